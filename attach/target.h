@@ -1,0 +1,102 @@
+// One process to be read: live, a core file, or made up by a test. Everything above attach/ knows
+// processes through this interface only: no /proc, no ptrace, no clock.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attach/address.h"
+#include "attach/memory_map.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::attach {
+
+// The x86-64 registers that unwinding needs. Of a blocked thread that was not stopped only pc and
+// sp are known (/proc/TID/syscall); `all` says whether the others are real.
+struct Registers {
+  std::uint64_t pc = 0;
+  std::uint64_t sp = 0;
+  bool all = false;
+  std::uint64_t rbp = 0;
+  std::uint64_t rbx = 0;
+  std::uint64_t r12 = 0;
+  std::uint64_t r13 = 0;
+  std::uint64_t r14 = 0;
+  std::uint64_t r15 = 0;
+  std::uint64_t fs_base = 0;
+};
+
+struct SyscallState {
+  std::int64_t number = -1;  // -1: blocked in the kernel, but not in a system call (page fault)
+  std::array<std::uint64_t, 6> arguments{};
+};
+
+// One thread at one moment.
+struct ThreadState {
+  pid_t tid = 0;         // in our pid namespace
+  pid_t target_tid = 0;  // in the target's own pid namespace (NSpid)
+  std::string name;      // comm
+  char state = '?';      // R S D T t Z X I
+  std::string wchan;     // "" if it runs or the kernel does not tell
+  std::uint64_t cpu_us = 0;
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+  pid_t tracer = 0;                     // TracerPid
+  std::optional<SyscallState> syscall;  // nullopt: it runs, or may not be read
+  std::optional<Registers> registers;   // nullopt: it runs, or may not be read
+};
+
+struct ReadRequest {
+  Addr address{};
+  std::span<std::byte> into;
+  std::size_t got = 0;  // out: bytes read from the start of `into`
+};
+
+class Target {
+ public:
+  Target() = default;
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+  virtual ~Target() = default;
+
+  virtual pid_t pid() const = 0;
+  // Command name for messages: "python3".
+  virtual const std::string& name() const = 0;
+
+  // Fills `into` from the target's memory; all of it or an Error that names the address. Never
+  // touches memory that is not mapped there.
+  virtual Status read(Addr address, std::span<std::byte> into) const = 0;
+  // Many small reads in few system calls. Each request says how much it got; never fails as a
+  // whole.
+  virtual void read_many(std::span<ReadRequest> requests) const = 0;
+
+  // As read when the target was opened; see refresh_maps of LiveTarget.
+  virtual const MemoryMap& maps() const = 0;
+
+  // The bytes of the file behind a mapping, as the target sees it (its mount namespace, also if
+  // deleted). The caller checks that build ids agree before it believes the file.
+  virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
+
+  // Every thread, main thread first, each read afresh; threads that ended meanwhile are left out.
+  virtual Result<std::vector<ThreadState>> threads() const = 0;
+  // One thread again: to see whether it moved while its stack was read. kGone if it ended.
+  virtual Result<ThreadState> thread(pid_t tid) const = 0;
+};
+
+// One object of trivially copyable type T.
+template <typename T>
+Result<T> read_object(const Target& target, Addr address) {
+  T value{};
+  ODDRANK_TRY_STATUS(target.read(address, std::as_writable_bytes(std::span<T, 1>(&value, 1))));
+  return value;
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,38 @@
+// A point in time by which an operation has to be done. Every wait in oddrank takes one.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace oddrank {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static Deadline after(std::chrono::milliseconds duration) {
+    return Deadline(Clock::now() + duration);
+  }
+  // The earlier of this and `duration` from now.
+  Deadline at_most(std::chrono::milliseconds duration) const {
+    return Deadline(std::min(when_, Clock::now() + duration));
+  }
+
+  bool passed() const { return Clock::now() >= when_; }
+  // Never negative; rounded up, so that poll() with it does not spin through the last millisecond.
+  std::chrono::milliseconds left() const {
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()),
+                    std::chrono::milliseconds(0));
+  }
+  // As poll(2) wants it.
+  int poll_timeout() const {
+    return static_cast<int>(std::min<std::chrono::milliseconds::rep>(left().count(), 1 << 30));
+  }
+  Clock::time_point when() const { return when_; }
+
+ private:
+  explicit Deadline(Clock::time_point when) : when_(when) {}
+  Clock::time_point when_;
+};
+
+}  // namespace oddrank

@@ -1,0 +1,180 @@
+#include "base/isolated.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+
+#include "base/deadline.h"
+#include "base/unique_fd.h"
+
+namespace oddrank {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Running {
+  std::size_t task = 0;
+  pid_t pid = -1;
+  UniqueFd output;
+  Clock::time_point started;
+  Deadline deadline = Deadline::after(std::chrono::milliseconds(0));
+};
+
+[[noreturn]] void run_child(const IsolatedTask& task, int fd, pid_t parent) {
+  // Our death must not leave readers behind that hold a target.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(1);
+  }
+  // Ctrl-C at the terminal is for the parent to handle: it still wants what we can send.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+  task.run(fd);
+  ::_exit(0);
+}
+
+std::optional<Running> start(const IsolatedTask& task, std::size_t index) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return std::nullopt;
+  }
+  Running running;
+  running.output = UniqueFd(ends[0]);
+  UniqueFd input(ends[1]);
+  running.task = index;
+  running.started = Clock::now();
+  running.deadline = Deadline::after(task.timeout);
+  const pid_t parent = ::getpid();
+  running.pid = ::fork();
+  if (running.pid < 0) {
+    return std::nullopt;
+  }
+  if (running.pid == 0) {
+    run_child(task, input.get(), parent);
+  }
+  return running;
+}
+
+// Reaps a child that has closed its pipe or was killed. One in state D cannot die yet; it is left
+// to init rather than waited for.
+std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
+  const Deadline deadline = Deadline::after(patience);
+  while (true) {
+    int status = 0;
+    const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
+    if (reaped == pid) {
+      return status;
+    }
+    if ((reaped < 0 && errno != EINTR) || deadline.passed()) {
+      return std::nullopt;
+    }
+    ::poll(nullptr, 0, 1);
+  }
+}
+
+void finish(Running& running, IsolatedResult& result) {
+  result.took =
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - running.started);
+  auto status = reap(running.pid, std::chrono::milliseconds(50));
+  if (!status) {  // it closed its pipe and still does not end
+    ::kill(running.pid, SIGKILL);
+    status = reap(running.pid, std::chrono::milliseconds(50));
+  }
+  if (result.end == IsolatedEnd::kDeadline) {
+    return;
+  }
+  result.end = IsolatedEnd::kCrashed;
+  if (status && WIFSIGNALED(*status)) {
+    result.signal = WTERMSIG(*status);
+  } else if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) {
+    result.end = IsolatedEnd::kFinished;
+  }
+}
+
+// False at the end of the child's output.
+bool take_output(const Running& running, IsolatedResult& result, std::size_t byte_limit) {
+  std::array<char, 65536> block{};
+  const ssize_t got = ::read(running.output.get(), block.data(), block.size());
+  if (got < 0) {
+    return errno == EINTR || errno == EAGAIN;
+  }
+  result.bytes.append(block.data(), static_cast<std::size_t>(got));
+  if (result.bytes.size() > byte_limit) {
+    ::kill(running.pid, SIGKILL);
+    return false;
+  }
+  return got > 0;
+}
+
+int next_timeout(const std::vector<Running>& running) {
+  int timeout = 1 << 30;
+  for (const Running& child : running) {
+    timeout = std::min(timeout, child.deadline.poll_timeout());
+  }
+  return timeout;
+}
+
+}  // namespace
+
+std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
+                                         std::size_t at_once,
+                                         std::size_t byte_limit) {
+  std::vector<IsolatedResult> results(tasks.size());
+  std::vector<Running> running;
+  std::size_t next = 0;
+  while (next < tasks.size() || !running.empty()) {
+    while (next < tasks.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
+      if (auto child = start(tasks[next], next)) {
+        running.push_back(std::move(*child));
+      }
+      ++next;
+    }
+    std::vector<pollfd> polled;
+    polled.reserve(running.size());
+    for (const Running& child : running) {
+      polled.push_back({child.output.get(), POLLIN, 0});
+    }
+    ::poll(polled.data(), polled.size(), next_timeout(running));
+    std::vector<Running> still;
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      IsolatedResult& result = results[running[i].task];
+      const bool ready = polled[i].revents != 0;
+      if (ready && !take_output(running[i], result, byte_limit)) {
+        finish(running[i], result);
+      } else if (running[i].deadline.passed()) {
+        result.end = IsolatedEnd::kDeadline;
+        ::kill(running[i].pid, SIGKILL);
+        finish(running[i], result);
+      } else {
+        still.push_back(std::move(running[i]));
+      }
+    }
+    running = std::move(still);
+  }
+  return results;
+}
+
+bool send_bytes(int fd, const std::string& bytes) {
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const ssize_t written = ::write(fd, bytes.data() + sent, bytes.size() - sent);
+    if (written < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return false;
+    }
+    sent += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+}  // namespace oddrank

@@ -1,0 +1,51 @@
+// Work that may never return, done in a forked child with a deadline.
+//
+// Touching a process in state D (its maps, environ, memory) can block the one who touches it, in
+// the kernel, where no signal reaches. So whatever touches a target runs in a child of ours; the
+// parent only reads a pipe. A child that misses its deadline is killed and abandoned: what it had
+// sent so far counts, and the kernel undoes any ptrace of it at its death.
+//
+// Precondition: the caller has one thread only (it forks without exec).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace oddrank {
+
+struct IsolatedTask {
+  // Runs in the child; writes what it finds to `fd` as it finds it. The child ends by _exit right
+  // after it returns: no destructors of the parent's objects, no atexit handlers.
+  std::function<void(int fd)> run;
+  std::chrono::milliseconds timeout{20000};
+};
+
+enum class IsolatedEnd {
+  kFinished,  // exit status 0
+  kDeadline,  // killed by us, or unkillable and abandoned
+  kCrashed,   // ended by a signal or with another status
+  kNotRun,    // fork or pipe failed
+};
+
+struct IsolatedResult {
+  IsolatedEnd end = IsolatedEnd::kNotRun;
+  int signal = 0;     // that ended it, 0 if none
+  std::string bytes;  // all it sent, also where it did not finish
+  std::chrono::microseconds took{0};
+};
+
+// Runs all tasks, at most `at_once` at a time, in order of start; results in the order of the
+// tasks. A child that sends more than `byte_limit` is ended (kCrashed). Never blocks for longer
+// than the timeouts of the tasks ask for; leaves no zombie behind except of a child in state D.
+std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
+                                         std::size_t at_once,
+                                         std::size_t byte_limit = std::size_t{64} << 20);
+
+// For use in `run`: the whole of `bytes`, also if a signal comes in between. False if the parent
+// is gone.
+bool send_bytes(int fd, const std::string& bytes);
+
+}  // namespace oddrank

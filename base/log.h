@@ -1,0 +1,19 @@
+// Log lines on stderr. stdout belongs to the report alone.
+// error: the user must act. warning: the result is poorer than it should be. info (-v): what is
+// being done. debug (-vv): why. A log line never replaces a returned Error.
+#pragma once
+
+#include <string_view>
+
+namespace oddrank {
+
+enum class LogLevel { kError, kWarning, kInfo, kDebug };
+
+// The one mutable static of oddrank; set once by main.
+void set_log_level(LogLevel level);
+bool log_enabled(LogLevel level);
+// Writes "oddrank: warning: text\n" with one write(2), so that lines of several processes stay
+// whole.
+void log_line(LogLevel level, std::string_view text);
+
+}  // namespace oddrank

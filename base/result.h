@@ -1,0 +1,84 @@
+// Errors as values: Error, Result<T>, Status, and the macro that passes an error on.
+// Nothing in oddrank throws; exceptions of third-party code end in the .cc that calls it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <tl/expected.hpp>
+
+namespace oddrank {
+
+// What a caller may branch on. The text of an error is for people only.
+enum class Errc {
+  kPermission,   // the kernel or a service refused us
+  kGone,         // the process, thread or job ended meanwhile
+  kNotFound,     // it never was there
+  kTimeout,      // a deadline passed
+  kUnsupported,  // we know what it is and cannot read it
+  kBadData,      // bytes that do not mean what they should
+  kIo,           // the operating system failed
+  kUsage,        // the user asked for something impossible
+};
+
+// `what`: lower case, no full stop, names target and operation: "cannot read maps of pid 4250:
+// permission denied". `hint`: what the user can do about it; may be empty.
+struct Error {
+  Errc code = Errc::kIo;
+  std::string what;
+  std::string hint;
+
+  // Puts the caller's view in front: "rank 3: cannot read maps of pid 71: ...".
+  Error in(std::string_view context) && {
+    what = std::string(context) + ": " + what;
+    return std::move(*this);
+  }
+};
+
+template <typename T = std::monostate>
+using Result = tl::expected<T, Error>;
+using Status = Result<>;
+
+// `return fail(Errc::kGone, "pid 12 ended");`
+[[nodiscard]] inline tl::unexpected<Error> fail(Errc code,
+                                                std::string what,
+                                                std::string hint = {}) {
+  return tl::unexpected<Error>(Error{code, std::move(what), std::move(hint)});
+}
+[[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
+[[nodiscard]] inline Status ok() {
+  return std::monostate{};
+}
+
+// "permission denied" for EACCES and so on: strerror in the style of our messages.
+std::string errno_text(int error_number);
+
+// Errc for an errno: EPERM/EACCES -> kPermission, ESRCH -> kGone, ENOENT -> kNotFound, else kIo.
+Errc errno_code(int error_number);
+
+}  // namespace oddrank
+
+#define ODDRANK_CONCAT_INNER(a, b) a##b
+#define ODDRANK_CONCAT(a, b) ODDRANK_CONCAT_INNER(a, b)
+#define ODDRANK_TRY_INNER(temporary, declaration, expression) \
+  auto temporary = (expression);                              \
+  if (!temporary) {                                           \
+    return ::oddrank::fail(std::move(temporary).error());     \
+  }                                                           \
+  declaration = *std::move(temporary)
+
+// ODDRANK_TRY(auto maps, read_maps(pid)): declares maps, or returns the Error to our caller.
+#define ODDRANK_TRY(declaration, expression) \
+  ODDRANK_TRY_INNER(ODDRANK_CONCAT(oddrank_try_, __LINE__), declaration, expression)
+
+// ODDRANK_TRY_STATUS(expression): for a Status; returns its Error to our caller.
+#define ODDRANK_TRY_STATUS(expression)                           \
+  do {                                                           \
+    if (auto oddrank_status = (expression); !oddrank_status) {   \
+      return ::oddrank::fail(std::move(oddrank_status).error()); \
+    }                                                            \
+  } while (false)

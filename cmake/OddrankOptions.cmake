@@ -1,0 +1,28 @@
+# Warnings, sanitizers and linking, in one INTERFACE target that every room links privately.
+add_library(oddrank_options INTERFACE)
+target_include_directories(oddrank_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(oddrank_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wcast-align -Wnull-dereference -Wimplicit-fallthrough
+  $<$<BOOL:${ODDRANK_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 sees null dereferences and dangling strings inside libstdc++ that are not there.
+  target_compile_options(oddrank_options INTERFACE -Wno-null-dereference -Wno-restrict)
+endif()
+if(ODDRANK_SANITIZE)
+  target_compile_options(oddrank_options INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(oddrank_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# oddrank_room(NAME SOURCES file... LINK lib...): the static library oddrank_NAME.
+function(oddrank_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  if(NOT ARG_SOURCES)
+    add_library(oddrank_${name} INTERFACE)
+    return()
+  endif()
+  add_library(oddrank_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(oddrank_${name} PUBLIC oddrank_options ${ARG_LINK}
+    PRIVATE ${ARG_PRIVATE_LINK})
+endfunction()

@@ -1,0 +1,14 @@
+// Which collective each thread is in, from its frames and their locals. Pure: works on a capture
+// whose frames have their names.
+#pragma once
+
+#include "snapshot/capture.h"
+
+namespace oddrank::collectives {
+
+// Fills ThreadCapture::call of every thread whose stack is inside a call of torch.distributed,
+// c10d, gloo, NCCL or MPI. The group is known only with evidence: the frame's local `group` (None =
+// the default group of all ranks), otherwise it stays unknown.
+void find_calls(snapshot::Capture& capture);
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,25 @@
+// The file format of a capture: CBOR, columnar tables, zstd-compressed, with a magic and a version.
+//
+// Layout: 8 bytes "ODDRANK" + format number, then one zstd frame of one CBOR map. Readers refuse
+// what they do not know, by name; every length and every id is checked, since a file may come from
+// anywhere. docs/capture-format.md lists the fields.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::snapshot {
+
+inline constexpr int kCaptureFormat = 1;
+
+std::string encode_capture(const Capture& capture);
+
+// kBadData: not a capture, damaged, or cut; kUnsupported: a newer format. `what` says which.
+// Refuses what would unpack to more than `limit` bytes.
+Result<Capture> decode_capture(std::string_view bytes, std::size_t limit = std::size_t{1} << 30);
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,34 @@
+// A call of a communication library in which a thread is: which operation, in which group.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+enum class CallKind : std::uint8_t {
+  kCollective = 0,  // all members must enter
+  kSend,
+  kRecv,
+  kRendezvous,  // store, bootstrap, group creation
+};
+
+struct CollectiveCall {
+  CallKind kind = CallKind::kCollective;
+  StringId op{};     // "all_reduce"
+  StringId group{};  // name of the group; "" = unknown
+  // True only with evidence that the group is the default one (all ranks): the frame's `group` is
+  // None. Where neither this nor members is known, the group is unknown, not the world.
+  bool whole_world = false;
+  std::vector<std::int32_t> members;  // global ranks; empty = unknown, or whole_world
+  std::int32_t root = -1;             // global rank of src or dst; -1 = none or unknown
+  std::int32_t peer = -1;             // of a send or receive
+  std::int64_t sequence = -1;         // number within the group; -1 = unknown
+  StringId evidence{};                // "frame all_reduce (distributed_c10d.py:3170), group=None"
+
+  bool operator==(const CollectiveCall&) const = default;
+};
+
+}  // namespace oddrank::snapshot

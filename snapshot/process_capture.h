@@ -1,0 +1,48 @@
+// What was read of one process: a rank, or a child that belongs to one (loader worker, orphan).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "snapshot/ids.h"
+#include "snapshot/thread_capture.h"
+
+namespace oddrank::snapshot {
+
+enum class ReadState : std::uint8_t {
+  kNone = 0,  // nothing but its existence; `why` says the reason
+  kPartial,   // /proc told something (state, wchan), stacks are missing or incomplete
+  kFull,
+};
+
+struct ProcessCapture {
+  std::uint32_t node = 0;  // index into Capture::nodes
+  pid_t pid = 0;           // in the agent's pid namespace
+  pid_t parent = 0;
+  bool is_rank = false;    // the rank's own process; false: belongs to the rank of `owner`
+  pid_t owner = 0;         // child: pid of the rank's process; rank: its own pid
+  std::int32_t rank = -1;  // global; -1 = unknown (process given by pid)
+  std::int32_t local_rank = -1;
+  std::int32_t world_size = -1;  // as this process was told
+  StringId job_key{};            // what tells jobs on one node apart: "slurm 4711.0", "n0:29500"
+  StringId name{};               // comm
+  StringId executable{};
+  StringId command{};          // command line, cut at 4 KiB, secrets masked
+  char state = '?';            // of the main thread
+  std::uint64_t start_us = 0;  // after the boot of its node
+  std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
+  ReadState read = ReadState::kNone;
+  StringId why{};               // where read is not kFull: a sentence
+  StringId python_version{};    // "3.11.7"; empty: no CPython found
+  std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
+  // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
+  std::vector<std::pair<StringId, StringId>> environment;
+  std::vector<ThreadCapture> threads;  // main thread first
+
+  bool operator==(const ProcessCapture&) const = default;
+};
+
+}  // namespace oddrank::snapshot

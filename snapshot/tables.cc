@@ -1,0 +1,30 @@
+#include "snapshot/tables.h"
+
+#include <functional>
+
+namespace oddrank::snapshot {
+
+std::size_t StringHash::operator()(std::string_view text) const {
+  return std::hash<std::string_view>{}(text);
+}
+
+std::size_t FrameHash::operator()(const Frame& frame) const {
+  std::size_t hash = static_cast<std::size_t>(frame.kind);
+  hash = hash_mix(hash, frame.flags);
+  hash = hash_mix(hash, static_cast<std::uint64_t>(frame.function));
+  hash = hash_mix(hash, static_cast<std::uint64_t>(frame.file));
+  hash = hash_mix(hash, static_cast<std::uint64_t>(frame.build_id));
+  hash = hash_mix(hash, frame.line);
+  return hash_mix(hash, frame.offset);
+}
+
+std::size_t StackHash::operator()(const Stack& stack) const {
+  std::size_t hash = static_cast<std::size_t>(stack.end);
+  hash = hash_mix(hash, static_cast<std::uint64_t>(stack.merge));
+  for (const FrameId frame : stack.frames) {
+    hash = hash_mix(hash, static_cast<std::uint64_t>(frame));
+  }
+  return hash;
+}
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,50 @@
+// The tables of a capture: each string, frame and stack once. Everything else refers to them by id.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "snapshot/frame.h"
+#include "snapshot/intern_table.h"
+#include "snapshot/stack.h"
+
+namespace oddrank::snapshot {
+
+struct StringHash {
+  std::size_t operator()(std::string_view text) const;
+};
+struct FrameHash {
+  std::size_t operator()(const Frame& frame) const;
+};
+struct StackHash {
+  std::size_t operator()(const Stack& stack) const;
+};
+
+// Move-only. Ids are good for these tables only; snapshot/merge.h carries them over to others.
+class Tables {
+ public:
+  Tables() {
+    strings_.intern("");
+    stacks_.intern(Stack{});
+  }
+
+  StringId string(std::string_view text) { return strings_.intern(text); }
+  FrameId frame(const Frame& frame) { return frames_.intern(frame); }
+  StackId stack(const Stack& stack) { return stacks_.intern(stack); }
+
+  std::string_view text(StringId id) const { return strings_[id]; }
+  const Frame& frame(FrameId id) const { return frames_[id]; }
+  const Stack& stack(StackId id) const { return stacks_[id]; }
+
+  const auto& strings() const { return strings_; }
+  const auto& frames() const { return frames_; }
+  const auto& stacks() const { return stacks_; }
+
+ private:
+  InternTable<std::string, std::string_view, StringId, StringHash> strings_;
+  InternTable<Frame, Frame, FrameId, FrameHash> frames_;
+  InternTable<Stack, Stack, StackId, StackHash> stacks_;
+};
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,58 @@
+// What was read of one thread, in one sample or several.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "snapshot/collective_call.h"
+#include "snapshot/ids.h"
+#include "snapshot/wait.h"
+
+namespace oddrank::snapshot {
+
+// One look at the thread. Counters are of the kernel since the thread began.
+struct ThreadSample {
+  StackId stack{};           // merged, or native if the merge failed
+  StackId python_stack{};    // only where stack's merge is kMismatch
+  char state = '?';          // letter of /proc/TID/stat: R S D T t Z X I
+  std::uint64_t cpu_us = 0;  // user + system time
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+
+  bool operator==(const ThreadSample&) const = default;
+};
+
+struct Local {
+  StringId name{};
+  StringId value{};  // as text, cut and masked: "1207", "None", "<Tensor>", "'train'"
+
+  bool operator==(const Local&) const = default;
+};
+
+// Scalar locals of one Python frame of the last sample.
+struct FrameLocals {
+  std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
+  std::vector<Local> locals;
+
+  bool operator==(const FrameLocals&) const = default;
+};
+
+struct ThreadCapture {
+  pid_t tid = 0;           // in the agent's pid namespace
+  StringId name{};         // of the OS (comm)
+  StringId python_name{};  // of threading.Thread; empty if none or unknown
+  bool has_python = false;
+  bool holds_gil = false;
+  bool wants_gil = false;
+  std::vector<ThreadSample> samples;   // oldest first; at least one
+  Wait wait;                           // of the last sample
+  std::optional<CollectiveCall> call;  // of the last sample
+  std::vector<FrameLocals> locals;
+
+  bool operator==(const ThreadCapture&) const = default;
+};
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,70 @@
+// A CPython runtime inside a target: its version, its threads, their frames, the GIL. Read from
+// memory without stopping the process; every list is bounded, every length is checked.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "stacks/elf_image.h"
+#include "stacks/module_map.h"
+
+namespace oddrank::stacks::cpython {
+
+struct PythonLocal {
+  std::string name;
+  std::string value;  // text: "1207", "None", "'train'", "<Tensor>"; cut; secrets masked
+};
+
+struct PythonFrame {
+  std::string function;  // qualified name from 3.11 on, else the name
+  std::string file;
+  std::uint32_t line = 0;  // 0 = unknown
+  bool entry = false;      // an evaluation loop was entered for this frame
+  bool readable = true;    // false: a frame is here whose code object could not be read
+  std::vector<PythonLocal> locals;
+};
+
+struct PythonThread {
+  pid_t target_tid = 0;  // in the target's pid namespace; 0 = ended or unknown
+  std::string name;      // of threading.Thread; "" if unknown
+  bool holds_gil = false;
+  std::vector<PythonFrame> frames;  // innermost first; shims are left out
+  bool cut = false;                 // the chain was longer than the limit, or broken
+};
+
+class PythonProcess {
+ public:
+  // kNotFound: no CPython here, a normal answer. kUnsupported: one that we cannot read; `what`
+  // names the version found. `modules` must outlive the object.
+  static Result<PythonProcess> find(const attach::Target& target, ModuleMap& modules);
+
+  PythonProcess(PythonProcess&&) noexcept;
+  PythonProcess& operator=(PythonProcess&&) noexcept;
+  PythonProcess(const PythonProcess&) = delete;
+  PythonProcess& operator=(const PythonProcess&) = delete;
+  ~PythonProcess();
+
+  const std::string& version() const;  // "3.11.7"
+  // Address ranges (absolute, in the target) of the evaluation loop's code: a native frame whose pc
+  // lies in one is an evaluation.
+  const std::vector<ElfRange>& evaluation_ranges() const;
+  // Futex words in this range are the GIL's: who waits there wants the GIL.
+  ElfRange gil_words() const;
+
+  // All Python threads of all interpreters. With `locals`: scalar locals of each frame, bounded.
+  Result<std::vector<PythonThread>> threads(bool locals) const;
+
+ private:
+  struct Impl;
+  explicit PythonProcess(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oddrank::stacks::cpython

@@ -1,0 +1,46 @@
+// The ELF files mapped into a target: which module an address belongs to, and its load bias.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "stacks/elf_image.h"
+
+namespace oddrank::stacks {
+
+struct Module {
+  std::string path;                          // as the target's maps name it
+  std::uint64_t start = 0;                   // lowest mapped address
+  std::uint64_t end = 0;                     // behind the highest
+  const attach::Mapping* mapping = nullptr;  // the first one; lives as long as the target
+};
+
+// Opens files only when they are asked for, each once. A file whose build id differs from the one
+// in the target's memory is not believed: image_of then fails with kBadData.
+// Lifetime: keeps a reference to the target.
+class ModuleMap {
+ public:
+  explicit ModuleMap(const attach::Target& target);
+  ~ModuleMap();
+  ModuleMap(const ModuleMap&) = delete;
+  ModuleMap& operator=(const ModuleMap&) = delete;
+
+  const std::vector<Module>& modules() const;
+  // The module with a mapping at that address; nullptr for anonymous memory.
+  const Module* find(std::uint64_t address) const;
+
+  // The ELF image of the module. Repeated failures are remembered, not retried.
+  Result<const ElfImage*> image_of(const Module& module);
+  // What must be added to an address of the file to get the target's. Needs the image.
+  Result<std::uint64_t> load_bias(const Module& module);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,43 @@
+// Native stacks of a target's threads from memory alone: libunwind over copied stacks and mapped
+// files, no ptrace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "attach/target.h"
+#include "snapshot/stack.h"
+#include "stacks/module_map.h"
+
+namespace oddrank::stacks {
+
+struct NativeFrame {
+  std::uint64_t pc = 0;    // absolute; of outer frames the return address
+  std::uint64_t cfa = 0;   // canonical frame address; orders native frames against others
+  std::uint8_t flags = 0;  // snapshot::FrameFlag
+};
+
+struct NativeStack {
+  std::vector<NativeFrame> frames;  // innermost first
+  snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
+};
+
+class NativeUnwinder {
+ public:
+  // Both must outlive the unwinder. One unwinder serves all threads of a target: caches are shared.
+  NativeUnwinder(const attach::Target& target, ModuleMap& modules);
+  ~NativeUnwinder();
+  NativeUnwinder(const NativeUnwinder&) = delete;
+  NativeUnwinder& operator=(const NativeUnwinder&) = delete;
+
+  // `thread` must have been blocked when its registers were read. At most `limit` frames.
+  NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,24 @@
+// What each thread of a process is blocked on. The first half is read from the target while it is
+// at hand; the second joins processes of a node by what they share, on plain data.
+#pragma once
+
+#include "attach/target.h"
+#include "snapshot/capture.h"
+#include "snapshot/process_capture.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::waits {
+
+// Fills ThreadCapture::wait of every thread: system call, wchan, file descriptor and its path. Call
+// after collect_stacks, on the same target. Never blocks on the target's files: paths are read as
+// links, nothing is stat'ed or opened.
+void collect_waits(const attach::Target& target,
+                   snapshot::Tables& tables,
+                   snapshot::ProcessCapture& process);
+
+// Joins what the processes of one node wait for: a rank whose frames say that it waits for its
+// loader gets the worker that does not deliver as holder; both ends of a pipe are put together.
+// Pure: reads and writes the capture only. Call after the frames have their names.
+void join_node_waits(snapshot::Capture& capture);
+
+}  // namespace oddrank::waits
