@@ -23,7 +23,7 @@ function(oddrank_pkg target module)
     ${PC_${module}${ODDRANK_PC_SUFFIX}_LDFLAGS})
 endfunction()
 
-oddrank_pkg(oddrank_libunwind libunwind)
+oddrank_pkg(oddrank_libunwind libunwind-generic)
 oddrank_pkg(oddrank_libdw libdw)
 oddrank_pkg(oddrank_libelf libelf)
 oddrank_pkg(oddrank_zstd libzstd)

@@ -9,6 +9,7 @@
 #include "attach/target.h"
 #include "base/result.h"
 #include "stacks/elf_image.h"
+#include "stacks/mapped_header.h"
 
 namespace oddrank::stacks {
 
@@ -17,8 +18,13 @@ struct Module {
   std::uint64_t start = 0;                   // lowest mapped address
   std::uint64_t end = 0;                     // behind the highest
   const attach::Mapping* mapping = nullptr;  // the first one; lives as long as the target
+  // All of them, by address. Segments lie side by side, but other memory may lie between them.
+  std::vector<const attach::Mapping*> mappings;
 };
 
+// A module is a file (path, device, inode) of which some mapping is executable, or the vdso. A file
+// that is mapped twice is two modules.
+//
 // Opens files only when they are asked for, each once. A file whose build id differs from the one
 // in the target's memory is not believed: image_of then fails with kBadData.
 // Lifetime: keeps a reference to the target.
@@ -37,6 +43,11 @@ class ModuleMap {
   Result<const ElfImage*> image_of(const Module& module);
   // What must be added to an address of the file to get the target's. Needs the image.
   Result<std::uint64_t> load_bias(const Module& module);
+
+  // The module's header in the target's memory; kNotFound if file offset 0 is not mapped.
+  Result<const MappedHeader*> mapped_header(const Module& module);
+  // Of the memory where that can be read, else of the file; empty if unknown.
+  std::string build_id(const Module& module);
 
  private:
   struct Impl;
