@@ -1,6 +1,7 @@
 #include "base/read_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,15 @@ Result<std::string> read_link(const std::string& path) {
 Status write_file(const std::string& path, std::string_view bytes) {
   if (path == "-") {
     return write_all(STDOUT_FILENO, bytes, "standard output");
+  }
+  struct stat existing {};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    // A device or a pipe is written to; a rename would put a plain file into its place.
+    const UniqueFd through(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!through.valid()) {
+      return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
+    }
+    return write_all(through.get(), bytes, path);
   }
   const std::string temporary = path + ".tmp" + std::to_string(::getpid());
   const UniqueFd fd(

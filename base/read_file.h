@@ -19,7 +19,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = std::
 Result<std::string> read_link(const std::string& path);
 
 // Writes a whole file by way of a temporary neighbour and rename, so that a reader never sees half
-// of it and a full disk leaves the old file. Path "-" is stdout.
+// of it and a full disk leaves the old file. A device or pipe (/dev/stdout) is written through.
+// Path "-" is stdout.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace oddrank

@@ -1,28 +1,36 @@
-// Joins captures: nodes of a job, samples of a node, or several files given to `oddrank report`.
+// Joins captures: nodes of a job, readers of a node, or several files given to `oddrank report`.
 #pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "snapshot/capture.h"
 
 namespace oddrank::snapshot {
 
-// Adds nodes and processes of `from` to `into`, with ids carried over to the tables of `into`. A
-// node that is there already (same host) is kept once, the answered one; a process that is there
-// already (same host, pid and start) is kept once, the one that was read better or later. Job facts
-// that `into` lacks are taken from `from`.
-void merge_into(Capture& into, const Capture& from);
-
-// Ids of one table carried over to another, on demand.
-class Carrier {
+// Adds captures to one. A node that is there already (same host) is kept once, the one that
+// answered; a process that is there already (same host, pid and start) is kept once, the one that
+// was read better, or later. Job facts that the whole lacks are taken from the parts. The order of
+// the parts decides nothing but the order of rows.
+class Merger {
  public:
-  Carrier(const Tables& from, Tables& to) : from_(from), to_(to) {}
-  StringId string(StringId id);
-  FrameId frame(FrameId id);
-  StackId stack(StackId id);
-  ProcessCapture process(const ProcessCapture& process);
+  // Keeps a reference to `into`, which nobody else may change meanwhile.
+  explicit Merger(Capture& into);
+  void add(const Capture& from);
 
  private:
-  const Tables& from_;
-  Tables& to_;
+  using ProcessKey = std::tuple<std::uint32_t, pid_t, std::uint64_t>;
+
+  std::vector<std::uint32_t> add_nodes(const std::vector<NodeCapture>& nodes);
+
+  Capture& into_;
+  std::map<std::string, std::uint32_t> nodes_;   // host -> index
+  std::map<ProcessKey, std::size_t> processes_;  // -> index
 };
 
 }  // namespace oddrank::snapshot

@@ -1,0 +1,73 @@
+#include "snapshot/capture_file.h"
+
+#include <zstd.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "snapshot/columns.h"
+#include "snapshot/decode_rows.h"
+#include "snapshot/encode_rows.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+constexpr std::string_view kMagic = "ODDRANK";
+constexpr int kCompressionLevel = 9;  // a node's capture is small; 16,384 of them are not
+
+}  // namespace
+
+std::string encode_capture(const Capture& capture) {
+  const std::string body = encode_document(to_document(capture));
+  std::string bytes(kMagic);
+  bytes.push_back(static_cast<char>(kCaptureFormat));
+  const std::size_t header = bytes.size();
+  bytes.resize(header + ::ZSTD_compressBound(body.size()));
+  const std::size_t packed = ::ZSTD_compress(bytes.data() + header, bytes.size() - header,
+                                             body.data(), body.size(), kCompressionLevel);
+  // Cannot fail: the buffer has the size that the library asks for.
+  bytes.resize(header + (::ZSTD_isError(packed) != 0U ? 0 : packed));
+  return bytes;
+}
+
+Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
+  if (bytes.substr(0, kMagic.size()) != kMagic || bytes.size() <= kMagic.size()) {
+    return fail(Errc::kBadData, "this is not an oddrank capture",
+                "captures are written by --save and by `oddrank agent --out`");
+  }
+  const int format = static_cast<unsigned char>(bytes[kMagic.size()]);
+  if (format != kCaptureFormat) {
+    return fail(Errc::kUnsupported,
+                "the capture has format " + std::to_string(format) +
+                    ", this oddrank reads format " + std::to_string(kCaptureFormat),
+                "use the oddrank that wrote it, or a newer one");
+  }
+  bytes.remove_prefix(kMagic.size() + 1);
+  const std::string damaged = "the capture is damaged";
+  const unsigned long long size = ::ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
+    return fail(Errc::kBadData, damaged + " or cut: no compressed body");
+  }
+  if (size > limit) {
+    return fail(Errc::kBadData, "the capture would unpack to " + std::to_string(size) +
+                                    " bytes, more than " + std::to_string(limit));
+  }
+  std::string body(static_cast<std::size_t>(size), '\0');
+  const std::size_t unpacked =
+      ::ZSTD_decompress(body.data(), body.size(), bytes.data(), bytes.size());
+  if (::ZSTD_isError(unpacked) != 0U || unpacked != body.size()) {
+    return fail(Errc::kBadData, damaged + " or cut: its body does not unpack");
+  }
+  auto document = decode_document(body);
+  if (!document) {
+    return fail(std::move(document).error().in(damaged));
+  }
+  auto capture = from_document(*std::move(document));
+  if (!capture) {
+    return fail(std::move(capture).error().in(damaged));
+  }
+  return capture;
+}
+
+}  // namespace oddrank::snapshot

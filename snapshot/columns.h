@@ -1,0 +1,34 @@
+// The body of a capture file: named tables of named integer columns, and one column of texts.
+//
+// A capture is thousands of small rows that look alike. Stored column by column they compress to a
+// fraction, and a reader needs to know one shape only: table -> column -> array. All integers are
+// written as signed 64-bit; an unsigned 64-bit value is its two's complement. Private to snapshot/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oddrank::snapshot {
+
+using Column = std::vector<std::int64_t>;
+using Table = std::map<std::string, Column, std::less<>>;
+
+struct Document {
+  std::map<std::string, Table, std::less<>> tables;
+  std::vector<std::string> strings;
+};
+
+// CBOR of a document: a map of maps of arrays.
+std::string encode_document(const Document& document);
+
+// Takes nothing but that shape: other types, deeper nesting or more than `limit` values are
+// kBadData. Memory stays within a small multiple of the input.
+Result<Document> decode_document(std::string_view cbor, std::size_t limit = std::size_t{1} << 28);
+
+}  // namespace oddrank::snapshot

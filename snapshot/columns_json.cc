@@ -1,0 +1,141 @@
+#include <cstdint>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "snapshot/columns.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kStringsTable = "strings";
+constexpr std::string_view kTextColumn = "text";
+
+// Builds a Document while the library parses; no tree of the input is ever made. Each callback
+// returns false to stop at the first thing that does not belong.
+class DocumentBuilder : public json::json_sax_t {
+ public:
+  explicit DocumentBuilder(std::size_t limit) : left_(limit) {}
+
+  Document document;
+  std::string problem;
+
+  bool null() override { return refuse("null"); }
+  bool boolean(bool /*value*/) override { return refuse("a boolean"); }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override {
+    return refuse("a floating-point number");
+  }
+  bool binary(binary_t& /*value*/) override { return refuse("a byte string"); }
+  bool number_integer(number_integer_t value) override { return integer(value); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return integer(static_cast<std::int64_t>(value));
+  }
+  bool string(string_t& value) override {
+    if (depth_ != 3 || !in_strings_ || !spend(1 + value.size() / 8)) {
+      return refuse("a text outside of the string table");
+    }
+    document.strings.push_back(std::move(value));
+    return true;
+  }
+  bool start_object(std::size_t /*elements*/) override {
+    if (++depth_ > 2) {
+      return refuse("a map inside of a column");
+    }
+    return true;
+  }
+  bool end_object() override {
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t /*elements*/) override {
+    if (++depth_ != 3) {
+      return refuse("an array in the place of a table");
+    }
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (name.size() > 64 || !spend(8)) {
+      return refuse("a name of " + std::to_string(name.size()) + " bytes");
+    }
+    if (depth_ == 1) {
+      table_ = name;
+      document.tables[table_];
+      return true;
+    }
+    in_strings_ = table_ == kStringsTable && name == kTextColumn;
+    column_ = &document.tables[table_][name];
+    return true;
+  }
+  bool parse_error(std::size_t position,
+                   const std::string& /*token*/,
+                   const json::exception& /*error*/) override {
+    return refuse("damage at byte " + std::to_string(position));
+  }
+
+ private:
+  bool refuse(std::string what) {
+    if (problem.empty()) {
+      problem = std::move(what);
+    }
+    return false;
+  }
+  bool spend(std::size_t values) {
+    if (values > left_) {
+      return refuse("more values than a capture may have");
+    }
+    left_ -= values;
+    return true;
+  }
+  bool integer(std::int64_t value) {
+    if (depth_ != 3 || in_strings_ || column_ == nullptr) {
+      return refuse("a number outside of a column");
+    }
+    if (!spend(1)) {
+      return false;
+    }
+    column_->push_back(value);
+    return true;
+  }
+
+  int depth_ = 0;
+  std::size_t left_;
+  std::string table_;
+  Column* column_ = nullptr;
+  bool in_strings_ = false;
+};
+
+}  // namespace
+
+std::string encode_document(const Document& document) {
+  json root = json::object();
+  for (const auto& [table_name, table] : document.tables) {
+    json& columns = root[table_name] = json::object();
+    for (const auto& [column_name, column] : table) {
+      columns[column_name] = column;
+    }
+  }
+  json& texts = root[std::string(kStringsTable)][std::string(kTextColumn)] = json::array();
+  for (const std::string& text : document.strings) {
+    texts.push_back(text);
+  }
+  std::string bytes;
+  json::to_cbor(root, bytes);
+  return bytes;
+}
+
+Result<Document> decode_document(std::string_view cbor, std::size_t limit) {
+  DocumentBuilder builder(limit);
+  if (!json::sax_parse(cbor, &builder, json::input_format_t::cbor)) {
+    return fail(Errc::kBadData, "found " + (builder.problem.empty() ? "damage" : builder.problem));
+  }
+  builder.document.tables.erase(std::string(kStringsTable));
+  return std::move(builder.document);
+}
+
+}  // namespace oddrank::snapshot

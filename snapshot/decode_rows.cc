@@ -1,0 +1,283 @@
+#include "snapshot/decode_rows.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "snapshot/fields.h"
+#include "snapshot/rows.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+// All tables of one document, read side by side: a parent row says how many rows of each child
+// table are its own.
+class Decoder {
+ public:
+  explicit Decoder(Document document)
+      : document_(std::move(document)),
+        limits_{document_.strings.size(), rows_of("frames"), rows_of("stacks")},
+        frames_(reader("frames")),
+        stacks_(reader("stacks")),
+        stack_frames_(reader("stack_frames")),
+        job_(reader("job")),
+        job_hosts_(reader("job_hosts")),
+        nodes_(reader("nodes")),
+        expected_ranks_(reader("expected_ranks")),
+        notes_(reader("notes")),
+        processes_(reader("processes")),
+        environment_(reader("environment")),
+        threads_(reader("threads")),
+        samples_(reader("samples")),
+        calls_(reader("calls")),
+        call_members_(reader("call_members")),
+        frame_locals_(reader("frame_locals")),
+        locals_(reader("locals")) {}
+
+  Result<Capture> run() {
+    decode_tables();
+    decode_job();
+    decode_nodes();
+    decode_processes();
+    return finish();
+  }
+
+ private:
+  std::size_t rows_of(std::string_view name) const {
+    const auto table = document_.tables.find(name);
+    return table == document_.tables.end() || table->second.empty()
+               ? 0
+               : table->second.begin()->second.size();
+  }
+  RowReader reader(std::string_view name) const {
+    const auto table = document_.tables.find(name);
+    return RowReader(std::string(name), table == document_.tables.end() ? nullptr : &table->second,
+                     limits_);
+  }
+  // How many rows of `child` belong to the parent's row; more than there are is a problem.
+  static std::uint64_t count(RowReader& parent, std::string_view name, RowReader& child) {
+    std::uint32_t rows = 0;
+    parent(name, rows);
+    if (rows > child.rows()) {
+      parent.refuse(std::string(name) + " counts " + std::to_string(rows) + " rows of " +
+                    std::to_string(child.rows()));
+      return 0;
+    }
+    return rows;
+  }
+  // Steps `child`; where its rows are used up although its parents count more, refuses.
+  static bool step(RowReader& child) {
+    if (child.next()) {
+      return true;
+    }
+    child.refuse("fewer rows than are counted");
+    return false;
+  }
+  std::string text(StringId id) const { return document_.strings[static_cast<std::size_t>(id)]; }
+
+  void decode_tables();
+  void decode_job();
+  void decode_nodes();
+  void decode_processes();
+  ThreadCapture decode_thread();
+  CollectiveCall decode_call();
+  FrameLocals decode_frame_locals();
+  Result<Capture> finish();
+
+  Document document_;
+  IdLimits limits_;
+  RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
+      processes_, environment_, threads_, samples_, calls_, call_members_, frame_locals_, locals_;
+  Capture capture_;
+};
+
+// Tables intern, so an id of the file is the id in memory only if no row stands there twice.
+void Decoder::decode_tables() {
+  Tables& tables = capture_.tables;
+  for (const std::string& string : document_.strings) {
+    tables.string(string);
+  }
+  while (frames_.next()) {
+    Frame frame;
+    frame_fields(frames_, frame);
+    tables.frame(frame);
+  }
+  while (stacks_.next()) {
+    Stack stack;
+    stack_fields(stacks_, stack);
+    const std::uint64_t size = count(stacks_, "frames", stack_frames_);
+    for (std::uint64_t i = 0; i < size && step(stack_frames_); ++i) {
+      FrameId frame{};
+      stack_frames_("frame", frame);
+      stack.frames.push_back(frame);
+    }
+    tables.stack(stack);
+  }
+  if (tables.strings().size() != document_.strings.size()) {
+    frames_.refuse("a text stands in the string table twice");
+  }
+  if (tables.frames().size() != frames_.rows()) {
+    frames_.refuse("a row stands there twice");
+  }
+  if (tables.stacks().size() != stacks_.rows()) {
+    stacks_.refuse("a row stands there twice");
+  }
+}
+
+void Decoder::decode_job() {
+  if (!step(job_)) {
+    return;
+  }
+  const auto take_text = [&](const char* name, std::string& value) {
+    StringId id{};
+    job_(name, id);
+    value = text(id);
+  };
+  JobInfo& job = capture_.job;
+  take_text("id", job.id);
+  take_text("name", job.name);
+  take_text("user", job.user);
+  take_text("state", job.state);
+  take_text("output_path", job.output_path);
+  job_("source", job.source);
+  job_("world_size", job.world_size);
+  job_("elapsed_s", job.elapsed_s);
+  job_("time_left_s", job.time_left_s);
+  const std::uint64_t hosts = count(job_, "hosts", job_hosts_);
+  for (std::uint64_t i = 0; i < hosts && step(job_hosts_); ++i) {
+    StringId host{};
+    job_hosts_("host", host);
+    job.hosts.push_back(text(host));
+  }
+}
+
+void Decoder::decode_nodes() {
+  while (nodes_.next()) {
+    NodeCapture node;
+    StringId host{};
+    StringId why{};
+    nodes_("host", host);
+    nodes_("answered", node.answered);
+    nodes_("why", why);
+    nodes_("took_us", node.took_us);
+    node.host = text(host);
+    node.why = text(why);
+    const std::uint64_t expected = count(nodes_, "expected_ranks", expected_ranks_);
+    for (std::uint64_t i = 0; i < expected && step(expected_ranks_); ++i) {
+      expected_ranks_("rank", node.expected_ranks.emplace_back());
+    }
+    const std::uint64_t notes = count(nodes_, "notes", notes_);
+    for (std::uint64_t i = 0; i < notes && step(notes_); ++i) {
+      StringId note{};
+      notes_("text", note);
+      node.notes.push_back(text(note));
+    }
+    capture_.nodes.push_back(std::move(node));
+  }
+}
+
+CollectiveCall Decoder::decode_call() {
+  CollectiveCall call;
+  if (!step(calls_)) {
+    return call;
+  }
+  call_fields(calls_, call);
+  const std::uint64_t members = count(calls_, "members", call_members_);
+  for (std::uint64_t i = 0; i < members && step(call_members_); ++i) {
+    call_members_("rank", call.members.emplace_back());
+  }
+  return call;
+}
+
+FrameLocals Decoder::decode_frame_locals() {
+  FrameLocals of_frame;
+  if (!step(frame_locals_)) {
+    return of_frame;
+  }
+  frame_locals_("frame", of_frame.frame);
+  const std::uint64_t size = count(frame_locals_, "locals", locals_);
+  for (std::uint64_t i = 0; i < size && step(locals_); ++i) {
+    Local& local = of_frame.locals.emplace_back();
+    locals_("name", local.name);
+    locals_("value", local.value);
+  }
+  return of_frame;
+}
+
+ThreadCapture Decoder::decode_thread() {
+  ThreadCapture thread;
+  if (!step(threads_)) {
+    return thread;
+  }
+  thread_fields(threads_, thread);
+  const std::uint64_t samples = count(threads_, "samples", samples_);
+  for (std::uint64_t i = 0; i < samples && step(samples_); ++i) {
+    sample_fields(samples_, thread.samples.emplace_back());
+  }
+  if (thread.samples.empty()) {
+    threads_.refuse("a thread without a sample");
+  }
+  if (count(threads_, "calls", calls_) > 0) {
+    thread.call = decode_call();
+  }
+  const std::uint64_t frames = count(threads_, "locals", frame_locals_);
+  for (std::uint64_t i = 0; i < frames && frame_locals_.problem().empty(); ++i) {
+    thread.locals.push_back(decode_frame_locals());
+  }
+  return thread;
+}
+
+void Decoder::decode_processes() {
+  while (processes_.next()) {
+    ProcessCapture process;
+    process_fields(processes_, process);
+    if (process.node >= capture_.nodes.size()) {
+      processes_.refuse("a process is on a node that is not there");
+    }
+    const std::uint64_t variables = count(processes_, "environment", environment_);
+    const std::uint64_t threads = count(processes_, "threads", threads_);
+    for (std::uint64_t i = 0; i < variables && step(environment_); ++i) {
+      auto& [name, value] = process.environment.emplace_back();
+      environment_("name", name);
+      environment_("value", value);
+    }
+    for (std::uint64_t i = 0; i < threads && threads_.problem().empty(); ++i) {
+      process.threads.push_back(decode_thread());
+    }
+    capture_.processes.push_back(std::move(process));
+  }
+}
+
+Result<Capture> Decoder::finish() {
+  const std::array all = {&frames_,    &stacks_,       &stack_frames_, &job_,
+                          &job_hosts_, &nodes_,        &notes_,        &expected_ranks_,
+                          &processes_, &environment_,  &threads_,      &samples_,
+                          &calls_,     &call_members_, &frame_locals_, &locals_};
+  std::size_t known = 0;
+  for (RowReader* table : all) {
+    if (table->problem().empty() && table->next()) {
+      table->refuse("more rows than are counted");
+    }
+    table->check_columns();
+    if (!table->problem().empty()) {
+      return fail(Errc::kBadData, table->problem());
+    }
+    known += table->present() ? 1 : 0;
+  }
+  if (known != document_.tables.size()) {
+    return fail(Errc::kBadData, "it has tables that this version does not know");
+  }
+  return std::move(capture_);
+}
+
+}  // namespace
+
+Result<Capture> from_document(Document document) {
+  if (document.strings.empty() || !document.strings.front().empty()) {
+    return fail(Errc::kBadData, "its string table does not begin with the empty text");
+  }
+  return Decoder(std::move(document)).run();
+}
+
+}  // namespace oddrank::snapshot

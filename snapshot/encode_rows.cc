@@ -1,0 +1,160 @@
+#include "snapshot/encode_rows.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "snapshot/fields.h"
+#include "snapshot/rows.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+// Texts of job and nodes are plain strings in memory and share the string table in the file, where
+// every text stands once.
+class Texts {
+ public:
+  explicit Texts(std::vector<std::string>& strings) : strings_(strings) {
+    for (const std::string& text : strings_) {
+      ids_.emplace(text, StringId{static_cast<std::uint32_t>(ids_.size())});
+    }
+  }
+  StringId id_of(const std::string& text) {
+    const auto [at, fresh] =
+        ids_.emplace(text, StringId{static_cast<std::uint32_t>(strings_.size())});
+    if (fresh) {
+      strings_.push_back(text);
+    }
+    return at->second;
+  }
+
+ private:
+  std::vector<std::string>& strings_;
+  std::unordered_map<std::string, StringId> ids_;
+};
+
+void encode_tables(const Tables& tables, Document& document) {
+  for (const std::string& text : tables.strings()) {
+    document.strings.push_back(text);
+  }
+  RowWriter frames(document.tables["frames"]);
+  for (const Frame& frame : tables.frames()) {
+    frame_fields(frames, frame);
+  }
+  RowWriter stacks(document.tables["stacks"]);
+  RowWriter stack_frames(document.tables["stack_frames"]);
+  for (const Stack& stack : tables.stacks()) {
+    stack_fields(stacks, stack);
+    stacks("frames", stack.frames.size());
+    for (const FrameId frame : stack.frames) {
+      stack_frames("frame", frame);
+    }
+  }
+}
+
+void encode_call(const CollectiveCall& call, Document& document) {
+  RowWriter calls(document.tables["calls"]);
+  call_fields(calls, call);
+  calls("members", call.members.size());
+  RowWriter members(document.tables["call_members"]);
+  for (const std::int32_t rank : call.members) {
+    members("rank", rank);
+  }
+}
+
+void encode_thread(const ThreadCapture& thread, Document& document) {
+  RowWriter threads(document.tables["threads"]);
+  thread_fields(threads, thread);
+  threads("samples", thread.samples.size());
+  threads("calls", thread.call ? 1 : 0);
+  threads("locals", thread.locals.size());
+  RowWriter samples(document.tables["samples"]);
+  for (const ThreadSample& sample : thread.samples) {
+    sample_fields(samples, sample);
+  }
+  if (thread.call) {
+    encode_call(*thread.call, document);
+  }
+  RowWriter frame_locals(document.tables["frame_locals"]);
+  RowWriter locals(document.tables["locals"]);
+  for (const FrameLocals& of_frame : thread.locals) {
+    frame_locals("frame", of_frame.frame);
+    frame_locals("locals", of_frame.locals.size());
+    for (const Local& local : of_frame.locals) {
+      locals("name", local.name);
+      locals("value", local.value);
+    }
+  }
+}
+
+void encode_processes(const Capture& capture, Document& document) {
+  RowWriter processes(document.tables["processes"]);
+  RowWriter environment(document.tables["environment"]);
+  for (const ProcessCapture& process : capture.processes) {
+    process_fields(processes, process);
+    processes("threads", process.threads.size());
+    processes("environment", process.environment.size());
+    for (const auto& [name, value] : process.environment) {
+      environment("name", name);
+      environment("value", value);
+    }
+    for (const ThreadCapture& thread : process.threads) {
+      encode_thread(thread, document);
+    }
+  }
+}
+
+void encode_job(const JobInfo& job, Texts& texts, Document& document) {
+  RowWriter row(document.tables["job"]);
+  const auto text = [&](const char* name, const std::string& value) {
+    row(name, texts.id_of(value));
+  };
+  text("id", job.id);
+  text("name", job.name);
+  text("user", job.user);
+  text("state", job.state);
+  text("output_path", job.output_path);
+  row("source", job.source);
+  row("world_size", job.world_size);
+  row("elapsed_s", job.elapsed_s);
+  row("time_left_s", job.time_left_s);
+  row("hosts", job.hosts.size());
+  RowWriter hosts(document.tables["job_hosts"]);
+  for (const std::string& host : job.hosts) {
+    hosts("host", texts.id_of(host));
+  }
+}
+
+void encode_nodes(const std::vector<NodeCapture>& nodes, Texts& texts, Document& document) {
+  RowWriter rows(document.tables["nodes"]);
+  RowWriter expected(document.tables["expected_ranks"]);
+  RowWriter notes(document.tables["notes"]);
+  for (const NodeCapture& node : nodes) {
+    rows("host", texts.id_of(node.host));
+    rows("answered", node.answered);
+    rows("why", texts.id_of(node.why));
+    rows("took_us", node.took_us);
+    rows("expected_ranks", node.expected_ranks.size());
+    rows("notes", node.notes.size());
+    for (const std::int32_t rank : node.expected_ranks) {
+      expected("rank", rank);
+    }
+    for (const std::string& note : node.notes) {
+      notes("text", texts.id_of(note));
+    }
+  }
+}
+
+}  // namespace
+
+Document to_document(const Capture& capture) {
+  Document document;
+  encode_tables(capture.tables, document);
+  Texts texts(document.strings);
+  encode_job(capture.job, texts, document);
+  encode_nodes(capture.nodes, texts, document);
+  encode_processes(capture, document);
+  return document;
+}
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,11 @@
+// A capture as columns. Private to snapshot/.
+#pragma once
+
+#include "snapshot/capture.h"
+#include "snapshot/columns.h"
+
+namespace oddrank::snapshot {
+
+Document to_document(const Capture& capture);
+
+}  // namespace oddrank::snapshot

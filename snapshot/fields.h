@@ -1,0 +1,99 @@
+// The fields of each row of a capture file, once for writing and reading: `io` is a RowWriter or a
+// RowReader. A new field goes here, into docs/capture-format.md, and raises kCaptureFormat.
+// Private to snapshot/.
+#pragma once
+
+#include "snapshot/capture.h"
+
+namespace oddrank::snapshot {
+
+template <typename Io, typename Row>
+void frame_fields(Io& io, Row& frame) {
+  io("kind", frame.kind);
+  io("flags", frame.flags);
+  io("function", frame.function);
+  io("file", frame.file);
+  io("build_id", frame.build_id);
+  io("line", frame.line);
+  io("offset", frame.offset);
+}
+
+template <typename Io, typename Row>
+void stack_fields(Io& io, Row& stack) {
+  io("end", stack.end);
+  io("merge", stack.merge);
+}
+
+template <typename Io, typename Row>
+void sample_fields(Io& io, Row& sample) {
+  io("stack", sample.stack);
+  io("python_stack", sample.python_stack);
+  io("state", sample.state);
+  io("cpu_us", sample.cpu_us);
+  io("voluntary_switches", sample.voluntary_switches);
+  io("involuntary_switches", sample.involuntary_switches);
+}
+
+template <typename Io, typename Row>
+void wait_fields(Io& io, Row& wait) {
+  io("wait_on", wait.on);
+  io("wait_inferred", wait.inferred);
+  io("wait_syscall", wait.syscall);
+  io("wait_syscall_name", wait.syscall_name);
+  io("wait_wchan", wait.wchan);
+  io("wait_fd", wait.fd);
+  io("wait_path", wait.path);
+  io("wait_address", wait.address);
+  io("wait_holder_pid", wait.holder_pid);
+  io("wait_holder_tid", wait.holder_tid);
+  io("wait_holder_alive", wait.holder_alive);
+  io("wait_detail", wait.detail);
+}
+
+template <typename Io, typename Row>
+void thread_fields(Io& io, Row& thread) {
+  io("tid", thread.tid);
+  io("name", thread.name);
+  io("python_name", thread.python_name);
+  io("has_python", thread.has_python);
+  io("holds_gil", thread.holds_gil);
+  io("wants_gil", thread.wants_gil);
+  wait_fields(io, thread.wait);
+}
+
+template <typename Io, typename Row>
+void call_fields(Io& io, Row& call) {
+  io("kind", call.kind);
+  io("op", call.op);
+  io("group", call.group);
+  io("whole_world", call.whole_world);
+  io("root", call.root);
+  io("peer", call.peer);
+  io("sequence", call.sequence);
+  io("evidence", call.evidence);
+}
+
+template <typename Io, typename Row>
+void process_fields(Io& io, Row& process) {
+  io("node", process.node);
+  io("pid", process.pid);
+  io("parent", process.parent);
+  io("is_rank", process.is_rank);
+  io("owner", process.owner);
+  io("rank", process.rank);
+  io("local_rank", process.local_rank);
+  io("world_size", process.world_size);
+  io("job_key", process.job_key);
+  io("name", process.name);
+  io("executable", process.executable);
+  io("command", process.command);
+  io("state", process.state);
+  io("start_us", process.start_us);
+  io("read_us", process.read_us);
+  io("read", process.read);
+  io("why", process.why);
+  io("python_version", process.python_version);
+  io("exit_code", process.exit_code);
+}
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,56 @@
+#include "snapshot/rows.h"
+
+namespace oddrank::snapshot {
+
+RowReader::RowReader(std::string name, const Table* table, const IdLimits& limits)
+    : name_(std::move(name)), table_(table), limits_(limits) {
+  if (table_ != nullptr && !table_->empty()) {
+    rows_ = table_->begin()->second.size();
+    for (const auto& [column_name, column] : *table_) {
+      if (column.size() != rows_) {
+        refuse("column " + column_name + " has " + std::to_string(column.size()) + " rows, not " +
+               std::to_string(rows_));
+      }
+    }
+  }
+}
+
+bool RowReader::next() {
+  if (!problem_.empty() || next_ >= rows_) {
+    return false;
+  }
+  ++next_;
+  return true;
+}
+
+void RowReader::check_columns() {
+  if (problem_.empty() && next_ > 0 && table_ != nullptr && table_->size() * next_ != asked_) {
+    refuse("it has columns that this version does not know");
+  }
+}
+
+void RowReader::refuse(const std::string& what) {
+  if (problem_.empty()) {
+    problem_ = "table " + name_ + ": " + what;
+  }
+}
+
+bool RowReader::take(std::string_view name, std::int64_t& value) {
+  if (!problem_.empty()) {
+    return false;
+  }
+  if (table_ == nullptr || next_ == 0) {
+    refuse("row behind the last one");
+    return false;
+  }
+  const auto column = table_->find(name);
+  if (column == table_->end()) {
+    refuse("column " + std::string(name) + " is missing");
+    return false;
+  }
+  ++asked_;
+  value = column->second[next_ - 1];
+  return true;
+}
+
+}  // namespace oddrank::snapshot

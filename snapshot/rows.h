@@ -1,0 +1,142 @@
+// Rows of a capture to columns and back. One list of fields serves both ways (fields.h), so that
+// what is written is what is read. Private to snapshot/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "snapshot/capture.h"
+#include "snapshot/columns.h"
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+// writer("tid", thread.tid) appends a value to a column.
+class RowWriter {
+ public:
+  explicit RowWriter(Table& table) : table_(table) {}
+
+  template <typename T>
+  void operator()(std::string_view name, const T& value) {
+    auto at = table_.find(name);
+    if (at == table_.end()) {
+      at = table_.emplace(name, Column{}).first;
+    }
+    at->second.push_back(static_cast<std::int64_t>(value));
+  }
+
+ private:
+  Table& table_;
+};
+
+// How many rows the tables of ids have; ids beyond are refused.
+struct IdLimits {
+  std::size_t strings = 0;
+  std::size_t frames = 0;
+  std::size_t stacks = 0;
+};
+
+// The highest value of each enumeration that a capture stores; a file with a higher one is refused,
+// so that nobody behind the decoder needs to fear it.
+constexpr FrameKind last_value(FrameKind /*type*/) {
+  return FrameKind::kPython;
+}
+constexpr StackEnd last_value(StackEnd /*type*/) {
+  return StackEnd::kTorn;
+}
+constexpr MergeState last_value(MergeState /*type*/) {
+  return MergeState::kMismatch;
+}
+constexpr WaitOn last_value(WaitOn /*type*/) {
+  return WaitOn::kNothing;
+}
+constexpr Known last_value(Known /*type*/) {
+  return Known::kYes;
+}
+constexpr CallKind last_value(CallKind /*type*/) {
+  return CallKind::kRendezvous;
+}
+constexpr ReadState last_value(ReadState /*type*/) {
+  return ReadState::kFull;
+}
+constexpr JobSource last_value(JobSource /*type*/) {
+  return JobSource::kReport;
+}
+
+// reader("tid", thread.tid) takes the value of the current row. The first thing that does not fit
+// is remembered as `problem`; fields keep their defaults from then on.
+class RowReader {
+ public:
+  RowReader(std::string name, const Table* table, const IdLimits& limits);
+
+  bool present() const { return table_ != nullptr; }
+  std::size_t rows() const { return rows_; }
+  // Steps to the next row; false behind the last one.
+  bool next();
+  // Columns that nobody asked for, or of another length than the first: a problem as well.
+  void check_columns();
+  const std::string& problem() const { return problem_; }
+  void refuse(const std::string& what);
+
+  template <typename T>
+  void operator()(std::string_view name, T& value) {
+    std::int64_t stored = 0;
+    if (!take(name, stored)) {
+      return;
+    }
+    if constexpr (std::is_same_v<T, StringId>) {
+      set_id(name, stored, limits_.strings, value);
+    } else if constexpr (std::is_same_v<T, FrameId>) {
+      set_id(name, stored, limits_.frames, value);
+    } else if constexpr (std::is_same_v<T, StackId>) {
+      set_id(name, stored, limits_.stacks, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = stored != 0;
+    } else if constexpr (std::is_same_v<T, char>) {
+      set_number(name, stored, static_cast<signed char>(0), value);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      value = static_cast<std::uint64_t>(stored);
+    } else if constexpr (std::is_enum_v<T>) {
+      if (stored < 0 || stored > static_cast<std::int64_t>(last_value(value))) {
+        refuse(std::string(name) + " has the unknown value " + std::to_string(stored));
+        return;
+      }
+      value = static_cast<T>(stored);
+    } else {
+      set_number(name, stored, T{}, value);
+    }
+  }
+
+ private:
+  bool take(std::string_view name, std::int64_t& value);
+  template <typename Id>
+  void set_id(std::string_view name, std::int64_t stored, std::size_t limit, Id& id) {
+    if (stored < 0 || static_cast<std::uint64_t>(stored) >= limit) {
+      refuse(std::string(name) + " names row " + std::to_string(stored) + " of " +
+             std::to_string(limit));
+      return;
+    }
+    id = Id{static_cast<std::uint32_t>(stored)};
+  }
+  template <typename Number, typename T>
+  void set_number(std::string_view name, std::int64_t stored, Number /*type*/, T& value) {
+    if (!std::in_range<Number>(stored)) {
+      refuse(std::string(name) + " is out of range: " + std::to_string(stored));
+      return;
+    }
+    value = static_cast<T>(stored);
+  }
+
+  std::string name_;
+  const Table* table_;
+  IdLimits limits_;
+  std::size_t rows_ = 0;
+  std::size_t next_ = 0;
+  std::size_t asked_ = 0;  // columns asked for in the first row
+  std::string problem_;
+};
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,85 @@
+#include "base/isolated.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "base/parse_number.h"
+#include "tests/support/catch.h"
+
+namespace oddrank {
+namespace {
+
+using std::chrono::milliseconds;
+
+IsolatedTask saying(const std::string& text) {
+  return {[text](int fd) { send_bytes(fd, text); }, milliseconds(20000)};
+}
+
+TEST_CASE("results come in the order of the tasks, whoever ends first") {
+  std::vector<IsolatedTask> tasks;
+  for (int i = 0; i < 20; ++i) {
+    tasks.push_back(saying("task " + std::to_string(i)));
+  }
+  const auto results = run_isolated(tasks, 3);
+  REQUIRE(results.size() == 20);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    CHECK(results[i].end == IsolatedEnd::kFinished);
+    CHECK(results[i].bytes == "task " + std::to_string(i));
+  }
+}
+
+TEST_CASE("a task that never returns is ended at its deadline, what it sent counts") {
+  const IsolatedTask stuck{[](int fd) {
+                             send_bytes(fd, std::to_string(::getpid()));
+                             ::poll(nullptr, 0, -1);
+                           },
+                           milliseconds(200)};
+  const auto results = run_isolated({stuck, saying("other")}, 2);
+  CHECK(results[0].end == IsolatedEnd::kDeadline);
+  CHECK(results[1].end == IsolatedEnd::kFinished);
+  const auto pid = parse_number<pid_t>(results[0].bytes);
+  REQUIRE(pid);
+  CHECK(::kill(*pid, 0) == -1);  // killed and reaped
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("a task that closes its pipe and does not end is ended as well") {
+  const IsolatedTask lingering{[](int fd) {
+                                 ::close(fd);
+                                 ::poll(nullptr, 0, -1);
+                               },
+                               milliseconds(20000)};
+  const auto results = run_isolated({lingering}, 1);
+  CHECK(results[0].end == IsolatedEnd::kCrashed);
+  CHECK(results[0].took < std::chrono::seconds(10));
+}
+
+TEST_CASE("a crash is told apart from an end, and names its signal") {
+  const IsolatedTask crash{[](int fd) {
+                             send_bytes(fd, "before");
+                             ::raise(SIGKILL);
+                           },
+                           milliseconds(20000)};
+  const auto results = run_isolated({crash}, 1);
+  CHECK(results[0].end == IsolatedEnd::kCrashed);
+  CHECK(results[0].signal == SIGKILL);
+  CHECK(results[0].bytes == "before");
+}
+
+TEST_CASE("a task that floods is ended at the limit") {
+  const IsolatedTask flood{[](int fd) {
+                             while (send_bytes(fd, std::string(65536, 'x'))) {
+                             }
+                           },
+                           milliseconds(20000)};
+  const auto results = run_isolated({flood}, 1, std::size_t{1} << 20);
+  CHECK(results[0].end == IsolatedEnd::kCrashed);
+  CHECK(results[0].bytes.size() < std::size_t{2} << 20);
+}
+
+}  // namespace
+}  // namespace oddrank

@@ -1,0 +1,84 @@
+// A capture in which every field differs from its default, for round trips.
+#pragma once
+
+#include "snapshot/capture.h"
+
+namespace oddrank::test {
+
+inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
+  using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
+  Frame native{FrameKind::kNative,
+               kEvaluation | kHeuristic,
+               tables.string("_ZN4c10d4Work4waitEv"),
+               tables.string("/lib/libtorch.so"),
+               tables.string("ab12"),
+               0,
+               0xffffffffff600000ULL};
+  Frame python{FrameKind::kPython,
+               kEntry,
+               tables.string("Läufer.step"),
+               tables.string("train.py"),
+               StringId{},
+               1207,
+               0};
+  Stack stack{{tables.frame(native), tables.frame(python), tables.frame(native)},
+              StackEnd::kComplete,
+              MergeState::kMerged};
+  ThreadCapture thread;
+  thread.tid = 71;
+  thread.name = tables.string("pt_main_thread");
+  thread.python_name = tables.string("MainThread");
+  thread.has_python = thread.holds_gil = thread.wants_gil = true;
+  const StackId id = tables.stack(stack);
+  thread.samples = {{id, id, 'S', 1000, 20, 3}, {id, StackId{}, 'D', 2000, 21, 4}};
+  thread.wait = {WaitOn::kFile,
+                 true,
+                 0,
+                 tables.string("read"),
+                 tables.string("pipe_read"),
+                 7,
+                 tables.string("/d"),
+                 0x7fffffffffffffffULL,
+                 72,
+                 73,
+                 Known::kYes,
+                 tables.string("why")};
+  thread.call = CollectiveCall{
+      CallKind::kRecv,       tables.string("recv"), tables.string("pp"), true, {0, 5}, 2, 3, 99,
+      tables.string("frame")};
+  thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
+  return thread;
+}
+
+inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pid = 71) {
+  using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
+  Capture capture;
+  capture.job = {"4711", JobSource::kSlurm, "train", "ada", "RUNNING", "/o.txt", 8, 60, 70, {host}};
+  capture.nodes = {{host, true, "slow", 1234, {0, 1}, {"a note", "another"}}};
+  Tables& tables = capture.tables;
+  ProcessCapture process;
+  process.pid = pid;
+  process.parent = 7;
+  process.is_rank = true;
+  process.owner = pid;
+  process.rank = 5;
+  process.local_rank = 1;
+  process.world_size = 8;
+  process.job_key = tables.string("slurm 4711.0");
+  process.name = tables.string("python3");
+  process.executable = tables.string("/usr/bin/python3");
+  process.command = tables.string("python3 train.py");
+  process.state = 'S';
+  process.start_us = 123456789;
+  process.read_us = 987654321;
+  process.read = ReadState::kPartial;
+  process.why = tables.string("no Python");
+  process.python_version = tables.string("3.11.7");
+  process.exit_code = 9;
+  process.environment = {{tables.string("RANK"), tables.string("5")}};
+  process.threads = {sample_thread(tables)};
+  capture.processes.push_back(std::move(process));
+  return capture;
+}
+
+}  // namespace oddrank::test
