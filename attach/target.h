@@ -65,6 +65,8 @@ class Target {
   Target() = default;
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
+  Target(Target&&) = delete;
+  Target& operator=(Target&&) = delete;
   virtual ~Target() = default;
 
   virtual pid_t pid() const = 0;

@@ -1,0 +1,38 @@
+// /proc/PID/stat: what the kernel tells about a process or thread to everybody, also of one that is
+// in state D or a zombie. Never blocks on the target's memory. Fields: proc(5).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+struct ProcStat {
+  pid_t pid = 0;
+  std::string name;  // comm; may hold blanks, brackets and any other byte but NUL
+  char state = '?';  // R S D T t Z X I
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  bool kernel_thread = false;
+  std::uint64_t cpu_us = 0;    // user + system, since its start; in steps of a clock tick (10 ms)
+  std::uint64_t start_us = 0;  // after boot
+  std::int32_t threads = 0;
+  // As wait(2) has it. Means something in state Z only, and is 0 where we may not read the target.
+  std::int32_t exit_code = 0;
+};
+
+// `text` as the kernel wrote it. kBadData if it is cut or no stat line.
+Result<ProcStat> parse_proc_stat(std::string_view text);
+
+// Of a process (or of any thread by its tid). kGone if there is none.
+Result<ProcStat> read_proc_stat(pid_t pid);
+// Of a thread of this very process.
+Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
+
+}  // namespace oddrank::attach

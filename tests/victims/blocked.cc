@@ -1,0 +1,118 @@
+// A process that is stuck in one way: `blocked MODE`. Prints, when it is about to be stuck,
+//   ready ADDRESS VALUE NUMBER
+// ADDRESS of an 8-byte object, its VALUE, both hexadecimal, and the tid of the stuck thread or pid
+// of the child that MODE is about. Modes:
+//   pause      main thread in pause()
+//   read       main thread in read() of stdin
+//   futex      a second thread named "waiter" waits for a mutex that the main thread holds, which
+//              is in pause()
+//   spin       main thread runs
+//   vfork      main thread in state D: in vfork(), until the child ends, which is in pause()
+//   zombie     main thread in pause(), its child has ended with status 3 and is not reaped
+//   child      main thread in pause(), its forked child too
+//   hidden     as pause, but not dumpable: another process of the same user may not read it
+//   fifo FILE  main thread in pause(), after it has mapped nothing but opened the FIFO
+//   exit       ends when a line comes in on stdin
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+volatile std::uint64_t object = 0;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void ready(long number) {
+  std::printf("ready %lx %llx %ld\n", reinterpret_cast<unsigned long>(&object),
+              static_cast<unsigned long long>(object), number);
+  std::fflush(stdout);
+}
+
+[[noreturn]] void wait_for_ever() {
+  while (true) {
+    ::pause();
+  }
+}
+
+void* waiter(void*) {
+  ::prctl(PR_SET_NAME, "waiter");
+  ready(::syscall(SYS_gettid));
+  ::pthread_mutex_lock(&mutex);
+  return nullptr;
+}
+
+[[noreturn]] void block_in_futex() {
+  ::pthread_mutex_lock(&mutex);
+  pthread_t thread{};
+  ::pthread_create(&thread, nullptr, waiter, nullptr);
+  wait_for_ever();
+}
+
+[[noreturn]] void block_in_vfork() {
+  ready(::getpid());
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const pid_t child = ::vfork();  // NOLINT: only vfork gives a state D that needs no root
+#pragma GCC diagnostic pop
+  while (child == 0) {
+    ::pause();  // NOLINT: a system call, and nothing else, is what the child does
+  }
+  ::_exit(0);
+}
+
+[[noreturn]] void have_child(bool ends) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (ends) {
+      ::_exit(3);
+    }
+    wait_for_ever();
+  }
+  ready(child);
+  wait_for_ever();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string mode = count > 1 ? arguments[1] : "pause";
+  object = 0x6f646472616e6b00ULL + static_cast<std::uint64_t>(::getpid());
+  if (mode == "futex") {
+    block_in_futex();
+  }
+  if (mode == "vfork") {
+    block_in_vfork();
+  }
+  if (mode == "zombie" || mode == "child") {
+    have_child(mode == "zombie");
+  }
+  if (mode == "hidden") {
+    ::prctl(PR_SET_DUMPABLE, 0);
+  }
+  if (mode == "fifo" && count > 2 && ::open(arguments[2], O_RDWR) < 0) {
+    return 2;
+  }
+  ready(::getpid());
+  char byte = 0;
+  if (mode == "read" || mode == "exit") {
+    const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+    return got == 1 ? 0 : 1;
+  }
+  if (mode == "spin") {
+    while (true) {
+      object = object + 0;
+    }
+  }
+  wait_for_ever();
+}
