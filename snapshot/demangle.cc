@@ -1,0 +1,283 @@
+#include "snapshot/demangle.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+
+#include "base/parse_number.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+// Longer names exist, but nobody reads them, and the demangler's time grows faster than its input.
+constexpr std::size_t kLongestSymbol = std::size_t{32} << 10;
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+
+bool is_mangled(std::string_view symbol) {
+  return symbol.starts_with("_Z");
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Cuts a demangled name down while it walks over it once. What the demangler writes is not quite
+// a grammar; where it is in doubt, the walk keeps text rather than to lose a name.
+class Shortener {
+ public:
+  explicit Shortener(std::string_view text) : text_(text) {}
+
+  std::string run() {
+    while (at_ < text_.size() && !ended_) {
+      step();
+    }
+    return std::move(name_);
+  }
+
+ private:
+  void step() {
+    const char c = text_[at_];
+    if (at_operator()) {
+      copy_operator();
+    } else if (c == '<') {
+      skip_angle();
+      name_ += "<...>";
+    } else if (c == '(') {
+      parenthesis();
+    } else if (c == '{') {
+      copy_brace();
+    } else if (c == '[') {  // [abi:cxx11]
+      skip_to(']');
+    } else if (c == ' ') {  // what came before is a return type, or "non-virtual thunk to"
+      name_.clear();
+      ++at_;
+    } else if (c == ')') {  // of a function that returns a function pointer
+      ended_ = true;
+    } else {
+      name_ += c;
+      ++at_;
+    }
+  }
+
+  bool rest_starts_with(std::string_view what) const { return text_.substr(at_).starts_with(what); }
+
+  bool at_operator() const {
+    static constexpr std::string_view kOperator = "operator";
+    const std::size_t end = at_ + kOperator.size();
+    return rest_starts_with(kOperator) && (at_ == 0 || !is_word(text_[at_ - 1])) &&
+           (end >= text_.size() || !is_word(text_[end]));
+  }
+
+  // "operator<<", "operator()", "operator new[]", "operator std::vector<int>".
+  void copy_operator() {
+    copy(std::string_view("operator").size());
+    if (rest_starts_with("()") || rest_starts_with("[]")) {
+      copy(2);
+      return;
+    }
+    if (rest_starts_with("\"\"")) {
+      copy(2);
+      return;
+    }
+    if (rest_starts_with(" ")) {
+      copy(1);
+      while (at_ < text_.size() && text_[at_] != '(') {
+        if (text_[at_] == '<') {
+          skip_angle();
+          name_ += "<...>";
+        } else {
+          copy(1);
+        }
+      }
+      return;
+    }
+    // Longest first: a template argument list may follow ("operator<< <int>" has a blank).
+    for (const std::string_view symbol :
+         {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
+          "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|="}) {
+      if (rest_starts_with(symbol)) {
+        copy(symbol.size());
+        skip_blank_before_angle();
+        return;
+      }
+    }
+    copy(1);
+    skip_blank_before_angle();
+  }
+
+  void skip_blank_before_angle() {
+    if (rest_starts_with(" <")) {
+      ++at_;
+    }
+  }
+
+  void copy(std::size_t count) {
+    name_ += text_.substr(at_, count);
+    at_ = std::min(at_ + count, text_.size());
+  }
+
+  // Arguments of the function, or of a function in which something local lies:
+  // "f(int)::{lambda()#1}".
+  void parenthesis() {
+    static constexpr std::string_view kAnonymous = "(anonymous namespace)";
+    if (rest_starts_with(kAnonymous)) {
+      copy(kAnonymous.size());
+      return;
+    }
+    if (rest_starts_with("(*") || rest_starts_with("(&")) {
+      name_.clear();
+      at_ += 2;
+      return;
+    }
+    const std::string_view before = text_.substr(0, at_);
+    skip_parenthesis();
+    if (before.ends_with("decltype") || before.ends_with("decltype ")) {
+      return;
+    }
+    const std::size_t behind = at_;
+    skip_qualifiers();
+    if (!rest_starts_with("::")) {
+      at_ = behind;
+      ended_ = true;
+    }
+  }
+
+  void skip_qualifiers() {
+    bool found = true;
+    while (found) {
+      found = false;
+      for (const std::string_view qualifier :
+           {" const", " volatile", " &&", " &", " noexcept", "[abi:cxx11]"}) {
+        if (rest_starts_with(qualifier)) {
+          at_ += qualifier.size();
+          found = true;
+        }
+      }
+    }
+  }
+
+  void copy_brace() {
+    std::size_t depth = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '(') {
+        skip_parenthesis();
+        continue;
+      }
+      depth += c == '{' ? 1U : 0U;
+      depth -= c == '}' ? 1U : 0U;
+      copy(1);
+      if (depth == 0) {
+        return;
+      }
+    }
+  }
+
+  // Only parentheses count inside: "<" may be a comparison there.
+  void skip_parenthesis() {
+    std::size_t depth = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_++];
+      depth += c == '(' ? 1U : 0U;
+      depth -= c == ')' ? 1U : 0U;
+      if (depth == 0) {
+        return;
+      }
+    }
+  }
+
+  void skip_angle() {
+    std::size_t depth = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '(') {
+        skip_parenthesis();
+        continue;
+      }
+      if (at_operator()) {  // &Type::operator< as an argument
+        std::string kept = std::move(name_);
+        copy_operator();
+        name_ = std::move(kept);
+        continue;
+      }
+      if (c == '>' && at_ > 0 && text_[at_ - 1] == '-') {
+        ++at_;
+        continue;
+      }
+      ++at_;
+      depth += c == '<' ? 1U : 0U;
+      depth -= c == '>' ? 1U : 0U;
+      if (depth == 0) {
+        return;
+      }
+    }
+  }
+
+  void skip_to(char end) {
+    const std::size_t found = text_.find(end, at_);
+    at_ = found == std::string_view::npos ? text_.size() : found + 1;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string name_;
+  bool ended_ = false;
+};
+
+// The demangler gives names of more than about 1000 characters up. Their beginning can be read
+// without it: "_ZN3c1012function_refIFv..." -> "c10::function_ref<...>".
+std::string first_names(std::string_view symbol) {
+  symbol.remove_prefix(std::string_view("_Z").size());
+  while (!symbol.empty() &&
+         std::string_view("ZNKVr").find(symbol.front()) != std::string_view::npos) {
+    symbol.remove_prefix(1);
+  }
+  std::string names;
+  if (symbol.starts_with("St")) {
+    symbol.remove_prefix(2);
+    names = "std";
+  }
+  while (!symbol.empty() && std::isdigit(static_cast<unsigned char>(symbol.front())) != 0) {
+    const std::size_t digits = std::min(symbol.find_first_not_of("0123456789"), symbol.size());
+    const auto length = parse_number<std::size_t>(symbol.substr(0, digits));
+    symbol.remove_prefix(digits);
+    if (!length || *length > symbol.size()) {
+      break;
+    }
+    const std::string_view name = symbol.substr(0, *length);
+    names += names.empty() ? "" : "::";
+    names += name.starts_with("_GLOBAL__N_") ? "(anonymous namespace)" : name;
+    symbol.remove_prefix(*length);
+  }
+  return names.empty() ? names : names + (symbol.starts_with('I') ? "<...>" : "...");
+}
+
+}  // namespace
+
+std::string demangle(std::string_view symbol) {
+  if (!is_mangled(symbol) || symbol.size() > kLongestSymbol) {
+    return std::string(symbol);
+  }
+  int status = 0;
+  const std::unique_ptr<char, Free> name(
+      abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status));
+  return status == 0 && name != nullptr ? std::string(name.get()) : std::string(symbol);
+}
+
+std::string short_name(std::string_view symbol) {
+  // Only what was mangled is cut: names of Python ("<lambda>") pass through.
+  if (!is_mangled(symbol)) {
+    return std::string(symbol);
+  }
+  const std::string full = demangle(symbol);
+  std::string name = full == symbol ? first_names(symbol) : Shortener(full).run();
+  return name.empty() ? full : name;
+}
+
+}  // namespace oddrank::snapshot
