@@ -1,0 +1,93 @@
+#include "attach/proc_environ.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/read_file.h"
+
+namespace oddrank::attach {
+namespace {
+
+constexpr std::size_t kMostText = std::size_t{8} << 20;
+constexpr std::size_t kMostValue = 512;
+
+constexpr std::array<std::string_view, 76> kKept = {
+    // torchrun, accelerate, deepspeed, and scripts that do as these
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
+    "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
+    "TORCHELASTIC_MAX_RESTARTS",
+    // Slurm
+    "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
+    "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_NODES", "SLURM_STEP_TASKS_PER_NODE",
+    "SLURM_NNODES", "SLURM_GTIDS", "SLURMD_NODENAME", "SLURM_HET_GROUP_ID", "SLURM_ARRAY_TASK_ID",
+    // MPI launchers
+    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_ess_base_jobid", "PMIX_RANK", "PMIX_NAMESPACE",
+    "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMI_JOBID", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+    "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "PALS_RANKID",
+    // devices
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING",
+    "OMP_NUM_THREADS",
+    // what communication was told
+    "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE",
+    "NCCL_IB_HCA", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_NVLS_ENABLE", "NCCL_RAS_ENABLE",
+    "NCCL_RAS_ADDR", "NCCL_ALGO", "NCCL_PROTO", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME",
+    "TORCH_DISTRIBUTED_DEBUG", "TORCH_CPP_LOG_LEVEL", "TORCH_NCCL_TRACE_BUFFER_SIZE",
+    "TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_FR_DUMP_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_NCCL_DUMP_ON_TIMEOUT",
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT",
+    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_DESYNC_DEBUG",
+    "TORCH_NCCL_CUDA_EVENT_CACHE"};
+
+std::string printable(std::string_view value) {
+  std::string text(value.substr(0, kMostValue));
+  for (char& character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x20 || byte == 0x7f) {
+      character = '?';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view Environment::get(std::string_view name) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [name](const Entry& entry) { return entry.first == name; });
+  return found == entries_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::span<const std::string_view> kept_variables() {
+  return kKept;
+}
+
+Environment parse_proc_environ(std::string_view text) {
+  std::vector<Environment::Entry> entries;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find('\0'));
+    text.remove_prefix(std::min(entry.size() + 1, text.size()));
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos) {
+      continue;
+    }
+    const std::string_view name = entry.substr(0, equals);
+    if (std::find(kKept.begin(), kKept.end(), name) == kKept.end()) {
+      continue;
+    }
+    const bool seen = std::any_of(entries.begin(), entries.end(),
+                                  [name](const auto& other) { return other.first == name; });
+    if (!seen) {
+      entries.emplace_back(name, printable(entry.substr(equals + 1)));
+    }
+  }
+  return Environment(std::move(entries));
+}
+
+Result<Environment> read_proc_environ(pid_t pid) {
+  ODDRANK_TRY(const std::string text,
+              read_file("/proc/" + std::to_string(pid) + "/environ", kMostText));
+  return parse_proc_environ(text);
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,108 @@
+#include "attach/proc_fds.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+
+namespace oddrank::attach {
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view prefix) {
+  if (link.substr(0, prefix.size()) != prefix || link.back() != ']') {
+    return std::nullopt;
+  }
+  link.remove_prefix(prefix.size());
+  link.remove_suffix(1);
+  return parse_number<std::uint64_t>(link);
+}
+
+std::string fd_path(pid_t pid, const char* folder, int fd) {
+  return "/proc/" + std::to_string(pid) + "/" + folder + "/" + std::to_string(fd);
+}
+
+}  // namespace
+
+OpenFd parse_fd_link(int fd, std::string_view link) {
+  OpenFd open;
+  open.fd = fd;
+  open.link = std::string(link);
+  if (link.empty()) {
+    return open;
+  }
+  if (const auto pipe = inode_of(link, "pipe:[")) {
+    open.kind = FdKind::kPipe;
+    open.inode = *pipe;
+  } else if (const auto socket = inode_of(link, "socket:[")) {
+    open.kind = FdKind::kSocket;
+    open.inode = *socket;
+  } else if (link.front() == '/') {
+    open.kind = FdKind::kFile;
+  } else if (link.substr(0, 11) == "anon_inode:") {
+    open.kind = FdKind::kAnonymous;
+  }
+  return open;
+}
+
+Result<OpenFd> read_fd(pid_t pid, int fd) {
+  ODDRANK_TRY(const std::string link, read_link(fd_path(pid, "fd", fd)));
+  return parse_fd_link(fd, link);
+}
+
+Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  if (directory == nullptr) {
+    return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
+  }
+  std::vector<OpenFd> fds;
+  while (fds.size() < limit) {
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr) {
+      break;
+    }
+    const auto fd = parse_number<int>(std::string_view(entry->d_name));
+    if (!fd) {
+      continue;
+    }
+    if (auto open = read_fd(pid, *fd)) {
+      fds.push_back(*std::move(open));
+    }
+  }
+  std::sort(fds.begin(), fds.end(), [](const OpenFd& a, const OpenFd& b) { return a.fd < b.fd; });
+  return fds;
+}
+
+Result<FdInfo> parse_fdinfo(std::string_view text) {
+  FdInfo info;
+  bool has_flags = false;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.substr(0, 4) == "pos:") {
+      info.position = parse_number<std::uint64_t>(trim(line.substr(4))).value_or(0);
+    } else if (line.substr(0, 6) == "flags:" && !has_flags) {
+      const auto flags = parse_number<std::uint32_t>(trim(line.substr(6)), 8);
+      has_flags = flags.has_value();
+      info.flags = flags.value_or(0);
+    }
+  }
+  if (!has_flags) {
+    return fail(Errc::kBadData, "not the fdinfo of a descriptor");
+  }
+  return info;
+}
+
+Result<FdInfo> read_fdinfo(pid_t pid, int fd) {
+  ODDRANK_TRY(const std::string text, read_file(fd_path(pid, "fdinfo", fd), 16384));
+  return parse_fdinfo(text);
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,43 @@
+// What the file descriptors of a process are, as names: links are read, nothing is opened or
+// stat'ed, so a dead file system cannot block us. Needs the same right as ptrace.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+enum class FdKind : std::uint8_t { kOther = 0, kFile, kPipe, kSocket, kAnonymous };
+
+struct OpenFd {
+  int fd = -1;
+  FdKind kind = FdKind::kOther;
+  std::string link;         // "pipe:[123]", "socket:[5]", "anon_inode:[eventpoll]", "/data/x.tar"
+  std::uint64_t inode = 0;  // of a pipe or socket: what both its ends have in common
+};
+
+// `link` as readlink gives it.
+OpenFd parse_fd_link(int fd, std::string_view link);
+
+// One descriptor. kNotFound if it is not open.
+Result<OpenFd> read_fd(pid_t pid, int fd);
+
+// All of them, ascending; at most `limit`. Those closed meanwhile are left out.
+Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit = 65536);
+
+struct FdInfo {
+  std::uint64_t position = 0;
+  std::uint32_t flags = 0;  // as of open(2): O_ACCMODE says which end of a pipe this is
+};
+// "pos:\t0\nflags:\t0100002\n...". kBadData without a flags line.
+Result<FdInfo> parse_fdinfo(std::string_view text);
+Result<FdInfo> read_fdinfo(pid_t pid, int fd);
+
+}  // namespace oddrank::attach

@@ -1,0 +1,113 @@
+#include "attach/proc_maps.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/parse_number.h"
+#include "base/read_file.h"
+
+namespace oddrank::attach {
+namespace {
+
+// A rank has about 2000 lines of 100 bytes; the kernel's default limit is 65530 mappings.
+constexpr std::size_t kMostText = std::size_t{64} << 20;
+
+// The next word of the line, without the blanks before it.
+std::string_view take_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> two_hex(std::string_view word,
+                                                               char separator) {
+  const auto at = word.find(separator);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto first = parse_number<std::uint64_t>(word.substr(0, at), 16);
+  const auto second = parse_number<std::uint64_t>(word.substr(at + 1), 16);
+  if (!first || !second) {
+    return std::nullopt;
+  }
+  return std::pair(*first, *second);
+}
+
+// The kernel writes a newline in a path as "\012" and nothing else that way (seq_path with "\n").
+std::string unescape(std::string_view path) {
+  constexpr std::string_view kNewline = "\\012";
+  std::string text;
+  while (true) {
+    const auto at = path.find(kNewline);
+    text += path.substr(0, at);
+    if (at == std::string_view::npos) {
+      return text;
+    }
+    text += '\n';
+    path.remove_prefix(at + kNewline.size());
+  }
+}
+
+void take_path(std::string_view path, Mapping& mapping) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  path.remove_prefix(std::min(path.find_first_not_of(' '), path.size()));
+  if (path.size() > kDeleted.size() && path.front() == '/' &&
+      path.substr(path.size() - kDeleted.size()) == kDeleted) {
+    mapping.deleted = true;
+    path.remove_suffix(kDeleted.size());
+  }
+  mapping.path = unescape(path);
+}
+
+// "7f00-7f10 r-xp 00001000 fd:01 1234   /usr/lib/x.so"
+std::optional<Mapping> parse_line(std::string_view line) {
+  const auto range = two_hex(take_word(line), '-');
+  const std::string_view rights = take_word(line);
+  const auto offset = parse_number<std::uint64_t>(take_word(line), 16);
+  const auto device = two_hex(take_word(line), ':');
+  const auto inode = parse_number<std::uint64_t>(take_word(line));
+  if (!range || rights.size() != 4 || !offset || !device || !inode) {
+    return std::nullopt;
+  }
+  Mapping mapping;
+  mapping.start = range->first;
+  mapping.end = range->second;
+  mapping.readable = rights[0] == 'r';
+  mapping.writable = rights[1] == 'w';
+  mapping.executable = rights[2] == 'x';
+  mapping.shared = rights[3] == 's';
+  mapping.file_offset = *offset;
+  mapping.device = static_cast<std::uint32_t>(device->first << 20U | device->second);
+  mapping.inode = *inode;
+  take_path(line, mapping);
+  return mapping;
+}
+
+}  // namespace
+
+MemoryMap parse_proc_maps(std::string_view text) {
+  std::vector<Mapping> mappings;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) {
+      break;  // cut in the middle: its path may be the beginning of another
+    }
+    if (auto mapping = parse_line(text.substr(0, end))) {
+      mappings.push_back(*std::move(mapping));
+    }
+    text.remove_prefix(end + 1);
+  }
+  return MemoryMap(std::move(mappings));
+}
+
+Result<MemoryMap> read_proc_maps(pid_t pid) {
+  ODDRANK_TRY(const std::string text,
+              read_file("/proc/" + std::to_string(pid) + "/maps", kMostText));
+  return parse_proc_maps(text);
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,41 @@
+// /proc/PID/status: owner, tracer, pid namespaces, context switches, pending signals. Readable by
+// everybody, and for a process in state D as well.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+struct ProcStatus {
+  // Real, effective and saved ids, in our user namespace (65534 where they have no number there).
+  uid_t real_uid = 0;
+  uid_t effective_uid = 0;
+  uid_t saved_uid = 0;
+  gid_t real_gid = 0;
+  gid_t effective_gid = 0;
+  gid_t saved_gid = 0;
+  pid_t process = 0;                  // Tgid
+  pid_t tracer = 0;                   // 0: nobody traces it
+  std::vector<pid_t> ns_pids;         // NSpid: in our namespace first, in its own last
+  std::uint64_t thread_pending = 0;   // SigPnd: bit n-1 is signal n
+  std::uint64_t process_pending = 0;  // ShdPnd
+  std::uint64_t permitted_capabilities = 0;
+  std::uint64_t effective_capabilities = 0;
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+};
+
+// Lines that are missing leave their field 0. kBadData if there is no Uid line at all.
+Result<ProcStatus> parse_proc_status(std::string_view text);
+
+// Of a process, or of any thread by its tid. kGone if there is none.
+Result<ProcStatus> read_proc_status(pid_t pid);
+
+}  // namespace oddrank::attach

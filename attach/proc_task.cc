@@ -1,0 +1,145 @@
+#include "attach/proc_task.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include "attach/proc_stat.h"
+#include "attach/proc_status.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+
+namespace oddrank::attach {
+namespace {
+
+// The kernel's own bound of a pid (PID_MAX_LIMIT) is 4 Mi; nobody has so many threads.
+constexpr std::size_t kMostThreads = 1U << 20;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+std::optional<std::uint64_t> hex(std::string_view word) {
+  if (word.substr(0, 2) != "0x") {
+    return std::nullopt;
+  }
+  return parse_number<std::uint64_t>(word.substr(2), 16);
+}
+
+Result<BlockedIn> bad_syscall(std::string_view text) {
+  return fail(Errc::kBadData,
+              "not a line of /proc/TID/syscall: " + std::string(text.substr(0, 80)));
+}
+
+std::string task_path(pid_t pid, pid_t tid, const char* file) {
+  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + file;
+}
+
+}  // namespace
+
+Result<BlockedIn> parse_proc_syscall(std::string_view text) {
+  const std::vector<std::string_view> words = split_blanks(text);
+  BlockedIn blocked;
+  if (words.size() == 1 && words[0] == "running") {
+    return blocked;
+  }
+  const bool outside_of_call = words.size() == 3;
+  if (!outside_of_call && words.size() != 9) {
+    return bad_syscall(text);
+  }
+  SyscallState syscall;
+  const auto number = parse_number<std::int64_t>(words[0]);
+  if (!number || (outside_of_call && *number != -1)) {
+    return bad_syscall(text);
+  }
+  syscall.number = *number;
+  for (std::size_t i = 0; !outside_of_call && i < syscall.arguments.size(); ++i) {
+    const auto argument = hex(words[1 + i]);
+    if (!argument) {
+      return bad_syscall(text);
+    }
+    syscall.arguments.at(i) = *argument;
+  }
+  const auto sp = hex(words[words.size() - 2]);
+  const auto pc = hex(words[words.size() - 1]);
+  if (!sp || !pc) {
+    return bad_syscall(text);
+  }
+  blocked.syscall = syscall;
+  if (*sp != 0) {
+    Registers registers;
+    registers.sp = *sp;
+    registers.pc = *pc;
+    blocked.registers = registers;
+  }
+  return blocked;
+}
+
+Result<std::vector<pid_t>> read_tids(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/task";
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  if (directory == nullptr) {
+    if (errno == ENOENT) {
+      return fail(Errc::kGone, "pid " + std::to_string(pid) + " does not exist");
+    }
+    return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
+  }
+  std::vector<pid_t> tids;
+  while (tids.size() < kMostThreads) {
+    const dirent* entry = ::readdir(directory.get());  // one thread here, and the stream is ours
+    if (entry == nullptr) {
+      break;
+    }
+    if (const auto tid = parse_number<pid_t>(std::string_view(entry->d_name))) {
+      tids.push_back(*tid);
+    }
+  }
+  if (tids.empty()) {
+    return fail(Errc::kGone, "pid " + std::to_string(pid) + " ended");
+  }
+  std::sort(tids.begin(), tids.end());
+  const auto main_thread = std::find(tids.begin(), tids.end(), pid);
+  if (main_thread != tids.end()) {
+    std::rotate(tids.begin(), main_thread, main_thread + 1);
+  }
+  return tids;
+}
+
+Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
+  ODDRANK_TRY(const ProcStat stat, read_thread_stat(pid, tid));
+  ThreadState state;
+  state.tid = tid;
+  state.target_tid = tid;
+  state.name = stat.name;
+  state.state = stat.state;
+  state.cpu_us = stat.cpu_us;
+  // The registers before the counters: a thread that moves in between has counters that differ
+  // from those of an earlier look at it.
+  if (const auto text = read_file(task_path(pid, tid, "syscall"), 512)) {
+    if (auto blocked = parse_proc_syscall(*text)) {
+      state.syscall = blocked->syscall;
+      state.registers = blocked->registers;
+    }
+  }
+  if (const auto text = read_file(task_path(pid, tid, "wchan"), 256); text && *text != "0") {
+    state.wchan = std::string(trim(*text));
+  }
+  if (const auto text = read_file(task_path(pid, tid, "status"), 65536)) {
+    if (const auto status = parse_proc_status(*text)) {
+      state.voluntary_switches = status->voluntary_switches;
+      state.involuntary_switches = status->involuntary_switches;
+      state.tracer = status->tracer;
+      if (!status->ns_pids.empty()) {
+        state.target_tid = status->ns_pids.back();
+      }
+    }
+  }
+  return state;
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,35 @@
+// The threads of a process as /proc/PID/task tells them, without stopping any: state, what it waits
+// in, and for a blocked thread the stack pointer and program counter with which it went to sleep.
+//
+// Nothing here is one instant: two looks at the switch counters tell whether a thread moved.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+// What /proc/TID/syscall says. Both empty: the thread runs.
+struct BlockedIn {
+  std::optional<SyscallState> syscall;
+  std::optional<Registers> registers;  // pc and sp only
+};
+
+// "running", "-1 SP PC", or "NR A0 A1 A2 A3 A4 A5 SP PC"; kBadData for anything else. A thread that
+// is exiting has neither sp nor pc: no registers.
+Result<BlockedIn> parse_proc_syscall(std::string_view text);
+
+// Thread ids, ascending, so that the main thread comes first wherever the pid namespace has not
+// wrapped round; then it is moved to the front. kGone if the process does not exist.
+Result<std::vector<pid_t>> read_tids(pid_t pid);
+
+// What may not be read stays empty; kGone if the thread ended.
+Result<ThreadState> read_thread_state(pid_t pid, pid_t tid);
+
+}  // namespace oddrank::attach

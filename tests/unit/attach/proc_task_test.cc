@@ -1,0 +1,69 @@
+#include "attach/proc_task.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "tests/support/catch.h"
+
+using oddrank::Errc;
+using oddrank::attach::parse_proc_syscall;
+
+TEST_CASE("a running thread has neither call nor registers") {
+  const auto blocked = parse_proc_syscall("running\n");
+  REQUIRE(blocked);
+  CHECK_FALSE(blocked->syscall);
+  CHECK_FALSE(blocked->registers);
+}
+
+TEST_CASE("a thread in a system call has number, arguments, sp and pc") {
+  const auto blocked = parse_proc_syscall(
+      "202 0x7f0000001000 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd00000010 0x7f1234567890\n");
+  REQUIRE(blocked);
+  REQUIRE(blocked->syscall);
+  CHECK(blocked->syscall->number == 202);
+  CHECK(blocked->syscall->arguments[0] == 0x7f0000001000);
+  CHECK(blocked->syscall->arguments[5] == 0xffffffff);
+  REQUIRE(blocked->registers);
+  CHECK(blocked->registers->sp == 0x7ffd00000010);
+  CHECK(blocked->registers->pc == 0x7f1234567890);
+  CHECK_FALSE(blocked->registers->all);
+}
+
+TEST_CASE("a thread blocked outside of a system call has sp and pc") {
+  const auto blocked = parse_proc_syscall("-1 0x7ffd00000010 0x7f1234567890\n");
+  REQUIRE(blocked);
+  CHECK(blocked->syscall->number == -1);
+  CHECK(blocked->registers->sp == 0x7ffd00000010);
+}
+
+TEST_CASE("a thread that is exiting has no registers") {
+  const auto blocked = parse_proc_syscall("-1 0x0 0x0\n");
+  REQUIRE(blocked);
+  CHECK(blocked->syscall);
+  CHECK_FALSE(blocked->registers);
+}
+
+TEST_CASE("anything else is refused") {
+  for (const char* text :
+       {"", "walking", "running away", "0 0x1 0x2", "-1 0x1", "-1 1 2", "x 0x1 0x2",
+        "1 0x1 0x1 0x1 0x1 0x1 0x1 0x1", "1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1",
+        "1 1 1 1 1 1 1 1 1", "1 0x1 0x1 0x1 0x1 0x1 0x1 0x11111111111111111 0x1"}) {
+    const auto blocked = parse_proc_syscall(text);
+    INFO(text);
+    REQUIRE_FALSE(blocked);
+    CHECK(blocked.error().code == Errc::kBadData);
+  }
+}
+
+TEST_CASE("our own threads begin with the main thread") {
+  const auto tids = oddrank::attach::read_tids(::getpid());
+  REQUIRE(tids);
+  CHECK(tids->front() == ::getpid());
+  const auto state = oddrank::attach::read_thread_state(::getpid(), ::getpid());
+  REQUIRE(state);
+  CHECK(state->state == 'R');
+  CHECK(state->name == "unit_attach");
+  CHECK(oddrank::attach::read_tids(0x7ffffff0).error().code == Errc::kGone);
+  CHECK(oddrank::attach::read_thread_state(::getpid(), 0x7ffffff0).error().code == Errc::kGone);
+}
