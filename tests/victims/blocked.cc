@@ -64,8 +64,10 @@ void* waiter(void*) {
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   const pid_t child = ::vfork();  // NOLINT: only vfork gives a state D that needs no root
 #pragma GCC diagnostic pop
-  while (child == 0) {
-    ::pause();  // NOLINT: a system call, and nothing else, is what the child does
+  if (child == 0) {
+    while (true) {
+      ::pause();  // NOLINT: a system call, and nothing else, is what the child does
+    }
   }
   ::_exit(0);
 }

@@ -1,0 +1,64 @@
+// A live process, read without stopping it and without ptrace: /proc and process_vm_readv.
+//
+// What touches the target's memory map (maps, and memory that a dead file system backs) can block
+// for a target in state D; run it in a child with a deadline (base/isolated.h).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::attach {
+
+class LiveTarget final : public Target {
+ public:
+  // kGone: no such process, or a zombie. kPermission: with the reason and a remedy
+  // (attach/permission.h). kUnsupported: a thread of the kernel.
+  static Result<std::unique_ptr<LiveTarget>> open(pid_t pid);
+
+  pid_t pid() const override { return pid_; }
+  const std::string& name() const override { return name_; }
+
+  Status read(Addr address, std::span<std::byte> into) const override;
+  void read_many(std::span<ReadRequest> requests) const override;
+
+  // Read at the first call, since it costs 2 ms a process and not every caller needs it. Empty if
+  // it cannot be read; refresh_maps says why.
+  const MemoryMap& maps() const override;
+  // Reads them again. References into the old ones end.
+  Status refresh_maps();
+
+  // Regular files only, opened so that neither a FIFO nor a device is ever touched. Of a deleted
+  // file its own bytes, or an Error; never the file that has its name now.
+  Result<UniqueFd> open_file(const Mapping& mapping) const override;
+
+  Result<std::vector<ThreadState>> threads() const override;
+  Result<ThreadState> thread(pid_t tid) const override;
+
+ private:
+  LiveTarget(pid_t pid, std::string name, std::uint64_t start_us, UniqueFd memory)
+      : pid_(pid), name_(std::move(name)), start_us_(start_us), memory_(std::move(memory)) {}
+
+  // Through process_vm_readv: how many of the requests, from the first on, have been dealt with.
+  std::size_t read_batch(std::span<ReadRequest> requests) const;
+  // Through /proc/PID/mem, where process_vm_readv is missing or filtered.
+  void read_one_by_pread(ReadRequest& request) const;
+
+  pid_t pid_;
+  std::string name_;
+  std::uint64_t start_us_;  // tells the process from a later one with the same pid
+  UniqueFd memory_;
+  mutable bool use_pread_ = false;
+  mutable bool maps_read_ = false;
+  mutable MemoryMap maps_;
+};
+
+}  // namespace oddrank::attach

@@ -1,0 +1,18 @@
+// Opens the file behind a mapping of a live process, as that process sees it.
+#pragma once
+
+#include <sys/types.h>
+
+#include "attach/memory_map.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::attach {
+
+// Tries, in this order: /proc/PID/map_files (the very file, also if it was deleted or lies in
+// another mount namespace; needs CAP_CHECKPOINT_RESTORE), the path below the process's root folder,
+// and the plain path if its mount namespace is ours.
+// kNotFound for what is no file ("[heap]"), kUnsupported for what is no regular file.
+Result<UniqueFd> open_mapped(pid_t pid, const Mapping& mapping);
+
+}  // namespace oddrank::attach

@@ -1,0 +1,61 @@
+// Why a process may not be read, as a sentence with a remedy. The kernel says only "operation not
+// permitted"; the reason has to be put together from what everybody may read.
+//
+// The rules are those of the kernel's __ptrace_may_access and of Yama: ptrace(2), "Ptrace access
+// mode checking".
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "attach/proc_status.h"
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+enum class AccessBlock : std::uint8_t {
+  kNone = 0,  // nothing that we can see forbids it
+  kGone,
+  kZombie,           // it has ended; its memory is gone
+  kKernelThread,     // it has no memory of its own
+  kOtherUser,        // it belongs to another user
+  kNoCapability,     // we are root, but without CAP_SYS_PTRACE (a container's default)
+  kUserNamespace,    // it lives in another user namespace
+  kNotDumpable,      // it (or its program file) forbids reading
+  kCapabilities,     // it has capabilities that we do not have
+  kYamaDescendants,  // ptrace_scope 1
+  kYamaAdmin,        // ptrace_scope 2
+  kYamaNobody,       // ptrace_scope 3
+};
+
+// What can be seen without any right.
+struct AccessFacts {
+  pid_t pid = 0;
+  bool exists = false;
+  char state = '?';
+  bool kernel_thread = false;
+  ProcStatus target;
+  ProcStatus self;
+  bool same_user_namespace = true;  // as far as uid_map tells
+  bool dumpable = true;             // as far as the owner of its /proc files tells
+  bool is_descendant = false;       // of us
+  int yama_scope = 0;               // 0 also where there is no Yama
+};
+
+AccessFacts read_access_facts(pid_t pid);
+
+// The first rule of the kernel's that forbids it. Pure.
+AccessBlock find_block(const AccessFacts& facts);
+
+// "cannot read pid 4250: it belongs to user 1001, we are user 1000", with a hint what to do.
+// `operation`: "read", "list the files of".
+Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_view operation);
+
+// All of it, for a `pid` that has just refused us. kPermission, kGone, or kUnsupported (a kernel
+// thread); names no reason, but says so, where none is found (a seccomp filter, SELinux).
+Error why_unreadable(pid_t pid, std::string_view operation = "read");
+
+}  // namespace oddrank::attach
