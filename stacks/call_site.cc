@@ -1,0 +1,65 @@
+#include "stacks/call_site.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace oddrank::stacks {
+namespace {
+
+template <std::size_t kSize>
+std::optional<std::array<std::uint8_t, kSize>> bytes_at(std::uint64_t address,
+                                                        UnwindMemory& memory) {
+  std::array<std::uint8_t, kSize> bytes{};
+  if (!memory.read(address, std::as_writable_bytes(std::span(bytes)))) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+std::uint64_t relative(std::uint64_t from, const std::uint8_t* distance) {
+  std::int32_t value = 0;
+  std::memcpy(&value, distance, sizeof value);
+  return from + static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
+// The linker's stubs are "jmp *slot(%rip)" (FF 25 rel32), with "endbr64" and "bnd" before it where
+// control flow is enforced. Where `address` is none, it is the target itself.
+std::uint64_t behind_stub(std::uint64_t address, UnwindMemory& memory) {
+  const auto code = bytes_at<12>(address, memory);
+  if (!code) {
+    return address;
+  }
+  std::size_t at = 0;
+  const std::array<std::uint8_t, 4> endbr64 = {0xf3, 0x0f, 0x1e, 0xfa};
+  if (std::memcmp(code->data(), endbr64.data(), endbr64.size()) == 0) {
+    at += endbr64.size();
+  }
+  at += (*code)[at] == 0xf2 ? 1U : 0U;
+  if ((*code)[at] != 0xff || (*code)[at + 1] != 0x25) {
+    return address;
+  }
+  return memory.word(relative(address + at + 6, code->data() + at + 2)).value_or(address);
+}
+
+}  // namespace
+
+CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
+  const auto before = bytes_at<7>(return_address - 7, memory);
+  if (!before) {
+    return {};
+  }
+  if ((*before)[2] == 0xe8) {  // call rel32
+    return {CallKind::kDirect, behind_stub(relative(return_address, before->data() + 3), memory)};
+  }
+  for (std::size_t at = 0; at + 1 < before->size(); ++at) {
+    // FF /2, with an operand that fills the bytes up to the return address.
+    if ((*before)[at] == 0xff && ((*before)[at + 1] & 0x38U) == 0x10) {
+      return {CallKind::kIndirect, 0};
+    }
+  }
+  return {};
+}
+
+}  // namespace oddrank::stacks

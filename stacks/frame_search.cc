@@ -1,0 +1,44 @@
+#include "stacks/frame_search.h"
+
+#include <algorithm>
+
+#include "stacks/call_site.h"
+
+namespace oddrank::stacks {
+namespace {
+
+constexpr std::uint64_t kWord = 8;
+// Frames that are larger exist, but not where threads wait.
+constexpr std::uint64_t kReach = 8192;
+constexpr std::size_t kMostCandidates = 16;
+
+}  // namespace
+
+std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
+                                        UnwindMemory& memory,
+                                        std::uint64_t stack_pointer,
+                                        std::uint64_t function_start) {
+  std::vector<FrameCandidate> candidates;
+  const std::uint64_t first = (stack_pointer + kWord - 1) & ~(kWord - 1);
+  for (std::uint64_t at = first; at - first < kReach; at += kWord) {
+    const auto return_address = memory.word(at + kWord);
+    if (!return_address) {
+      break;
+    }
+    const attach::Mapping* mapping = maps.find(attach::Addr{*return_address});
+    if (mapping == nullptr || !mapping->executable) {
+      continue;
+    }
+    const CallSite call = call_before(*return_address, memory);
+    if (call.kind != CallKind::kNone) {
+      const bool proven = call.kind == CallKind::kDirect && call.target == function_start;
+      candidates.push_back({at, *return_address, proven});
+    }
+  }
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [](const FrameCandidate& one) { return one.proven; });
+  candidates.resize(std::min(candidates.size(), kMostCandidates));
+  return candidates;
+}
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,35 @@
+// Finds a frame whose address only the unknown frame pointer tells.
+//
+// Of a blocked thread that was not stopped the frame pointer is unknown. Where code keeps one
+// (everything on some distributions, libffi everywhere) and no inner function saved it, the unwind
+// table says "the frame is at rbp + 16", and the stack would end. But such a function began with
+// "push %rbp; mov %rsp, %rbp", so that its caller's rbp and, above it, the return address lie
+// somewhere above the stack pointer, and before that return address stands a call of this very
+// function. So: look for it. What is found this way is a heuristic and marked as one; the caller
+// tries the candidates in this order and keeps the first that unwinds well.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attach/target.h"
+#include "stacks/unwind_memory.h"
+
+namespace oddrank::stacks {
+
+struct FrameCandidate {
+  std::uint64_t frame_pointer = 0;  // value of rbp in the frame
+  std::uint64_t return_address = 0;
+  // The call before the return address goes to this function. If not (an indirect call, a tail
+  // call), only a stack that is complete with it speaks for the candidate.
+  bool proven = false;
+};
+
+// Candidates above `stack_pointer` for a frame of the function that begins at `function_start`:
+// proven ones first, then nearest first; at most 16.
+std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
+                                        UnwindMemory& memory,
+                                        std::uint64_t stack_pointer,
+                                        std::uint64_t function_start);
+
+}  // namespace oddrank::stacks

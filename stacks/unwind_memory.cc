@@ -1,0 +1,107 @@
+#include "stacks/unwind_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace oddrank::stacks {
+namespace {
+
+// A deeper stack is read on, page by page.
+constexpr std::uint64_t kBulk = std::uint64_t{1} << 20;
+// The pages of one thread; beyond this a stack counts as unreadable.
+constexpr std::size_t kMostPages = 16384;
+
+}  // namespace
+
+bool UnwindMemory::Bytes::copy_to(std::uint64_t from, std::span<std::byte> into) const {
+  if (from < address || from - address > bytes.size() ||
+      into.size() > bytes.size() - (from - address)) {
+    return false;
+  }
+  std::memcpy(into.data(), bytes.data() + (from - address), into.size());
+  return true;
+}
+
+void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
+  pages_.clear();
+  stack_ = {};
+  const attach::Mapping* mapping = target_.maps().find(attach::Addr{stack_pointer});
+  if (mapping == nullptr) {
+    return;
+  }
+  stack_bytes_.resize(std::min(mapping->end - stack_pointer, kBulk));
+  // Where it fails, the parts that are there come in by pages.
+  if (target_.read(attach::Addr{stack_pointer}, stack_bytes_)) {
+    stack_ = {stack_pointer, stack_bytes_};
+  }
+}
+
+std::optional<std::uint64_t> UnwindMemory::word(std::uint64_t address) {
+  std::uint64_t value = 0;
+  if (!read(address, std::as_writable_bytes(std::span(&value, 1)))) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+bool UnwindMemory::read(std::uint64_t address, std::span<std::byte> into) {
+  return stack_.copy_to(address, into) || read_file(address, into) || read_pages(address, into);
+}
+
+bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {
+  if (last_segment_ < segments_.size() && segments_[last_segment_].copy_to(address, into)) {
+    return true;
+  }
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (segments_[i].copy_to(address, into)) {
+      last_segment_ = i;
+      return true;
+    }
+  }
+  const Module* module = modules_.find(address);
+  if (module == nullptr) {
+    return false;
+  }
+  const auto image = modules_.image_of(*module);
+  const auto bias = modules_.load_bias(*module);
+  if (!image || !bias) {
+    return false;
+  }
+  for (const ElfSegment& segment : (*image)->segments()) {
+    // Not the protection of the mapping: relocated data is made read-only too (RELRO), and there
+    // the file differs from the memory.
+    if (segment.writable) {
+      continue;
+    }
+    const Bytes bytes{segment.address + *bias,
+                      (*image)->bytes_at(segment.address, segment.file_size)};
+    if (bytes.copy_to(address, into)) {
+      segments_.push_back(bytes);
+      last_segment_ = segments_.size() - 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool UnwindMemory::read_pages(std::uint64_t address, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const std::uint64_t start = address & ~std::uint64_t{kPage - 1};
+    auto page = pages_.find(start);
+    if (page == pages_.end()) {
+      std::array<std::byte, kPage> bytes{};
+      if (pages_.size() >= kMostPages || !target_.read(attach::Addr{start}, bytes)) {
+        return false;
+      }
+      page = pages_.emplace(start, bytes).first;
+    }
+    const std::size_t from = address - start;
+    const std::size_t count = std::min(kPage - from, into.size());
+    std::memcpy(into.data(), page->second.data() + from, count);
+    into = into.subspan(count);
+    address += count;
+  }
+  return true;
+}
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,55 @@
+// The memory that unwinding one thread needs, at the price of few reads of the target.
+//
+// From the stack pointer to the top of its mapping: one bulk read, so that the stack is of one
+// instant as nearly as can be without a stop. Read-only segments of modules (unwind tables, code):
+// the module's file. All else (another stack that a signal handler came from): pages on demand.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/target.h"
+#include "stacks/module_map.h"
+
+namespace oddrank::stacks {
+
+class UnwindMemory {
+ public:
+  // Both must outlive the object.
+  UnwindMemory(const attach::Target& target, ModuleMap& modules)
+      : target_(target), modules_(modules) {}
+
+  // Forgets all that may change and copies the stack above `stack_pointer`.
+  void start_thread(std::uint64_t stack_pointer);
+
+  // Eight bytes, at any alignment; nullopt if they cannot be read.
+  std::optional<std::uint64_t> word(std::uint64_t address);
+  // False, with `into` half filled, if they cannot be read.
+  bool read(std::uint64_t address, std::span<std::byte> into);
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  struct Bytes {
+    std::uint64_t address = 0;
+    std::span<const std::byte> bytes;
+    bool copy_to(std::uint64_t from, std::span<std::byte> into) const;
+  };
+
+  bool read_file(std::uint64_t address, std::span<std::byte> into);
+  bool read_pages(std::uint64_t address, std::span<std::byte> into);
+
+  const attach::Target& target_;
+  ModuleMap& modules_;
+  std::vector<std::byte> stack_bytes_;
+  Bytes stack_;
+  std::vector<Bytes> segments_;  // of files, met so far
+  std::size_t last_segment_ = 0;
+  std::unordered_map<std::uint64_t, std::array<std::byte, kPage>> pages_;
+};
+
+}  // namespace oddrank::stacks

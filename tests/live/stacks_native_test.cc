@@ -1,0 +1,186 @@
+// Native stacks of real processes against what those processes found themselves, by the C library's
+// own unwinder, just before they got stuck.
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <map>
+
+#include "attach/live_target.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "snapshot/frame.h"
+#include "stacks/native_unwind.h"
+#include "tests/support/catch.h"
+#include "tests/support/victim.h"
+
+namespace oddrank::stacks {
+namespace {
+
+using snapshot::StackEnd;
+using Addresses = std::vector<std::uint64_t>;
+
+// "4711 55d0c0a8 ..." -> tid and addresses.
+std::pair<pid_t, Addresses> parse_stack(std::string_view line) {
+  const auto words = split_blanks(line);
+  REQUIRE(words.size() > 2);
+  Addresses addresses;
+  for (const std::string_view word : std::span(words).subspan(1)) {
+    addresses.push_back(parse_number<std::uint64_t>(word, 16).value_or(0));
+  }
+  return {parse_number<pid_t>(words.front()).value_or(0), addresses};
+}
+
+Addresses addresses_of(const NativeStack& stack) {
+  Addresses addresses;
+  for (const NativeFrame& frame : stack.frames) {
+    addresses.push_back(frame.pc);
+  }
+  return addresses;
+}
+
+// The frames outside of block() are the same to the last; inside of it are the C library's.
+void check_same(const NativeStack& stack, const Addresses& own) {
+  const Addresses found = addresses_of(stack);
+  REQUIRE(found.size() > own.size());
+  CHECK(Addresses(found.end() - std::ptrdiff_t(own.size()) + 1, found.end()) ==
+        Addresses(own.begin() + 1, own.end()));
+  CHECK(found.size() - own.size() <= 5);
+}
+
+void check_addresses_of_frames(const NativeStack& stack, std::uint64_t stack_pointer) {
+  std::uint64_t last = stack_pointer;
+  for (const NativeFrame& frame : stack.frames) {
+    CHECK(frame.cfa > last);
+    last = frame.cfa;
+  }
+}
+
+struct Found {
+  Addresses own;
+  NativeStack stack;
+};
+
+// Starts `frames MODE` and reads its main thread once it is stuck.
+Result<Found> read_main_thread(const std::string& program, const std::string& mode) {
+  ODDRANK_TRY(auto victim, test::Victim::start({test::victim_path(program), mode}));
+  ODDRANK_TRY(const auto line, victim.wait_line("stack"));
+  ODDRANK_TRY(const auto is_ready, victim.wait_line("ready"));
+  ODDRANK_TRY_STATUS(victim.wait_syscall(SYS_read));
+  ODDRANK_TRY(const auto target, attach::LiveTarget::open(victim.pid()));
+  ODDRANK_TRY(const auto thread, target->thread(victim.pid()));
+  ModuleMap modules(*target);
+  NativeUnwinder unwinder(*target, modules);
+  return Found{parse_stack(line).second, unwinder.unwind(thread)};
+}
+
+TEST_CASE("native stacks: a thread in read(), also without symbols and without frame pointers") {
+  for (const char* program : {"frames", "frames_stripped", "frames_pointer"}) {
+    CAPTURE(program);
+    const auto found = read_main_thread(program, "read");
+    REQUIRE(found);
+    CHECK(found->stack.end == StackEnd::kComplete);
+    check_same(found->stack, found->own);
+    check_addresses_of_frames(found->stack, 0);
+  }
+}
+
+TEST_CASE("native stacks: threads that wait for a condition") {
+  auto victim = test::Victim::start({test::victim_path("frames"), "threads"});
+  REQUIRE(victim);
+  std::map<pid_t, Addresses> own;
+  for (int i = 0; i < 8; ++i) {
+    const auto line = victim->wait_line("stack");
+    REQUIRE(line);
+    own.insert(parse_stack(*line));
+  }
+  REQUIRE(victim->wait_line("ready"));
+  for (const auto& [tid, addresses] : own) {
+    REQUIRE(victim->wait_syscall(SYS_futex, tid));
+  }
+  const auto target = attach::LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const auto threads = (*target)->threads();
+  REQUIRE(threads);
+  REQUIRE(threads->size() == 9);
+  ModuleMap modules(**target);
+  NativeUnwinder unwinder(**target, modules);
+  for (const attach::ThreadState& thread : std::span(*threads).subspan(1)) {
+    CAPTURE(thread.tid);
+    REQUIRE(thread.registers);
+    const NativeStack stack = unwinder.unwind(thread);
+    CHECK(stack.end == StackEnd::kComplete);
+    check_same(stack, own.at(thread.tid));
+    check_addresses_of_frames(stack, thread.registers->sp);
+  }
+}
+
+TEST_CASE("native stacks: through a signal handler, on the thread's stack and on its own") {
+  for (const char* mode : {"signal", "altstack"}) {
+    CAPTURE(mode);
+    const auto found = read_main_thread("frames", mode);
+    REQUIRE(found);
+    CHECK(found->stack.end == StackEnd::kComplete);
+    check_same(found->stack, found->own);
+    CHECK(std::count_if(found->stack.frames.begin(), found->stack.frames.end(),
+                        [](const NativeFrame& frame) {
+                          return (frame.flags & snapshot::kSignalFrame) != 0;
+                        }) == 1);
+  }
+}
+
+TEST_CASE("native stacks: a very deep stack is cut at the limit, or read to its end") {
+  auto victim = test::Victim::start({test::victim_path("frames"), "recursion"});
+  REQUIRE(victim);
+  const auto line = victim->wait_line("stack");
+  REQUIRE(line);
+  REQUIRE(victim->wait_syscall(SYS_read));
+  const Addresses own = parse_stack(*line).second;
+  REQUIRE(own.size() > 10000);
+  const auto target = attach::LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const auto thread = (*target)->thread(victim->pid());
+  REQUIRE(thread);
+  ModuleMap modules(**target);
+  NativeUnwinder unwinder(**target, modules);
+  const NativeStack cut = unwinder.unwind(*thread);
+  CHECK(cut.end == StackEnd::kLimit);
+  CHECK(cut.frames.size() == 4096);
+  const NativeStack whole = unwinder.unwind(*thread, 20000);
+  CHECK(whole.end == StackEnd::kComplete);
+  check_same(whole, own);
+}
+
+TEST_CASE("native stacks: a thread that runs has none") {
+  auto victim = test::Victim::start({test::victim_path("blocked"), "spin"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  REQUIRE(victim->wait_state("R"));
+  const auto target = attach::LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const auto thread = (*target)->thread(victim->pid());
+  REQUIRE(thread);
+  ModuleMap modules(**target);
+  NativeUnwinder unwinder(**target, modules);
+  const NativeStack stack = unwinder.unwind(*thread);
+  CHECK(stack.frames.empty());
+  CHECK(stack.end == StackEnd::kRunning);
+}
+
+TEST_CASE("native stacks: a thread in state D is read like any other") {
+  auto victim = test::Victim::start({test::victim_path("blocked"), "vfork"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  REQUIRE(victim->wait_state("D"));
+  const auto target = attach::LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const auto thread = (*target)->thread(victim->pid());
+  REQUIRE(thread);
+  ModuleMap modules(**target);
+  NativeUnwinder unwinder(**target, modules);
+  const NativeStack stack = unwinder.unwind(*thread);
+  CHECK(stack.end == StackEnd::kComplete);
+  CHECK(stack.frames.size() >= 4);
+}
+
+}  // namespace
+}  // namespace oddrank::stacks
