@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Makes, starts and watches the training job of tests/victims/train.py.
+
+    job = TrainingJob(directory, python, how="input")     # folder with shards, FIFO, job.sh, facts
+    job_id = lab.submit(job.script)                       # or: with LocalRanks(job): ...
+    job.wait_hung(lab)                                    # by facts and /proc, never by time
+    job.feed()                                            # the missing shard arrives: it goes on
+
+    training_job.py prepare DIR [--how ...]   makes DIR/job.sh for sbatch
+    training_job.py wait DIR --cluster LAB    returns when the job hangs as it should
+    training_job.py feed DIR                  the stuck storage delivers
+    training_job.py local DIR [--how ...]     runs the ranks here without SLURM, prints "hung" when
+                                              they are, and ends them at end of file on stdin
+"""
+
+import argparse
+import io
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+# pylint: disable=wrong-import-position
+import cluster
+import proc_facts
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TRAIN = f"{ROOT}/tests/victims/train.py"
+SAMPLE_BYTES = 64 * 4  # FEATURES of train.py as float32
+BATCH = 4
+SYSCALL_READ = 0
+
+JOB_SCRIPT = """#!/bin/bash
+#SBATCH --job-name=train
+#SBATCH --nodes={nodes} --ntasks={ranks} --ntasks-per-node={per_node}
+#SBATCH --exclusive --mem=0 --gres=gpu:2
+#SBATCH --output={directory}/job.log
+set -u
+master=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export MASTER_ADDR=$master MASTER_PORT=29500 GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1
+{hold}srun {command}
+"""
+HOLD = """# The storage that took the request and never answers: a writer that writes nothing.
+exec 9<>{fifo}
+"""
+
+
+def find_torch_python():
+    """An interpreter with PyTorch, or None. scripts/setup --with-torch makes one."""
+    for python in (os.environ.get("ODDRANK_TORCH_PYTHON"), f"{ROOT}/.venv/bin/python"):
+        if python and os.access(python, os.X_OK):
+            return python
+    return None
+
+
+def write_shard(path, samples):
+    with tarfile.open(path, "w") as shard:
+        for index in range(samples):
+            member = tarfile.TarInfo(f"sample-{index:06}.f32")
+            member.size = SAMPLE_BYTES
+            shard.addfile(member, io.BytesIO(bytes([index % 60]) * SAMPLE_BYTES))
+
+
+class TrainingJob:
+    """One job's folder. Ranks start with `at` healthy steps, then rank `rank` hangs as `how` says."""
+
+    def __init__(self, directory, python, how="input", ranks=8, nodes=4, rank=5, at=4, steps=8):
+        if python is None:
+            raise ValueError("a training job needs a Python with PyTorch")
+        self.directory = os.path.abspath(directory)
+        self.how, self.ranks, self.rank, self.at, self.steps = how, ranks, rank, at, steps
+        self.data = f"{self.directory}/data"
+        self.facts_directory = f"{self.directory}/facts"
+        self.fifo = f"{self.data}/shard-{rank}.tar"
+        self.script = f"{self.directory}/job.sh"
+        self.log = f"{self.directory}/job.log"
+        self.command = [python, TRAIN, f"--data={self.data}", f"--facts={self.facts_directory}",
+                        f"--how={how}", f"--rank={rank}", f"--at={at}", f"--steps={steps}"]
+        self._parameters = {"how": how, "ranks": ranks, "rank": rank, "at": at, "steps": steps,
+                            "nodes": nodes}
+        self._nodes = nodes
+        self._python = python
+
+    def prepare(self):
+        """Makes the folder's contents; the folder may exist, a second call starts afresh."""
+        os.makedirs(self.data, exist_ok=True)
+        os.makedirs(self.facts_directory, exist_ok=True)
+        os.chmod(self.facts_directory, 0o1777)  # the ranks may be another user's
+        os.chmod(self.directory, 0o1777)
+        for name in os.listdir(self.facts_directory):
+            os.unlink(f"{self.facts_directory}/{name}")
+        for rank in range(self.ranks):
+            write_shard(f"{self.data}/warm-{rank}.tar", self.at * BATCH)
+            write_shard(f"{self.data}/shard-{rank}.tar", (self.steps - self.at) * BATCH)
+        if self.how == "input":
+            os.replace(self.fifo, f"{self.data}/late-{self.rank}.tar")
+            os.mkfifo(self.fifo, 0o666)
+            os.chmod(self.fifo, 0o666)
+        hold = HOLD.format(fifo=shlex.quote(self.fifo)) if self.how == "input" else ""
+        with open(self.script, "w", encoding="utf-8") as script:
+            script.write(JOB_SCRIPT.format(
+                nodes=self._nodes, ranks=self.ranks, per_node=self.ranks // self._nodes,
+                directory=self.directory, hold=hold, command=shlex.join(self.command)))
+        with open(f"{self.directory}/job.json", "w", encoding="utf-8") as file:
+            json.dump(dict(self._parameters, python=self._python), file)
+        return self
+
+    @classmethod
+    def load(cls, directory):
+        with open(f"{directory}/job.json", encoding="utf-8") as file:
+            return cls(directory, **json.load(file))
+
+    # -- facts ------------------------------------------------------------------------------------
+
+    def fact(self, rank, kind="rank"):
+        """What the rank (or its "worker") last said of itself; {} if nothing yet."""
+        try:
+            with open(f"{self.facts_directory}/{kind}-{rank}.json", encoding="utf-8") as file:
+                return json.load(file)
+        except OSError:
+            return {}
+
+    def host_pid(self, rank, kind="rank", lab=None):
+        """The rank's pid as seen from here; None where it cannot be found (any more)."""
+        fact = self.fact(rank, kind)
+        if not fact or lab is None:
+            return fact.get("pid")
+        for pid in lab.node_pids(fact["host"]):
+            if proc_facts.namespace_pid(pid) == fact["pid"]:
+                return pid
+        return None
+
+    def describe(self):
+        rows = (self.fact(rank) for rank in range(self.ranks))
+        return ", ".join(f"{rank}: {row.get('doing', '?')}@{row.get('step', '?')}"
+                         for rank, row in enumerate(rows))
+
+    def _expected(self, rank):
+        """(step, doing) of a rank while the job hangs."""
+        if rank != self.rank:
+            return self.at, "all_reduce"
+        return {"input": (self.at, "next_batch"), "sleep": (self.at, "sleep"),
+                "skip": (self.at, "barrier"), "stopped": (self.at, "stopped")}[self.how]
+
+    def _rank_hangs(self, rank, lab):
+        fact = self.fact(rank)
+        if (fact.get("step"), fact.get("doing")) != self._expected(rank):
+            return False
+        pid = self.host_pid(rank, lab=lab)
+        if pid is None or not proc_facts.sleeping(pid):
+            return False
+        return self.how != "input" or rank != self.rank or self._worker_reads(lab)
+
+    def _worker_reads(self, lab):
+        pid = self.host_pid(self.rank, "worker", lab)
+        call = proc_facts.syscall(pid) if pid else None
+        return (call is not None and call[0] == SYSCALL_READ
+                and proc_facts.fd_path(pid, call[1]) == self.fifo)
+
+    def wait_hung(self, lab=None, seconds=180, still_there=lambda: True):
+        """Returns when every rank is where the hang leaves it, and blocked there."""
+        def hung():
+            if not still_there():
+                raise RuntimeError(f"the job ended before it hung:\n{self.tail()}")
+            return all(self._rank_hangs(rank, lab) for rank in range(self.ranks))
+        try:
+            proc_facts.wait_until(hung, "the job hangs", seconds, 0.1)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error} ({self.describe()})\n{self.tail()}") from error
+
+    def feed(self):
+        """What the storage withheld, so that a job that hangs in its input goes on."""
+        with open(f"{self.data}/late-{self.rank}.tar", "rb") as late:
+            content = late.read()
+        with open(self.fifo, "wb", buffering=0) as fifo:
+            fifo.write(content)
+
+    def tail(self, lines=15):
+        try:
+            with open(self.log, encoding="utf-8", errors="replace") as log:
+                return "".join(log.readlines()[-lines:])
+        except OSError:
+            return "(no log)"
+
+
+class LocalRanks:
+    """The job's ranks as processes of this machine, without SLURM. A context manager."""
+
+    def __init__(self, job):
+        self.job = job
+        self.processes = []
+        self._fifo = None
+
+    def __enter__(self):
+        if self.job.how == "input":
+            self._fifo = os.open(self.job.fifo, os.O_RDWR | os.O_CLOEXEC)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        with open(self.job.log, "ab") as log:
+            for rank in range(self.job.ranks):
+                environment = {key: value for key, value in os.environ.items()
+                               if not key.startswith("SLURM_")}
+                environment.update(
+                    RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(self.job.ranks),
+                    MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1",
+                    GLOO_SOCKET_IFNAME="lo")
+                self.processes.append(subprocess.Popen(
+                    self.job.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    env=environment, start_new_session=True))
+        return self
+
+    def alive(self):
+        return all(process.poll() is None for process in self.processes)
+
+    def __exit__(self, kind, value, trace):
+        for process in self.processes:
+            try:  # the session's group: the rank and its workers
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for process in self.processes:
+            process.wait(20)
+        if self._fifo is not None:
+            os.close(self._fifo)
+
+
+def command_local(job):
+    with LocalRanks(job) as ranks:
+        job.wait_hung(still_there=ranks.alive)
+        pids = " ".join(str(process.pid) for process in ranks.processes)
+        print(f"hung {pids}", flush=True)
+        sys.stdin.read()
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=("prepare", "wait", "feed", "local"))
+    parser.add_argument("directory")
+    parser.add_argument("--cluster", metavar="LAB", help="folder of `cluster.py up`")
+    parser.add_argument("--python", default=find_torch_python())
+    parser.add_argument("--how", default="input")
+    for name, default in (("ranks", 8), ("nodes", 4), ("rank", 5), ("at", 4), ("steps", 8)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    options = parser.parse_args()
+    if options.action in ("prepare", "local"):
+        if options.python is None:
+            print("no Python with PyTorch: run scripts/setup", file=sys.stderr)
+            return 77
+        job = TrainingJob(options.directory, options.python, options.how, options.ranks,
+                          options.nodes, options.rank, options.at, options.steps).prepare()
+        return command_local(job) if options.action == "local" else 0
+    job = TrainingJob.load(options.directory)
+    if options.action == "feed":
+        job.feed()
+    else:
+        job.wait_hung(cluster.Cluster.attach(options.cluster) if options.cluster else None)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
