@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""`oddrank job` end to end: a real SLURM cluster of four nodes, a real PyTorch job of eight ranks,
+rank 5 of which hangs in its input pipeline. One job serves all tests of this file, in the order of
+their numbers; at the end the missing data comes and the job finishes, undisturbed."""
+
+import json
+import os
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+from cluster import Cluster
+from harness import Options, Run
+from training_job import TrainingJob, find_torch_python
+
+HEALTHY = [0, 1, 2, 3, 4, 6, 7]
+
+
+class HungJobTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = cls.enterClassContext(Cluster())
+        cls.scratch = cls.enterClassContext(harness.scratch())
+        cls.job = TrainingJob(f"{cls.scratch}/job", find_torch_python()).prepare()
+        cls.id = cls.lab.submit(cls.job.script)
+        cls.lab.wait_job_running(cls.id)
+        cls.job.wait_hung(cls.lab, still_there=lambda: cls.lab.job_state(cls.id) == "RUNNING")
+
+    def oddrank(self, *arguments, timeout=90, **options):
+        return Run(self.lab.run_client([Options.oddrank, *arguments], timeout, **options))
+
+    def check_verdict(self, report):
+        """Rank 5, by the facts that the job itself wrote down."""
+        rank, worker = self.job.fact(5), self.job.fact(5, "worker")
+        verdict = report["verdict"]
+        self.assertEqual(verdict["kind"], "input_stall", verdict)
+        self.assertEqual(len(verdict["culprits"]), 1, verdict)
+        culprit = verdict["culprits"][0]
+        self.assertEqual((culprit["rank"], culprit["host"], culprit["pid"]),
+                         (5, rank["host"], rank["pid"]))
+        self.assertEqual(culprit["waits_for"]["pid"], worker["pid"], culprit)
+        self.assertIn(self.job.fifo, json.dumps(verdict))
+
+    # -- the report -------------------------------------------------------------------------------
+
+    def test_01_json_names_rank_5(self):
+        run = self.oddrank("job", self.id, "--json", "-", "-q")
+        self.assertEqual(run.status, 0, run)
+        report = run.json()
+        self.check_verdict(report)
+        self.assertEqual(report["oddrank"]["format"], 1)
+        self.assertEqual(report["job"]["id"], self.id)
+        self.assertEqual(report["job"]["source"], "slurm")
+        self.assertEqual(report["job"]["world_size"], 8)
+        self.assertEqual(sorted(report["job"]["hosts"]), ["n0", "n1", "n2", "n3"])
+        coverage = report["coverage"]
+        self.assertEqual((coverage["expected"], coverage["read"], coverage["unread"]), (8, 8, []))
+        groups = {group["ranks"]: group for group in report["groups"]}
+        self.assertEqual(set(groups), {"0-4,6-7", "5"})
+        self.assertEqual(groups["0-4,6-7"]["count"], 7)
+        self.assertIn("all_reduce", json.dumps(groups["0-4,6-7"]["frames"]))
+        self.assertIn("average_gradients", json.dumps(groups["0-4,6-7"]["frames"]))
+        for rank in report["ranks"]:
+            fact = self.job.fact(rank["rank"])
+            self.assertEqual((rank["host"], rank["pid"]), (fact["host"], fact["pid"]))
+
+    def test_02_first_screen_in_time(self):
+        began = time.monotonic()
+        run = self.oddrank("job", self.id)
+        took = time.monotonic() - began
+        self.assertEqual(run.status, 0, run)
+        print(f"oddrank job took {took:.2f} s")
+        self.assertLess(took, Options.limit_s)
+        screen = "\n".join(run.out.splitlines()[:40])
+        for text in ("rank 5", "n2", str(self.job.fact(5)["pid"]), "8/8 ranks", "4/4 nodes",
+                     "0-4,6-7", "train.py", "average_gradients"):
+            self.assertIn(text, screen, run)
+
+    def test_03_no_rank_is_disturbed(self):
+        """A stop, however short, shows as a context switch of a thread that does nothing else."""
+        pids = {rank: self.job.host_pid(rank, lab=self.lab) for rank in range(8)}
+        worker = self.job.host_pid(5, "worker", self.lab)
+        still = [pids[rank] for rank in HEALTHY] + [worker]
+
+        def look():
+            return {pid: proc_facts.status(pid)["voluntary_ctxt_switches"] for pid in still}
+        before = look()
+        self.assertEqual(self.oddrank("job", self.id, "--all-threads").status, 0)
+        self.assertEqual(look(), before)
+        for pid in [*pids.values(), worker]:
+            status = proc_facts.status(pid)
+            self.assertEqual(status["State"][0], "S")
+            self.assertEqual(status["TracerPid"], "0")
+        self.assertEqual(self.lab.job_state(self.id), "RUNNING")
+
+    def test_04_saved_capture_gives_the_same_verdict(self):
+        saved = f"{self.scratch}/capture"
+        live = self.oddrank("job", self.id, "--save", saved, "--json", "-", "-q")
+        self.assertEqual(live.status, 0, live)
+        again = self.oddrank("report", saved, "--json", "-", "-q")
+        self.assertEqual(again.status, 0, again)
+        self.check_verdict(again.json())
+        self.assertEqual(again.json()["verdict"], live.json()["verdict"])
+        self.assertEqual(again.json()["groups"], live.json()["groups"])
+
+    # -- trouble ----------------------------------------------------------------------------------
+
+    def test_10_unknown_job(self):
+        harness.check_trouble(self, self.oddrank("job", "999999"), "999999")
+
+    def test_11_not_a_job_id(self):
+        harness.check_trouble(self, self.oddrank("job", "seven"), "seven", status=2)
+
+    def test_12_pending_job(self):
+        script = f"{self.scratch}/pending.sh"
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n#SBATCH --output=/dev/null --exclusive\ntrue\n")
+        pending = self.lab.submit(script)
+        self.addCleanup(self.lab.cancel, pending)
+        self.assertEqual(self.lab.job_state(pending), "PENDING")
+        harness.check_trouble(self, self.oddrank("job", pending), pending, "pending")
+
+    def test_14_no_slurm_here(self):
+        run = self.oddrank("job", self.id, extra_env={"PATH": "/nonexistent"})
+        harness.check_trouble(self, run, "slurm")
+
+    def test_15_controller_does_not_answer(self):
+        os.kill(self.lab.controller, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            run = self.oddrank("job", self.id, "--timeout", "5s")
+        finally:
+            os.kill(self.lab.controller, signal.SIGCONT)
+        harness.check_trouble(self, run, self.id)
+        self.assertLess(time.monotonic() - began, 40)
+
+    def test_16_one_node_does_not_answer(self):
+        self.lab.stop_slurmd("n3")
+        try:
+            began = time.monotonic()
+            run = self.oddrank("job", self.id, "--timeout", "6s", "--json", "-")
+        finally:
+            self.lab.continue_slurmd("n3")
+        self.assertEqual(run.status, harness.PARTIAL, run)
+        self.assertLess(time.monotonic() - began, 40)
+        report = run.json()
+        self.assertEqual(report["coverage"]["expected"], 8)
+        self.assertEqual(report["coverage"]["read"], 6)
+        unread = report["coverage"]["unread"]
+        self.assertEqual({row["host"] for row in unread}, {"n3"}, unread)
+        self.assertTrue(all(row["why"] for row in unread), unread)
+        self.assertIn("n3", run.err)
+        self.assertEqual({row["rank"] for row in report["verdict"]["culprits"]}, {5})
+
+    # -- and the job goes on ----------------------------------------------------------------------
+
+    def test_90_the_job_finishes_when_its_data_comes(self):
+        self.job.feed()
+        state = self.lab.wait_job_state(self.id, ("COMPLETED", "FAILED", "CANCELLED"), 90)
+        self.assertEqual(state, "COMPLETED", self.job.tail())
+        self.assertIn(f"step {self.job.steps - 1}:", self.job.tail())
+
+    def test_91_finished_job(self):
+        harness.check_trouble(self, self.oddrank("job", self.id), self.id, "completed")
+
+
+if __name__ == "__main__":
+    harness.main(harness.needs_cluster, harness.needs_torch)

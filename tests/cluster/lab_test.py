@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The throwaway cluster itself: comes up, several at once, and leaves nothing behind however its
+owner dies. Needs no oddrank."""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+SUPPORT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support")
+sys.path.insert(0, SUPPORT)
+# pylint: disable=wrong-import-position
+import harness
+import lab_slot
+import proc_facts
+from cluster import Cluster, read_state
+
+OWNER = f"""
+import sys
+sys.path.insert(0, {SUPPORT!r})
+from cluster import Cluster
+lab = Cluster(nodes=2).start()
+print(lab.directory, flush=True)
+sys.stdin.read()
+"""
+
+
+class LabTest(unittest.TestCase):
+    def assert_gone(self, directory, state):
+        """Nothing of that cluster is left: no process, no bridge, no folder."""
+        for pid in state["pids"].values():
+            self.assertIn(proc_facts.state(pid), ("", "Z"))
+        self.assertFalse(os.path.exists(f"/sys/class/net/oddrank{state['slot']}"))
+        self.assertFalse(os.path.exists(directory))
+
+    def test_two_at_once_run_jobs_and_end(self):
+        with Cluster(nodes=2) as one, Cluster(nodes=3) as two:
+            states = {lab.directory: read_state(lab.directory) for lab in (one, two)}
+            for lab, nodes in ((one, ["n0", "n1"]), (two, ["n0", "n1", "n2"])):
+                count = len(nodes)
+                result = lab.run_client(["srun", f"-N{count}", f"-n{count}", "hostname"])
+                self.assertEqual(sorted(result.stdout.split()), nodes, result.stderr)
+        for directory, state in states.items():
+            self.assert_gone(directory, state)
+
+    def test_nodes_are_apart_and_slurmd_can_die_and_return(self):
+        with Cluster(nodes=2) as lab:
+            self.assertEqual(lab.node_exec("n1", ["hostname"]).stdout.strip(), "n1")
+            inside = lab.node_exec("n1", ["sh", "-c", "echo /proc/[0-9]*"]).stdout.split()
+            self.assertLess(len(inside), 20)
+            lab.kill_slurmd("n1")
+            self.assertIsNone(lab.slurmd("n1"))
+            lab.restart_slurmd("n1")
+            self.assertIsNotNone(lab.slurmd("n1"))
+
+            def answers():
+                return lab.run_client(["srun", "-w", "n1", "hostname"]).stdout.strip() == "n1"
+            proc_facts.wait_until(answers, "n1 answers again", 30)
+
+    def start_owner(self):
+        owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(owner.wait, 20)
+        self.addCleanup(owner.kill)
+        self.addCleanup(owner.stdin.close)
+        self.addCleanup(owner.stdout.close)
+        directory = owner.stdout.readline().strip()
+        return owner, directory, read_state(directory)
+
+    def test_owner_killed(self):
+        owner, directory, state = self.start_owner()
+        owner.kill()
+        proc_facts.wait_until(lambda: not os.path.exists(directory), "the keeper noticed", 20)
+        self.assert_gone(directory, state)
+
+    def test_keeper_killed_is_cleaned_by_the_next_one(self):
+        _, directory, state = self.start_owner()
+        os.kill(state["keeper"], signal.SIGKILL)
+        proc_facts.wait_until(
+            lambda: all(proc_facts.state(pid) in ("", "Z") for pid in state["pids"].values()),
+            "the cluster died with its keeper", 20)
+        proc_facts.wait_until(lambda: proc_facts.state(state["keeper"]) in ("", "Z"),
+                              "the keeper is dead", 20)
+        lab_slot.sweep()
+        self.assert_gone(directory, state)
+
+
+if __name__ == "__main__":
+    harness.main(harness.needs_cluster)
