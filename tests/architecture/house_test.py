@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""The rules of the house that a program can check: who may include whom (the table of rooms in
+ARCHITECTURE.md), how long a file may be, how a header begins, and that no library shows in one.
+
+    house_test.py [ROOT]          checks the tree
+    house_test.py --self-test     checks that each rule can fail
+"""
+
+import os
+import re
+import sys
+import tempfile
+
+REFUSED_LINES = 800
+QUESTIONED_LINES = 500
+
+TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h"]
+# Room -> what its files may include: a folder ("base/") or the start of a file's name.
+ARROWS = {
+    "base": [],
+    "snapshot": ["base/"],
+    "attach": ["snapshot/", "base/"],
+    "stacks": [*TARGET, "attach/proc_maps.h", "snapshot/", "base/"],
+    "waits": [*TARGET, "attach/proc_", "stacks/cpython/", "snapshot/", "base/"],
+    "collectives": [*TARGET, "stacks/cpython/", "snapshot/", "base/"],
+    "aggregate": ["snapshot/", "base/"],
+    "slurm": ["snapshot/", "base/"],
+    "cli": ["base/", "snapshot/", "attach/", "stacks/", "waits/", "collectives/", "aggregate/",
+            "slurm/"],
+}
+ROOMS = tuple(ARROWS)
+# Everybody else (tests, benchmarks) may include every room but cli.
+ELSEWHERE = [f"{room}/" for room in ROOMS if room != "cli"]
+
+# Each library is used by few .cc files and shows in no header (CONTRIBUTING.md, "Third party").
+# Only cli/ may name a type of CLI11 there, forward-declared.
+LIBRARY = re.compile(r"CLI/|nlohmann/|libunwind|unwind\.h|libelf|gelf|elfutils/|libdw|dwarf|boost/|"
+                     r"zstd|zlib|fmt/")
+LIBRARY_NAME = re.compile(r"\b(nlohmann|boost|CLI|fmt)::|\bunw_[a-z_]+_t\b|\b(Dwarf|Dwfl|Elf)\b *\*")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
+SIZED = (".h", ".cc", ".c", ".py", ".sh", ".cmake", "CMakeLists.txt")
+SKIPPED_FOLDERS = {"build", ".git", ".venv", "__pycache__"}
+
+
+def tree_files(root):
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def check_arrows(path, text):
+    room = path.partition("/")[0]
+    allowed = ARROWS.get(room, ELSEWHERE)
+    for match in INCLUDE.finditer(text):
+        bracket, name = match.groups()
+        to = name.partition("/")[0]
+        if bracket == "<" and "/" in name and to in ROOMS:
+            yield f'{path}: include <{name}> with quotes'
+        if bracket != '"':
+            continue
+        if "/" not in name or name.startswith("."):
+            yield f'{path}: include "{name}" by its path from the root'
+        elif to in ROOMS and to != room and not any(name.startswith(start) for start in allowed):
+            yield f"{path}: {room}/ may not include {name}"
+
+
+def check_header(path, text):
+    if not text.startswith("//"):
+        yield f"{path}: the first lines have to say what this header is for"
+    if not re.search(r"^#pragma once$", text, re.MULTILINE):
+        yield f"{path}: no #pragma once"
+    if path.partition("/")[0] not in ROOMS:
+        return
+    for match in INCLUDE.finditer(text):
+        if LIBRARY.match(match.group(2)):
+            yield f"{path}: the library of <{match.group(2)}> shows in a header"
+    for match in LIBRARY_NAME.finditer(without_comments(text)):
+        if not (match.group(1) == "CLI" and path.startswith("cli/")):
+            yield f"{path}: the library of '{match.group(0)}' shows in a header"
+
+
+def check_file(path, text):
+    """All complaints about one file; `path` is relative to the root."""
+    lines = text.count("\n")
+    if lines > REFUSED_LINES:
+        yield f"{path}: {lines} lines; {REFUSED_LINES} is the limit"
+    if path.endswith((".h", ".cc")):
+        yield from check_arrows(path, text)
+    if path.endswith(".h"):
+        yield from check_header(path, text)
+
+
+def check_tree(root):
+    complaints, checked = [], 0
+    for path in tree_files(root):
+        if not path.endswith(SIZED):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = file.read()
+        checked += 1
+        complaints += check_file(path, text)
+        if QUESTIONED_LINES < text.count("\n") <= REFUSED_LINES:
+            print(f"note: {path} has {text.count(chr(10))} lines; is it one concept?")
+    return complaints, checked
+
+
+BAD = [
+    ("base/a.cc", '#include "snapshot/tables.h"\n', "base/ may not include"),
+    ("snapshot/a.cc", '#include "attach/target.h"\n', "snapshot/ may not include"),
+    ("stacks/a.cc", '#include "attach/live_target.h"\n', "stacks/ may not include"),
+    ("waits/a.cc", '#include "stacks/symbolize.h"\n', "waits/ may not include"),
+    ("collectives/a.cc", '#include "attach/proc_stat.h"\n', "collectives/ may not include"),
+    ("aggregate/a.cc", '#include "stacks/collect.h"\n', "aggregate/ may not include"),
+    ("slurm/a.cc", '#include "aggregate/verdict.h"\n', "slurm/ may not include"),
+    ("tests/unit/a.cc", '#include "cli/options.h"\n', "tests/ may not include"),
+    ("waits/a.cc", '#include "collect_waits.h"\n', "by its path from the root"),
+    ("waits/a.cc", "#include <base/log.h>\n", "with quotes"),
+    ("base/a.h", "#pragma once\n", "what this header is for"),
+    ("base/a.h", "// A thing.\n", "no #pragma once"),
+    ("cli/a.h", "// A.\n#pragma once\n#include <CLI/CLI.hpp>\n", "shows in a header"),
+    ("slurm/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n", "shows in a header"),
+    ("aggregate/a.h", "// A.\n#pragma once\nnlohmann::json x();\n", "shows in a header"),
+    ("base/long.cc", "\n" * 801, "800 is the limit"),
+]
+GOOD = [
+    ("waits/a.cc", '#include "attach/proc_stat.h"\n#include "stacks/cpython/dict.h"\n'),
+    ("stacks/a.h", '// boost:: in words.\n#pragma once\n#include <elf.h>\n#include "base/log.h"\n'),
+    ("cli/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n"),
+    ("cli/a.cc", '#include <CLI/CLI.hpp>\n\n#include "slurm/job.h"\n#include "cli/options.h"\n'),
+]
+
+
+def self_test():
+    failures = []
+    for path, text, complaint in BAD:
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, os.path.dirname(path)))
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+            complaints, _ = check_tree(root)
+        if not any(complaint in row for row in complaints):
+            failures.append(f"{path}: expected '{complaint}', got {complaints}")
+    for path, text in GOOD:
+        failures += [f"not expected: {row}" for row in check_file(path, text)]
+    return failures
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        complaints, checked = self_test(), len(BAD) + len(GOOD)
+    else:
+        here = os.path.dirname(os.path.abspath(__file__))
+        root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(here))
+        complaints, checked = check_tree(root)
+    for complaint in complaints:
+        print(complaint)
+    print(f"{checked} files checked, {len(complaints)} complaints")
+    return 1 if complaints or not checked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
