@@ -1,0 +1,43 @@
+# Shared by the scripts of this folder; sourced, not run.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+
+say() { printf '== %s\n' "$*" >&2; }
+fail() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "needs root or sudo for: $*"
+  fi
+}
+
+# stage NAME COMMAND...: runs it and notes how long it took; stage_times prints all of them.
+stage_log=""
+stage() {
+  local name=$1 began=$SECONDS rc=0
+  shift
+  say "$name"
+  "$@" || rc=$?
+  stage_log+=$(printf '%6d s  %s' $((SECONDS - began)) "$name")$'\n'
+  return $rc
+}
+stage_times() { printf '%s' "$stage_log"; }
+
+configure_and_build() { # PRESET [TARGET...]
+  local preset=$1 log
+  shift
+  if [ ! -f "build/$preset/build.ninja" ]; then
+    log=$(cmake --preset "$preset" 2>&1) || {
+      printf '%s\n' "$log" >&2
+      return 1
+    }
+  fi
+  ninja -C "build/$preset" "$@" >&2
+}
