@@ -1,0 +1,254 @@
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/unit/waits/capture_builder.h"
+#include "waits/collect_waits.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Known;
+using snapshot::WaitOn;
+
+constexpr std::string_view kLoader = "/v/lib/torch/utils/data/dataloader.py";
+constexpr std::string_view kWorker = "/v/lib/torch/utils/data/_utils/worker.py";
+constexpr std::string_view kQueues = "/usr/lib/python3.11/multiprocessing/queues.py";
+constexpr std::string_view kConnection = "/usr/lib/python3.11/multiprocessing/connection.py";
+
+std::size_t add_waiting_rank(CaptureBuilder& builder) {
+  const std::size_t rank = builder.add(100, 1,
+                                       {{"_poll", kConnection},
+                                        {"Queue.get", kQueues},
+                                        {"_MultiProcessingDataLoaderIter._try_get_data", kLoader},
+                                        {"_MultiProcessingDataLoaderIter._get_data", kLoader},
+                                        {"_MultiProcessingDataLoaderIter._next_data", kLoader},
+                                        {"main", "/job/train.py"}});
+  builder.wait(rank).on = WaitOn::kPipe;
+  builder.wait(rank).fd = 8;
+  builder.wait(rank).path = builder.capture.tables.string("pipe:[9]");
+  return rank;
+}
+
+std::size_t add_idle_worker(CaptureBuilder& builder, pid_t pid) {
+  return builder.add(
+      pid, 100, {{"_poll", kConnection}, {"Queue.get", kQueues}, {"_worker_loop", kWorker, 334}});
+}
+
+std::size_t add_reading_worker(CaptureBuilder& builder, pid_t pid) {
+  const std::size_t worker = builder.add(
+      pid, 100, {{"Shards.__getitem__", "/job/data.py", 31}, {"_worker_loop", kWorker, 374}});
+  builder.wait(worker).on = WaitOn::kFile;
+  builder.wait(worker).path = builder.capture.tables.string("/data/shard-7.tar");
+  builder.wait(worker).detail = builder.capture.tables.string("in read() of /data/shard-7.tar");
+  return worker;
+}
+
+TEST_CASE("the one worker that is not idle is the holder") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  add_idle_worker(builder, 201);
+  add_reading_worker(builder, 202);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kInput);
+  CHECK(builder.wait(rank).inferred);
+  CHECK(builder.wait(rank).holder_pid == 202);
+  CHECK(builder.wait(rank).holder_tid == 202);
+  CHECK(builder.wait(rank).holder_alive == Known::kYes);
+  CHECK(builder.capture.tables.text(builder.wait(rank).path) == "/data/shard-7.tar");
+  CHECK(builder.wait(rank).fd == -1);
+  CHECK(builder.detail(rank) ==
+        "DataLoader worker pid 202: in read() of /data/shard-7.tar; at Shards.__getitem__ "
+        "(data.py:31)");
+}
+
+TEST_CASE("workers of another rank or node are not asked") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  const std::size_t foreign = add_reading_worker(builder, 202);
+  builder.process(foreign).parent = 999;
+  builder.process(foreign).owner = 999;
+  const std::size_t far = add_reading_worker(builder, 203);
+  builder.process(far).node = 1;
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kInput);
+  CHECK(builder.wait(rank).holder_pid == 0);
+  CHECK(builder.detail(rank) == "waits for a DataLoader worker, but none was found");
+}
+
+TEST_CASE("a worker of a fork server belongs to its rank all the same") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  const std::size_t worker = add_reading_worker(builder, 202);
+  builder.process(worker).parent = 150;
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 202);
+}
+
+TEST_CASE("several busy workers: nobody is named, all are described") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  add_reading_worker(builder, 201);
+  add_reading_worker(builder, 202);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kInput);
+  CHECK(builder.wait(rank).holder_pid == 0);
+  CHECK(builder.detail(rank).find("2 DataLoader workers could be meant: pid 201: in read()") == 0);
+  CHECK(builder.detail(rank).find("pid 202") != std::string::npos);
+}
+
+TEST_CASE("a dead worker is the holder, and is dead") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  add_idle_worker(builder, 201);
+  add_reading_worker(builder, 202);
+  builder.add_dead(203, 100, "pt_data_worker", 9);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 203);
+  CHECK(builder.wait(rank).holder_alive == Known::kNo);
+  CHECK(builder.detail(rank) == "DataLoader worker pid 203: dead, not reaped, killed by signal 9");
+}
+
+TEST_CASE("a dead child of another name counts only if no worker is busy") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  builder.add_dead(203, 100, "sh", 256);
+  const std::size_t worker = add_reading_worker(builder, 202);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 202);
+
+  CaptureBuilder second;
+  const std::size_t lonely = add_waiting_rank(second);
+  second.add_dead(203, 100, "python3", 256);
+  join_node_waits(second.capture);
+  CHECK(second.wait(lonely).holder_pid == 203);
+  CHECK(second.detail(lonely) == "DataLoader worker pid 203: dead, not reaped, exit status 1");
+  CHECK(builder.wait(worker).holder_pid == 0);
+}
+
+TEST_CASE("all workers idle: nobody is named") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  add_idle_worker(builder, 201);
+  add_idle_worker(builder, 202);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 0);
+  CHECK(builder.detail(rank) == "waits for a DataLoader worker, but all 2 are idle");
+}
+
+TEST_CASE("a stopped worker is not idle, wherever it stands") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  add_idle_worker(builder, 201);
+  builder.process(add_idle_worker(builder, 202)).state = 'T';
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 202);
+}
+
+TEST_CASE("a worker that could not be read is not idle") {
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  add_idle_worker(builder, 201);
+  const std::size_t unread = builder.add(202, 100, {});
+  builder.process(unread).state = 'D';
+  builder.process(unread).name = builder.capture.tables.string("pt_data_worker");
+  builder.process(unread).threads.clear();
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 202);
+  CHECK(builder.detail(rank) == "DataLoader worker pid 202: state D, no stack could be read");
+}
+
+TEST_CASE("the loader without workers is left as it was read") {
+  CaptureBuilder builder;
+  const std::size_t rank = builder.add(100, 1,
+                                       {{"Shards.__getitem__", "/job/data.py"},
+                                        {"_SingleProcessDataLoaderIter._next_data", kLoader}});
+  builder.wait(rank).on = WaitOn::kFile;
+  add_reading_worker(builder, 202);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kFile);
+  CHECK(builder.wait(rank).holder_pid == 0);
+}
+
+TEST_CASE("a child that the system call names is described") {
+  CaptureBuilder builder;
+  const std::size_t rank =
+      builder.add(100, 1, {{"Popen.wait", "/usr/lib/python3.11/subprocess.py"}});
+  builder.wait(rank).on = WaitOn::kChild;
+  builder.wait(rank).holder_pid = 202;
+  add_reading_worker(builder, 201);
+  add_reading_worker(builder, 202);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).holder_pid == 202);
+  CHECK(builder.wait(rank).holder_alive == Known::kYes);
+  CHECK(!builder.wait(rank).inferred);
+  CHECK(builder.detail(rank).find("pid 202: in read() of /data/shard-7.tar") == 0);
+}
+
+TEST_CASE("a join without a pid names the only child, and nobody of several") {
+  CaptureBuilder builder;
+  const std::size_t rank =
+      builder.add(100, 1, {{"Process.join", "/usr/lib/python3.11/multiprocessing/process.py"}});
+  add_reading_worker(builder, 201);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kChild);
+  CHECK(builder.wait(rank).holder_pid == 201);
+  CHECK(builder.wait(rank).inferred);
+
+  CaptureBuilder second;
+  const std::size_t other =
+      second.add(100, 1, {{"Process.join", "/usr/lib/python3.11/multiprocessing/process.py"}});
+  add_reading_worker(second, 201);
+  add_reading_worker(second, 202);
+  join_node_waits(second.capture);
+  CHECK(second.wait(other).holder_pid == 0);
+}
+
+TEST_CASE("a queue whose only producer is dead") {
+  CaptureBuilder builder;
+  const std::size_t rank = builder.add(100, 1, {{"_recv", kConnection}, {"Queue.get", kQueues}});
+  builder.wait(rank).on = WaitOn::kPipe;
+  builder.add_dead(201, 100, "python3", 9);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kPipe);
+  CHECK(builder.wait(rank).holder_pid == 201);
+  CHECK(builder.wait(rank).holder_alive == Known::kNo);
+
+  CaptureBuilder second;
+  const std::size_t other = second.add(100, 1, {{"_recv", kConnection}, {"Queue.get", kQueues}});
+  add_reading_worker(second, 201);
+  join_node_waits(second.capture);
+  CHECK(second.wait(other).holder_pid == 0);
+}
+
+TEST_CASE("a process pool's parent waits for the worker that works") {
+  constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
+  constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
+  CaptureBuilder builder;
+  const std::size_t rank = builder.add(100, 1, {{"Future.result", kBase}});
+  builder.wait(rank).on = WaitOn::kLock;
+  builder.add(201, 100, {{"Queue.get", kQueues}, {"_process_worker", kProcess}});
+  builder.add(202, 100, {{"tokenize", "/job/t.py"}, {"_process_worker", kProcess}});
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kChild);
+  CHECK(builder.wait(rank).holder_pid == 202);
+
+  CaptureBuilder threads;  // a thread pool's future: no process has to do with it
+  const std::size_t alone = threads.add(100, 1, {{"Future.result", kBase}});
+  threads.wait(alone).on = WaitOn::kLock;
+  join_node_waits(threads.capture);
+  CHECK(threads.wait(alone).on == WaitOn::kLock);
+}
+
+TEST_CASE("an empty capture and a thread that runs") {
+  CaptureBuilder empty;
+  join_node_waits(empty.capture);
+  CaptureBuilder builder;
+  const std::size_t rank = add_waiting_rank(builder);
+  builder.wait(rank).on = WaitOn::kNothing;
+  add_reading_worker(builder, 201);
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(rank).on == WaitOn::kNothing);
+}
+
+}  // namespace
+}  // namespace oddrank::waits

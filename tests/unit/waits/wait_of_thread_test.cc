@@ -1,0 +1,301 @@
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/fake_target.h"
+#include "waits/thread_wait.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using attach::SyscallState;
+using attach::ThreadState;
+using snapshot::Known;
+using snapshot::WaitOn;
+
+class FakeFiles final : public ProcessFiles {
+ public:
+  std::map<int, std::string> links;
+  std::map<int, std::string> infos;
+  std::string locks;
+
+  std::string link(int fd) const override { return links.count(fd) > 0 ? links.at(fd) : ""; }
+  std::string info(int fd) const override { return infos.count(fd) > 0 ? infos.at(fd) : ""; }
+  std::string locked_files() const override { return locks; }
+};
+
+constexpr pid_t kPid = 4711;
+
+struct Scene {
+  test::FakeTarget target{kPid};
+  FakeFiles files;
+  std::vector<ThreadState> threads = {ThreadState{}};
+
+  Scene() {
+    threads[0].tid = kPid;
+    threads[0].target_tid = kPid;
+    threads[0].state = 'S';
+  }
+  ThreadState& main() { return threads[0]; }
+
+  ThreadWait blocked_in(std::int64_t number,
+                        std::array<std::uint64_t, 6> arguments,
+                        std::string wchan = "") {
+    main().syscall = SyscallState{number, arguments};
+    main().wchan = std::move(wchan);
+    return wait();
+  }
+  ThreadWait wait() { return wait_of_thread({target, files, threads, threads[0]}); }
+};
+
+TEST_CASE("read of a file names the file") {
+  Scene scene;
+  scene.files.links[7] = "/data/shard-7.tar";
+  const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512});
+  CHECK(wait.on == WaitOn::kFile);
+  CHECK(wait.syscall == 0);
+  CHECK(wait.syscall_name == "read");
+  CHECK(wait.fd == 7);
+  CHECK(wait.path == "/data/shard-7.tar");
+  CHECK(wait.detail == "in read() of /data/shard-7.tar");
+}
+
+TEST_CASE("state D keeps the file and says what the kernel waits in") {
+  Scene scene;
+  scene.main().state = 'D';
+  scene.files.links[7] = "/nfs/x";
+  const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512}, "nfs_wait_bit_killable");
+  CHECK(wait.on == WaitOn::kFile);
+  CHECK(wait.detail == "in read() of /nfs/x, state D in nfs_wait_bit_killable");
+}
+
+TEST_CASE("the system call may not be read: the kernel function tells") {
+  Scene scene;
+  scene.main().wchan = "pipe_read";
+  CHECK(scene.wait().on == WaitOn::kPipe);
+  scene.main().wchan = "do_wait";
+  CHECK(scene.wait().on == WaitOn::kChild);
+  scene.main().wchan = "nfs_start_io_read";
+  CHECK(scene.wait().on == WaitOn::kFile);
+  scene.main().wchan = "something_new";
+  CHECK(scene.wait().on == WaitOn::kUnknown);
+  CHECK(scene.wait().detail == "sleeps in something_new");
+  scene.main().wchan = "0";
+  CHECK(scene.wait().detail.empty());
+  CHECK(scene.wait().wchan.empty());
+}
+
+TEST_CASE("a page fault is no system call") {
+  Scene scene;
+  scene.main().state = 'D';
+  const ThreadWait wait = scene.blocked_in(-1, {}, "folio_wait_bit_common");
+  CHECK(wait.on == WaitOn::kFile);
+  CHECK(wait.syscall == -1);
+  CHECK(wait.detail.find("page fault") != std::string::npos);
+}
+
+TEST_CASE("states that are no wait in a system call") {
+  Scene scene;
+  scene.main().state = 'R';
+  CHECK(scene.wait().on == WaitOn::kNothing);
+  scene.main().state = 'T';
+  CHECK(scene.wait().on == WaitOn::kSignal);
+  scene.main().state = 't';
+  scene.main().tracer = 99;
+  CHECK(scene.wait().on == WaitOn::kDebugger);
+  CHECK(scene.wait().holder_pid == 99);
+  scene.main().state = 'Z';
+  CHECK(scene.wait().detail == "ended");
+}
+
+TEST_CASE("poll of one pipe is a wait for that pipe") {
+  Scene scene;
+  scene.files.links[5] = "pipe:[31]";
+  scene.target.add_object(Addr{0x7000}, pollfd{5, POLLIN, 0});
+  const ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 1, 5000});
+  CHECK(wait.on == WaitOn::kPipe);
+  CHECK(wait.fd == 5);
+  CHECK(wait.path == "pipe:[31]");
+  CHECK(wait.detail == "in poll() of pipe:[31], for 5000 ms at most");
+}
+
+TEST_CASE("poll of several files lists them and agrees on a kind only if all are of one") {
+  Scene scene;
+  scene.files.links[5] = "socket:[1]";
+  scene.files.links[6] = "socket:[2]";
+  scene.target.add_object(Addr{0x7000},
+                          std::array{pollfd{5, POLLIN, 0}, pollfd{-1, 0, 0}, pollfd{6, POLLIN, 0}});
+  ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
+  CHECK(wait.on == WaitOn::kSocket);
+  CHECK(wait.fd == -1);
+  CHECK(wait.detail == "in poll() of 2 files: 5 socket:[1], 6 socket:[2]");
+  scene.files.links[6] = "pipe:[2]";
+  wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
+  CHECK(wait.on == WaitOn::kUnknown);
+}
+
+TEST_CASE("hostile arguments of poll and select end in words") {
+  Scene scene;
+  CHECK(scene.blocked_in(SYS_poll, {0x10, ~0ULL, 0}).on == WaitOn::kUnknown);
+  CHECK(scene.blocked_in(SYS_poll, {0, 0, 100}).on == WaitOn::kUnknown);
+  CHECK(scene.blocked_in(SYS_pselect6, {~0ULL, 0x10, 0x20, 0x30, 0, 0}).on == WaitOn::kUnknown);
+  CHECK(scene.blocked_in(SYS_epoll_wait, {~0ULL, 0, 0, 0}).on == WaitOn::kUnknown);
+}
+
+TEST_CASE("select reads its sets") {
+  Scene scene;
+  scene.files.links[70] = "socket:[8]";
+  scene.target.add_object(Addr{0x7000}, std::array<std::uint64_t, 2>{0, 1U << 6});
+  const ThreadWait wait = scene.blocked_in(SYS_pselect6, {71, 0x7000, 0, 0, 0, 0});
+  CHECK(wait.on == WaitOn::kSocket);
+  CHECK(wait.fd == 70);
+}
+
+TEST_CASE("epoll is looked up in fdinfo") {
+  Scene scene;
+  scene.files.links[9] = "socket:[8]";
+  scene.files.infos[4] = "pos:\t0\nflags:\t02\ntfd:        9 events:       1f data: 9  pos:0\n";
+  const ThreadWait wait = scene.blocked_in(SYS_epoll_wait, {4, 0, 64, ~0ULL});
+  CHECK(wait.on == WaitOn::kSocket);
+  CHECK(wait.fd == 9);
+}
+
+struct Mutex {
+  std::uint32_t lock;
+  std::uint32_t count;
+  std::int32_t owner;
+  std::uint32_t users;
+  std::int32_t kind;
+};
+
+TEST_CASE("a contended mutex tells its owner") {
+  Scene scene;
+  ThreadState other;
+  other.tid = 5000;
+  other.target_tid = 50;
+  scene.threads.push_back(other);
+  scene.target.add_object(Addr{0x9000}, Mutex{2, 0, 50, 1, 0});
+  const ThreadWait wait =
+      scene.blocked_in(SYS_futex, {0x9000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, 0, 0, 0});
+  CHECK(wait.on == WaitOn::kLock);
+  CHECK(wait.address == 0x9000);
+  CHECK(wait.holder_pid == kPid);
+  CHECK(wait.holder_tid == 5000);
+  CHECK(wait.holder_alive == Known::kYes);
+  CHECK(wait.detail == "mutex locked by thread 5000");
+}
+
+TEST_CASE("a mutex whose owner is no thread of the process names nobody") {
+  Scene scene;
+  scene.target.add_object(Addr{0x9000}, Mutex{2, 0, 50, 1, 0});
+  const ThreadWait wait =
+      scene.blocked_in(SYS_futex, {0x9000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, 0, 0, 0});
+  CHECK(wait.holder_tid == 0);
+  CHECK(wait.holder_alive == Known::kNo);
+  CHECK(wait.detail.find("thread 50") != std::string::npos);
+}
+
+TEST_CASE("locks without an owner in memory have none") {
+  Scene scene;
+  // A lock of another kind behind which no mutex lies, and an address that cannot be read.
+  scene.target.add_object(Addr{0x9000}, Mutex{2, 0, 50, 0, 0});
+  const auto operation = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+  CHECK(scene.blocked_in(SYS_futex, {0x9000, operation, 2, 0, 0, 0}).holder_alive ==
+        Known::kUnknown);
+  CHECK(scene.blocked_in(SYS_futex, {0x10, operation, 2, 0, 0, 0}).holder_alive == Known::kUnknown);
+  const ThreadWait semaphore =
+      scene.blocked_in(SYS_futex, {0x9000, 0x189, 0, 0x5000, 0, 0xffffffff});
+  CHECK(semaphore.on == WaitOn::kLock);
+  CHECK(semaphore.detail == "semaphore, condition or join, with a time limit");
+}
+
+TEST_CASE("wait4 of one child names it, of any child names nobody") {
+  Scene scene;
+  ThreadWait wait = scene.blocked_in(SYS_wait4, {4800, 0, 0, 0});
+  CHECK(wait.on == WaitOn::kChild);
+  CHECK(wait.holder_pid == 4800);
+  wait = scene.blocked_in(SYS_wait4, {0xffffffff, 0, 0, 0});
+  CHECK(wait.on == WaitOn::kChild);
+  CHECK(wait.holder_pid == 0);
+  wait = scene.blocked_in(SYS_waitid, {P_PID, 4801, 0, 0});
+  CHECK(wait.holder_pid == 4801);
+  scene.files.infos[6] = "pos:\t0\nPid:\t4802\nNSpid:\t4802\n";
+  wait = scene.blocked_in(SYS_waitid, {P_PIDFD, 6, 0, 0});
+  CHECK(wait.holder_pid == 4802);
+}
+
+TEST_CASE("a pid of another namespace is not taken for one of ours") {
+  Scene scene;
+  scene.main().target_tid = 1;
+  const ThreadWait wait = scene.blocked_in(SYS_wait4, {12, 0, 0, 0});
+  CHECK(wait.holder_pid == 0);
+  CHECK(wait.detail == "waits for child pid 12 (of its own pid namespace)");
+}
+
+TEST_CASE("flock asks the kernel's table for the holder") {
+  Scene scene;
+  scene.files.links[3] = "/data/.lock";
+  scene.files.infos[3] = "pos:\t0\nino:\t77\n";
+  scene.files.locks =
+      "4: FLOCK  ADVISORY  WRITE 900 fe:00:77 0 EOF\n"
+      "4: -> FLOCK  ADVISORY  WRITE 4711 fe:00:77 0 EOF\n";
+  ThreadWait wait = scene.blocked_in(SYS_flock, {3, 2});
+  CHECK(wait.on == WaitOn::kFileLock);
+  CHECK(wait.path == "/data/.lock");
+  CHECK(wait.holder_pid == 900);
+  scene.files.locks.clear();
+  wait = scene.blocked_in(SYS_fcntl, {3, F_SETLKW, 0x1000});
+  CHECK(wait.on == WaitOn::kFileLock);
+  CHECK(wait.holder_pid == 0);
+  CHECK(scene.blocked_in(SYS_fcntl, {3, F_GETFL, 0}).on == WaitOn::kFile);
+}
+
+TEST_CASE("an open names the path that it was given") {
+  Scene scene;
+  scene.target.add_memory(Addr{0x5000}, std::string_view("/data/x\n.tar\0rest", 17));
+  const auto here = static_cast<std::uint32_t>(AT_FDCWD);
+  ThreadWait wait = scene.blocked_in(SYS_openat, {here, 0x5000, 0}, "wait_for_partner");
+  CHECK(wait.on == WaitOn::kFile);
+  CHECK(wait.path == "/data/x?.tar");
+  CHECK(wait.detail.find("FIFO") != std::string::npos);
+  wait = scene.blocked_in(SYS_openat, {here, 0x10, 0});
+  CHECK(wait.path.empty());
+  CHECK(wait.detail == "in openat() of a path that could not be read");
+}
+
+TEST_CASE("a path relative to a directory gets the directory's name") {
+  Scene scene;
+  scene.files.links[4] = "/data";
+  scene.target.add_memory(Addr{0x5000}, std::string_view("a/b\0", 4));
+  CHECK(scene.blocked_in(SYS_newfstatat, {4, 0x5000, 0, 0}).path == "/data/a/b");
+}
+
+TEST_CASE("a path without an end is cut") {
+  Scene scene;
+  scene.target.add_memory(Addr{0x5000}, std::string(10000, 'x'));
+  CHECK(scene.blocked_in(SYS_open, {0x5000, 0, 0}).path.size() == 4096);
+}
+
+TEST_CASE("sleeping, signals and system calls that nobody knows") {
+  Scene scene;
+  CHECK(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0}).detail == "sleeps (clock_nanosleep)");
+  CHECK(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0}).on == WaitOn::kUnknown);
+  CHECK(scene.blocked_in(SYS_pause, {}).on == WaitOn::kSignal);
+  const ThreadWait wait = scene.blocked_in(9999, {}, "strange_wait");
+  CHECK(wait.on == WaitOn::kUnknown);
+  CHECK(wait.syscall == 9999);
+  CHECK(wait.syscall_name == "system call 9999");
+  CHECK(wait.detail == "sleeps in strange_wait");
+}
+
+}  // namespace
+}  // namespace oddrank::waits

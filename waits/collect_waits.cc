@@ -1,0 +1,123 @@
+#include "waits/collect_waits.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/proc_fds.h"
+#include "attach/proc_stat.h"
+#include "base/read_file.h"
+#include "waits/thread_wait.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::ThreadState;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+
+// An epoll file has a line a watched file; what is cut off is not needed.
+constexpr std::size_t kInfoLimit = std::size_t{256} << 10;
+
+// Of the live process, asked for only when a wait needs it.
+class LiveFiles final : public ProcessFiles {
+ public:
+  explicit LiveFiles(pid_t pid) : pid_(pid) {}
+
+  std::string link(int fd) const override {
+    const auto open = attach::read_fd(pid_, fd);
+    return open ? open->link : std::string();
+  }
+  std::string info(int fd) const override {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/fdinfo/" + std::to_string(fd);
+    return read_file(path, kInfoLimit).value_or(std::string());
+  }
+  std::string locked_files() const override {
+    if (!locks_) {
+      locks_ = read_file("/proc/locks").value_or(std::string());
+    }
+    return *locks_;
+  }
+
+ private:
+  pid_t pid_;
+  mutable std::optional<std::string> locks_;
+};
+
+snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
+  snapshot::Wait wait;
+  wait.on = from.on;
+  wait.syscall = from.syscall;
+  wait.syscall_name = tables.string(from.syscall_name);
+  wait.wchan = tables.string(from.wchan);
+  wait.fd = from.fd;
+  wait.path = tables.string(from.path);
+  wait.address = from.address;
+  wait.holder_pid = from.holder_pid;
+  wait.holder_tid = from.holder_tid;
+  wait.holder_alive = from.holder_alive;
+  wait.detail = tables.string(from.detail);
+  return wait;
+}
+
+// The GIL is a futex like any other to the kernel; that this futex is the GIL was found when the
+// Python runtime was read.
+void name_gil(const ProcessCapture& process, const ThreadCapture& thread, ThreadWait& wait) {
+  if (!thread.wants_gil || wait.on != WaitOn::kLock) {
+    return;
+  }
+  wait.on = WaitOn::kGil;
+  wait.detail = "waits for Python's GIL";
+  const auto holder = std::find_if(process.threads.begin(), process.threads.end(),
+                                   [](const ThreadCapture& each) { return each.holds_gil; });
+  if (holder == process.threads.end()) {
+    return;
+  }
+  wait.holder_pid = process.pid;
+  wait.holder_tid = holder->tid;
+  wait.holder_alive = Known::kYes;
+  wait.detail += ", held by thread " + std::to_string(holder->tid);
+}
+
+// Holders that the kernel named by number: a pid that is no process any more holds nothing, which
+// is what makes a lock stale.
+void look_for_holder(ThreadWait& wait) {
+  if (wait.holder_pid <= 0 || wait.holder_alive != Known::kUnknown) {
+    return;
+  }
+  const auto stat = attach::read_proc_stat(wait.holder_pid);
+  if (stat) {
+    wait.holder_alive = stat->state == 'Z' || stat->state == 'X' ? Known::kNo : Known::kYes;
+  } else if (stat.error().code == Errc::kGone) {
+    wait.holder_alive = Known::kNo;
+  }
+}
+
+}  // namespace
+
+void collect_waits(const attach::Target& target,
+                   snapshot::Tables& tables,
+                   ProcessCapture& process) {
+  const auto states = target.threads();
+  if (!states) {
+    return;
+  }
+  const LiveFiles files(target.pid());
+  for (ThreadCapture& thread : process.threads) {
+    const auto state = std::find_if(states->begin(), states->end(), [&](const ThreadState& each) {
+      return each.tid == thread.tid;
+    });
+    if (state == states->end()) {
+      continue;
+    }
+    ThreadWait wait = wait_of_thread({target, files, *states, *state});
+    look_for_holder(wait);
+    name_gil(process, thread, wait);
+    thread.wait = to_capture(wait, tables);
+  }
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,67 @@
+#include "waits/fd_kind.h"
+
+#include <algorithm>
+#include <array>
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::WaitOn;
+
+struct LinkPrefix {
+  std::string_view prefix;
+  WaitOn on;
+  std::string_view note;
+};
+
+// First match wins. Anonymous inodes: the names that the kernel gives to anon_inode_getfile().
+// Those that another thread of any process can wake have no kind of their own in the contract.
+constexpr std::array kPrefixes = {
+    LinkPrefix{"pipe:[", WaitOn::kPipe, ""},
+    LinkPrefix{"socket:[", WaitOn::kSocket, ""},
+    LinkPrefix{"anon_inode:[pidfd]", WaitOn::kChild, "end of a process"},
+    LinkPrefix{"anon_inode:[eventfd]", WaitOn::kUnknown, "an event counter"},
+    LinkPrefix{"anon_inode:[timerfd]", WaitOn::kUnknown, "a timer"},
+    LinkPrefix{"anon_inode:[signalfd]", WaitOn::kSignal, "signals"},
+    LinkPrefix{"anon_inode:inotify", WaitOn::kFile, "changes of files"},
+    LinkPrefix{"anon_inode:infiniband", WaitOn::kDevice, "the RDMA device"},
+    LinkPrefix{"anon_inode:", WaitOn::kUnknown, ""},
+    LinkPrefix{"/dev/shm/", WaitOn::kFile, "shared memory"},
+    LinkPrefix{"/dev/tty", WaitOn::kDevice, "a terminal"},
+    LinkPrefix{"/dev/pts/", WaitOn::kDevice, "a terminal"},
+    LinkPrefix{"/dev/", WaitOn::kDevice, ""},
+    LinkPrefix{"/memfd:", WaitOn::kFile, "anonymous memory"},
+    LinkPrefix{"/", WaitOn::kFile, ""},
+};
+
+constexpr std::string_view kDeleted = " (deleted)";
+
+}  // namespace
+
+FdKind fd_kind(std::string_view link, std::string_view wchan) {
+  FdKind kind;
+  const bool deleted = link.ends_with(kDeleted);
+  if (deleted) {
+    link.remove_suffix(kDeleted.size());
+  }
+  kind.path = link;
+  const auto* known = std::find_if(kPrefixes.begin(), kPrefixes.end(), [&](const LinkPrefix& each) {
+    return link.starts_with(each.prefix);
+  });
+  if (known == kPrefixes.end()) {
+    return kind;
+  }
+  kind.on = known->on;
+  kind.note = known->note;
+  if (kind.on == WaitOn::kFile && wchan.find("pipe_") != std::string_view::npos) {
+    // pipe_read, anon_pipe_read (since v6.15, also for FIFOs), pipe_write. A read of a FIFO that
+    // nobody has open for writing returns at once, so somebody has.
+    kind.note = "a FIFO; its other end is open and does nothing";
+  }
+  if (deleted && kind.note.empty()) {
+    kind.note = "deleted";
+  }
+  return kind;
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,21 @@
+// What an open file is, from the text of its link in /proc/PID/fd alone: nothing is opened or
+// stat'ed, since the file system may be the one that does not answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "snapshot/wait.h"
+
+namespace oddrank::waits {
+
+struct FdKind {
+  snapshot::WaitOn on = snapshot::WaitOn::kUnknown;
+  std::string path;  // the link; a deleted file keeps its name without " (deleted)"
+  std::string note;  // what the path does not say: "deleted", "a FIFO"; may be empty
+};
+
+// `wchan` tells a FIFO from a file: both have a plain path. Empty link: kUnknown.
+FdKind fd_kind(std::string_view link, std::string_view wchan);
+
+}  // namespace oddrank::waits

@@ -1,0 +1,28 @@
+// The kernel's table of file locks (/proc/locks): who holds what a process waits for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace oddrank::waits {
+
+struct FileLock {
+  std::string kind;         // "FLOCK", "POSIX", "OFDLCK"
+  pid_t holder = 0;         // in the reader's pid namespace; -1: a lock of an open file (OFD)
+  std::uint64_t inode = 0;  // of the locked file
+};
+
+// The lock that keeps `waiter` waiting. `inode` tells several waits of one process apart; 0 = any.
+// nullopt: no such wait in the table (another host's lock on a network file system), or several.
+// Format: fs/locks.c, lock_get_status(): "4: FLOCK  ADVISORY  WRITE 8350 fe:00:2146641 0 EOF",
+// then the same number with "->" for each that waits for it.
+std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std::uint64_t inode);
+
+// The value of "ino:" in the text of /proc/PID/fdinfo/FD (since v5.14); 0 if it has none.
+std::uint64_t inode_of_fdinfo(std::string_view fdinfo);
+
+}  // namespace oddrank::waits

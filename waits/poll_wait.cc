@@ -1,0 +1,134 @@
+#include "waits/poll_wait.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "waits/fd_kind.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+
+constexpr std::size_t kFdLimit = 1024;
+constexpr std::size_t kListed = 4;
+
+std::vector<int> polled_fds(const WaitContext& context) {
+  const auto& arguments = context.thread.syscall->arguments;
+  const auto count = std::min<std::uint64_t>(arguments[1], kFdLimit);
+  std::vector<pollfd> entries(count);
+  const auto bytes = std::as_writable_bytes(std::span<pollfd>(entries));
+  if (count == 0 || !context.target.read(Addr{arguments[0]}, bytes)) {
+    return {};
+  }
+  std::vector<int> fds;
+  for (const pollfd& entry : entries) {
+    if (entry.fd >= 0) {  // poll(2) ignores negative ones
+      fds.push_back(entry.fd);
+    }
+  }
+  return fds;
+}
+
+// The kernel writes its answer over the sets only when select returns, so they still say what was
+// asked for.
+std::vector<int> selected_fds(const WaitContext& context) {
+  const auto& arguments = context.thread.syscall->arguments;
+  const auto count = std::min<std::uint64_t>(arguments[0], kFdLimit);
+  std::array<std::uint64_t, kFdLimit / 64> wanted{};
+  const std::size_t words = (count + 63) / 64;
+  for (std::size_t set = 1; set <= 3; ++set) {
+    std::array<std::uint64_t, kFdLimit / 64> bits{};
+    const auto bytes = std::as_writable_bytes(std::span(bits).first(words));
+    if (arguments[set] == 0 || words == 0 || !context.target.read(Addr{arguments[set]}, bytes)) {
+      continue;
+    }
+    for (std::size_t i = 0; i < words; ++i) {
+      wanted[i] |= bits[i];
+    }
+  }
+  std::vector<int> fds;
+  for (std::size_t fd = 0; fd < count; ++fd) {
+    if (((wanted[fd / 64] >> (fd % 64)) & 1U) != 0) {
+      fds.push_back(static_cast<int>(fd));
+    }
+  }
+  return fds;
+}
+
+// /proc/PID/fdinfo of an epoll file has a line a watched file: "tfd:  8 events:  1f data: ..."
+std::vector<int> epolled_fds(std::string_view fdinfo) {
+  std::vector<int> fds;
+  for (const std::string_view line : split(fdinfo, '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() < 2 || words[0] != "tfd:" || fds.size() >= kFdLimit) {
+      continue;
+    }
+    if (const auto fd = parse_number<int>(words[1])) {
+      fds.push_back(*fd);
+    }
+  }
+  return fds;
+}
+
+std::vector<int> watched_fds(const WaitContext& context, const SyscallInfo& info) {
+  switch (info.kind) {
+    case SyscallKind::kPoll:
+      return polled_fds(context);
+    case SyscallKind::kSelect:
+      return selected_fds(context);
+    default:
+      return epolled_fds(
+          context.files.info(static_cast<int>(context.thread.syscall->arguments[0])));
+  }
+}
+
+// How many there are, also where they could not be listed; for select and epoll that is unknown.
+std::uint64_t asked_for(const WaitContext& context, const SyscallInfo& info) {
+  return info.kind == SyscallKind::kPoll ? context.thread.syscall->arguments[1] : 0;
+}
+
+}  // namespace
+
+void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  const std::vector<int> fds = watched_fds(context, info);
+  wait.detail = "in " + wait.syscall_name + "()";
+  if (fds.empty()) {
+    const std::uint64_t asked = asked_for(context, info);
+    wait.detail += asked > 0 ? " of " + std::to_string(asked) + " files that could not be read"
+                             : " of no file that could be read";
+    return;
+  }
+  std::vector<FdKind> kinds;
+  for (const int fd : fds) {
+    kinds.push_back(fd_kind(context.files.link(fd), ""));
+    if (kinds.front().on != kinds.back().on) {
+      break;
+    }
+  }
+  if (kinds.front().on == kinds.back().on) {
+    wait.on = kinds.front().on;
+  }
+  if (fds.size() == 1) {
+    wait.fd = fds.front();
+    wait.path = kinds.front().path;
+    wait.detail += " of " + (wait.path.empty() ? "fd " + std::to_string(wait.fd) : wait.path);
+    return;
+  }
+  wait.detail += " of " + std::to_string(fds.size()) + " files:";
+  for (std::size_t i = 0; i < std::min(fds.size(), kListed); ++i) {
+    wait.detail +=
+        (i == 0 ? " " : ", ") + std::to_string(fds[i]) + " " + context.files.link(fds[i]);
+  }
+  wait.detail += fds.size() > kListed ? ", ..." : "";
+}
+
+}  // namespace oddrank::waits

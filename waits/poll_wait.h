@@ -1,0 +1,14 @@
+// A thread that waits for one of several files: poll, select, epoll. Which ones they are.
+#pragma once
+
+#include "waits/syscall_table.h"
+#include "waits/thread_wait.h"
+
+namespace oddrank::waits {
+
+// Fills on, fd, path and detail of `wait`. One file: as if the thread had read it. Several of one
+// kind: that kind, listed in the detail. Several kinds: kUnknown, listed. At most 1024 files are
+// looked at, the first few are listed.
+void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait);
+
+}  // namespace oddrank::waits

@@ -1,0 +1,53 @@
+// The system calls that a thread can block in, as data: what kind of wait each is and which of its
+// arguments name what is waited for. x86-64 only, since the numbers are.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace oddrank::waits {
+
+// How the arguments are to be read, and what the thread waits for.
+enum class SyscallKind : std::uint8_t {
+  kOther = 0,   // nothing is known but the name
+  kFutex,       // address, op, value
+  kFile,        // an operation on one fd: read, write, fsync, close, ...
+  kIoctl,       // an operation of the driver behind one fd
+  kSocket,      // recv, send, accept, connect on one fd
+  kPoll,        // array of pollfd, count
+  kSelect,      // count, three fd_sets
+  kEpoll,       // one epoll fd
+  kWait4,       // pid argument
+  kWaitid,      // id type and id
+  kVfork,       // until the child has exec'ed or ended
+  kFlock,       // one fd
+  kFcntl,       // one fd, command; a lock only for some commands
+  kPath,        // a path string, relative to a directory fd where there is one
+  kSleep,       // nothing but time
+  kYield,       // runs
+  kSignalWait,  // pause, sigsuspend, sigtimedwait
+  kSemaphore,   // System V semaphores and message queues
+};
+
+struct SyscallInfo {
+  std::int32_t number = -1;
+  const char* name = "";
+  SyscallKind kind = SyscallKind::kOther;
+  int fd_argument = -1;       // index of the argument that is an fd; -1 = none
+  int path_argument = -1;     // index of the argument that points to a path; -1 = none
+  int timeout_argument = -1;  // see timeout_is_pointer; -1 = it has none
+  // True: a null pointer means "for ever". False: a negative number of milliseconds does.
+  bool timeout_is_pointer = true;
+};
+
+// Sorted by number.
+std::span<const SyscallInfo> syscall_table();
+
+// nullptr for a number that the table does not have.
+const SyscallInfo* find_syscall(std::int64_t number);
+
+// "read"; "system call 999" where the table has no name; "" for -1.
+std::string syscall_name(std::int64_t number);
+
+}  // namespace oddrank::waits

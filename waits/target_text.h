@@ -1,0 +1,17 @@
+// Strings out of a target's memory, bounded.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "attach/target.h"
+
+namespace oddrank::waits {
+
+// The zero-terminated string at `address`, at most `limit` bytes (cut there). Empty if not a byte
+// of it can be read. Bytes below 0x20 and 0x7f become '?', since the text goes to a terminal.
+std::string read_c_string(const attach::Target& target,
+                          attach::Addr address,
+                          std::size_t limit = 4096);
+
+}  // namespace oddrank::waits

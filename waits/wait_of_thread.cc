@@ -1,0 +1,278 @@
+// The one place that decides how a thread's wait is read: first by its state, then by the kind of
+// its system call, and where the system call may not be read by the kernel function it sleeps in.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "waits/child_wait.h"
+#include "waits/fd_kind.h"
+#include "waits/file_locks.h"
+#include "waits/futex_wait.h"
+#include "waits/poll_wait.h"
+#include "waits/syscall_table.h"
+#include "waits/target_text.h"
+#include "waits/thread_wait.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using snapshot::Known;
+using snapshot::WaitOn;
+
+struct WchanKind {
+  std::string_view part;  // of the kernel function's name
+  WaitOn on;
+  std::string_view detail;
+};
+
+// For threads whose system call is not known: not permitted, or a page fault. Names: functions of
+// Linux 4 to 6.18 that call schedule(). First match wins.
+constexpr std::array kWchans = {
+    WchanKind{"futex", WaitOn::kLock, "sleeps on a futex"},
+    WchanKind{"pipe_", WaitOn::kPipe, "reads or writes a pipe"},
+    WchanKind{"wait_for_partner", WaitOn::kFile, "opens a FIFO"},
+    WchanKind{"do_wait_intr", WaitOn::kUnknown, "reads an event counter"},
+    WchanKind{"do_wait", WaitOn::kChild, "waits for a child"},
+    WchanKind{"kernel_clone", WaitOn::kChild, "waits for its new child to start its program"},
+    WchanKind{"locks_lock_inode_wait", WaitOn::kFileLock, "waits for a file lock"},
+    WchanKind{"fcntl_setlk", WaitOn::kFileLock, "waits for a file lock"},
+    WchanKind{"nanosleep", WaitOn::kUnknown, "sleeps"},
+    WchanKind{"wait_woken", WaitOn::kSocket, "waits for a socket"},
+    WchanKind{"unix_stream", WaitOn::kSocket, "waits for a local socket"},
+    WchanKind{"csk_accept", WaitOn::kSocket, "accepts connections"},
+    WchanKind{"nfs", WaitOn::kFile, "waits for NFS"},
+    WchanKind{"rpc_", WaitOn::kFile, "waits for NFS"},
+    WchanKind{"ptlrpc", WaitOn::kFile, "waits for Lustre"},
+    WchanKind{"cl_", WaitOn::kFile, "waits for Lustre"},
+    WchanKind{"ll_", WaitOn::kFile, "waits for Lustre"},
+    WchanKind{"ceph", WaitOn::kFile, "waits for Ceph"},
+    WchanKind{"cifs", WaitOn::kFile, "waits for SMB"},
+    WchanKind{"fuse", WaitOn::kFile, "waits for a FUSE server"},
+    WchanKind{"request_wait_answer", WaitOn::kFile, "waits for a FUSE server"},
+    WchanKind{"folio_wait", WaitOn::kFile, "waits for a page of a file"},
+    WchanKind{"wait_on_page", WaitOn::kFile, "waits for a page of a file"},
+    WchanKind{"io_schedule", WaitOn::kFile, "waits for a disk"},
+    WchanKind{"jbd2", WaitOn::kFile, "waits for a file system's journal"},
+    WchanKind{"nv_", WaitOn::kDevice, "waits in the GPU driver"},
+    WchanKind{"uvm_", WaitOn::kDevice, "waits in the GPU driver"},
+};
+
+void guess_by_wchan(ThreadWait& wait) {
+  const auto* known = std::find_if(kWchans.begin(), kWchans.end(), [&](const WchanKind& each) {
+    return wait.wchan.find(each.part) != std::string::npos;
+  });
+  if (known != kWchans.end()) {
+    wait.on = known->on;
+    wait.detail = std::string(known->detail) + " (" + wait.wchan + ")";
+  } else if (!wait.wchan.empty() && wait.wchan != "0") {
+    wait.detail = "sleeps in " + wait.wchan;
+  }
+}
+
+// A signed 32-bit argument: the upper half of the register is not defined for an int.
+int int_argument(const WaitContext& context, int index) {
+  return static_cast<int>(context.thread.syscall->arguments[static_cast<std::size_t>(index)]);
+}
+
+void read_fd_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  wait.fd = int_argument(context, info.fd_argument);
+  const FdKind kind = fd_kind(context.files.link(wait.fd), wait.wchan);
+  wait.on = kind.on;
+  wait.path = kind.path;
+  if (info.kind == SyscallKind::kSocket && wait.path.empty()) {
+    wait.on = WaitOn::kSocket;
+  }
+  wait.detail = "in " + wait.syscall_name + "() of " +
+                (wait.path.empty() ? "fd " + std::to_string(wait.fd) : wait.path);
+  if (!kind.note.empty()) {
+    wait.detail += " (" + kind.note + ")";
+  }
+}
+
+void read_lock_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  read_fd_wait(context, info, wait);
+  wait.on = WaitOn::kFileLock;
+  const auto lock = blocking_lock(context.files.locked_files(), context.target.pid(),
+                                  inode_of_fdinfo(context.files.info(wait.fd)));
+  if (!lock) {
+    wait.detail += ", holder not in this node's table of locks";
+    return;
+  }
+  if (lock->holder > 0) {
+    wait.holder_pid = lock->holder;
+    // A lock in the table is held by an open file; its process may have ended and left the file to
+    // a child. Whether pid lives is seen when processes are joined.
+    wait.detail += ", locked by pid " + std::to_string(lock->holder) + " (" + lock->kind + ")";
+  } else {
+    wait.detail += ", locked through an open file (" + lock->kind + "), holder not named";
+  }
+}
+
+void read_fcntl_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  const int command = int_argument(context, 1);
+  if (command == F_SETLKW || command == F_OFD_SETLKW) {
+    read_lock_wait(context, info, wait);
+  } else {
+    read_fd_wait(context, info, wait);
+  }
+}
+
+void read_path_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  wait.on = WaitOn::kFile;
+  const auto path_index = static_cast<std::size_t>(info.path_argument);
+  wait.path = read_c_string(context.target, Addr{context.thread.syscall->arguments[path_index]});
+  const int directory = info.fd_argument >= 0 ? int_argument(context, info.fd_argument) : AT_FDCWD;
+  if (directory != AT_FDCWD && !wait.path.starts_with('/')) {
+    const std::string base = context.files.link(directory);
+    wait.path = wait.path.empty() ? base : base + "/" + wait.path;
+  }
+  wait.detail = "in " + wait.syscall_name + "() of " +
+                (wait.path.empty() ? "a path that could not be read" : wait.path);
+  if (wait.wchan == "wait_for_partner") {  // fifo_open() in fs/pipe.c
+    wait.detail += " (a FIFO that nobody has open at its other end)";
+  }
+}
+
+void read_syscall_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  switch (info.kind) {
+    case SyscallKind::kFutex:
+      read_futex_wait(context, wait);
+      break;
+    case SyscallKind::kFile:
+    case SyscallKind::kSocket:
+      read_fd_wait(context, info, wait);
+      break;
+    case SyscallKind::kIoctl:
+      read_fd_wait(context, info, wait);
+      wait.on = wait.on == WaitOn::kUnknown ? WaitOn::kDevice : wait.on;
+      break;
+    case SyscallKind::kPoll:
+    case SyscallKind::kSelect:
+    case SyscallKind::kEpoll:
+      read_poll_wait(context, info, wait);
+      break;
+    case SyscallKind::kWait4:
+    case SyscallKind::kWaitid:
+    case SyscallKind::kVfork:
+      read_child_wait(context, info, wait);
+      break;
+    case SyscallKind::kFlock:
+      read_lock_wait(context, info, wait);
+      break;
+    case SyscallKind::kFcntl:
+      read_fcntl_wait(context, info, wait);
+      break;
+    case SyscallKind::kPath:
+      read_path_wait(context, info, wait);
+      break;
+    case SyscallKind::kSleep:
+      wait.detail = "sleeps (" + wait.syscall_name + ")";
+      break;
+    case SyscallKind::kYield:
+      wait.on = WaitOn::kNothing;
+      wait.detail = "gives the CPU up (" + wait.syscall_name + ")";
+      break;
+    case SyscallKind::kSignalWait:
+      wait.on = WaitOn::kSignal;
+      wait.detail = "waits for a signal (" + wait.syscall_name + ")";
+      break;
+    case SyscallKind::kSemaphore:
+      wait.on = WaitOn::kLock;
+      wait.detail = "System V semaphore or queue (" + wait.syscall_name + ")";
+      break;
+    case SyscallKind::kOther:
+      guess_by_wchan(wait);
+      break;
+  }
+}
+
+// poll, recv and friends with a time limit return by themselves: a loop around them looks the same
+// as a wait without end, so the report should say so.
+void note_timeout(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  if (info.timeout_argument < 0) {
+    return;
+  }
+  const auto index = static_cast<std::size_t>(info.timeout_argument);
+  const std::uint64_t value = context.thread.syscall->arguments[index];
+  const bool limited = info.timeout_is_pointer ? value != 0 : static_cast<std::int32_t>(value) >= 0;
+  // Only the waits of a futex take a timeout there, and those are all that a thread sleeps in.
+  if (limited && !wait.detail.empty()) {
+    wait.detail +=
+        info.timeout_is_pointer
+            ? ", with a time limit"
+            : ", for " + std::to_string(static_cast<std::int32_t>(value)) + " ms at most";
+  }
+}
+
+void read_blocked(const WaitContext& context, ThreadWait& wait) {
+  const attach::ThreadState& thread = context.thread;
+  if (!thread.syscall) {
+    guess_by_wchan(wait);
+    return;
+  }
+  if (thread.syscall->number < 0) {
+    guess_by_wchan(wait);
+    wait.detail = wait.detail.empty() ? "in a page fault" : "in a page fault: " + wait.detail;
+    return;
+  }
+  wait.syscall =
+      static_cast<std::int32_t>(std::min<std::int64_t>(thread.syscall->number, INT32_MAX));
+  wait.syscall_name = syscall_name(thread.syscall->number);
+  const SyscallInfo* info = find_syscall(thread.syscall->number);
+  if (info == nullptr) {
+    guess_by_wchan(wait);
+    return;
+  }
+  read_syscall_wait(context, *info, wait);
+  note_timeout(context, *info, wait);
+}
+
+void read_traced(const WaitContext& context, ThreadWait& wait) {
+  wait.on = WaitOn::kDebugger;
+  wait.holder_pid = context.thread.tracer;
+  wait.holder_alive = context.thread.tracer > 0 ? Known::kYes : Known::kUnknown;
+  wait.detail = "stopped by the process that traces it";
+  if (context.thread.tracer > 0) {
+    wait.detail += ", pid " + std::to_string(context.thread.tracer);
+  }
+}
+
+}  // namespace
+
+ThreadWait wait_of_thread(const WaitContext& context) {
+  ThreadWait wait;
+  wait.wchan = context.thread.wchan == "0" ? "" : context.thread.wchan;
+  switch (context.thread.state) {
+    case 'R':
+      wait.on = WaitOn::kNothing;
+      wait.detail = "runs";
+      break;
+    case 'T':
+      wait.on = WaitOn::kSignal;
+      wait.detail = "stopped by a signal (SIGSTOP or job control)";
+      break;
+    case 't':
+      read_traced(context, wait);
+      break;
+    case 'Z':
+    case 'X':
+      wait.detail = "ended";
+      break;
+    case 'D':
+      read_blocked(context, wait);
+      wait.detail += wait.detail.empty() ? "state D" : ", state D";
+      if (!wait.wchan.empty() && wait.detail.find(wait.wchan) == std::string::npos) {
+        wait.detail += " in " + wait.wchan;
+      }
+      break;
+    default:
+      read_blocked(context, wait);
+      break;
+  }
+  return wait;
+}
+
+}  // namespace oddrank::waits
