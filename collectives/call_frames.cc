@@ -1,0 +1,65 @@
+#include "collectives/call_frames.h"
+
+#include "snapshot/demangle.h"
+
+namespace oddrank::collectives {
+
+CallFrames::CallFrames(const snapshot::ThreadCapture& thread,
+                       const snapshot::Tables& tables,
+                       bool python)
+    : thread_(thread), tables_(tables), has_locals_(false) {
+  if (thread.samples.empty()) {
+    return;
+  }
+  const snapshot::ThreadSample& last = thread.samples.back();
+  const bool apart = tables.stack(last.stack).merge == snapshot::MergeState::kMismatch;
+  has_locals_ = python == apart;
+  if (python && !apart) {
+    return;
+  }
+  for (const snapshot::FrameId id : tables.stack(python ? last.python_stack : last.stack).frames) {
+    frames_.push_back(&tables.frame(id));
+  }
+}
+
+std::string_view CallFrames::function(std::size_t index) const {
+  return tables_.text(frames_[index]->function);
+}
+
+std::string_view CallFrames::file(std::size_t index) const {
+  return tables_.text(frames_[index]->file);
+}
+
+bool CallFrames::is_python(std::size_t index) const {
+  return frames_[index]->kind == snapshot::FrameKind::kPython;
+}
+
+std::optional<std::string_view> CallFrames::local(std::size_t index, std::string_view name) const {
+  if (!has_locals_) {
+    return std::nullopt;
+  }
+  for (const snapshot::FrameLocals& locals : thread_.locals) {
+    if (locals.frame != index) {
+      continue;
+    }
+    for (const snapshot::Local& local : locals.locals) {
+      if (tables_.text(local.name) == name) {
+        return tables_.text(local.value);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::string CallFrames::describe(std::size_t index) const {
+  if (!is_python(index)) {
+    return snapshot::short_name(function(index));
+  }
+  const std::string_view path = file(index);
+  const auto slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  return std::string(function(index)) + " (" + std::string(name) + ":" +
+         std::to_string(frame(index).line) + ")";
+}
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,205 @@
+#include "collectives/call_table.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "snapshot/demangle.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using snapshot::CallKind;
+
+constexpr std::string_view kC10d = "torch/distributed/distributed_c10d.py";
+constexpr std::string_view kFunctional = "torch/distributed/_functional_collectives.py";
+
+constexpr PythonCall collective(std::string_view function,
+                                std::string_view parameters,
+                                PeerLocal peer = PeerLocal::kNone) {
+  return {function, kC10d, CallKind::kCollective, parameters, peer, false};
+}
+constexpr PythonCall of_objects(std::string_view function,
+                                std::string_view parameters,
+                                PeerLocal peer = PeerLocal::kNone,
+                                CallKind kind = CallKind::kCollective) {
+  return {function, kC10d, kind, parameters, peer, true};
+}
+constexpr PythonCall rendezvous(std::string_view function, std::string_view file = kC10d) {
+  return {function, file, CallKind::kRendezvous, "", PeerLocal::kNone, false};
+}
+
+// Signatures as in torch 1.13 to 2.13: the order of the parameters up to `group` did not change.
+constexpr std::array kPythonCalls = {
+    collective("all_reduce", "tensor op group"),
+    collective("all_reduce_coalesced", "tensors op group"),
+    collective("broadcast", "tensor src group", PeerLocal::kSrcIsRoot),
+    collective("reduce", "tensor dst op group", PeerLocal::kDstIsRoot),
+    collective("all_gather", "tensor_list tensor group"),
+    collective("all_gather_single", "output_tensor input_tensor group"),
+    collective("all_gather_into_tensor", "output_tensor input_tensor group"),
+    collective("_all_gather_base", "output_tensor input_tensor group"),
+    collective("all_gather_coalesced", "output_tensor_lists input_tensor_list group"),
+    collective("gather", "tensor gather_list dst group", PeerLocal::kDstIsRoot),
+    collective("scatter", "tensor scatter_list src group", PeerLocal::kSrcIsRoot),
+    collective("reduce_scatter", "output input_list op group"),
+    collective("reduce_scatter_single", "output input op group"),
+    collective("reduce_scatter_tensor", "output input op group"),
+    collective("_reduce_scatter_base", "output input op group"),
+    collective("all_to_all", "output_tensor_list input_tensor_list group"),
+    collective("all_to_all_single", "output input output_split_sizes input_split_sizes group"),
+    collective("barrier", "group"),
+    collective("monitored_barrier", "group"),
+    of_objects("all_gather_object", "object_list obj group"),
+    of_objects("gather_object", "obj object_gather_list dst group", PeerLocal::kDstIsRoot),
+    of_objects("broadcast_object_list", "object_list src group", PeerLocal::kSrcIsRoot),
+    of_objects("scatter_object_list",
+               "scatter_object_output_list scatter_object_input_list src group",
+               PeerLocal::kSrcIsRoot),
+    of_objects("send_object_list", "object_list dst group", PeerLocal::kDstIsPeer, CallKind::kSend),
+    of_objects("recv_object_list", "object_list src group", PeerLocal::kSrcIsPeer, CallKind::kRecv),
+    PythonCall{"send", kC10d, CallKind::kSend, "tensor dst group", PeerLocal::kDstIsPeer, false},
+    PythonCall{"isend", kC10d, CallKind::kSend, "tensor dst group", PeerLocal::kDstIsPeer, false},
+    PythonCall{"recv", kC10d, CallKind::kRecv, "tensor src group", PeerLocal::kSrcIsPeer, false},
+    PythonCall{"irecv", kC10d, CallKind::kRecv, "tensor src group", PeerLocal::kSrcIsPeer, false},
+    PythonCall{"batch_isend_irecv", kC10d, CallKind::kSend, "", PeerLocal::kNone, false},
+    PythonCall{"wait_tensor", kFunctional, CallKind::kCollective, "", PeerLocal::kNone, false},
+    rendezvous("init_process_group"),
+    rendezvous("new_group"),
+    rendezvous("new_subgroups"),
+    rendezvous("new_subgroups_by_enumeration"),
+    rendezvous("split_group"),
+    rendezvous("_store_based_barrier"),
+    rendezvous("destroy_process_group"),
+    rendezvous("_create_c10d_store", "torch/distributed/rendezvous.py"),
+    rendezvous("_env_rendezvous_handler", "torch/distributed/rendezvous.py"),
+    rendezvous("_tcp_rendezvous_handler", "torch/distributed/rendezvous.py"),
+};
+
+constexpr NativeCall of_all(std::string_view name, std::string_view op) {
+  return {name, op, CallKind::kCollective};
+}
+constexpr NativeCall starts(std::string_view name, std::string_view op = "") {
+  return {name, op, CallKind::kRendezvous};
+}
+
+// The names of operations are those of torch.distributed, so that ranks agree on them whichever
+// frame gave them.
+constexpr std::array kNativeCalls = {
+    starts("c10d::TCPStore::*"),
+    starts("c10d::PrefixStore::wait"),
+    starts("c10d::FileStore::*"),
+    starts("c10d::HashStore::*"),
+    starts("gloo::rendezvous::*"),
+    starts("ncclCommInit*", "ncclCommInitRank"),
+    starts("ncclCommSplit", "ncclCommSplit"),
+    starts("ncclCommFinalize", "ncclCommFinalize"),
+    starts("ncclCommDestroy", "ncclCommDestroy"),
+    starts("bootstrapInit"),
+    starts("bootstrapAllGather"),
+    starts("bootstrapBarrier"),
+    starts("bootstrapIntraNode*"),
+    starts("bootstrapSend"),
+    starts("bootstrapRecv"),
+    starts("MPI_Init*", "MPI_Init"),
+    starts("PMPI_Init*", "MPI_Init"),
+    starts("MPI_Finalize", "MPI_Finalize"),
+    starts("PMPI_Finalize", "MPI_Finalize"),
+    starts("MPI_Comm_*"),
+    starts("PMPI_Comm_*"),
+    NativeCall{"c10d::ProcessGroupGloo::SendWork::wait", "send", CallKind::kSend},
+    NativeCall{"c10d::ProcessGroupGloo::RecvWork::wait", "recv", CallKind::kRecv},
+    of_all("c10d::ProcessGroupGloo::monitoredBarrier", "monitored_barrier"),
+    // All of DDP's gradients go through all_reduce, unless a communication hook does otherwise.
+    of_all("c10d::Reducer::finalize_backward", "all_reduce"),
+    of_all("gloo::allreduce", "all_reduce"),
+    of_all("gloo::allgather*", "all_gather"),
+    of_all("gloo::alltoall*", "all_to_all"),
+    of_all("gloo::barrier", "barrier"),
+    of_all("gloo::broadcast", "broadcast"),
+    of_all("gloo::gather*", "gather"),
+    of_all("gloo::reduce", "reduce"),
+    of_all("gloo::scatter", "scatter"),
+    of_all("ncclAllReduce", "all_reduce"),
+    of_all("ncclAllGather", "all_gather"),
+    of_all("ncclReduceScatter", "reduce_scatter"),
+    of_all("ncclBroadcast", "broadcast"),
+    of_all("ncclBcast", "broadcast"),
+    of_all("ncclReduce", "reduce"),
+    NativeCall{"ncclSend", "send", CallKind::kSend},
+    NativeCall{"ncclRecv", "recv", CallKind::kRecv},
+    of_all("ncclGroupEnd", ""),
+    of_all("MPI_Allreduce*", "all_reduce"),
+    of_all("PMPI_Allreduce*", "all_reduce"),
+    of_all("MPI_Allgather*", "all_gather"),
+    of_all("PMPI_Allgather*", "all_gather"),
+    of_all("MPI_Alltoall*", "all_to_all"),
+    of_all("PMPI_Alltoall*", "all_to_all"),
+    of_all("MPI_Barrier", "barrier"),
+    of_all("PMPI_Barrier", "barrier"),
+    of_all("MPI_Bcast", "broadcast"),
+    of_all("PMPI_Bcast", "broadcast"),
+    of_all("MPI_Gather*", "gather"),
+    of_all("PMPI_Gather*", "gather"),
+    of_all("MPI_Scatter*", "scatter"),
+    of_all("PMPI_Scatter*", "scatter"),
+    of_all("MPI_Reduce_scatter*", "reduce_scatter"),
+    of_all("PMPI_Reduce_scatter*", "reduce_scatter"),
+    of_all("MPI_Reduce", "reduce"),
+    of_all("PMPI_Reduce", "reduce"),
+    NativeCall{"MPI_Send*", "send", CallKind::kSend},
+    NativeCall{"PMPI_Send*", "send", CallKind::kSend},
+    NativeCall{"MPI_Recv", "recv", CallKind::kRecv},
+    NativeCall{"PMPI_Recv", "recv", CallKind::kRecv},
+    of_all("c10d::Work::wait", ""),
+    of_all("c10d::ProcessGroupNCCL::WorkNCCL::*", ""),
+};
+
+// What every name of the table contains in its mangled form, too: most frames are settled without
+// demangling them.
+constexpr std::array<std::string_view, 5> kHints = {"c10d", "gloo", "nccl", "bootstrap", "MPI_"};
+
+std::string_view last_part(std::string_view qualified) {
+  const auto dot = qualified.rfind('.');
+  return dot == std::string_view::npos ? qualified : qualified.substr(dot + 1);
+}
+
+bool fits(std::string_view pattern, std::string_view name) {
+  if (pattern.ends_with('*')) {
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  }
+  return name == pattern;
+}
+
+}  // namespace
+
+std::span<const PythonCall> python_calls() {
+  return kPythonCalls;
+}
+
+std::span<const NativeCall> native_calls() {
+  return kNativeCalls;
+}
+
+const PythonCall* find_python_call(std::string_view function, std::string_view file) {
+  const std::string_view name = last_part(function);
+  const auto* at = std::find_if(kPythonCalls.begin(), kPythonCalls.end(), [&](const auto& call) {
+    return call.function == name && file.ends_with(call.file);
+  });
+  return at == kPythonCalls.end() ? nullptr : &*at;
+}
+
+const NativeCall* find_native_call(std::string_view symbol) {
+  const bool worth_it = std::any_of(kHints.begin(), kHints.end(), [&](std::string_view hint) {
+    return symbol.find(hint) != std::string_view::npos;
+  });
+  if (!worth_it) {
+    return nullptr;
+  }
+  const std::string name = snapshot::short_name(symbol);
+  const auto* at = std::find_if(kNativeCalls.begin(), kNativeCalls.end(),
+                                [&](const NativeCall& call) { return fits(call.name, name); });
+  return at == kNativeCalls.end() ? nullptr : &*at;
+}
+
+}  // namespace oddrank::collectives

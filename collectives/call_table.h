@@ -1,0 +1,42 @@
+// The calls of communication libraries as they show in a stack, as data: one row a function.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "snapshot/collective_call.h"
+
+namespace oddrank::collectives {
+
+// Which local variable of a Python call's frame names the other side, as a global rank.
+enum class PeerLocal : std::uint8_t { kNone = 0, kSrcIsRoot, kDstIsRoot, kSrcIsPeer, kDstIsPeer };
+
+// A function of Python. `parameters` are its first ones, in order, up to and with `group`; they
+// tell whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
+struct PythonCall {
+  std::string_view function;  // last part of the qualified name
+  std::string_view file;      // end of the path
+  snapshot::CallKind kind = snapshot::CallKind::kCollective;
+  std::string_view parameters;
+  PeerLocal peer = PeerLocal::kNone;
+  // Calls other collectives of the table, and hands its own group on to them.
+  bool passes_group_on = false;
+};
+
+// A native function. `op` is empty where the function does not tell the operation.
+struct NativeCall {
+  std::string_view name;  // as snapshot::short_name gives it; a trailing '*' stands for any rest
+  std::string_view op;
+  snapshot::CallKind kind = snapshot::CallKind::kCollective;
+};
+
+std::span<const PythonCall> python_calls();
+std::span<const NativeCall> native_calls();
+
+// nullptr if there is none. `function`: qualified name or name.
+const PythonCall* find_python_call(std::string_view function, std::string_view file);
+// `symbol`: mangled, as in the file, or readable. The first row that fits.
+const NativeCall* find_native_call(std::string_view symbol);
+
+}  // namespace oddrank::collectives
