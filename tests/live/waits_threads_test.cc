@@ -1,0 +1,277 @@
+// What threads of real processes wait for, against what those processes know of themselves.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "attach/live_target.h"
+#include "base/parse_number.h"
+#include "snapshot/capture.h"
+#include "tests/support/catch.h"
+#include "tests/support/victim.h"
+#include "waits/collect_waits.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Known;
+using snapshot::WaitOn;
+
+// A folder of its own for the files of one test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "oddrank-waits-XXXXXX").string();
+    path_ = ::mkdtemp(name.data()) != nullptr ? name : std::string();
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  Folder(Folder&&) = delete;
+  Folder& operator=(Folder&&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::string fifo(const std::string& name) const {
+    ::mkfifo(file(name).c_str(), 0600);
+    return file(name);
+  }
+
+ private:
+  std::string path_;
+};
+
+struct Seen {
+  snapshot::Tables tables;
+  snapshot::ProcessCapture process;
+
+  const snapshot::Wait& wait() const { return process.threads[0].wait; }
+  std::string text(snapshot::StringId id) const { return std::string(tables.text(id)); }
+  std::string path() const { return text(wait().path); }
+  std::string detail() const { return text(wait().detail); }
+  std::string syscall() const { return text(wait().syscall_name); }
+};
+
+Seen look(pid_t pid) {
+  Seen seen;
+  seen.process.pid = pid;
+  seen.process.threads.emplace_back();
+  seen.process.threads[0].tid = pid;
+  const auto target = attach::LiveTarget::open(pid);
+  REQUIRE(target);
+  collect_waits(**target, seen.tables, seen.process);
+  return seen;
+}
+
+struct Waiting {
+  test::Victim victim;
+  int number = 0;  // what the victim printed after "ready"
+};
+
+Waiting start(const std::string& mode, long syscall, const std::string& file = {}) {
+  auto victim = test::Victim::start({test::victim_path("waiting"), mode, file});
+  REQUIRE(victim);
+  const auto line = victim->wait_line("ready");
+  REQUIRE(line);
+  const auto number = parse_number<int>(*line);
+  REQUIRE(number);
+  const auto blocked = victim->wait_syscall(syscall);
+  INFO((blocked ? "" : blocked.error().what));
+  REQUIRE(blocked);
+  return {*std::move(victim), *number};
+}
+
+TEST_CASE("pipes") {
+  const Waiting reader = start("read-pipe", SYS_read);
+  Seen seen = look(reader.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kPipe);
+  CHECK(seen.wait().fd == reader.number);
+  CHECK(seen.syscall() == "read");
+  CHECK(seen.path().find("pipe:[") == 0);
+  CHECK(seen.text(seen.wait().wchan).find("pipe_read") != std::string::npos);
+
+  const Waiting writer = start("write-pipe", SYS_write);
+  seen = look(writer.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kPipe);
+  CHECK(seen.wait().fd == writer.number);
+  CHECK(seen.syscall() == "write");
+}
+
+TEST_CASE("a FIFO is named by its path, read or opened") {
+  const Folder folder;
+  const std::string path = folder.fifo("shard-7.tar");
+  const Waiting reader = start("read-fifo", SYS_read, path);
+  Seen seen = look(reader.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kFile);
+  CHECK(seen.wait().fd == reader.number);
+  CHECK(seen.path() == path);
+  CHECK(seen.detail().find("in read() of " + path + " (a FIFO") == 0);
+
+  const std::string other = folder.fifo("shard-8.tar");
+  const Waiting opener = start("open-fifo", SYS_openat, other);
+  seen = look(opener.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kFile);
+  CHECK(seen.path() == other);
+  CHECK(seen.detail().find("a FIFO that nobody has open") != std::string::npos);
+}
+
+TEST_CASE("sockets") {
+  const Waiting receiver = start("recv", SYS_recvfrom);
+  Seen seen = look(receiver.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kSocket);
+  CHECK(seen.wait().fd == receiver.number);
+  CHECK(seen.path().find("socket:[") == 0);
+  CHECK(seen.syscall() == "recvfrom");
+
+  const Waiting listener = start("accept", SYS_accept);
+  CHECK(look(listener.victim.pid()).wait().on == WaitOn::kSocket);
+  const Waiting client = start("connect", SYS_connect);
+  seen = look(client.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kSocket);
+  CHECK(seen.wait().fd == client.number);
+  CHECK(seen.syscall() == "connect");
+}
+
+TEST_CASE("an event counter has no kind, but a name") {
+  const Waiting reader = start("eventfd", SYS_read);
+  const Seen seen = look(reader.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kUnknown);
+  CHECK(seen.path() == "anon_inode:[eventfd]");
+}
+
+TEST_CASE("poll, select and epoll of one pipe") {
+  const Waiting poller = start("poll", SYS_poll);
+  Seen seen = look(poller.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kPipe);
+  CHECK(seen.wait().fd == poller.number);
+
+  const Waiting selector = start("select", SYS_pselect6);
+  seen = look(selector.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kPipe);
+  CHECK(seen.wait().fd == selector.number);
+
+  const Waiting epoller = start("epoll", SYS_epoll_wait);
+  seen = look(epoller.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kPipe);
+  CHECK(seen.wait().fd == epoller.number);
+}
+
+TEST_CASE("poll of two kinds lists both") {
+  const Waiting poller = start("poll-two", SYS_poll);
+  const Seen seen = look(poller.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kUnknown);
+  CHECK(seen.detail().find("pipe:[") != std::string::npos);
+  CHECK(seen.detail().find("socket:[") != std::string::npos);
+  CHECK(seen.detail().find("3600000 ms") != std::string::npos);
+}
+
+TEST_CASE("time and signals") {
+  const Waiting sleeper = start("sleep", SYS_clock_nanosleep);
+  Seen seen = look(sleeper.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kUnknown);
+  CHECK(seen.detail() == "sleeps (clock_nanosleep)");
+  const Waiting waiter = start("signal", SYS_rt_sigtimedwait);
+  seen = look(waiter.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kSignal);
+}
+
+TEST_CASE("children") {
+  const Waiting parent = start("wait4", SYS_wait4);
+  Seen seen = look(parent.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kChild);
+  CHECK(seen.wait().holder_pid == parent.number);
+  CHECK(seen.wait().holder_alive == Known::kYes);
+
+  const Waiting any = start("wait-any", SYS_wait4);
+  seen = look(any.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kChild);
+  CHECK(seen.wait().holder_pid == 0);
+}
+
+TEST_CASE("state D in vfork is a wait for a child") {
+  const Waiting parent = start("vfork", SYS_vfork);
+  REQUIRE(parent.victim.wait_state("D"));
+  const Seen seen = look(parent.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kChild);
+  CHECK(seen.detail().find("state D") != std::string::npos);
+}
+
+TEST_CASE("file locks name their holder") {
+  const Folder folder;
+  const Waiting by_flock = start("flock", SYS_flock, folder.file("a.lock"));
+  Seen seen = look(by_flock.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kFileLock);
+  CHECK(seen.path() == folder.file("a.lock"));
+  CHECK(seen.wait().holder_pid == by_flock.number);
+  CHECK(seen.wait().holder_alive == Known::kYes);
+
+  const Waiting by_fcntl = start("lockf", SYS_fcntl, folder.file("b.lock"));
+  seen = look(by_fcntl.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kFileLock);
+  CHECK(seen.path() == folder.file("b.lock"));
+  CHECK(seen.wait().holder_pid == by_fcntl.number);
+}
+
+TEST_CASE("a mutex names the thread that has locked it") {
+  const Waiting waiter = start("mutex", SYS_futex);
+  const Seen seen = look(waiter.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kLock);
+  CHECK(seen.wait().address != 0);
+  CHECK(seen.wait().holder_pid == waiter.victim.pid());
+  CHECK(seen.wait().holder_tid == waiter.number);
+}
+
+TEST_CASE("a mutex that a fork has left locked: nobody here can release it") {
+  auto victim = test::Victim::start({test::victim_path("waiting"), "inherited"});
+  REQUIRE(victim);
+  const auto line = victim->wait_line("ready");
+  REQUIRE(line);
+  const auto child = parse_number<pid_t>(*line);
+  REQUIRE(child);
+  REQUIRE(victim->wait_syscall(SYS_futex, *child));
+  const Seen seen = look(*child);
+  CHECK(seen.wait().on == WaitOn::kLock);
+  CHECK(seen.wait().holder_tid == 0);
+  CHECK(seen.wait().holder_alive == Known::kNo);
+  CHECK(seen.detail().find("left behind by a fork") != std::string::npos);
+}
+
+TEST_CASE("a semaphore has no owner") {
+  const Waiting waiter = start("semaphore", SYS_futex);
+  const Seen seen = look(waiter.victim.pid());
+  CHECK(seen.wait().on == WaitOn::kLock);
+  CHECK(seen.wait().holder_tid == 0);
+  CHECK(seen.wait().holder_alive == Known::kUnknown);
+}
+
+TEST_CASE("stopped by SIGSTOP") {
+  auto victim = test::Victim::start({test::victim_path("waiting"), "stop"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  REQUIRE(victim->wait_state("T"));
+  const Seen seen = look(victim->pid());
+  CHECK(seen.wait().on == WaitOn::kSignal);
+  CHECK(seen.detail().find("SIGSTOP") != std::string::npos);
+}
+
+TEST_CASE("a thread row that is no thread any more is left alone") {
+  const Waiting reader = start("read-pipe", SYS_read);
+  Seen seen;
+  seen.process.pid = reader.victim.pid();
+  seen.process.threads.emplace_back();
+  seen.process.threads[0].tid = 1 << 23;  // above every tid
+  const auto target = attach::LiveTarget::open(reader.victim.pid());
+  REQUIRE(target);
+  collect_waits(**target, seen.tables, seen.process);
+  CHECK(seen.process.threads[0].wait == snapshot::Wait{});
+}
+
+}  // namespace
+}  // namespace oddrank::waits
