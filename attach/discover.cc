@@ -1,0 +1,99 @@
+#include "attach/discover.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/live_target.h"
+#include "attach/mask_secrets.h"
+#include "attach/permission.h"
+#include "attach/process_facts.h"
+
+namespace oddrank::attach {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
+std::string join(const std::string& first, const std::string& second) {
+  return first.empty() ? second : first + "; " + second;
+}
+
+std::string sentence(const Error& error) {
+  return error.hint.empty() ? error.what : error.what + " (" + error.hint + ")";
+}
+
+void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture) {
+  ProcessCapture process;
+  process.pid = facts.stat.pid;
+  process.parent = facts.stat.parent;
+  process.is_rank = row.is_rank;
+  process.owner = row.owner;
+  process.rank = row.rank;
+  process.local_rank = row.local_rank;
+  process.world_size = row.world_size;
+  process.job_key = capture.tables.string(row.job);
+  process.name = capture.tables.string(facts.stat.name);
+  process.executable = capture.tables.string(facts.executable);
+  process.command = capture.tables.string(mask_command(facts.arguments));
+  process.state = facts.stat.state;
+  process.start_us = facts.stat.start_us;
+  std::string why = row.why;
+  if (facts.stat.state == 'Z') {
+    process.exit_code = facts.stat.exit_code;
+    why = join(why, "it has ended, and its parent has not noticed yet (zombie)");
+  } else if (facts.read == FactsRead::kRefused) {
+    why = join(why, sentence(why_unreadable(facts.stat.pid)));
+  } else if (facts.read == FactsRead::kBlocked) {
+    why = join(why, "it does not let its environment be read: something holds its memory map");
+  }
+  process.why = capture.tables.string(why);
+  for (const auto& [name, value] : facts.environment.entries()) {
+    process.environment.emplace_back(capture.tables.string(name), capture.tables.string(value));
+  }
+  capture.processes.push_back(std::move(process));
+}
+
+// The pids that were asked for: an Error if none of them can be read, a note for each that is not
+// there.
+Status check_pids(const DiscoverOptions& options, std::vector<std::string>& notes) {
+  std::optional<Error> first;
+  std::size_t readable = 0;
+  for (const pid_t pid : options.pids) {
+    const auto target = LiveTarget::open(pid);
+    if (target) {
+      ++readable;
+      continue;
+    }
+    if (!first) {
+      first = target.error();
+    }
+    notes.push_back(sentence(target.error()));
+  }
+  if (readable == 0 && first) {
+    return fail(*first);
+  }
+  return ok();
+}
+
+}  // namespace
+
+Status discover(const DiscoverOptions& options, Capture& capture) {
+  std::vector<std::string> notes;
+  ODDRANK_TRY_STATUS(check_pids(options, notes));
+  ODDRANK_TRY(const std::vector<ProcessFacts> facts, read_process_facts());
+  RankDecision decision = decide_ranks(facts, options);
+  for (const RankRow& row : decision.rows) {
+    append_row(facts[row.process], row, capture);
+  }
+  if (!capture.nodes.empty()) {
+    auto& node = capture.nodes.front();
+    node.expected_ranks = std::move(decision.expected);
+    notes.insert(notes.end(), decision.notes.begin(), decision.notes.end());
+    node.notes.insert(node.notes.end(), notes.begin(), notes.end());
+  }
+  return ok();
+}
+
+}  // namespace oddrank::attach

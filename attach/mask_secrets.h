@@ -1,0 +1,23 @@
+// Command lines for a report that is passed around: what looks like a password or token is masked.
+//
+// Heuristic: a name whose words say so (--api-key, HF_TOKEN=, "password": ...), tokens of
+// well-known shape (hf_..., ghp_...), and passwords in URLs. "--tokenizer" and "--max-tokens" are
+// no secrets.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace oddrank::attach {
+
+// "api-key", "HF_TOKEN", "wandb_password" -> true; "tokenizer", "max_tokens", "monkey" -> false.
+bool names_secret(std::string_view name);
+
+// A piece of text with the values of secrets in it replaced by "***": "export KEY=abc; run".
+std::string mask_text(std::string_view text);
+
+// The arguments as one line, masked, control characters replaced, cut at `limit` bytes.
+std::string mask_command(std::span<const std::string> arguments, std::size_t limit = 4096);
+
+}  // namespace oddrank::attach

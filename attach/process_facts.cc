@@ -1,0 +1,240 @@
+#include "attach/process_facts.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+
+namespace oddrank::attach {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostArguments = 4096;
+constexpr std::size_t kMostCommandText = 65536;
+// A node has some thousand processes, 30 us each.
+constexpr milliseconds kBatchTimeout{1000};
+constexpr milliseconds kAllTimeout{5000};
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+Result<std::vector<pid_t>> list_pids() {
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir("/proc"));
+  if (directory == nullptr) {
+    return fail(errno_code(errno), "cannot list /proc: " + errno_text(errno),
+                "oddrank needs a mounted /proc");
+  }
+  std::vector<pid_t> pids;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (const auto pid = parse_number<pid_t>(std::string_view(entry->d_name))) {
+      pids.push_back(*pid);
+    }
+  }
+  return pids;
+}
+
+std::vector<std::string> split_arguments(std::string_view text) {
+  std::vector<std::string> arguments;
+  while (!text.empty() && arguments.size() < kMostArguments) {
+    const std::string_view argument = text.substr(0, text.find('\0'));
+    text.remove_prefix(std::min(argument.size() + 1, text.size()));
+    arguments.emplace_back(argument);
+  }
+  return arguments;
+}
+
+FactsRead refusal(const Error& error) {
+  return error.code == Errc::kPermission ? FactsRead::kRefused : FactsRead::kNone;
+}
+
+// What the child reads of one process, in place.
+void read_details(ProcessFacts& facts) {
+  const std::string folder = "/proc/" + std::to_string(facts.stat.pid);
+  if (const auto text = read_file(folder + "/cmdline", kMostCommandText)) {
+    facts.arguments = split_arguments(*text);
+  }
+  if (auto link = read_link(folder + "/exe")) {
+    facts.executable = *std::move(link);
+  }
+  auto environment = read_proc_environ(facts.stat.pid);
+  facts.read = environment ? FactsRead::kRead : refusal(environment.error());
+  if (environment) {
+    facts.environment = *std::move(environment);
+  }
+}
+
+// A record over the child's pipe: fields ended by NUL, which none of them can hold.
+void put(std::string& record, std::string_view field) {
+  record.append(field.data(), field.size());
+  record.push_back('\0');
+}
+
+std::string encode_details(const ProcessFacts& facts) {
+  std::string record;
+  put(record, std::to_string(facts.stat.pid));
+  put(record, std::to_string(static_cast<int>(facts.read)));
+  put(record, facts.executable);
+  put(record, std::to_string(facts.arguments.size()));
+  for (const std::string& argument : facts.arguments) {
+    put(record, argument);
+  }
+  put(record, std::to_string(facts.environment.entries().size()));
+  for (const auto& [name, value] : facts.environment.entries()) {
+    put(record, name);
+    put(record, value);
+  }
+  return record;
+}
+
+// Reads fields back; nothing where the record is cut.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view text) : text_(text) {}
+
+  std::optional<std::string_view> next() {
+    const auto end = text_.find('\0');
+    if (end == std::string_view::npos) {
+      return std::nullopt;
+    }
+    const std::string_view field = text_.substr(0, end);
+    text_.remove_prefix(end + 1);
+    return field;
+  }
+  std::optional<std::size_t> next_number() {
+    const auto field = next();
+    return field ? parse_number<std::size_t>(*field) : std::nullopt;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+std::optional<ProcessFacts> decode_details(FieldReader& reader) {
+  ProcessFacts facts;
+  const auto pid = reader.next_number();
+  const auto read = reader.next_number();
+  const auto executable = reader.next();
+  const auto arguments = reader.next_number();
+  if (!pid || !read || *read > 3 || !executable || !arguments || *arguments > kMostArguments) {
+    return std::nullopt;
+  }
+  facts.stat.pid = static_cast<pid_t>(*pid);
+  facts.read = static_cast<FactsRead>(*read);
+  facts.executable = std::string(*executable);
+  for (std::size_t i = 0; i < *arguments; ++i) {
+    const auto argument = reader.next();
+    if (!argument) {
+      return std::nullopt;
+    }
+    facts.arguments.emplace_back(*argument);
+  }
+  const auto variables = reader.next_number();
+  std::vector<Environment::Entry> entries;
+  for (std::size_t i = 0; variables && i < *variables; ++i) {
+    const auto name = reader.next();
+    const auto value = reader.next();
+    if (!name || !value) {
+      return std::nullopt;
+    }
+    entries.emplace_back(*name, *value);
+  }
+  facts.environment = Environment(std::move(entries));
+  return variables ? std::optional(std::move(facts)) : std::nullopt;
+}
+
+// The child's part: details of these processes, one after the other, sent as they come.
+void send_details(std::vector<ProcessFacts*> wanted, int fd) {
+  // Our caller's pipes are open here too; a reader that cannot die must not keep them open.
+  if (fd > STDERR_FILENO + 1) {
+    ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(fd - 1), 0);
+  }
+  ::close_range(static_cast<unsigned>(fd + 1), ~0U, 0);
+  for (ProcessFacts* facts : wanted) {
+    read_details(*facts);
+    if (!send_bytes(fd, encode_details(*facts))) {
+      return;
+    }
+  }
+}
+
+// Reads as many of `wanted`, from the first on, as answer in time. Gives how many did.
+std::size_t read_batch(const std::vector<ProcessFacts*>& wanted, milliseconds timeout) {
+  IsolatedTask task;
+  task.timeout = timeout;
+  task.run = [&wanted](int fd) { send_details(wanted, fd); };
+  const std::vector<IsolatedResult> results = run_isolated({task}, 1);
+  FieldReader reader(results.front().bytes);
+  std::size_t done = 0;
+  while (done < wanted.size()) {
+    auto details = decode_details(reader);
+    if (!details || details->stat.pid != wanted[done]->stat.pid) {
+      break;
+    }
+    wanted[done]->read = details->read;
+    wanted[done]->executable = std::move(details->executable);
+    wanted[done]->arguments = std::move(details->arguments);
+    wanted[done]->environment = std::move(details->environment);
+    ++done;
+  }
+  return done;
+}
+
+void read_all_details(std::vector<ProcessFacts*> wanted) {
+  // Those that may block come last, so that the others do not wait for them.
+  std::stable_partition(wanted.begin(), wanted.end(),
+                        [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
+  const Deadline deadline = Deadline::after(kAllTimeout);
+  while (!wanted.empty()) {
+    const std::size_t done = read_batch(wanted, std::min(kBatchTimeout, deadline.left()));
+    wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
+    if (wanted.empty()) {
+      return;
+    }
+    wanted.front()->read = FactsRead::kBlocked;
+    wanted.erase(wanted.begin());
+    if (deadline.passed()) {
+      for (ProcessFacts* facts : wanted) {
+        facts->read = FactsRead::kBlocked;
+      }
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ProcessFacts>> read_process_facts() {
+  ODDRANK_TRY(const std::vector<pid_t> pids, list_pids());
+  std::vector<ProcessFacts> all;
+  all.reserve(pids.size());
+  for (const pid_t pid : pids) {
+    auto stat = read_proc_stat(pid);
+    if (stat && !stat->kernel_thread) {
+      ProcessFacts facts;
+      facts.stat = *std::move(stat);
+      all.push_back(std::move(facts));
+    }
+  }
+  std::vector<ProcessFacts*> wanted;
+  for (ProcessFacts& facts : all) {
+    if (facts.stat.state != 'Z' && facts.stat.state != 'X') {
+      wanted.push_back(&facts);
+    }
+  }
+  read_all_details(std::move(wanted));
+  return all;
+}
+
+}  // namespace oddrank::attach

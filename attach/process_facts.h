@@ -1,0 +1,40 @@
+// What discovery knows of each process of a node: /proc/PID/stat of all, command line and known
+// variables of those that let us.
+//
+// Command line and environment take the target's mmap lock, which a target in state D may hold for
+// ever. They are read in a child with a deadline: a process that does not answer costs a second, is
+// marked, and the others are read all the same.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attach/proc_environ.h"
+#include "attach/proc_stat.h"
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+enum class FactsRead : std::uint8_t {
+  kNone = 0,  // a zombie, or it ended meanwhile
+  kRead,
+  kRefused,  // another user's, or not dumpable
+  kBlocked,  // did not answer in time
+};
+
+struct ProcessFacts {
+  ProcStat stat;
+  FactsRead read = FactsRead::kNone;
+  std::string executable;  // "" if it may not be read
+  std::vector<std::string> arguments;
+  Environment environment;
+};
+
+// All processes of our pid namespace but threads of the kernel. Precondition: the caller has one
+// thread (it forks).
+Result<std::vector<ProcessFacts>> read_process_facts();
+
+}  // namespace oddrank::attach

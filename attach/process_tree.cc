@@ -1,0 +1,42 @@
+#include "attach/process_tree.h"
+
+namespace oddrank::attach {
+
+ProcessTree::ProcessTree(const std::vector<ProcessFacts>& facts, bool single_task)
+    : nodes_(facts.size()) {
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    nodes_[i].facts = &facts[i];
+    nodes_[i].role = role_of(facts[i].arguments, facts[i].stat.name);
+    nodes_[i].identity = identify_rank(facts[i].environment, single_task);
+    index_.emplace(facts[i].stat.pid, i);
+  }
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const std::size_t parent = find(facts[i].stat.parent);
+    if (parent == kNoProcess || parent == i ||
+        facts[parent].stat.start_us > facts[i].stat.start_us) {
+      continue;
+    }
+    nodes_[i].parent = parent;
+    nodes_[parent].children.push_back(i);
+  }
+}
+
+std::size_t ProcessTree::find(pid_t pid) const {
+  const auto found = index_.find(pid);
+  return found == index_.end() ? kNoProcess : found->second;
+}
+
+std::size_t ProcessTree::ancestor(std::size_t index,
+                                  const std::function<bool(std::size_t)>& wanted) const {
+  std::size_t at = nodes_[index].parent;
+  // As many steps as there are processes: what was read while pids changed may hold a cycle.
+  for (std::size_t steps = 0; at != kNoProcess && at != index && steps < nodes_.size(); ++steps) {
+    if (wanted(at)) {
+      return at;
+    }
+    at = nodes_[at].parent;
+  }
+  return kNoProcess;
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,215 @@
+#include "attach/rank_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace oddrank::attach {
+namespace {
+
+bool matches(const Environment& environment, const DiscoverOptions& options) {
+  return (options.slurm_job.empty() || environment.get("SLURM_JOB_ID") == options.slurm_job) &&
+         (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
+}
+
+// A process that starts ranks under its own, smaller number: torchrun once a node under srun,
+// orted, or a launcher that we do not know by name. What it carries is not its children's.
+bool starts_other_ranks(const TreeNode& launcher,
+                        const std::set<std::int32_t>& ranks_below,
+                        bool elastic_below) {
+  if (!launcher.identity || launcher.role == ProcessRole::kRankLauncher) {
+    return launcher.role == ProcessRole::kRankLauncher;
+  }
+  return ranks_below.size() > 1 || elastic_below ||
+         (ranks_below.size() == 1 && *ranks_below.begin() != launcher.identity->rank);
+}
+
+// Marks them: [index] -> it starts ranks that are not its own.
+std::vector<char> find_rank_launchers(const ProcessTree& tree) {
+  std::vector<std::set<std::int32_t>> below(tree.size());
+  std::vector<char> elastic_below(tree.size(), 0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (!tree[i].identity || tree[i].identity->source == RankSource::kSlurm) {
+      continue;
+    }
+    const RankIdentity& identity = *tree[i].identity;
+    tree.ancestor(i, [&](std::size_t above) {
+      const auto& other = tree[above].identity;
+      if (other && other->source > identity.source) {
+        below[above].insert(identity.rank);
+        elastic_below[above] = static_cast<char>(elastic_below[above] != 0 || identity.elastic);
+      }
+      return false;
+    });
+  }
+  std::vector<char> launchers(tree.size(), 0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    launchers[i] = static_cast<char>(starts_other_ranks(tree[i], below[i], elastic_below[i] != 0));
+  }
+  return launchers;
+}
+
+// The number that a rank launcher had for itself is on all of its helpers too; none is a rank by
+// it.
+void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launchers) {
+  std::vector<char> drop(tree.size(), 0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (!tree[i].identity) {
+      continue;
+    }
+    const RankIdentity& own = *tree[i].identity;
+    const std::size_t launcher = tree.ancestor(i, [&](std::size_t above) {
+      const auto& other = tree[above].identity;
+      return launchers[above] != 0 && other && other->source == own.source &&
+             other->rank == own.rank;
+    });
+    drop[i] = static_cast<char>(launchers[i] != 0 || launcher != kNoProcess);
+  }
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (drop[i] != 0) {
+      tree[i].identity.reset();
+    }
+  }
+}
+
+// Where no variable names the job, those that were started from one place belong together.
+void name_jobs_by_launcher(ProcessTree& tree) {
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (!tree[i].identity || !tree[i].identity->job.empty()) {
+      continue;
+    }
+    const std::size_t launcher =
+        tree.ancestor(i, [&](std::size_t above) { return !tree[above].identity; });
+    const pid_t pid = launcher == kNoProcess ? 1 : tree[launcher].facts->stat.pid;
+    tree[i].identity->job = "launcher " + std::to_string(pid);
+  }
+}
+
+bool is_excluded(const TreeNode& node, const DiscoverOptions& options) {
+  return std::find(options.exclude.begin(), options.exclude.end(), node.facts->stat.pid) !=
+         options.exclude.end();
+}
+
+bool may_be_rank(const TreeNode& node, const DiscoverOptions& options) {
+  return node.identity && node.role == ProcessRole::kProgram && !is_excluded(node, options) &&
+         matches(node.facts->environment, options);
+}
+
+bool same_rank(const RankIdentity& a, const RankIdentity& b) {
+  return a.rank == b.rank && a.job == b.job && a.rendezvous == b.rendezvous;
+}
+
+// An outer candidate to which this one belongs: its own rank's process, or the rank from which
+// another job was started.
+bool belongs_to(const RankIdentity& inner, const RankIdentity& outer) {
+  const bool other_job = !inner.rendezvous.empty() && !outer.rendezvous.empty() &&
+                         inner.rendezvous != outer.rendezvous;
+  const bool same_number = inner.rank == outer.rank && inner.source <= outer.source;
+  // A child that lost RANK but still has the number of the launcher above its rank.
+  const bool weaker = inner.source > outer.source;
+  return other_job || same_number || weaker || same_rank(inner, outer);
+}
+
+std::vector<std::size_t> outermost(const ProcessTree& tree, const DiscoverOptions& options) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (!may_be_rank(tree[i], options)) {
+      continue;
+    }
+    const std::size_t outer = tree.ancestor(i, [&](std::size_t above) {
+      return may_be_rank(tree[above], options) &&
+             belongs_to(*tree[i].identity, *tree[above].identity);
+    });
+    if (outer == kNoProcess) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+using Key = std::pair<std::string, std::int32_t>;
+
+std::map<Key, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
+                                                const std::vector<std::size_t>& candidates) {
+  std::map<Key, std::vector<std::size_t>> groups;
+  for (const std::size_t i : candidates) {
+    groups[Key(tree[i].identity->job, tree[i].identity->rank)].push_back(i);
+  }
+  return groups;
+}
+
+// Two jobs in one Slurm step (a sweep): the same rank twice, with different addresses. Their
+// addresses then go into the name of each.
+void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
+  std::set<std::string> split;
+  for (const auto& [key, group] : by_rank(tree, candidates)) {
+    std::set<std::string> addresses;
+    for (const std::size_t i : group) {
+      addresses.insert(tree[i].identity->rendezvous);
+    }
+    if (addresses.size() > 1 && addresses.count("") == 0) {
+      split.insert(key.first);
+    }
+  }
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    auto& identity = tree[i].identity;
+    if (identity && split.count(identity->job) != 0 && !identity->rendezvous.empty()) {
+      identity->job += " " + identity->rendezvous;
+    }
+  }
+}
+
+// Of several processes for one rank, how well each fits: the smallest is the rank. An orphan may be
+// a worker that outlived its rank; a program that is not Python may be a monitor beside it.
+auto fitness(const ProcessTree& tree, std::size_t index) {
+  const TreeNode& node = tree[index];
+  const bool is_sleep = node.facts->stat.name == "sleep";
+  const bool is_orphan = node.facts->stat.parent <= 1 || node.parent == kNoProcess;
+  const bool is_other = !is_python(node.facts->arguments);
+  const bool follows = node.facts->stat.group != node.facts->stat.pid;
+  return std::tuple(is_sleep, is_orphan, is_other, is_orphan && follows, node.facts->stat.start_us,
+                    node.facts->stat.pid);
+}
+
+// Steps of one task (a debugging shell with whatever runs in it) are ranks only where the job has
+// no others.
+void drop_single_tasks(const ProcessTree& tree, std::vector<std::size_t>& candidates) {
+  const auto is_single = [&tree](std::size_t i) {
+    const RankIdentity& identity = *tree[i].identity;
+    return identity.source != RankSource::kRankVariable && identity.world_size <= 1;
+  };
+  if (!std::all_of(candidates.begin(), candidates.end(), is_single)) {
+    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_single),
+                     candidates.end());
+  }
+}
+
+}  // namespace
+
+RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
+  drop_inherited_numbers(tree, find_rank_launchers(tree));
+  name_jobs_by_launcher(tree);
+  std::vector<std::size_t> candidates = outermost(tree, options);
+  if (!options.slurm_job.empty()) {
+    drop_single_tasks(tree, candidates);
+  }
+  split_jobs(tree, candidates);
+  RankChoice choice;
+  for (const auto& [key, group] : by_rank(tree, candidates)) {
+    const std::size_t best = *std::min_element(
+        group.begin(), group.end(),
+        [&tree](std::size_t a, std::size_t b) { return fitness(tree, a) < fitness(tree, b); });
+    choice.ranks.push_back(best);
+    for (const std::size_t i : group) {
+      const bool orphan = tree[i].facts->stat.parent <= 1 || tree[i].parent == kNoProcess;
+      if (orphan && tree[i].facts->stat.start_us < tree[best].facts->stat.start_us) {
+        choice.leftovers.push_back(i);
+      }
+    }
+  }
+  return choice;
+}
+
+}  // namespace oddrank::attach

@@ -1,0 +1,23 @@
+// Which processes of a tree are the ranks' own. The first half of rank_tree.h's rule.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attach/process_tree.h"
+#include "attach/rank_tree.h"
+
+namespace oddrank::attach {
+
+struct RankChoice {
+  // Indices into the tree. The tree's identities of these have their final `job`.
+  std::vector<std::size_t> ranks;
+  // Carry the variables of one of `ranks` but began earlier: left over from another run.
+  std::vector<std::size_t> leftovers;
+};
+
+// Completes identities (job) and drops those that only a launcher's own place gave.
+RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
+
+}  // namespace oddrank::attach

@@ -1,0 +1,181 @@
+#include "attach/rank_identity.h"
+
+#include <array>
+#include <initializer_list>
+#include <string_view>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+
+namespace oddrank::attach {
+namespace {
+
+constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr std::size_t kMostListed = 65536;
+// Slurm's own numbers for batch, extern, interactive and pending steps begin here.
+constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0;
+
+std::int32_t number_of(const Environment& environment, std::string_view name) {
+  const auto number = parse_number<std::int32_t>(environment.get(name));
+  return number && *number >= 0 && *number <= kMostRanks ? *number : -1;
+}
+
+std::int32_t first_number(const Environment& environment,
+                          std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (const std::int32_t number = number_of(environment, name); number >= 0) {
+      return number;
+    }
+  }
+  return -1;
+}
+
+// "4711.0" for a process of a numbered step; "" in batch scripts, extern and interactive steps.
+std::string step_of(const Environment& environment) {
+  const std::string_view job = environment.get("SLURM_JOB_ID");
+  const auto step = parse_number<std::uint32_t>(environment.get("SLURM_STEP_ID"));
+  if (job.empty() || !step || *step >= kFirstSpecialStep) {
+    return {};
+  }
+  return std::string(job) + "." + std::to_string(*step);
+}
+
+std::string rendezvous_of(const Environment& environment) {
+  const std::string_view host = environment.get("MASTER_ADDR");
+  const std::string_view port = environment.get("MASTER_PORT");
+  if (host.empty() || port.empty()) {
+    return {};
+  }
+  return std::string(host) + ":" + std::string(port);
+}
+
+std::string job_of(const Environment& environment, const RankIdentity& identity) {
+  const std::string step = step_of(environment);
+  const bool is_task = number_of(environment, "SLURM_PROCID") == identity.rank;
+  // mpirun that runs under srun on other nodes but not on its own gives its children Slurm's step
+  // on some nodes only; its own name for the job is the same on all.
+  if (identity.source == RankSource::kMpi && !(is_task && !step.empty())) {
+    for (const std::string_view name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID"}) {
+      if (environment.has(name)) {
+        return "mpi " + std::string(environment.get(name));
+      }
+    }
+  }
+  if (!step.empty()) {
+    return "slurm " + step;
+  }
+  if (!identity.rendezvous.empty()) {
+    return identity.rendezvous;
+  }
+  return environment.has("SLURM_JOB_ID") ? "slurm " + std::string(environment.get("SLURM_JOB_ID"))
+                                         : std::string();
+}
+
+std::optional<RankIdentity> from_rank_variable(const Environment& environment) {
+  RankIdentity identity;
+  identity.source = RankSource::kRankVariable;
+  identity.rank = number_of(environment, "RANK");
+  if (identity.rank < 0) {
+    return std::nullopt;
+  }
+  identity.local_rank = number_of(environment, "LOCAL_RANK");
+  identity.world_size = number_of(environment, "WORLD_SIZE");
+  identity.local_world_size = number_of(environment, "LOCAL_WORLD_SIZE");
+  identity.elastic = environment.has("TORCHELASTIC_RUN_ID");
+  return identity;
+}
+
+std::optional<RankIdentity> from_mpi(const Environment& environment, bool single_task) {
+  RankIdentity identity;
+  identity.source = RankSource::kMpi;
+  identity.rank = first_number(environment, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                             "MV2_COMM_WORLD_RANK", "PALS_RANKID"});
+  if (identity.rank < 0) {
+    return std::nullopt;
+  }
+  identity.local_rank =
+      first_number(environment, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
+  identity.world_size = first_number(environment, {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                                   "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"});
+  identity.local_world_size =
+      first_number(environment, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+  // srun itself sets PMIX_RANK or PMI_RANK, for interactive steps too.
+  const bool by_srun = number_of(environment, "SLURM_PROCID") == identity.rank &&
+                       !environment.has("OMPI_COMM_WORLD_RANK") && !step_of(environment).empty();
+  if (by_srun && identity.world_size <= 1 && !single_task) {
+    return std::nullopt;
+  }
+  return identity;
+}
+
+std::optional<RankIdentity> from_slurm(const Environment& environment, bool single_task) {
+  RankIdentity identity;
+  identity.source = RankSource::kSlurm;
+  identity.rank = number_of(environment, "SLURM_PROCID");
+  identity.local_rank = number_of(environment, "SLURM_LOCALID");
+  identity.world_size = first_number(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  if (identity.rank < 0 || step_of(environment).empty() ||
+      (identity.world_size <= 1 && !single_task)) {
+    return std::nullopt;
+  }
+  return identity;
+}
+
+// Slurm lists its tasks, torchrun tells how many ranks it started beside this one.
+std::vector<std::int32_t> node_ranks_of(const Environment& environment,
+                                        const RankIdentity& identity) {
+  if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&
+      !identity.elastic) {
+    std::vector<std::int32_t> listed = parse_ranks(environment.get("SLURM_GTIDS"));
+    for (const std::int32_t rank : listed) {
+      if (rank == identity.rank) {
+        return listed;
+      }
+    }
+  }
+  std::vector<std::int32_t> ranks;
+  const std::int32_t first = identity.rank - identity.local_rank;
+  if (identity.local_rank < 0 || first < 0 || identity.local_world_size <= identity.local_rank ||
+      identity.local_world_size > static_cast<std::int32_t>(kMostListed)) {
+    return ranks;
+  }
+  // Only torchrun is known to number the ranks of a node without gaps.
+  for (std::int32_t i = 0;
+       identity.source == RankSource::kRankVariable && i < identity.local_world_size; ++i) {
+    ranks.push_back(first + i);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> parse_ranks(std::string_view text) {
+  std::vector<std::int32_t> ranks;
+  for (const std::string_view word : split(text, ',')) {
+    const auto rank = parse_number<std::int32_t>(trim(word));
+    if (!rank || *rank < 0 || *rank > kMostRanks || ranks.size() >= kMostListed) {
+      break;
+    }
+    ranks.push_back(*rank);
+  }
+  return ranks;
+}
+
+std::optional<RankIdentity> identify_rank(const Environment& environment, bool single_task) {
+  auto identity = from_rank_variable(environment);
+  if (!identity) {
+    identity = from_mpi(environment, single_task);
+  }
+  if (!identity) {
+    identity = from_slurm(environment, single_task);
+  }
+  if (!identity) {
+    return std::nullopt;
+  }
+  identity->rendezvous = rendezvous_of(environment);
+  identity->job = job_of(environment, *identity);
+  identity->node_ranks = node_ranks_of(environment, *identity);
+  return identity;
+}
+
+}  // namespace oddrank::attach

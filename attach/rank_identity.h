@@ -1,0 +1,42 @@
+// Which rank of which job a process is, by the variables that it was started with. Says nothing of
+// whether it is the rank's own process: its wrappers and workers carry the same ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/proc_environ.h"
+
+namespace oddrank::attach {
+
+// Who gave the number. In order of belief: the nearest launcher to the program comes first.
+enum class RankSource : std::uint8_t {
+  kRankVariable = 0,  // RANK: torchrun, accelerate, deepspeed, scripts
+  kMpi,               // OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, ...
+  kSlurm,             // SLURM_PROCID of a task of a step
+};
+
+struct RankIdentity {
+  RankSource source = RankSource::kRankVariable;
+  std::int32_t rank = -1;
+  std::int32_t local_rank = -1;
+  std::int32_t world_size = -1;
+  std::int32_t local_world_size = -1;
+  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" where only the process tree can tell.
+  std::string job;
+  std::string rendezvous;  // "n0:29500", also where `job` is Slurm's
+  bool elastic = false;    // started by torchrun
+  // Ranks that the same launcher started on this node, where it says; includes this one.
+  std::vector<std::int32_t> node_ranks;
+};
+
+// `single_task`: a step with one task counts as a job of one rank. (Otherwise not: an interactive
+// step's shell and everything in it has SLURM_PROCID=0.)
+std::optional<RankIdentity> identify_rank(const Environment& environment, bool single_task = false);
+
+// Comma-separated numbers, as of SLURM_GTIDS; at most 65536. Stops at what is none.
+std::vector<std::int32_t> parse_ranks(std::string_view text);
+
+}  // namespace oddrank::attach

@@ -1,0 +1,54 @@
+// Decides which processes of a node are ranks, and which belong to one. Plain data in and out, so
+// that every odd tree has a test.
+//
+// The rule: a rank is the outermost process of a tree that carries a given rank number and is no
+// launcher, shell or agent. What it has forked belongs to it, also when it was orphaned. Where the
+// rule meets real trees:
+//   srun ─ bash ─ python           all three carry SLURM_PROCID; python is the rank
+//   srun ─ torchrun ─ python       torchrun carries SLURM_PROCID, the node's number; its children
+//                                  carry RANK, and only they are ranks
+//   python ─ python ─ torchrun     a job started from inside of a rank belongs to that rank
+//   bash ─ python, tee             two outermost processes: the program is the rank, the other its
+//                                  helper
+//   init ─ python (earlier start)  left over from an earlier run with the same address: ignored
+//   torchrun ─ zombie              a rank that died; its number follows from those that are left
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attach/process_facts.h"
+
+namespace oddrank::attach {
+
+struct DiscoverOptions {
+  std::vector<pid_t> pids;  // these processes, ranks or not, with what they have forked; empty: all
+                            // ranks that are found
+  std::string slurm_job;    // only processes whose SLURM_JOB_ID is this; empty: any
+  std::string slurm_step;   // the same for SLURM_STEP_ID
+  std::vector<pid_t> exclude;
+};
+
+struct RankRow {
+  std::size_t process = 0;  // index into the facts
+  bool is_rank = false;
+  pid_t owner = 0;
+  std::int32_t rank = -1;
+  std::int32_t local_rank = -1;
+  std::int32_t world_size = -1;
+  std::string job;
+  std::string why;  // what is odd about it, as a sentence; mostly empty
+};
+
+struct RankDecision {
+  std::vector<RankRow> rows;           // each rank followed by what belongs to it
+  std::vector<std::string> notes;      // what the reader of a report should know
+  std::vector<std::int32_t> expected;  // of this node, where the launcher says and there is one job
+};
+
+RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);
+
+}  // namespace oddrank::attach

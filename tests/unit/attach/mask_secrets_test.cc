@@ -1,0 +1,72 @@
+#include "attach/mask_secrets.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+using oddrank::attach::mask_command;
+using oddrank::attach::mask_text;
+using oddrank::attach::names_secret;
+
+namespace {
+
+std::string mask(const std::vector<std::string>& arguments, std::size_t limit = 4096) {
+  return mask_command(arguments, limit);
+}
+
+}  // namespace
+
+TEST_CASE("names of secrets are told from other names") {
+  for (const char* name :
+       {"--token", "HF_TOKEN", "WANDB_API_KEY", "--api-key", "apikey", "password", "db.password",
+        "--hftoken", "AWS_SECRET_ACCESS_KEY", "--auth", "MY_CREDENTIALS", "PASSWD"}) {
+    INFO(name);
+    CHECK(names_secret(name));
+  }
+  for (const char* name : {"--tokenizer", "--max-tokens", "monkey", "keyboard", "--data", "",
+                           "author", "passes", "tokens"}) {
+    INFO(name);
+    CHECK_FALSE(names_secret(name));
+  }
+}
+
+TEST_CASE("values of secrets are masked in every spelling") {
+  CHECK(mask({"train.py", "--api-key=abc", "--lr", "1"}) == "train.py --api-key=*** --lr 1");
+  CHECK(mask({"train.py", "--token", "abc", "--lr", "1"}) == "train.py --token *** --lr 1");
+  CHECK(mask({"train.py", "--token", "a b c"}) == "train.py --token ***");
+  CHECK(mask({"env", "WANDB_API_KEY=abc", "python"}) == "env WANDB_API_KEY=*** python");
+  CHECK(mask({"bash", "-c", "export HF_TOKEN='abc'; python t.py --secret x && y"}) ==
+        "bash -c export HF_TOKEN='***'; python t.py --secret *** && y");
+  CHECK(mask({"x", R"({"password": "abc", "lr": 1})"}) == R"(x {"password": "***", "lr": 1})");
+  CHECK(mask({"curl", "-H", "Authorization: Bearer abc"}) == "curl -H Authorization: ***");
+  CHECK(mask({"x", "s3://user:abc@host/p"}) == "x s3://user:***@host/p");
+}
+
+TEST_CASE("tokens of known shape are masked wherever they stand") {
+  CHECK(mask({"x", "hf_AbCdEfGhIjKlMnOpQrSt"}) == "x ***");
+  CHECK(mask({"x", "--url=ghp_0123456789abcdefABCD"}) == "x --url=***");
+  CHECK(mask({"x", "hf_models/base"}) == "x hf_models/base");
+  CHECK(mask({"x", "sk-learn"}) == "x sk-learn");
+}
+
+TEST_CASE("what is no secret stays") {
+  const std::string line =
+      "python -u train.py --tokenizer /data/tok --max-tokens=4096 --url http://n0:29500/x?a=b";
+  CHECK(mask_text(line) == line);
+  CHECK(mask({"a", "--key", "--lr", "3"}) == "a --key --lr 3");
+  CHECK(mask_text("the key to the door") == "the key to the door");
+}
+
+TEST_CASE("odd command lines") {
+  CHECK(mask({}).empty());
+  CHECK(mask({"", "", "x"}) == "x");
+  CHECK(mask({"a\nb\x1b[2J"}) == "a b [2J");
+  CHECK(mask({std::string(100000, 'x')}).size() == 4096);
+  CHECK(mask({"--token"}) == "--token");
+  CHECK(mask({"--token="}) == "--token=");
+  CHECK(mask({"token:", "x"}) == "token: x");
+  CHECK(mask({"://", "a://", "a://@", "a://:@b"}) ==
+        "://"
+        " a:// a://@ a://:***@b");
+}

@@ -1,0 +1,483 @@
+// Tables of process trees, and who is a rank in them.
+#include "attach/rank_tree.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/split.h"
+#include "tests/support/catch.h"
+
+using oddrank::attach::decide_ranks;
+using oddrank::attach::DiscoverOptions;
+using oddrank::attach::Environment;
+using oddrank::attach::FactsRead;
+using oddrank::attach::ProcessFacts;
+using oddrank::attach::RankDecision;
+using oddrank::attach::RankRow;
+
+namespace {
+
+// A node's processes, written down line by line. They start in the order of the lines, unless a
+// test says otherwise.
+class Node {
+ public:
+  Node& add(pid_t pid,
+            pid_t parent,
+            const std::string& command,
+            const std::string& variables = "") {
+    ProcessFacts facts;
+    facts.stat.pid = pid;
+    facts.stat.parent = parent;
+    facts.stat.group = pid;
+    facts.stat.state = 'S';
+    facts.stat.start_us = 1000000 * (facts_.size() + 1);
+    facts.stat.threads = 1;
+    facts.read = FactsRead::kRead;
+    for (const auto word : oddrank::split_blanks(command)) {
+      facts.arguments.emplace_back(word);
+    }
+    const std::string program = facts.arguments.empty() ? "" : facts.arguments[0];
+    facts.stat.name = program.substr(program.rfind('/') + 1).substr(0, 15);
+    std::vector<Environment::Entry> entries;
+    for (const auto word : oddrank::split_blanks(variables)) {
+      const auto equals = word.find('=');
+      entries.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    }
+    facts.environment = Environment(std::move(entries));
+    facts_.push_back(std::move(facts));
+    return *this;
+  }
+  // The one added last has ended.
+  Node& zombie() {
+    facts_.back().stat.state = 'Z';
+    return silent(FactsRead::kNone);
+  }
+  // The one added last cannot be looked at.
+  Node& silent(FactsRead read) {
+    facts_.back().read = read;
+    facts_.back().arguments.clear();
+    facts_.back().environment = Environment();
+    return *this;
+  }
+  Node& started(std::uint64_t start_us) {
+    facts_.back().stat.start_us = start_us;
+    return *this;
+  }
+  Node& group(pid_t pid) {
+    facts_.back().stat.group = pid;
+    return *this;
+  }
+
+  RankDecision decide(const DiscoverOptions& options = {}) const {
+    return decide_ranks(facts_, options);
+  }
+
+  // "0:100[101,102] 1:110": rank, its pid, and what belongs to it.
+  std::string ranks(const DiscoverOptions& options = {}) const {
+    std::map<pid_t, std::string> children;
+    const RankDecision decision = decide(options);
+    for (const RankRow& row : decision.rows) {
+      if (!row.is_rank) {
+        std::string& list = children[row.owner];
+        list += (list.empty() ? "" : ",") + std::to_string(facts_[row.process].stat.pid);
+      }
+    }
+    std::string text;
+    for (const RankRow& row : decision.rows) {
+      if (row.is_rank) {
+        const auto found = children.find(row.owner);
+        text += (text.empty() ? "" : " ") + std::to_string(row.rank) + ":" +
+                std::to_string(row.owner) +
+                (found == children.end() ? "" : "[" + found->second + "]");
+      }
+    }
+    return text;
+  }
+
+  std::string jobs(const DiscoverOptions& options = {}) const {
+    std::string text;
+    for (const RankRow& row : decide(options).rows) {
+      if (row.is_rank) {
+        text += (text.empty() ? "" : " | ") + row.job;
+      }
+    }
+    return text;
+  }
+
+ private:
+  std::vector<ProcessFacts> facts_;
+};
+
+std::string torch(int rank, int local_rank, int world = 4, int local_world = 2, int port = 29500) {
+  return "RANK=" + std::to_string(rank) + " LOCAL_RANK=" + std::to_string(local_rank) +
+         " WORLD_SIZE=" + std::to_string(world) +
+         " LOCAL_WORLD_SIZE=" + std::to_string(local_world) +
+         " MASTER_ADDR=n0 MASTER_PORT=" + std::to_string(port) + " TORCHELASTIC_RUN_ID=r";
+}
+
+std::string slurm(int task,
+                  int tasks = 4,
+                  const std::string& listed = "",
+                  int job = 7,
+                  const std::string& step = "0") {
+  return "SLURM_JOB_ID=" + std::to_string(job) + " SLURM_STEP_ID=" + step +
+         " SLURM_PROCID=" + std::to_string(task) + " SLURM_NTASKS=" + std::to_string(tasks) +
+         " SLURM_STEP_NUM_TASKS=" + std::to_string(tasks) +
+         (listed.empty() ? "" : " SLURM_GTIDS=" + listed);
+}
+
+DiscoverOptions for_pids(std::vector<pid_t> pids) {
+  DiscoverOptions options;
+  options.pids = std::move(pids);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("torchrun: its children are the ranks, loaders belong to them") {
+  Node node;
+  node.add(1, 0, "/sbin/init")
+      .add(50, 1, "-bash")
+      .add(90, 50, "python /venv/bin/torchrun --nproc-per-node 2 train.py")
+      .add(95, 90, "python -c resource_tracker")
+      .add(100, 90, "python -u train.py", torch(0, 0, 2))
+      .add(110, 90, "python -u train.py", torch(1, 1, 2))
+      .add(101, 100, "python -u train.py", torch(0, 0, 2))
+      .add(102, 101, "python -u train.py", torch(0, 0, 2))
+      .add(111, 110, "sh -c nvidia-smi", torch(1, 1, 2));
+  CHECK(node.ranks() == "0:100[101,102] 1:110[111]");
+  CHECK(node.jobs() == "n0:29500 | n0:29500");
+  CHECK(node.decide().expected == std::vector<std::int32_t>{0, 1});
+  CHECK(node.decide().notes.empty());
+}
+
+TEST_CASE("srun, bash, python: only python is the rank") {
+  Node node;
+  node.add(80, 1, "slurmstepd: [7.0]").silent(FactsRead::kRefused);
+  node.add(90, 80, "/bin/bash -c python_train.py", slurm(2, 4, "2,3"))
+      .add(91, 90, "python train.py", slurm(2, 4, "2,3"))
+      .add(92, 91, "python train.py", slurm(2, 4, "2,3"))
+      .add(95, 80, "bash run.sh", slurm(3, 4, "2,3"))
+      .add(96, 95, "timeout 1h python train.py", slurm(3, 4, "2,3"))
+      .add(97, 96, "python train.py", slurm(3, 4, "2,3"))
+      .add(98, 95, "tee log", slurm(3, 4, "2,3"));
+  CHECK(node.ranks() == "2:91[92] 3:97");
+  CHECK(node.jobs() == "slurm 7.0 | slurm 7.0");
+  CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3});
+}
+
+TEST_CASE("a rank that is gone is still expected") {
+  Node node;
+  node.add(91, 80, "python train.py", slurm(2, 4, "2,3"));
+  CHECK(node.ranks() == "2:91");
+  CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3});
+}
+
+TEST_CASE("srun, torchrun: torchrun's own number is nobody's rank") {
+  Node node;
+  const std::string task = slurm(1, 2, "1");
+  node.add(80, 1, "slurmstepd: [7.0]").silent(FactsRead::kRefused);
+  node.add(90, 80, "bash -c torchrun", task)
+      .add(91, 90, "python -m torch.distributed.run --nnodes 2 train.py", task)
+      .add(92, 91, "python -c resource_tracker", task)
+      .add(100, 91, "python -u train.py", task + " " + torch(2, 0))
+      .add(110, 91, "python -u train.py", task + " " + torch(3, 1))
+      .add(101, 100, "python -u train.py", task + " " + torch(2, 0));
+  CHECK(node.ranks() == "2:100[101] 3:110");
+  CHECK(node.jobs() == "slurm 7.0 | slurm 7.0");
+  CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3});
+}
+
+TEST_CASE("a launcher of ours that nobody knows by name is recognised by what it starts") {
+  Node node;
+  const std::string task = slurm(0, 2, "0");
+  node.add(90, 80, "python my_launcher.py", task)
+      .add(91, 90, "python helper.py", task)
+      .add(100, 90, "python train.py", task + " RANK=0 WORLD_SIZE=4")
+      .add(110, 90, "python train.py", task + " RANK=1 WORLD_SIZE=4");
+  CHECK(node.ranks() == "0:100 1:110");
+  CHECK(node.decide().expected.empty());
+}
+
+TEST_CASE("a program that sets RANK itself is the rank by SLURM_PROCID, its spawned workers too") {
+  Node node;
+  node.add(100, 80, "python train.py", slurm(3))
+      .add(101, 100, "python train.py", slurm(3))
+      .add(102, 100, "python -c spawn_main", slurm(3) + " RANK=3 WORLD_SIZE=4");
+  CHECK(node.ranks() == "3:100[101,102]");
+}
+
+TEST_CASE("mpirun alone, and below srun") {
+  Node alone;
+  const auto mpi = [](int rank) {
+    return "OMPI_COMM_WORLD_RANK=" + std::to_string(rank) +
+           " OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=ns";
+  };
+  alone.add(90, 50, "mpirun -np 2 python train.py")
+      .add(100, 90, "python train.py", mpi(0))
+      .add(110, 90, "python train.py", mpi(1));
+  CHECK(alone.ranks() == "0:100 1:110");
+  CHECK(alone.jobs() == "mpi ns | mpi ns");
+
+  Node below;
+  below.add(90, 80, "/usr/bin/orted -mca x", slurm(1, 2))
+      .add(100, 90, "python train.py", slurm(1, 2) + " " + mpi(2))
+      .add(110, 90, "python train.py", slurm(1, 2) + " " + mpi(3));
+  CHECK(below.ranks() == "2:100 3:110");
+}
+
+TEST_CASE("accelerate and deepspeed") {
+  Node node;
+  node.add(90, 50, "python /venv/bin/accelerate launch train.py")
+      .add(100, 90, "python train.py", "RANK=0 WORLD_SIZE=1 MASTER_ADDR=a MASTER_PORT=1")
+      .add(190, 50, "python /venv/bin/deepspeed train.py")
+      .add(191, 190, "python -u -m deepspeed.launcher.launch train.py")
+      .add(200, 191, "python -u train.py", "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=2")
+      .add(210, 191, "python -u train.py", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=2");
+  CHECK(node.ranks() == "0:100 0:200 1:210");
+  CHECK(node.jobs() == "a:1 | a:2 | a:2");
+  CHECK(node.decide().expected.empty());  // two jobs
+}
+
+TEST_CASE("a container's init and a nested pid namespace") {
+  Node node;
+  node.add(90, 80, "/sbin/tini -- bash run.sh", slurm(1))
+      .add(91, 90, "bash run.sh", slurm(1))
+      .add(92, 91, "python train.py", slurm(1));
+  CHECK(node.ranks() == "1:92");
+}
+
+TEST_CASE("orphaned workers belong to their rank, leftovers of an earlier run to nobody") {
+  Node node;
+  node.add(60, 1, "python train.py", torch(0, 0, 2))
+      .group(59)
+      .add(90, 50, "torchrun train.py")
+      .add(100, 90, "python train.py", torch(0, 0, 2))
+      .add(110, 90, "python train.py", torch(1, 1, 2))
+      .add(150, 1, "python train.py", torch(0, 0, 2))
+      .group(90);
+  CHECK(node.ranks() == "0:100[150] 1:110");
+  REQUIRE(node.decide().notes.size() == 1);
+  CHECK(node.decide().notes[0].find("pid 60") != std::string::npos);
+}
+
+TEST_CASE("ranks that were started with nohup are no orphans of each other") {
+  Node node;
+  node.add(100, 1, "python train.py", "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1")
+      .add(110, 1, "python train.py", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1")
+      .add(120, 1, "python train.py", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1")
+      .group(110);
+  CHECK(node.ranks() == "0:100 1:110[120]");
+}
+
+TEST_CASE("a program beside the rank is its helper") {
+  Node node;
+  node.add(90, 80, "bash run.sh", slurm(0))
+      .add(91, 90, "nvidia-smi dmon", slurm(0))
+      .add(92, 90, "python train.py", slurm(0))
+      .add(93, 90, "sleep infinity", slurm(0))
+      .add(94, 90, "tee log", slurm(0));
+  CHECK(node.ranks() == "0:92[93]");
+  CHECK(node.decide().notes.empty());
+}
+
+TEST_CASE("a job that was started from inside of a rank belongs to the rank") {
+  Node node;
+  node.add(100, 80, "python train.py", slurm(0) + " " + torch(0, 0, 2))
+      .add(110, 80, "python train.py", slurm(0) + " " + torch(1, 1, 2))
+      .add(120, 110, "torchrun eval.py", slurm(0) + " " + torch(1, 1, 2))
+      .add(121, 120, "python eval.py", slurm(0) + " " + torch(0, 0, 1, 1, 3333))
+      .add(111, 110, "python train.py", slurm(0));
+  CHECK(node.ranks() == "0:100 1:110[120,121,111]");
+}
+
+TEST_CASE("two jobs on one node are told apart") {
+  Node node;
+  node.add(90, 50, "torchrun a.py")
+      .add(100, 90, "python a.py", torch(0, 0, 2, 2, 1111))
+      .add(101, 90, "python a.py", torch(1, 1, 2, 2, 1111))
+      .add(190, 50, "torchrun b.py")
+      .add(200, 190, "python b.py", torch(0, 0, 2, 2, 2222))
+      .add(201, 190, "python b.py", torch(1, 1, 2, 2, 2222));
+  CHECK(node.jobs() == "n0:1111 | n0:1111 | n0:2222 | n0:2222");
+
+  Node steps;
+  steps.add(100, 80, "python a.py", slurm(0, 2, "0"))
+      .add(200, 81, "python b.py", slurm(0, 2, "0", 7, "1"))
+      .add(300, 82, "python c.py", slurm(0, 2, "0", 8));
+  CHECK(steps.jobs() == "slurm 7.0 | slurm 7.1 | slurm 8.0");
+
+  Node scripts;
+  scripts.add(50, 1, "bash a.sh")
+      .add(100, 50, "python a.py", "RANK=0 WORLD_SIZE=1")
+      .add(101, 100, "python a.py", "RANK=0 WORLD_SIZE=1")
+      .add(60, 1, "bash b.sh")
+      .add(200, 60, "python b.py", "RANK=0 WORLD_SIZE=1");
+  CHECK(scripts.ranks() == "0:100[101] 0:200");
+  CHECK(scripts.jobs() == "launcher 50 | launcher 60");
+}
+
+TEST_CASE("a sweep: two torchruns in one Slurm step") {
+  Node node;
+  node.add(80, 1, "bash sweep.sh", slurm(0, 1))
+      .add(90, 80, "torchrun a.py", slurm(0, 1))
+      .add(100, 90, "python a.py", slurm(0, 1) + " " + torch(0, 0, 2, 2, 1111))
+      .add(101, 90, "python a.py", slurm(0, 1) + " " + torch(1, 1, 2, 2, 1111))
+      .add(102, 100, "python a.py", slurm(0, 1) + " " + torch(0, 0, 2, 2, 1111))
+      .add(190, 80, "torchrun b.py", slurm(0, 1))
+      .add(200, 190, "python b.py", slurm(0, 1) + " " + torch(0, 0, 2, 2, 2222))
+      .add(201, 190, "python b.py", slurm(0, 1) + " " + torch(1, 1, 2, 2, 2222));
+  CHECK(node.ranks() == "0:100[102] 1:101 0:200 1:201");
+  CHECK(node.jobs() ==
+        "slurm 7.0 n0:1111 | slurm 7.0 n0:1111 | slurm 7.0 n0:2222 | slurm 7.0 n0:2222");
+}
+
+TEST_CASE("only processes of the wanted job and step") {
+  Node node;
+  node.add(100, 80, "python a.py", slurm(0))
+      .add(101, 100, "python a.py", slurm(0))
+      .add(200, 81, "python b.py", slurm(0, 4, "", 8))
+      .add(300, 82, "python c.py", slurm(0, 4, "", 7, "2"))
+      .add(400, 50, "python d.py", torch(0, 0));
+  DiscoverOptions options;
+  options.slurm_job = "7";
+  CHECK(node.ranks(options) == "0:100[101] 0:300");
+  options.slurm_step = "2";
+  CHECK(node.ranks(options) == "0:300");
+  options.slurm_job = "9";
+  CHECK(node.ranks(options).empty());
+}
+
+TEST_CASE("an agent in the same job is no rank, nor is a debugger") {
+  Node node;
+  node.add(91, 80, "python train.py", slurm(2, 4, "2,3"))
+      .add(92, 91, "py-spy dump --pid 91", slurm(2, 4, "2,3"))
+      .add(500, 81, "timeout 20 oddrank agent", slurm(0, 2, "0", 7, "3"))
+      .add(501, 500, "/shared/oddrank agent", slurm(0, 2, "0", 7, "3"))
+      .add(502, 501, "/shared/oddrank agent", slurm(0, 2, "0", 7, "3"))
+      .add(600, 82, "gdb -p 91", slurm(0, 2, "0", 7, "4"))
+      .add(700, 83, "python helper.py", slurm(1, 2, "", 7, "5"));
+  DiscoverOptions options;
+  options.slurm_job = "7";
+  options.exclude = {700};
+  CHECK(node.ranks(options) == "2:91");
+  CHECK(node.decide(options).expected == std::vector<std::int32_t>{2, 3});
+}
+
+TEST_CASE("a rank under oddrank watch is a rank") {
+  Node node;
+  node.add(90, 80, "oddrank watch -- python train.py", slurm(2))
+      .add(91, 90, "python train.py", slurm(2));
+  CHECK(node.ranks() == "2:91");
+}
+
+TEST_CASE("a step of one task counts only where the job was asked for and has nothing else") {
+  Node node;
+  node.add(90, 80, "bash", slurm(0, 1, "", 7, "1")).add(91, 90, "vim x", slurm(0, 1, "", 7, "1"));
+  CHECK(node.ranks().empty());
+  DiscoverOptions options;
+  options.slurm_job = "7";
+  CHECK(node.ranks(options) == "0:91");
+  node.add(100, 81, "python train.py", slurm(0, 2));
+  CHECK(node.ranks(options) == "0:100");
+}
+
+TEST_CASE("a zombie of torchrun is the rank that is missing") {
+  Node node;
+  node.add(90, 50, "torchrun train.py")
+      .add(100, 90, "python train.py", torch(2, 0, 8, 4))
+      .add(101, 90, "python train.py")
+      .zombie()
+      .add(102, 90, "python train.py", torch(4, 2, 8, 4))
+      .add(103, 90, "python train.py", torch(5, 3, 8, 4))
+      .add(104, 103, "python train.py")
+      .zombie()
+      .add(105, 90, "nvidia-smi")
+      .zombie()
+      .add(70, 1, "python train.py")
+      .zombie();
+  CHECK(node.ranks() == "2:100 3:101 4:102 5:103[104]");
+  CHECK(node.decide().rows[1].why.find("brothers") != std::string::npos);
+  CHECK(node.decide().rows[1].job == "n0:29500");
+  CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3, 4, 5});
+}
+
+TEST_CASE("a zombie whose number nothing tells is a process of the job") {
+  Node node;
+  node.add(90, 50, "bash run.sh")
+      .add(100, 90, "python train.py", "RANK=0 WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=1")
+      .add(101, 90, "python train.py")
+      .zombie();
+  CHECK(node.ranks() == "-1:101 0:100");
+  CHECK(node.jobs() == "a:1 | a:1");
+}
+
+TEST_CASE("a rank that cannot be read is found by its brothers") {
+  Node node;
+  node.add(90, 50, "torchrun train.py")
+      .add(100, 90, "python train.py", torch(0, 0, 2))
+      .add(101, 90, "python train.py")
+      .silent(FactsRead::kBlocked);
+  CHECK(node.ranks() == "0:100 1:101");
+  REQUIRE(node.decide().notes.size() == 1);
+  CHECK(node.decide().notes[0].find("pid 101") != std::string::npos);
+}
+
+TEST_CASE("zombies without a job are nobody's") {
+  Node node;
+  node.add(1, 0, "/sbin/init").add(100, 1, "python train.py").zombie();
+  CHECK(node.ranks().empty());
+}
+
+TEST_CASE("processes that were asked for, ranks or not") {
+  Node node;
+  node.add(1, 0, "/sbin/init")
+      .add(50, 1, "bash")
+      .add(60, 50, "./server")
+      .add(61, 60, "./server")
+      .add(90, 50, "torchrun train.py")
+      .add(100, 90, "python train.py", torch(0, 0, 2))
+      .add(110, 90, "python train.py", torch(1, 1, 2))
+      .add(111, 110, "python train.py", torch(1, 1, 2));
+  CHECK(node.ranks(for_pids({60})) == "-1:60[61]");
+  CHECK(node.ranks(for_pids({60, 61})) == "-1:60[61]");
+  CHECK(node.ranks(for_pids({110})) == "1:110[111]");
+  CHECK(node.ranks(for_pids({111})) == "1:111");
+  CHECK(node.ranks(for_pids({90})) == "-1:90 0:100 1:110[111]");
+  CHECK(node.ranks(for_pids({999})).empty());
+  CHECK(node.decide(for_pids({110})).expected.empty());
+}
+
+TEST_CASE("what was not found is explained") {
+  Node none;
+  none.add(1, 0, "/sbin/init").add(2, 1, "python x").silent(FactsRead::kRefused);
+  REQUIRE(none.decide().notes.size() == 1);
+  CHECK(none.decide().notes[0].find("1 processes of other users") != std::string::npos);
+
+  Node waiting;
+  waiting.add(90, 50, "torchrun --nnodes 2 train.py", slurm(1, 2));
+  CHECK(waiting.ranks().empty());
+  REQUIRE(waiting.decide().notes.size() == 1);
+  CHECK(waiting.decide().notes[0].find("started no ranks") != std::string::npos);
+}
+
+TEST_CASE("cycles and pids that were used again do not hang or mislead") {
+  Node cycle;
+  cycle.add(100, 101, "python a.py", torch(0, 0))
+      .started(5)
+      .add(101, 100, "python a.py", torch(1, 1))
+      .started(5)
+      .add(102, 102, "python a.py", torch(2, 0))
+      .started(5);
+  CHECK(cycle.decide().rows.size() == 3);
+
+  Node again;  // 100 died; a younger process has its pid
+  again.add(110, 100, "python a.py", torch(0, 0))
+      .started(5)
+      .add(100, 1, "python b.py", torch(1, 1))
+      .started(50);
+  CHECK(again.ranks() == "0:110 1:100");
+
+  CHECK(Node().decide().rows.empty());
+}
