@@ -1,3 +1,69 @@
-int main() {
-  return 1;
+// oddrank: which rank holds the job up, and why?
+
+#include <csignal>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/version.h"
+
+namespace oddrank::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "oddrank: which rank holds the job up, and why?\n\n"
+    "Reads the stuck processes of a distributed training job, without stopping them, follows the\n"
+    "waits from rank to rank and names the one at the root, with the chain of evidence.";
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  oddrank job 4711                 a hung SLURM job, from a login node\n"
+    "  oddrank job 4711 --json out.json --save out.odd\n"
+    "  oddrank report out.odd           the verdict again, elsewhere\n"
+    "  oddrank node                     all ranks on this node, without SLURM\n"
+    "  oddrank node 31337               one process: Python and native frames in one stack\n\n"
+    "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
+    "read, 2 wrong usage, 1 a fault of oddrank itself.";
+
+int run(int argc, char** argv) {
+  CLI::App app{kDescription, "oddrank"};
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("oddrank ") + kVersion);
+  int verbosity = 0;
+  app.add_flag("-v,--verbose", verbosity, "Say what is being done (-vv: and why)");
+  app.require_subcommand(1);
+  app.fallthrough();
+  Action action;
+  add_job_command(app, action);
+  add_node_command(app, action);
+  add_report_command(app, action);
+  add_agent_command(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kAllRead : kWrongUsage;
+  }
+  set_log_level(verbosity == 0   ? LogLevel::kWarning
+                : verbosity == 1 ? LogLevel::kInfo
+                                 : LogLevel::kDebug);
+  return action();
+}
+
+}  // namespace
+}  // namespace oddrank::cli
+
+int main(int argc, char** argv) {
+  // A reader of our output that went away is an error of write, not our death.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return oddrank::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    oddrank::log_line(oddrank::LogLevel::kError,
+                      std::string("this is a fault of oddrank: ") + error.what());
+    return oddrank::cli::kToolFault;
+  }
 }

@@ -9,22 +9,34 @@ find_package(PkgConfig REQUIRED)
 # Result<T> is tl::expected; Debian's package puts the header into the default include path.
 find_path(ODDRANK_EXPECTED_INCLUDE tl/expected.hpp REQUIRED)
 
-# Static archives first where the release links statically; the order of libdw's needs matters.
 if(ODDRANK_STATIC)
-  set(ODDRANK_PC_SUFFIX _STATIC)
   set(ODDRANK_LINK_STATIC -static)
 endif()
 
+# oddrank_pkg(TARGET MODULE): an INTERFACE target from pkg-config; with ODDRANK_STATIC with all that
+# its archives need in turn.
 function(oddrank_pkg target module)
   pkg_check_modules(PC_${module} REQUIRED ${module})
   add_library(${target} INTERFACE)
   target_include_directories(${target} SYSTEM INTERFACE ${PC_${module}_INCLUDE_DIRS})
-  target_link_libraries(${target} INTERFACE ${PC_${module}${ODDRANK_PC_SUFFIX}_LINK_LIBRARIES}
-    ${PC_${module}${ODDRANK_PC_SUFFIX}_LDFLAGS})
+  if(ODDRANK_STATIC)
+    target_link_libraries(${target} INTERFACE ${PC_${module}_STATIC_LDFLAGS})
+  else()
+    target_link_libraries(${target} INTERFACE ${PC_${module}_LINK_LIBRARIES})
+  endif()
 endfunction()
 
-oddrank_pkg(oddrank_libunwind libunwind-generic)
-oddrank_pkg(oddrank_libdw libdw)
 oddrank_pkg(oddrank_libelf libelf)
 oddrank_pkg(oddrank_zstd libzstd)
 oddrank_pkg(oddrank_zlib zlib)
+
+# libunwind.a defines _Unwind_Resume and its like once more; libgcc_eh, which our own exceptions use,
+# must come first, so that those are taken from there.
+pkg_check_modules(PC_libunwind REQUIRED libunwind-generic)
+add_library(oddrank_libunwind INTERFACE)
+target_include_directories(oddrank_libunwind SYSTEM INTERFACE ${PC_libunwind_INCLUDE_DIRS})
+if(ODDRANK_STATIC)
+  target_link_libraries(oddrank_libunwind INTERFACE unwind-x86_64 gcc_eh unwind lzma z)
+else()
+  target_link_libraries(oddrank_libunwind INTERFACE ${PC_libunwind_LINK_LIBRARIES})
+endif()

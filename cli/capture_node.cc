@@ -1,0 +1,252 @@
+#include "cli/capture_node.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "attach/discover.h"
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "cli/module_opener.h"
+#include "cli/read_process.h"
+#include "collectives/find_calls.h"
+#include "snapshot/capture_file.h"
+#include "snapshot/carrier.h"
+#include "snapshot/join_samples.h"
+#include "stacks/symbolize.h"
+#include "waits/collect_waits.h"
+
+namespace oddrank::cli {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::ReadState;
+using std::chrono::milliseconds;
+
+// Readers at a time: enough to keep the cores busy, few enough to leave the job its own.
+constexpr std::size_t kReadersAtOnce = 4;
+// Symbol tables are warm after the first sample; a file system that takes longer is hung.
+constexpr milliseconds kNamingTimeout{10000};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) {
+    return "localhost";
+  }
+  return name.data();
+}
+
+// An Error over the pipe of an isolated child: code, what and hint, each on its own line.
+std::string encode_error(const Error& error) {
+  return "E" + std::to_string(static_cast<int>(error.code)) + "\n" + error.what + "\n" + error.hint;
+}
+
+Error decode_error(const std::string& text) {
+  const auto what = text.find('\n');
+  const auto hint = what == std::string::npos ? what : text.find('\n', what + 1);
+  if (hint == std::string::npos) {
+    return {Errc::kIo, "a reader sent half an error", ""};
+  }
+  const int code = std::atoi(text.substr(1, what - 1).c_str());  // NOLINT(cert-err34-c): our own
+  return {static_cast<Errc>(code), text.substr(what + 1, hint - what - 1), text.substr(hint + 1)};
+}
+
+Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
+  attach::DiscoverOptions discover;
+  discover.pids = request.pids;
+  discover.slurm_job = request.slurm_job;
+  discover.slurm_step = request.slurm_step;
+  discover.exclude = {::getpid()};
+  const IsolatedTask task{[&](int fd) {
+                            const Status status = attach::discover(discover, node);
+                            send_bytes(fd, status ? snapshot::encode_capture(node)
+                                                  : encode_error(status.error()));
+                          },
+                          timeout};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  if (result.end == IsolatedEnd::kDeadline) {
+    return fail(Errc::kTimeout, "looking for ranks did not end in time",
+                "a process in state D may hold its memory map; give the pids of the ranks");
+  }
+  if (!result.bytes.empty() && result.bytes.front() == 'E') {
+    return fail(decode_error(result.bytes));
+  }
+  auto found = snapshot::decode_capture(result.bytes);
+  if (!found) {
+    return fail(std::move(found).error().in("looking for ranks failed"));
+  }
+  return found;
+}
+
+// What became of a reader that sent no capture, in words.
+std::string reader_failure(const IsolatedResult& result, milliseconds timeout) {
+  switch (result.end) {
+    case IsolatedEnd::kDeadline:
+      return "did not answer in " + std::to_string(timeout.count() / 1000) + " s";
+    case IsolatedEnd::kCrashed:
+      return result.signal != 0 ? "the reader was ended by signal " + std::to_string(result.signal)
+                                : "the reader failed";
+    case IsolatedEnd::kNotRun:
+      return "no reader could be started";
+    case IsolatedEnd::kFinished:
+      break;
+  }
+  return "the reader sent nothing";
+}
+
+void add_answer(Capture& capture, ProcessCapture& process, const IsolatedResult& result,
+                const CaptureOptions& options) {
+  auto read = snapshot::decode_capture(result.bytes);
+  if (read && read->processes.size() == 1) {
+    snapshot::Carrier carrier(read->tables, capture.tables);
+    ProcessCapture sample = carrier.process(read->processes.front());
+    sample.node = process.node;
+    snapshot::append_samples(process, std::move(sample));
+    return;
+  }
+  process.why = capture.tables.string(reader_failure(result, options.timeout));
+  if (process.read == ReadState::kNone) {
+    read_from_outside(capture, process);
+  }
+}
+
+// Reads every process once; each answer is added to the samples before. A process that missed its
+// deadline once is left alone from then on.
+void take_sample(Capture& capture, const CaptureOptions& options, bool first,
+                 const NodeRequest& request) {
+  std::vector<IsolatedTask> tasks;
+  std::vector<std::size_t> indices;  // of the process of each task
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    if (!first && capture.processes[i].read == ReadState::kNone) {
+      continue;
+    }
+    indices.push_back(i);
+    tasks.push_back({[&capture, &options, i](int fd) {
+                       ProcessCapture identity = capture.processes[i];
+                       identity.threads.clear();
+                       send_bytes(fd, snapshot::encode_capture(
+                                          read_process(capture, identity, options)));
+                     },
+                     options.timeout});
+  }
+  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    add_answer(capture, capture.processes[indices[i]], results[i], options);
+    if (request.progress) {
+      request.progress(i + 1, results.size());
+    }
+  }
+}
+
+bool all_unread(const Capture& capture) {
+  return std::all_of(capture.processes.begin(), capture.processes.end(),
+                     [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
+}
+
+// Symbol files lie on file systems that may hang, so naming has a child and a deadline as well.
+void name_in_child(Capture& capture) {
+  const IsolatedTask task{
+      [&](int fd) {
+        ModuleOpener opener;
+        stacks::name_frames(capture, [&opener](pid_t pid, const std::string& path) {
+          return opener.open(pid, path);
+        });
+        send_bytes(fd, snapshot::encode_capture(capture));
+      },
+      kNamingTimeout};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  auto named = snapshot::decode_capture(result.bytes);
+  if (named) {
+    capture = *std::move(named);
+  } else if (!capture.nodes.empty()) {
+    capture.nodes.front().notes.emplace_back(
+        "native frames have no names: the files of the programs could not be read in time");
+  }
+}
+
+Status check_jobs(Capture& capture, const NodeRequest& request) {
+  if (!request.select.empty()) {
+    keep_job(capture, request.select);
+  }
+  const std::vector<std::string> keys = job_keys(capture);
+  if (keys.size() > 1 && !request.any_job && request.pids.empty()) {
+    std::string list;
+    for (const std::string& key : keys) {
+      list += "\n  --select '" + key + "'";
+    }
+    return fail(Errc::kUsage,
+                "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
+                "choose one, or --each for one report a job:" + list);
+  }
+  return ok();
+}
+
+}  // namespace
+
+std::vector<std::string> job_keys(const Capture& capture) {
+  std::set<std::string> keys;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0) {
+      keys.emplace(capture.tables.text(process.job_key));
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+void keep_job(Capture& capture, const std::string& job_key) {
+  std::set<pid_t> owners;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && capture.tables.text(process.job_key) == job_key) {
+      owners.insert(process.pid);
+    }
+  }
+  std::erase_if(capture.processes, [&](const ProcessCapture& process) {
+    return owners.count(process.owner) == 0;
+  });
+}
+
+Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
+  const auto started = Deadline::Clock::now();
+  Capture node;
+  node.nodes.emplace_back();
+  node.nodes.front().host = request.host.empty() ? host_name() : request.host;
+  node.nodes.front().answered = true;
+  ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
+  ODDRANK_TRY_STATUS(check_jobs(capture, request));
+  if (capture.processes.empty()) {
+    const auto& notes = capture.nodes.front().notes;
+    return fail(Errc::kNotFound,
+                "no rank of a training job was found on " + capture.nodes.front().host +
+                    (notes.empty() ? "" : " (" + notes.front() + ")"),
+                "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
+                "PMI_RANK in its environment; for any other process give its pid");
+  }
+  for (int sample = 0; sample < options.samples; ++sample) {
+    const Deadline next = Deadline::after(options.interval);
+    take_sample(capture, options, sample == 0, request);
+    if (all_unread(capture)) {
+      break;
+    }
+    if (sample + 1 < options.samples) {
+      ::usleep(static_cast<useconds_t>(next.left().count() * 1000));
+    }
+  }
+  name_in_child(capture);
+  waits::join_node_waits(capture);
+  collectives::find_calls(capture);
+  for (const ProcessCapture& process : capture.processes) {
+    capture.job.world_size = std::max(capture.job.world_size, process.world_size);
+  }
+  capture.job.hosts = {capture.nodes.front().host};
+  capture.nodes.front().took_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - started)
+          .count());
+  return capture;
+}
+
+}  // namespace oddrank::cli

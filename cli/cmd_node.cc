@@ -1,0 +1,105 @@
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "cli/capture_node.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::cli {
+namespace {
+
+struct NodeOptions {
+  std::vector<pid_t> pids;
+  std::string select;
+  bool each = false;
+  CaptureOptions capture;
+  OutputOptions output;
+};
+
+bool has_rank(const snapshot::Capture& capture) {
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// One job out of a capture of several, with the tables it needs.
+snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& key) {
+  snapshot::Capture one;
+  one.nodes = capture.nodes;
+  one.job = capture.job;
+  one.job.id = key;
+  one.job.world_size = -1;
+  snapshot::Carrier carrier(capture.tables, one.tables);
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    one.processes.push_back(carrier.process(process));
+  }
+  keep_job(one, key);
+  for (const snapshot::ProcessCapture& process : one.processes) {
+    one.job.world_size = std::max(one.job.world_size, process.world_size);
+  }
+  return one;
+}
+
+int run_each(const snapshot::Capture& capture, const OutputOptions& output) {
+  int worst = kAllRead;
+  for (const std::string& key : job_keys(capture)) {
+    worst = std::max<int>(worst, deliver(job_of(capture, key), output));
+  }
+  return worst;
+}
+
+int run_node(const NodeOptions& options) {
+  NodeRequest request;
+  request.pids = options.pids;
+  request.select = options.select;
+  request.any_job = options.each;
+  auto capture = [&] {
+    Progress progress("processes", options.output.quiet);
+    request.progress = [&progress](std::size_t done, std::size_t total) {
+      progress.update(done, total);
+    };
+    return capture_node(request, options.capture);
+  }();
+  if (!capture) {
+    return report_error(capture.error());
+  }
+  if (!options.pids.empty() && !has_rank(*capture)) {
+    return deliver_processes(*capture, options.output);
+  }
+  if (options.each) {
+    return run_each(*capture, options.output);
+  }
+  return deliver(*capture, options.output);
+}
+
+}  // namespace
+
+void add_node_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<NodeOptions>();
+  CLI::App* command =
+      app.add_subcommand("node", "All ranks of this node, or the given processes, without SLURM");
+  command->add_option("PID", options->pids, "Processes to read instead of all ranks")
+      ->check(CLI::PositiveNumber);
+  auto* select = command->add_option("--select", options->select,
+                                     "Of several jobs on this node, the one with this name");
+  command->add_flag("--each", options->each, "One report for each job on this node")
+      ->excludes(select);
+  add_capture_options(*command, options->capture);
+  add_output_options(*command, options->output);
+  command->footer(
+      "Examples:\n"
+      "  oddrank node                    which rank of this node holds the others up?\n"
+      "  oddrank node 31337              its threads, Python and native frames in one stack\n"
+      "  oddrank node --json - -q | jq .verdict");
+  command->callback([options, &action] { action = [options] { return run_node(*options); }; });
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/read_file.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "snapshot/capture_file.h"
+#include "snapshot/merge.h"
+
+namespace oddrank::cli {
+namespace {
+
+constexpr std::size_t kFileLimit = std::size_t{1} << 30;
+
+struct ReportOptions {
+  std::vector<std::string> captures;
+  OutputOptions output;
+};
+
+// Files as they are; of a folder, the captures in it by name.
+std::vector<std::string> expand(const std::vector<std::string>& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(argument, ignored)) {
+      files.push_back(argument);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const auto& entry : std::filesystem::directory_iterator(argument, ignored)) {
+      if (entry.is_regular_file(ignored)) {
+        inside.push_back(entry.path().string());
+      }
+    }
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+int run_report(const ReportOptions& options) {
+  snapshot::Capture whole;
+  snapshot::Merger merger(whole);
+  std::size_t read = 0;
+  ExitStatus worst = kAllRead;
+  for (const std::string& file : expand(options.captures)) {
+    auto bytes = read_file(file, kFileLimit);
+    if (!bytes) {
+      worst = std::max(worst, report_error(bytes.error()));
+      continue;
+    }
+    auto capture = snapshot::decode_capture(*bytes);
+    if (!capture) {
+      worst = std::max(worst, report_error(std::move(capture).error().in(file)));
+      continue;
+    }
+    merger.add(*capture);
+    ++read;
+  }
+  if (read == 0) {
+    return worst == kAllRead
+               ? report_error({Errc::kNotFound, "there is no capture in what was given", ""})
+               : kNothingRead;
+  }
+  const ExitStatus status = deliver(whole, options.output);
+  return status == kAllRead && worst != kAllRead ? kPartial : status;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand(
+      "report", "Verdict from saved captures; needs no access to any process");
+  command->add_option("CAPTURE", options->captures, "Files or folders; several are merged")
+      ->required();
+  add_output_options(*command, options->output);
+  command->footer("Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -");
+  command->callback([options, &action] { action = [options] { return run_report(*options); }; });
+}
+
+}  // namespace oddrank::cli

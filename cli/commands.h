@@ -1,0 +1,20 @@
+// The subcommands. Each adds itself to the parser; what it returns is oddrank's exit status.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace oddrank::cli {
+
+// Filled by the subcommand that was chosen; run by main after parsing.
+using Action = std::function<int()>;
+
+void add_job_command(CLI::App& app, Action& action);
+void add_node_command(CLI::App& app, Action& action);
+void add_report_command(CLI::App& app, Action& action);
+void add_agent_command(CLI::App& app, Action& action);
+
+}  // namespace oddrank::cli

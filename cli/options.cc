@@ -1,0 +1,97 @@
+#include "cli/options.h"
+
+#include <array>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/parse_number.h"
+
+namespace oddrank::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::array<std::pair<std::string_view, long>, 4> kUnits = {
+    {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}}};
+
+void add_duration(CLI::App& app, const std::string& name, milliseconds& value,
+                  const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [&value, name](const std::string& text) {
+           const std::string problem = parse_duration(text, value);
+           if (!problem.empty()) {
+             throw CLI::ValidationError(name, problem);  // caught by CLI11's own parse
+           }
+         },
+         help)
+      ->type_name("TIME");
+}
+
+std::string text_of(milliseconds duration) { return std::to_string(duration.count()) + "ms"; }
+
+}  // namespace
+
+// Returns the problem, "" if there is none: that is what CLI11 wants of a validator.
+std::string parse_duration(const std::string& text, milliseconds& duration) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  const auto number = parse_number<long>(std::string_view(text).substr(0, digits));
+  const std::string unit = digits == std::string::npos ? "s" : text.substr(digits);
+  for (const auto& [name, factor] : kUnits) {
+    if (number && unit == name && *number <= 1000000) {
+      duration = milliseconds(*number * factor);
+      return "";
+    }
+  }
+  return "'" + text + "' is no time; write it like 500ms, 20s or 2m";
+}
+
+void add_output_options(CLI::App& app, OutputOptions& options) {
+  const std::string group = "Output ('-' is stdout)";
+  app.add_option("--json", options.json, "Write the report as JSON, format 1")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--save", options.save, "Write the capture, for `oddrank report`")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--folded", options.folded, "Write folded stacks, for flame graphs")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--dot", options.dot, "Write the wait-for graph for Graphviz")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--all-threads", options.all_threads, "Show idle threads, too")->group(group);
+  app.add_flag("--full-stacks", options.full_stacks, "Show every frame, also internals")
+      ->group(group);
+  app.add_flag("-q,--quiet", options.quiet, "Print the verdict's sentence alone")->group(group);
+}
+
+void add_capture_options(CLI::App& app, CaptureOptions& options) {
+  const std::string group = "Capture";
+  app.add_option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str()
+      ->group(group);
+  add_duration(app, "--interval", options.interval, "Between two looks [500ms]");
+  add_duration(app, "--timeout", options.timeout,
+               "For each process and each node; what has not answered by then becomes a row of "
+               "the report [20s]");
+  app.add_flag("!--no-native", options.native, "Python frames only")->group(group);
+  app.add_flag("!--no-python", options.python, "Native frames only")->group(group);
+}
+
+std::vector<std::string> agent_arguments(const CaptureOptions& options) {
+  std::vector<std::string> arguments = {
+      "--samples",  std::to_string(options.samples), "--interval", text_of(options.interval),
+      "--timeout", text_of(options.timeout)};
+  if (!options.native) {
+    arguments.emplace_back("--no-native");
+  }
+  if (!options.python) {
+    arguments.emplace_back("--no-python");
+  }
+  return arguments;
+}
+
+}  // namespace oddrank::cli

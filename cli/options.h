@@ -1,0 +1,41 @@
+// Options that mean the same in every subcommand (contract.md), and how CLI11 fills them.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace oddrank::cli {
+
+struct OutputOptions {
+  std::string json;    // "" = not wanted, "-" = stdout
+  std::string save;
+  std::string folded;
+  std::string dot;
+  bool all_threads = false;
+  bool full_stacks = false;
+  bool quiet = false;  // the verdict's sentence alone
+};
+
+struct CaptureOptions {
+  int samples = 2;  // one cannot tell stuck from slow
+  std::chrono::milliseconds interval{500};
+  std::chrono::milliseconds timeout{20000};  // of each process and of each node
+  bool native = true;
+  bool python = true;
+};
+
+// "500ms", "20s", "2m", or a plain number of seconds.
+std::string parse_duration(const std::string& text, std::chrono::milliseconds& duration);
+
+void add_output_options(CLI::App& app, OutputOptions& options);
+void add_capture_options(CLI::App& app, CaptureOptions& options);
+
+// The same capture options as arguments of `oddrank agent` on another node.
+std::vector<std::string> agent_arguments(const CaptureOptions& options);
+
+}  // namespace oddrank::cli

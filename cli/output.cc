@@ -1,0 +1,132 @@
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "aggregate/diagnose.h"
+#include "aggregate/process_text.h"
+#include "aggregate/report_dot.h"
+#include "aggregate/report_folded.h"
+#include "aggregate/report_json.h"
+#include "aggregate/report_text.h"
+#include "base/log.h"
+#include "base/read_file.h"
+#include "snapshot/capture_file.h"
+
+namespace oddrank::cli {
+namespace {
+
+ExitStatus status_of(Errc code) {
+  switch (code) {
+    case Errc::kUsage:
+      return kWrongUsage;
+    case Errc::kIo:
+      return kToolFault;
+    default:
+      return kNothingRead;
+  }
+}
+
+// Colours where a person looks, and nobody said no (no-color.org).
+bool wants_color() {
+  const char* refused = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): one thread
+  const char* terminal = std::getenv("TERM");     // NOLINT(concurrency-mt-unsafe)
+  return (refused == nullptr || *refused == '\0') && ::isatty(STDOUT_FILENO) != 0 &&
+         (terminal == nullptr || std::string(terminal) != "dumb");
+}
+
+aggregate::TextOptions text_options(const OutputOptions& options) {
+  aggregate::TextOptions text;
+  text.color = wants_color();
+  text.all_threads = options.all_threads;
+  text.full_stacks = options.full_stacks;
+  return text;
+}
+
+// Writes one output that was asked for; says it where that fails.
+bool write_output(const std::string& path, const std::string& bytes) {
+  if (auto written = write_file(path, bytes); !written) {
+    report_error(written.error());
+    return false;
+  }
+  return true;
+}
+
+bool is_stdout_taken(const OutputOptions& options) {
+  return options.json == "-" || options.save == "-" || options.folded == "-" || options.dot == "-";
+}
+
+bool save(const snapshot::Capture& capture, const OutputOptions& options) {
+  return options.save.empty() || write_output(options.save, snapshot::encode_capture(capture));
+}
+
+ExitStatus status_of(const aggregate::Coverage& coverage) {
+  if (coverage.read == 0 && coverage.partial == 0) {
+    return kNothingRead;
+  }
+  return coverage.complete() && coverage.nodes_answered == coverage.nodes_expected ? kAllRead
+                                                                                   : kPartial;
+}
+
+}  // namespace
+
+ExitStatus report_error(const Error& error) {
+  std::string line = error.what;
+  if (!error.hint.empty()) {
+    line += "\n  hint: " + error.hint;
+  }
+  log_line(LogLevel::kError, line);
+  return status_of(error.code);
+}
+
+ExitStatus deliver(const snapshot::Capture& capture, const OutputOptions& options) {
+  bool written = save(capture, options);
+  const aggregate::Report report = aggregate::diagnose(capture);
+  if (!options.json.empty()) {
+    written &= write_output(options.json, aggregate::report_json(report, capture));
+  }
+  if (!options.folded.empty()) {
+    written &= write_output(options.folded, aggregate::report_folded(capture));
+  }
+  if (!options.dot.empty()) {
+    written &= write_output(options.dot, aggregate::report_dot(capture));
+  }
+  if (!is_stdout_taken(options)) {
+    written &= write_output("-", options.quiet
+                                     ? aggregate::report_sentence(report)
+                                     : aggregate::report_text(report, capture,
+                                                              text_options(options)));
+  }
+  return written ? status_of(report.coverage) : kToolFault;
+}
+
+ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptions& options) {
+  bool written = save(capture, options);
+  std::string text;
+  bool complete = true;
+  bool any = false;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    text += aggregate::print_process(capture, process, text_options(options));
+    text += "\n";
+    complete &= process.read == snapshot::ReadState::kFull;
+    any |= process.read != snapshot::ReadState::kNone;
+  }
+  if (!options.json.empty()) {
+    written &= write_output(options.json,
+                            aggregate::report_json(aggregate::diagnose(capture), capture));
+  }
+  if (!options.folded.empty()) {
+    written &= write_output(options.folded, aggregate::report_folded(capture));
+  }
+  if (!is_stdout_taken(options)) {
+    written &= write_output("-", text);
+  }
+  if (!written) {
+    return kToolFault;
+  }
+  return complete ? kAllRead : any ? kPartial : kNothingRead;
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,23 @@
+// From a capture to everything the user asked for: verdict, text, files, exit status.
+#pragma once
+
+#include "base/result.h"
+#include "cli/exit_status.h"
+#include "cli/options.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::cli {
+
+// Says an Error on stderr, with its hint, and gives the exit status that belongs to it.
+ExitStatus report_error(const Error& error);
+
+// Saves first (what was read is never lost), then diagnoses, writes what was asked for and prints
+// the text to stdout, unless something else was sent there ("-"). A file that cannot be written is
+// said on stderr and gives kToolFault, after all else was done.
+ExitStatus deliver(const snapshot::Capture& capture, const OutputOptions& options);
+
+// As py-spy's dump: each process with its threads and merged stacks, no verdict. For `oddrank node
+// PID` on processes that are no ranks.
+ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptions& options);
+
+}  // namespace oddrank::cli

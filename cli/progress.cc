@@ -1,0 +1,60 @@
+#include "cli/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace oddrank::cli {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kBarWidth = 20;
+constexpr std::string_view kEraseLine = "\r\x1b[K";
+
+void say(const std::string& text) {
+  // stderr may be closed; there is nobody left to tell.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, bool quiet)
+    : what_(std::move(what)),
+      quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      started_(steady_clock::now()),
+      last_(started_) {}
+
+Progress::~Progress() {
+  if (drawn_ && terminal_) {
+    say(std::string(kEraseLine));
+  }
+}
+
+void Progress::update(std::size_t done, std::size_t total, const std::string& waiting_for) {
+  const auto now = steady_clock::now();
+  // A terminal is redrawn ten times a second, a log gets a line every five.
+  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
+  if (quiet_ || total == 0 || now - started_ < seconds(1) || now - last_ < pause) {
+    return;
+  }
+  last_ = now;
+  std::string line = std::to_string(done) + " of " + std::to_string(total) + " " + what_;
+  if (!waiting_for.empty()) {
+    line += ", waiting for " + waiting_for;
+  }
+  if (terminal_) {
+    const std::size_t filled = std::min(kBarWidth, kBarWidth * done / total);
+    say(std::string(kEraseLine) + "[" + std::string(filled, '#') +
+        std::string(kBarWidth - filled, '.') + "] " + line);
+  } else {
+    say("oddrank: " + line + "\n");
+  }
+  drawn_ = true;
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,30 @@
+// Progress of long work on stderr: a line that rewrites itself on a terminal, plain lines otherwise.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace oddrank::cli {
+
+class Progress {
+ public:
+  // `what`: "nodes", "processes". Silent with `quiet`, and for work that takes less than a second.
+  Progress(std::string what, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // `waiting_for`: names of the slow ones, may be empty.
+  void update(std::size_t done, std::size_t total, const std::string& waiting_for = "");
+
+ private:
+  std::string what_;
+  bool quiet_;
+  bool terminal_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace oddrank::cli
