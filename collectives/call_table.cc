@@ -112,6 +112,16 @@ constexpr std::array kNativeCalls = {
     of_all("c10d::ProcessGroupGloo::monitoredBarrier", "monitored_barrier"),
     // All of DDP's gradients go through all_reduce, unless a communication hook does otherwise.
     of_all("c10d::Reducer::finalize_backward", "all_reduce"),
+    of_all("c10d::AsyncAllreduce*", "all_reduce"),
+    of_all("c10d::AsyncSparseAllreduce*", "all_reduce"),
+    of_all("c10d::AsyncAllgather*", "all_gather"),
+    of_all("c10d::AsyncAlltoall*", "all_to_all"),
+    of_all("c10d::AsyncBarrier*", "barrier"),
+    of_all("c10d::AsyncBroadcast*", "broadcast"),
+    of_all("c10d::AsyncGather*", "gather"),
+    of_all("c10d::AsyncReduceScatter*", "reduce_scatter"),
+    of_all("c10d::AsyncReduce*", "reduce"),
+    of_all("c10d::AsyncScatter*", "scatter"),
     of_all("gloo::allreduce", "all_reduce"),
     of_all("gloo::allgather*", "all_gather"),
     of_all("gloo::alltoall*", "all_to_all"),
@@ -164,6 +174,15 @@ std::string_view last_part(std::string_view qualified) {
   return dot == std::string_view::npos ? qualified : qualified.substr(dot + 1);
 }
 
+// Which functions lie in an unnamed namespace differs between versions.
+std::string without_anonymous(std::string name) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (auto at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous, at)) {
+    name.erase(at, kAnonymous.size());
+  }
+  return name;
+}
+
 bool fits(std::string_view pattern, std::string_view name) {
   if (pattern.ends_with('*')) {
     return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -196,7 +215,7 @@ const NativeCall* find_native_call(std::string_view symbol) {
   if (!worth_it) {
     return nullptr;
   }
-  const std::string name = snapshot::short_name(symbol);
+  const std::string name = without_anonymous(snapshot::short_name(symbol));
   const auto* at = std::find_if(kNativeCalls.begin(), kNativeCalls.end(),
                                 [&](const NativeCall& call) { return fits(call.name, name); });
   return at == kNativeCalls.end() ? nullptr : &*at;

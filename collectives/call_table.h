@@ -26,7 +26,8 @@ struct PythonCall {
 
 // A native function. `op` is empty where the function does not tell the operation.
 struct NativeCall {
-  std::string_view name;  // as snapshot::short_name gives it; a trailing '*' stands for any rest
+  // As snapshot::short_name gives it, less unnamed namespaces; a trailing '*' stands for any rest.
+  std::string_view name;
   std::string_view op;
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
 };

@@ -106,23 +106,27 @@ std::int32_t number_of(const CallFrames& frames, std::size_t index, std::string_
   return number && *number >= 0 ? *number : -1;
 }
 
+// The other side as a global rank. `src` is one (torch up to 2.x knows no other); `group_src` is a
+// rank of the group, the same number only in the group of all ranks.
+std::int32_t other_side(const CallFrames& frames,
+                        std::size_t index,
+                        bool whole_world,
+                        std::string_view name) {
+  const std::int32_t global = number_of(frames, index, name);
+  return global < 0 && whole_world ? number_of(frames, index, "group_" + std::string(name))
+                                   : global;
+}
+
 void read_peer(const CallFrames& frames, const PythonMatch& match, CollectiveCall& call) {
-  switch (match.call->peer) {
-    case PeerLocal::kNone:
-      break;
-    case PeerLocal::kSrcIsRoot:
-      call.root = number_of(frames, match.index, "src");
-      break;
-    case PeerLocal::kDstIsRoot:
-      call.root = number_of(frames, match.index, "dst");
-      break;
-    case PeerLocal::kSrcIsPeer:
-      call.peer = number_of(frames, match.index, "src");
-      break;
-    case PeerLocal::kDstIsPeer:
-      call.peer = number_of(frames, match.index, "dst");
-      break;
+  const PeerLocal peer = match.call->peer;
+  if (peer == PeerLocal::kNone) {
+    return;
   }
+  const bool is_source = peer == PeerLocal::kSrcIsRoot || peer == PeerLocal::kSrcIsPeer;
+  const std::int32_t rank =
+      other_side(frames, match.index, call.whole_world, is_source ? "src" : "dst");
+  const bool is_root = peer == PeerLocal::kSrcIsRoot || peer == PeerLocal::kDstIsRoot;
+  (is_root ? call.root : call.peer) = rank;
 }
 
 CollectiveCall python_call(const CallFrames& frames,

@@ -70,6 +70,16 @@ TEST_CASE("roots and peers come from the frame") {
   CHECK(found(hostile).peer == -1);
 }
 
+TEST_CASE("a rank within the group is a global rank in the group of all only") {
+  ThreadBuilder world;
+  world.python("broadcast", kC10dFile, 1, {{"src", "None"}, {"group_src", "1"}, {"group", "None"}});
+  CHECK(found(world).root == 1);
+  ThreadBuilder group;
+  group.python("broadcast", kC10dFile, 1,
+               {{"src", "None"}, {"group_src", "1"}, {"group", "<ProcessGroup>"}});
+  CHECK(found(group).root == -1);
+}
+
 TEST_CASE("a collective of an object collective is on its group") {
   ThreadBuilder builder;
   builder.python("broadcast", kC10dFile, 3140, {{"group", "<ProcessGroup>"}})
@@ -121,6 +131,13 @@ TEST_CASE("the thread of gloo that does the work") {
   builder.native("_ZN4gloo9transport3tcp13UnboundBuffer8waitRecvEPi")
       .native("_ZN4gloo9allreduceERKNS_16AllreduceOptionsE")
       .native("_ZN4c10d16ProcessGroupGloo7runLoopEi");
+  CHECK(text(builder, found(builder).op) == "all_reduce");
+}
+
+TEST_CASE("functions in an unnamed namespace") {
+  ThreadBuilder builder;
+  builder.native("_ZN4gloo12_GLOBAL__N_14ringEv")
+      .native("_ZN4c10d12_GLOBAL__N_118AsyncAllreduceWork3runEv");
   CHECK(text(builder, found(builder).op) == "all_reduce");
 }
 
