@@ -221,7 +221,7 @@ class Cluster:
     def node_exec(self, node, command, timeout=30, **options):
         """Runs a command on a node, as over ssh."""
         enter = ["nsenter", f"--target={self.node_init(node)}", "--mount", "--uts", "--ipc",
-                 "--net", "--pid"]
+                 "--net", "--pid", "--root", "--wd"]
         return subprocess.run(enter + [str(part) for part in command], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=timeout, check=False,
                               env=self._environment(), **options)

@@ -13,6 +13,7 @@ import ctypes
 import errno
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -94,6 +95,15 @@ def mount_propagation():
     return "unchanged"
 
 
+def cgroup_plugin():
+    """One that needs no cgroups: with none named, slurmd looks for them and ends where a machine
+    (or a chroot) has none, or has them without systemd. Nothing here uses the plugin."""
+    version = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=10,
+                             check=False).stdout  # "slurm-wlm 22.05.8"
+    match = re.search(r" (\d+)\.", version)
+    return "cgroup/v1" if match and int(match.group(1)) < 23 else "disabled"
+
+
 class Keeper:
     def __init__(self, directory, nodes, temporary, message_timeout):
         self.lab = directory
@@ -134,6 +144,7 @@ class Keeper:
             os.mknod(f"{self.lab}/run/gpu{index}", 0o20666, os.makedev(1, 3))
         self._write("gres.conf", f"NodeName={','.join(self.names)} Name=gpu "
                                  f"File={self.lab}/run/gpu[0-1]\n")
+        self._write("cgroup.conf", f"CgroupPlugin={cgroup_plugin()}\n")
         rows = ["127.0.0.1 localhost", f"{self.slot.subnet}.1 {host}"]
         rows += [f"{address} {name}" for address, name in zip(addresses, self.names)]
         self._write("hosts", "\n".join(rows) + "\n")
@@ -288,7 +299,7 @@ class Keeper:
         self.slot.clean()
         for folder in ("munge", "state", "spool", "run"):
             shutil.rmtree(f"{self.lab}/{folder}", ignore_errors=True)
-        for name in ("state.json", "slurm.conf", "gres.conf", "hosts"):
+        for name in ("state.json", "slurm.conf", "gres.conf", "cgroup.conf", "hosts"):
             if os.path.exists(f"{self.lab}/{name}"):
                 os.unlink(f"{self.lab}/{name}")
         self.slot.close()
