@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -155,7 +156,9 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
 }
 
 // The child's part: details of these processes, one after the other, sent as they come.
-void send_details(std::vector<ProcessFacts*> wanted, int fd) {
+void send_details(const std::vector<ProcessFacts*>& wanted,
+                  const std::function<void(ProcessFacts&)>& read_details,
+                  int fd) {
   // Our caller's pipes are open here too; a reader that cannot die must not keep them open.
   if (fd > STDERR_FILENO + 1) {
     ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(fd - 1), 0);
@@ -170,10 +173,12 @@ void send_details(std::vector<ProcessFacts*> wanted, int fd) {
 }
 
 // Reads as many of `wanted`, from the first on, as answer in time. Gives how many did.
-std::size_t read_batch(const std::vector<ProcessFacts*>& wanted, milliseconds timeout) {
+std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
+                       const std::function<void(ProcessFacts&)>& read_details,
+                       milliseconds timeout) {
   IsolatedTask task;
   task.timeout = timeout;
-  task.run = [&wanted](int fd) { send_details(wanted, fd); };
+  task.run = [&wanted, &read_details](int fd) { send_details(wanted, read_details, fd); };
   const std::vector<IsolatedResult> results = run_isolated({task}, 1);
   FieldReader reader(results.front().bytes);
   std::size_t done = 0;
@@ -191,13 +196,23 @@ std::size_t read_batch(const std::vector<ProcessFacts*>& wanted, milliseconds ti
   return done;
 }
 
-void read_all_details(std::vector<ProcessFacts*> wanted) {
+}  // namespace
+
+void read_details_of(std::vector<ProcessFacts>& all,
+                     const std::function<void(ProcessFacts&)>& read_details) {
+  std::vector<ProcessFacts*> wanted;
+  for (ProcessFacts& facts : all) {
+    if (facts.stat.state != 'Z' && facts.stat.state != 'X') {
+      wanted.push_back(&facts);
+    }
+  }
   // Those that may block come last, so that the others do not wait for them.
   std::stable_partition(wanted.begin(), wanted.end(),
                         [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
   const Deadline deadline = Deadline::after(kAllTimeout);
   while (!wanted.empty()) {
-    const std::size_t done = read_batch(wanted, std::min(kBatchTimeout, deadline.left()));
+    const milliseconds timeout = std::min(kBatchTimeout, deadline.left());
+    const std::size_t done = read_batch(wanted, read_details, timeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
     if (wanted.empty()) {
       return;
@@ -213,8 +228,6 @@ void read_all_details(std::vector<ProcessFacts*> wanted) {
   }
 }
 
-}  // namespace
-
 Result<std::vector<ProcessFacts>> read_process_facts() {
   ODDRANK_TRY(const std::vector<pid_t> pids, list_pids());
   std::vector<ProcessFacts> all;
@@ -227,13 +240,7 @@ Result<std::vector<ProcessFacts>> read_process_facts() {
       all.push_back(std::move(facts));
     }
   }
-  std::vector<ProcessFacts*> wanted;
-  for (ProcessFacts& facts : all) {
-    if (facts.stat.state != 'Z' && facts.stat.state != 'X') {
-      wanted.push_back(&facts);
-    }
-  }
-  read_all_details(std::move(wanted));
+  read_details_of(all, read_details);
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,11 @@ struct ProcessFacts {
 // All processes of our pid namespace but threads of the kernel. Precondition: the caller has one
 // thread (it forks).
 Result<std::vector<ProcessFacts>> read_process_facts();
+
+// The part that may block, on its own so that a test can let one of them never answer: calls
+// `read_details` for each in a child and takes over all but `stat`. What does not answer within
+// about a second is kBlocked.
+void read_details_of(std::vector<ProcessFacts>& all,
+                     const std::function<void(ProcessFacts&)>& read_details);
 
 }  // namespace oddrank::attach

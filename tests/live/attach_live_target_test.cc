@@ -12,6 +12,7 @@
 
 #include "attach/live_target.h"
 #include "attach/open_mapped.h"
+#include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -296,4 +297,28 @@ TEST_CASE("devices, FIFOs and what is no file are never opened") {
 TEST_CASE("a number that is no pid is wrong usage") {
   CHECK(LiveTarget::open(0).error().code == Errc::kUsage);
   CHECK(LiveTarget::open(-1).error().code == Errc::kUsage);
+}
+
+TEST_CASE("a read that never comes back is given up in time, and the victim goes on") {
+  auto victim = Victim::start({victim_path("blocked"), "tarpit"});
+  REQUIRE(victim);
+  const auto line = victim->wait_line("ready");
+  if (!line) {
+    ODDRANK_SKIP("this machine does not allow userfaultfd");
+  }
+  const auto words = oddrank::split_blanks(*line);
+  const Addr address{oddrank::parse_number<std::uint64_t>(words[0], 16).value()};
+  oddrank::IsolatedTask task;
+  task.timeout = std::chrono::milliseconds(300);
+  task.run = [&](int fd) {
+    const auto target = LiveTarget::open(victim->pid());
+    const auto threads = (*target)->threads();
+    oddrank::send_bytes(fd, std::to_string(threads->size()));
+    static_cast<void>(read_object<std::uint64_t>(**target, address));
+    oddrank::send_bytes(fd, "came back");
+  };
+  const auto results = oddrank::run_isolated({task}, 1);
+  CHECK(results[0].end == oddrank::IsolatedEnd::kDeadline);
+  CHECK(results[0].bytes == "1");
+  CHECK(victim->wait_state("S"));
 }

@@ -114,7 +114,7 @@ TEST_CASE("a process in another user namespace is refused to root of that user's
 }
 
 TEST_CASE("what is not there, and threads of the kernel, are told apart") {
-  const auto gone = LiveTarget::open(0x3fffff);
+  const auto gone = LiveTarget::open(0x7ffffff0);
   REQUIRE_FALSE(gone);
   CHECK(gone.error().code == Errc::kGone);
   CHECK(contains(gone.error().what, "does not exist"));

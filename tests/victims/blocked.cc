@@ -12,9 +12,15 @@
 //   child      main thread in pause(), its forked child too
 //   hidden     as pause, but not dumpable: another process of the same user may not read it
 //   fifo FILE  main thread in pause(), after it has mapped nothing but opened the FIFO
+//   tarpit     as pause, but who reads the object waits until it is killed: its page faults are
+//              never answered (userfaultfd), as if a file system were gone; ends with status 77
+//              where this machine does not allow that
 //   exit       ends when a line comes in on stdin
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -85,6 +91,24 @@ void* waiter(void*) {
   wait_for_ever();
 }
 
+// An object in memory whose page faults nobody answers; nullptr where that is not allowed.
+volatile std::uint64_t* object_in_tarpit() {
+  constexpr std::size_t kPage = 4096;
+  void* page = ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int fd = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC));
+  if (page == MAP_FAILED || fd < 0) {
+    return nullptr;
+  }
+  uffdio_api api{};
+  api.api = UFFD_API;
+  uffdio_register range{};
+  range.range.start = reinterpret_cast<std::uintptr_t>(page);
+  range.range.len = kPage;
+  range.mode = UFFDIO_REGISTER_MODE_MISSING;
+  const bool set = ::ioctl(fd, UFFDIO_API, &api) == 0 && ::ioctl(fd, UFFDIO_REGISTER, &range) == 0;
+  return set ? static_cast<volatile std::uint64_t*>(page) : nullptr;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -101,6 +125,15 @@ int main(int count, char** arguments) {
   }
   if (mode == "hidden") {
     ::prctl(PR_SET_DUMPABLE, 0);
+  }
+  if (mode == "tarpit") {
+    const volatile std::uint64_t* stuck = object_in_tarpit();
+    if (stuck == nullptr) {
+      return 77;
+    }
+    std::printf("ready %lx 0 %d\n", reinterpret_cast<unsigned long>(stuck), ::getpid());
+    std::fflush(stdout);
+    wait_for_ever();
   }
   if (mode == "fifo" && count > 2 && ::open(arguments[2], O_RDWR) < 0) {
     return 2;
