@@ -30,8 +30,8 @@ TEST_CASE("programs are ranks' own") {
   for (const char* line :
        {"python train.py", "/venv/bin/python3.11 -u -X faulthandler train.py --launch torchrun",
         "python -m my.train", "python -mtrain", "python -c import_torch", "./a.out", "python",
-        "python -W ignore -O train.py", "/opt/app/train", "python3 run.py",
-        "python accelerate test", "python3 -m torch.utils.collect_env", "sleep 1000"}) {
+        "python -W ignore -O train.py", "/apps/train", "python3 run.py", "python accelerate test",
+        "python3 -m torch.utils.collect_env", "sleep 1000"}) {
     INFO(line);
     CHECK(role(line) == ProcessRole::kProgram);
   }
