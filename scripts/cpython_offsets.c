@@ -1,0 +1,190 @@
+// Prints the table of one stacks/cpython/layouts_3_X.cc from that version's own internal headers.
+//
+//   cc -I PREFIX/include/python3.X scripts/cpython_offsets.c -o offsets && ./offsets
+//
+// The lines of each group are the designated initialisers of the struct of the same name in
+// stacks/cpython/layout.h; scripts/check_cpython_layouts compares them with what is committed.
+// Nothing is linked or run but offsetof. The headers must be those of a release build.
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "frameobject.h"
+#if PY_MINOR_VERSION >= 10
+#include "internal/pycore_gil.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_pystate.h"
+#include "internal/pycore_runtime.h"
+#else
+#include "internal/pycore_pystate.h"
+#endif
+#if PY_MINOR_VERSION == 9
+#include "internal/pycore_interp.h"
+#include "internal/pycore_runtime.h"
+#endif
+#if PY_MINOR_VERSION >= 11
+#include "internal/pycore_code.h"
+#include "internal/pycore_frame.h"
+#endif
+#if PY_MINOR_VERSION >= 13
+#include "internal/pycore_dict.h"
+#include "internal/pycore_moduleobject.h"
+#endif
+
+#define GROUP(name) printf("    ." #name " = {\n")
+#define END() printf("    },\n")
+#define ROW(name, value) printf("      ." #name " = %zu,\n", (size_t)(value))
+#define FIELD(name, type, member) ROW(name, offsetof(type, member))
+
+static void print_runtime(void) {
+  GROUP(runtime);
+  FIELD(interpreters_head, _PyRuntimeState, interpreters.head);
+#if PY_MINOR_VERSION == 8
+  FIELD(finalizing, _PyRuntimeState, finalizing);
+#else
+  FIELD(finalizing, _PyRuntimeState, _finalizing);
+#endif
+#if PY_MINOR_VERSION <= 10
+  FIELD(main_thread, _PyRuntimeState, main_thread);
+#endif
+#if PY_MINOR_VERSION <= 11
+  FIELD(tstate_current, _PyRuntimeState, gilstate.tstate_current);
+  FIELD(gil, _PyRuntimeState, ceval.gil);
+#endif
+  ROW(size, sizeof(_PyRuntimeState));
+  END();
+}
+
+static void print_interpreter(void) {
+  GROUP(interpreter);
+  FIELD(next, PyInterpreterState, next);
+#if PY_MINOR_VERSION >= 11
+  FIELD(threads_head, PyInterpreterState, threads.head);
+#else
+  FIELD(threads_head, PyInterpreterState, tstate_head);
+#endif
+#if PY_MINOR_VERSION >= 12
+  FIELD(modules, PyInterpreterState, imports.modules);
+  FIELD(gil, PyInterpreterState, ceval.gil);
+#else
+  FIELD(modules, PyInterpreterState, modules);
+#endif
+  END();
+}
+
+static void print_gil(void) {
+  GROUP(gil);
+  FIELD(last_holder, struct _gil_runtime_state, last_holder);
+  FIELD(locked, struct _gil_runtime_state, locked);
+  ROW(size, sizeof(struct _gil_runtime_state));
+  END();
+}
+
+static void print_thread(void) {
+  GROUP(thread);
+  FIELD(next, PyThreadState, next);
+  FIELD(interp, PyThreadState, interp);
+#if PY_MINOR_VERSION <= 10
+  FIELD(frame, PyThreadState, frame);
+#elif PY_MINOR_VERSION <= 12
+  FIELD(cframe, PyThreadState, cframe);
+  FIELD(frame, _PyCFrame, current_frame);
+#else
+  FIELD(frame, PyThreadState, current_frame);
+#endif
+  FIELD(thread_id, PyThreadState, thread_id);
+#if PY_MINOR_VERSION >= 11
+  FIELD(native_thread_id, PyThreadState, native_thread_id);
+#endif
+  END();
+}
+
+static void print_frame(void) {
+  GROUP(frame);
+#if PY_MINOR_VERSION <= 10
+  FIELD(previous, PyFrameObject, f_back);
+  FIELD(code, PyFrameObject, f_code);
+  FIELD(instruction, PyFrameObject, f_lasti);
+  FIELD(localsplus, PyFrameObject, f_localsplus);
+#else
+  FIELD(previous, _PyInterpreterFrame, previous);
+#if PY_MINOR_VERSION == 13
+  FIELD(code, _PyInterpreterFrame, f_executable);
+  FIELD(instruction, _PyInterpreterFrame, instr_ptr);
+#else
+  FIELD(code, _PyInterpreterFrame, f_code);
+  FIELD(instruction, _PyInterpreterFrame, prev_instr);
+#endif
+#if PY_MINOR_VERSION == 11
+  FIELD(is_entry, _PyInterpreterFrame, is_entry);
+#endif
+  FIELD(owner, _PyInterpreterFrame, owner);
+  FIELD(localsplus, _PyInterpreterFrame, localsplus);
+#endif
+  END();
+}
+
+static void print_code(void) {
+  GROUP(code);
+  FIELD(filename, PyCodeObject, co_filename);
+  FIELD(name, PyCodeObject, co_name);
+#if PY_MINOR_VERSION >= 11
+  FIELD(qualname, PyCodeObject, co_qualname);
+#endif
+#if PY_MINOR_VERSION <= 9
+  FIELD(line_table, PyCodeObject, co_lnotab);
+#else
+  FIELD(line_table, PyCodeObject, co_linetable);
+#endif
+  FIELD(first_line, PyCodeObject, co_firstlineno);
+#if PY_MINOR_VERSION >= 11
+  FIELD(local_names, PyCodeObject, co_localsplusnames);
+  FIELD(local_kinds, PyCodeObject, co_localspluskinds);
+  FIELD(instructions, PyCodeObject, co_code_adaptive);
+#else
+  FIELD(local_names, PyCodeObject, co_varnames);
+  FIELD(cell_names, PyCodeObject, co_cellvars);
+  FIELD(free_names, PyCodeObject, co_freevars);
+#endif
+  ROW(size, sizeof(PyCodeObject));
+  END();
+}
+
+static void print_object(void) {
+  GROUP(object);
+  FIELD(type, PyObject, ob_type);
+  FIELD(size, PyVarObject, ob_size);
+  FIELD(type_name, PyTypeObject, tp_name);
+  FIELD(type_flags, PyTypeObject, tp_flags);
+  FIELD(str_length, PyASCIIObject, length);
+  FIELD(str_state, PyASCIIObject, state);
+  ROW(str_ascii_data, sizeof(PyASCIIObject));
+  ROW(str_compact_data, sizeof(PyCompactUnicodeObject));
+  FIELD(bytes_data, PyBytesObject, ob_sval);
+  FIELD(tuple_items, PyTupleObject, ob_item);
+  FIELD(list_items, PyListObject, ob_item);
+#if PY_MINOR_VERSION >= 12
+  FIELD(int_tag, PyLongObject, long_value.lv_tag);
+  FIELD(int_digits, PyLongObject, long_value.ob_digit);
+#else
+  FIELD(int_tag, PyVarObject, ob_size);
+  FIELD(int_digits, PyLongObject, ob_digit);
+#endif
+  FIELD(float_value, PyFloatObject, ob_fval);
+  FIELD(dict_used, PyDictObject, ma_used);
+  FIELD(cell_value, PyCellObject, ob_ref);
+  END();
+}
+
+int main(void) {
+  printf("// CPython %s\n", PY_VERSION);
+  print_runtime();
+  print_interpreter();
+  print_gil();
+  print_thread();
+  print_frame();
+  print_code();
+  print_object();
+  return 0;
+}

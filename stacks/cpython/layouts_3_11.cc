@@ -1,0 +1,96 @@
+// CPython 3.11: frames lie in data-stack chunks and share evaluation loops; is_entry marks the
+// first frame of a loop. 3.11.2 has the same offsets.
+//
+// Offsets printed by scripts/cpython_offsets.c with the headers of 3.11.7; do not edit by hand.
+#include "stacks/cpython/layout.h"
+
+namespace oddrank::stacks::cpython {
+namespace {
+
+constexpr Layout kTable = {
+    .runtime =
+        {
+            .interpreters_head = 40,
+            .finalizing = 24,
+            .tstate_current = 576,
+            .gil = 360,
+            .size = 166688,
+        },
+    .interpreter =
+        {
+            .next = 0,
+            .threads_head = 16,
+            .modules = 888,
+        },
+    .gil =
+        {
+            .last_holder = 8,
+            .locked = 16,
+            .size = 208,
+        },
+    .thread =
+        {
+            .next = 8,
+            .interp = 16,
+            .cframe = 56,
+            .frame = 8,
+            .thread_id = 152,
+            .native_thread_id = 160,
+        },
+    .frame =
+        {
+            .previous = 48,
+            .code = 32,
+            .instruction = 56,
+            .is_entry = 68,
+            .owner = 69,
+            .localsplus = 72,
+        },
+    .code =
+        {
+            .filename = 112,
+            .name = 120,
+            .qualname = 128,
+            .line_table = 136,
+            .first_line = 72,
+            .local_names = 96,
+            .local_kinds = 104,
+            .instructions = 184,
+            .size = 192,
+        },
+    .object =
+        {
+            .type = 8,
+            .size = 16,
+            .type_name = 24,
+            .type_flags = 168,
+            .str_length = 16,
+            .str_state = 32,
+            .str_ascii_data = 48,
+            .str_compact_data = 72,
+            .bytes_data = 32,
+            .tuple_items = 24,
+            .list_items = 24,
+            .int_tag = 16,
+            .int_digits = 24,
+            .float_value = 16,
+            .dict_used = 16,
+            .cell_value = 16,
+        },
+    .semantics =
+        {
+            .entry = EntryRule::kFlag,
+            .lines = LineFormat::kLocations,
+            .instruction = InstructionFormat::kPointer,
+            .ints = IntFormat::kSignedSize,
+            .shim_owner = kNoOwner,
+        },
+};
+
+}  // namespace
+
+const Layout& layout_3_11() {
+  return kTable;
+}
+
+}  // namespace oddrank::stacks::cpython

@@ -1,0 +1,94 @@
+// CPython 3.12: shim frames (owner 3) mark where a loop was entered; the GIL belongs to an
+// interpreter; strings lost their wchar_t cache.
+//
+// Offsets printed by scripts/cpython_offsets.c with the headers of 3.12.1; do not edit by hand.
+#include "stacks/cpython/layout.h"
+
+namespace oddrank::stacks::cpython {
+namespace {
+
+constexpr Layout kTable = {
+    .runtime =
+        {
+            .interpreters_head = 40,
+            .finalizing = 24,
+            .size = 459944,
+        },
+    .interpreter =
+        {
+            .next = 0,
+            .threads_head = 72,
+            .modules = 944,
+            .gil = 384,
+        },
+    .gil =
+        {
+            .last_holder = 8,
+            .locked = 16,
+            .size = 208,
+        },
+    .thread =
+        {
+            .next = 8,
+            .interp = 16,
+            .cframe = 56,
+            .frame = 0,
+            .thread_id = 136,
+            .native_thread_id = 144,
+        },
+    .frame =
+        {
+            .previous = 8,
+            .code = 0,
+            .instruction = 56,
+            .owner = 70,
+            .localsplus = 72,
+        },
+    .code =
+        {
+            .filename = 112,
+            .name = 120,
+            .qualname = 128,
+            .line_table = 136,
+            .first_line = 68,
+            .local_names = 96,
+            .local_kinds = 104,
+            .instructions = 192,
+            .size = 200,
+        },
+    .object =
+        {
+            .type = 8,
+            .size = 16,
+            .type_name = 24,
+            .type_flags = 168,
+            .str_length = 16,
+            .str_state = 32,
+            .str_ascii_data = 40,
+            .str_compact_data = 56,
+            .bytes_data = 32,
+            .tuple_items = 24,
+            .list_items = 24,
+            .int_tag = 16,
+            .int_digits = 24,
+            .float_value = 16,
+            .dict_used = 16,
+            .cell_value = 16,
+        },
+    .semantics =
+        {
+            .entry = EntryRule::kBeforeShim,
+            .lines = LineFormat::kLocations,
+            .instruction = InstructionFormat::kPointer,
+            .ints = IntFormat::kTag,
+            .shim_owner = 3,
+        },
+};
+
+}  // namespace
+
+const Layout& layout_3_12() {
+  return kTable;
+}
+
+}  // namespace oddrank::stacks::cpython

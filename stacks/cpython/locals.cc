@@ -1,0 +1,91 @@
+#include "stacks/cpython/locals.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "stacks/cpython/objects.h"
+#include "stacks/cpython/strings.h"
+#include "stacks/cpython/types.h"
+
+namespace oddrank::stacks::cpython {
+namespace {
+
+// Bits of co_localspluskinds; the same in 3.11 to 3.13 (pycore_code.h).
+constexpr std::uint8_t kCellOrFree = 0x40 | 0x80;
+constexpr std::size_t kNameLimit = 128;
+
+struct Slot {
+  Addr name{};
+  bool may_be_cell = false;
+};
+
+// Appends the strings of a tuple as slots; as many as the limit allows.
+void append_slots(RemoteReader& reader,
+                  const Layout& layout,
+                  Addr tuple,
+                  bool may_be_cell,
+                  std::vector<Slot>& slots) {
+  if (!is_instance(reader, layout, tuple, TypeFlag::kTuple)) {
+    return;
+  }
+  const auto size = reader.value<std::uint64_t>(tuple + layout.object.size).value_or(0);
+  for (std::uint64_t i = 0; i < size && slots.size() < kLocalLimit; ++i) {
+    const Addr item = tuple + layout.object.tuple_items + i * sizeof(std::uint64_t);
+    slots.push_back({reader.pointer_or_null(item), may_be_cell});
+  }
+}
+
+std::vector<Slot> read_slots(RemoteReader& reader, const Layout& layout, Addr code) {
+  const CodeOffsets& offsets = layout.code;
+  std::vector<Slot> slots;
+  append_slots(reader, layout, reader.pointer_or_null(code + offsets.local_names), false, slots);
+  if (offsets.local_kinds == kAbsent) {
+    // Variables, then cells, then free variables; the first two share no slot here.
+    append_slots(reader, layout, reader.pointer_or_null(code + offsets.cell_names), true, slots);
+    append_slots(reader, layout, reader.pointer_or_null(code + offsets.free_names), true, slots);
+    return slots;
+  }
+  const Addr kinds = reader.pointer_or_null(code + offsets.local_kinds) + layout.object.bytes_data;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i].may_be_cell = (reader.value<std::uint8_t>(kinds + i).value_or(0) & kCellOrFree) != 0;
+  }
+  return slots;
+}
+
+}  // namespace
+
+bool sounds_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kWords = {"token",  "password",   "passwd",
+                                                      "secret", "credential", "key"};
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+std::vector<PythonLocal> read_locals(RemoteReader& reader,
+                                     const Layout& layout,
+                                     const RawFrame& frame) {
+  std::vector<PythonLocal> locals;
+  const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
+    Addr value = reader.pointer_or_null(slot);
+    if (value != Addr{} && slots[i].may_be_cell && type_name(reader, layout, value) == "cell") {
+      value = reader.pointer_or_null(value + layout.object.cell_value);
+    }
+    const auto name = read_string(reader, layout, slots[i].name, kNameLimit);
+    if (value == Addr{} || !name) {
+      continue;  // not bound (yet, or any more)
+    }
+    locals.push_back(
+        {name->utf8, sounds_secret(name->utf8) ? "<hidden>" : print_object(reader, layout, value)});
+  }
+  return locals;
+}
+
+}  // namespace oddrank::stacks::cpython

@@ -1,0 +1,26 @@
+// Fast locals of a frame: arguments and variables in source order, cells looked into.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "stacks/cpython/frame_chain.h"
+#include "stacks/cpython/layout.h"
+#include "stacks/cpython/python_process.h"
+#include "stacks/cpython/remote_reader.h"
+
+namespace oddrank::stacks::cpython {
+
+inline constexpr std::size_t kLocalLimit = 64;  // a frame
+
+// Those that are bound at this moment. The values of names that sound like secrets are "<hidden>".
+// Empty if the frame or its names cannot be read.
+std::vector<PythonLocal> read_locals(RemoteReader& reader,
+                                     const Layout& layout,
+                                     const RawFrame& frame);
+
+// Whether the name contains token, password, secret, key or credential, in any case.
+bool sounds_secret(std::string_view name);
+
+}  // namespace oddrank::stacks::cpython

@@ -1,0 +1,181 @@
+#include "stacks/cpython/objects.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "stacks/cpython/strings.h"
+#include "stacks/cpython/types.h"
+
+namespace oddrank::stacks::cpython {
+namespace {
+
+constexpr std::size_t kTextLimit = 80;
+constexpr std::size_t kItemLimit = 4;
+constexpr int kDepthLimit = 2;
+constexpr unsigned kDigitBits = 30;
+
+class Printer {
+ public:
+  Printer(RemoteReader& reader, const Layout& layout) : reader_(reader), layout_(layout) {}
+
+  std::string print(Addr object, int depth) {
+    const std::uint64_t flags = type_flags(reader_, layout_, object);
+    const std::string name = type_name(reader_, layout_, object);
+    const auto is = [flags](TypeFlag flag) {
+      return (flags & static_cast<std::uint64_t>(flag)) != 0;
+    };
+    if (name.empty()) {
+      return "<unreadable>";
+    }
+    if (name == "NoneType") {
+      return "None";
+    }
+    if (name == "float") {
+      return print_float(object);
+    }
+    if (is(TypeFlag::kInt)) {
+      return print_int(object, name);
+    }
+    if (is(TypeFlag::kStr)) {
+      return print_str(object);
+    }
+    if (is(TypeFlag::kBytes)) {
+      return "<bytes of " + count_text(object + layout_.object.size) + ">";
+    }
+    if (is(TypeFlag::kDict)) {
+      return "<dict of " + count_text(object + layout_.object.dict_used) + ">";
+    }
+    if (name == "tuple") {
+      return print_items(object, object + layout_.object.tuple_items, "()", depth);
+    }
+    if (name == "list") {
+      const Addr items = reader_.pointer_or_null(object + layout_.object.list_items);
+      return print_items(object, items, "[]", depth);
+    }
+    // Static types carry their module, others do not: "<OrderedDict>" in both cases.
+    return "<" + name.substr(name.rfind('.') + 1) + ">";
+  }
+
+ private:
+  std::string count_text(Addr field) {
+    const auto count = reader_.value<std::int64_t>(field);
+    return count && *count >= 0 ? std::to_string(*count) : "?";
+  }
+
+  std::string print_float(Addr object) {
+    const auto value = reader_.value<double>(object + layout_.object.float_value);
+    if (!value) {
+      return "<unreadable>";
+    }
+    // As repr() does: no exponent between 1e-4 and 1e16.
+    const double size = std::fabs(*value);
+    const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
+    std::array<char, 40> text{};
+    const auto written =
+        std::to_chars(text.data(), text.data() + text.size(), *value,
+                      fixed ? std::chars_format::fixed : std::chars_format::scientific);
+    if (written.ec != std::errc{}) {
+      return "<float>";
+    }
+    std::string result(text.data(), written.ptr);
+    const bool looks_like_int = result.find_first_not_of("-0123456789") == std::string::npos;
+    return std::isfinite(*value) && looks_like_int ? result + ".0" : result;
+  }
+
+  std::uint64_t digit_at(Addr object, std::uint64_t index) {
+    const Addr at = object + layout_.object.int_digits + index * sizeof(std::uint32_t);
+    return reader_.value<std::uint32_t>(at).value_or(0) & ((1U << kDigitBits) - 1);
+  }
+
+  std::string print_int(Addr object, const std::string& name) {
+    const auto tag = reader_.value<std::int64_t>(object + layout_.object.int_tag);
+    if (!tag) {
+      return "<unreadable>";
+    }
+    std::uint64_t digits = 0;
+    bool negative = false;
+    if (layout_.semantics.ints == IntFormat::kTag) {
+      digits = static_cast<std::uint64_t>(*tag) >> 3;
+      negative = (*tag & 3) == 2;
+      digits = (*tag & 3) == 1 ? 0 : digits;
+    } else {
+      negative = *tag < 0;
+      digits = negative ? -static_cast<std::uint64_t>(*tag) : static_cast<std::uint64_t>(*tag);
+    }
+    if (digits > 2) {
+      const std::uint64_t rest = (digits - 1) * kDigitBits;
+      return "<int of " + std::to_string(rest + std::bit_width(digit_at(object, digits - 1))) +
+             " bits>";
+    }
+    std::uint64_t value = 0;
+    for (std::uint64_t i = 0; i < digits; ++i) {
+      value |= digit_at(object, i) << (i * kDigitBits);
+    }
+    if (name == "bool") {
+      return value != 0 ? "True" : "False";
+    }
+    const std::string text = (negative ? "-" : "") + std::to_string(value);
+    return name == "int" ? text : name.substr(name.rfind('.') + 1) + "(" + text + ")";
+  }
+
+  std::string print_str(Addr object) {
+    const auto text = read_string(reader_, layout_, object, kTextLimit);
+    if (!text) {
+      return "<unreadable>";
+    }
+    std::string result = "'";
+    for (const char c : text->utf8) {
+      if (c == '\'' || c == '\\') {
+        result += '\\';
+        result += c;
+      } else if (c == '\n') {
+        result += "\\n";
+      } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+        constexpr std::string_view kHex = "0123456789abcdef";
+        const auto byte = static_cast<unsigned char>(c);
+        result += "\\x";
+        result += kHex[byte >> 4];
+        result += kHex[byte & 15];
+      } else {
+        result += c;
+      }
+    }
+    return result + (text->cut ? "'..." : "'");
+  }
+
+  std::string print_items(Addr object, Addr items, const char* brackets, int depth) {
+    const auto count = reader_.value<std::int64_t>(object + layout_.object.size);
+    if (!count || *count < 0) {
+      return "<unreadable>";
+    }
+    const auto size = static_cast<std::uint64_t>(*count);
+    std::string text(1, brackets[0]);
+    if (depth >= kDepthLimit && size > 0) {
+      return text + "..." + brackets[1];
+    }
+    for (std::uint64_t i = 0; i < size && i < kItemLimit; ++i) {
+      const Addr item = reader_.pointer_or_null(items + i * sizeof(std::uint64_t));
+      text += (i == 0 ? "" : ", ") + print(item, depth + 1);
+    }
+    if (size > kItemLimit) {
+      text += ", ... " + std::to_string(size) + " items";
+    } else if (size == 1 && brackets[0] == '(') {
+      text += ",";
+    }
+    return text + brackets[1];
+  }
+
+  RemoteReader& reader_;
+  const Layout& layout_;
+};
+
+}  // namespace
+
+std::string print_object(RemoteReader& reader, const Layout& layout, Addr object) {
+  return Printer(reader, layout).print(object, 0);
+}
+
+}  // namespace oddrank::stacks::cpython

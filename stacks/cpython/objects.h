@@ -1,0 +1,17 @@
+// Python objects as short text, for the locals of a frame. Nothing of the target is executed; only
+// builtin types are looked into, to a small depth.
+#pragma once
+
+#include <string>
+
+#include "stacks/cpython/layout.h"
+#include "stacks/cpython/remote_reader.h"
+
+namespace oddrank::stacks::cpython {
+
+// 1207 · True · None · 0.5 · 'text' (escaped, cut at 80 characters with "...") · <bytes of 12>
+// (1, 2) · [1, 2, ... 40 items] · <dict of 3> · <int of 300 bits> · <Tensor> for every other type ·
+// <unreadable>.
+std::string print_object(RemoteReader& reader, const Layout& layout, Addr object);
+
+}  // namespace oddrank::stacks::cpython

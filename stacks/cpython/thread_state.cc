@@ -1,0 +1,120 @@
+#include "stacks/cpython/thread_state.h"
+
+#include <algorithm>
+
+namespace oddrank::stacks::cpython {
+namespace {
+
+// The interpreters, newest first; the main one is the last.
+std::vector<Addr> read_interpreters(RemoteReader& reader, const Layout& layout, Addr runtime) {
+  std::vector<Addr> list;
+  Addr next = reader.pointer_or_null(runtime + layout.runtime.interpreters_head);
+  while (next != Addr{} && list.size() < kInterpreterLimit &&
+         std::find(list.begin(), list.end(), next) == list.end()) {
+    list.push_back(next);
+    next = reader.pointer_or_null(next + layout.interpreter.next);
+  }
+  return list;
+}
+
+// Thread states of one interpreter. One that does not point back ends the list: either it was freed
+// meanwhile, or it never was a thread state.
+void read_list(RemoteReader& reader,
+               const Layout& layout,
+               Addr interpreter,
+               std::vector<ThreadStateRow>& rows) {
+  const ThreadOffsets& offsets = layout.thread;
+  const std::size_t first = rows.size();
+  Addr next = reader.pointer_or_null(interpreter + layout.interpreter.threads_head);
+  // A list that runs in circles comes back to one of its members; a power-of-two anchor finds it
+  // without a set (Brent).
+  Addr anchor{};
+  while (next != Addr{} && rows.size() < kThreadLimit && next != anchor) {
+    const std::size_t count = rows.size() - first;
+    if ((count & (count - 1)) == 0) {
+      anchor = next;
+    }
+    if (reader.pointer_or_null(next + offsets.interp) != interpreter) {
+      return;
+    }
+    ThreadStateRow row;
+    row.address = next;
+    row.pthread = reader.value<std::uint64_t>(next + offsets.thread_id).value_or(0);
+    if (offsets.native_thread_id != kAbsent) {
+      row.native_thread_id =
+          reader.value<std::uint64_t>(next + offsets.native_thread_id).value_or(0);
+    }
+    rows.push_back(row);
+    next = reader.pointer_or_null(next + offsets.next);
+  }
+}
+
+void read_newest_frames(RemoteReader& reader,
+                        const Layout& layout,
+                        std::vector<ThreadStateRow>& rows) {
+  const ThreadOffsets& offsets = layout.thread;
+  if (offsets.cframe == kAbsent) {
+    for (ThreadStateRow& row : rows) {
+      row.newest_frame = reader.pointer_or_null(row.address + offsets.frame);
+    }
+    return;
+  }
+  std::vector<Addr> cframes;
+  std::vector<RemoteReader::Range> ranges;
+  for (const ThreadStateRow& row : rows) {
+    cframes.push_back(reader.pointer_or_null(row.address + offsets.cframe));
+    ranges.push_back({cframes.back(), offsets.frame + sizeof(std::uint64_t)});
+  }
+  reader.prefetch(ranges);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].newest_frame = reader.pointer_or_null(cframes[i] + offsets.frame);
+  }
+}
+
+Addr gil_of(RemoteReader& reader, const Layout& layout, Addr runtime, Addr interpreter) {
+  if (layout.interpreter.gil != kAbsent) {
+    return reader.pointer_or_null(interpreter + layout.interpreter.gil);
+  }
+  return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
+}
+
+}  // namespace
+
+Addr find_gil(RemoteReader& reader, const Layout& layout, Addr runtime) {
+  const auto interpreters = read_interpreters(reader, layout, runtime);
+  return interpreters.empty() ? Addr{} : gil_of(reader, layout, runtime, interpreters.back());
+}
+
+Addr gil_holder(RemoteReader& reader, const Layout& layout, Addr runtime, Addr interpreter) {
+  if (layout.runtime.tstate_current != kAbsent) {
+    // Null from before the GIL is dropped until after it is taken again.
+    return reader.pointer_or_null(runtime + layout.runtime.tstate_current);
+  }
+  const Addr gil = gil_of(reader, layout, runtime, interpreter);
+  if (gil == Addr{} || reader.value<std::int32_t>(gil + layout.gil.locked).value_or(0) != 1) {
+    return Addr{};  // last_holder outlives the holding
+  }
+  return reader.pointer_or_null(gil + layout.gil.last_holder);
+}
+
+Result<std::vector<ThreadStateRow>> read_thread_states(RemoteReader& reader,
+                                                       const Layout& layout,
+                                                       Addr runtime) {
+  std::vector<ThreadStateRow> rows;
+  for (const Addr interpreter : read_interpreters(reader, layout, runtime)) {
+    const std::size_t first = rows.size();
+    const Addr holder = gil_holder(reader, layout, runtime, interpreter);
+    read_list(reader, layout, interpreter, rows);
+    for (std::size_t i = first; i < rows.size(); ++i) {
+      rows[i].holds_gil = rows[i].address == holder;
+    }
+  }
+  if (rows.empty()) {
+    return fail(Errc::kBadData, "no thread state points back to an interpreter",
+                "the interpreter may be starting up or shutting down; try again");
+  }
+  read_newest_frames(reader, layout, rows);
+  return rows;
+}
+
+}  // namespace oddrank::stacks::cpython

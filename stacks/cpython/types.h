@@ -1,0 +1,35 @@
+// What kind of object a pointer leads to: the flags and the name of its type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stacks/cpython/layout.h"
+#include "stacks/cpython/remote_reader.h"
+
+namespace oddrank::stacks::cpython {
+
+// Bits of tp_flags that mark subclasses of builtin types; the same in all versions (object.h).
+enum class TypeFlag : std::uint64_t {
+  kInt = 1U << 24,
+  kList = 1U << 25,
+  kTuple = 1U << 26,
+  kBytes = 1U << 27,
+  kStr = 1U << 28,
+  kDict = 1U << 29,
+  kType = 1U << 31,
+};
+
+// Address of the object's type; null if it cannot be read.
+Addr type_of(RemoteReader& reader, const Layout& layout, Addr object);
+
+// tp_flags of the object's type; 0 if they cannot be read.
+std::uint64_t type_flags(RemoteReader& reader, const Layout& layout, Addr object);
+
+bool is_instance(RemoteReader& reader, const Layout& layout, Addr object, TypeFlag flag);
+
+// tp_name of the object's type, printable ASCII, at most 64 characters ("code", "NoneType",
+// "collections.OrderedDict"); "" if it cannot be read.
+std::string type_name(RemoteReader& reader, const Layout& layout, Addr object);
+
+}  // namespace oddrank::stacks::cpython
