@@ -1,0 +1,63 @@
+#include "tests/live/python_interpreters.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+
+namespace oddrank::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "python3.11" -> 11
+std::optional<unsigned> minor_of(const std::string& name) {
+  constexpr std::string_view kStart = "python3.";
+  if (name.rfind(kStart, 0) != 0) {
+    return std::nullopt;
+  }
+  std::string_view digits = std::string_view(name).substr(kStart.size());
+  if (!digits.empty() && digits.back() == 'm') {  // 3.6m, 3.7m
+    digits.remove_suffix(1);
+  }
+  return parse_number<unsigned>(digits);
+}
+
+void add(const fs::path& path, std::set<std::string>& seen, std::vector<Interpreter>& all) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  if (error || !seen.insert(real.string()).second) {
+    return;
+  }
+  if (const auto minor = minor_of(real.filename().string())) {
+    all.push_back({real.string(), *minor});
+  }
+}
+
+}  // namespace
+
+std::vector<Interpreter> find_interpreters() {
+  std::set<std::string> seen;
+  std::vector<Interpreter> all;
+  if (const char* given = std::getenv("ODDRANK_PYTHONS")) {
+    for (const std::string_view path : split(given, ':')) {
+      add(fs::path(path), seen, all);
+    }
+    return all;
+  }
+  std::error_code error;
+  if (const char* home = std::getenv("HOME")) {
+    const fs::path versions = fs::path(home) / ".pyenv" / "versions";
+    for (const auto& version : fs::directory_iterator(versions, error)) {
+      add(version.path() / "bin" / "python3", seen, all);
+    }
+  }
+  add("/usr/bin/python3", seen, all);
+  return all;
+}
+
+}  // namespace oddrank::test

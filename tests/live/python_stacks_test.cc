@@ -1,0 +1,387 @@
+// Python frames of real interpreters, frame by frame against what they say of themselves.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/live_target.h"
+#include "base/deadline.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "stacks/cpython/python_process.h"
+#include "stacks/merge.h"
+#include "stacks/module_map.h"
+#include "stacks/native_unwind.h"
+#include "tests/live/python_interpreters.h"
+#include "tests/support/catch.h"
+#include "tests/support/victim.h"
+
+namespace oddrank {
+namespace {
+
+using stacks::cpython::PythonFrame;
+using stacks::cpython::PythonLocal;
+using stacks::cpython::PythonProcess;
+using stacks::cpython::PythonThread;
+using test::Interpreter;
+using test::Victim;
+
+constexpr unsigned kOldest = 8;
+constexpr unsigned kNewest = 13;
+// A loop of 3.12+ whose frame was popped; Python itself does not show it.
+constexpr const char* kNoFrame = "<leaving a function>";
+
+std::vector<Interpreter> supported_interpreters() {
+  auto all = test::find_interpreters();
+  all.erase(std::remove_if(
+                all.begin(), all.end(),
+                [](const Interpreter& one) { return one.minor < kOldest || one.minor > kNewest; }),
+            all.end());
+  return all;
+}
+
+struct ToldThread {
+  std::string name;
+  std::vector<std::string> frames;  // "LINE\tFUNCTION\tFILE", innermost first
+};
+
+// What the victim says of itself.
+struct Told {
+  std::string version;
+  std::map<pid_t, ToldThread> threads;
+};
+
+Told listen(Victim& victim) {
+  Told told;
+  ToldThread* thread = nullptr;
+  for (std::string key; key != "ready";) {
+    const std::string line = victim.wait_line("").value_or("ready");
+    const auto blank = std::min(line.find(' '), line.size());
+    key = line.substr(0, blank);
+    const std::string rest = line.substr(std::min(blank + 1, line.size()));
+    if (key == "version") {
+      told.version = rest;
+    } else if (key == "thread") {
+      const auto words = split_blanks(rest);
+      thread = &told.threads[parse_number<pid_t>(words.at(0)).value()];
+      thread->name = std::string(words.at(1));
+    } else if (key == "frame" && thread != nullptr) {
+      thread->frames.push_back(rest);
+    }
+  }
+  return told;
+}
+
+struct Reading {
+  std::unique_ptr<attach::LiveTarget> target;
+  std::unique_ptr<stacks::ModuleMap> modules;
+  std::unique_ptr<PythonProcess> python;
+
+  std::vector<PythonThread> threads(bool locals) const {
+    auto result = python->threads(locals);
+    REQUIRE(result);
+    return *std::move(result);
+  }
+};
+
+Reading open_python(pid_t pid) {
+  auto target = attach::LiveTarget::open(pid);
+  REQUIRE(target);
+  Reading reading{*std::move(target), nullptr, nullptr};
+  reading.modules = std::make_unique<stacks::ModuleMap>(*reading.target);
+  auto python = PythonProcess::find(*reading.target, *reading.modules);
+  INFO((python ? "" : python.error().what));
+  REQUIRE(python);
+  reading.python = std::make_unique<PythonProcess>(*std::move(python));
+  return reading;
+}
+
+std::vector<std::string> as_told(const PythonThread& thread) {
+  std::vector<std::string> frames;
+  for (const PythonFrame& frame : thread.frames) {
+    if (frame.function != kNoFrame) {
+      frames.push_back(std::to_string(frame.line) + "\t" + frame.function + "\t" + frame.file);
+    }
+  }
+  return frames;
+}
+
+const PythonThread* find_thread(const std::vector<PythonThread>& threads, pid_t tid) {
+  for (const PythonThread& thread : threads) {
+    if (thread.target_tid == tid) {
+      return &thread;
+    }
+  }
+  return nullptr;
+}
+
+Victim start(const Interpreter& interpreter,
+             const std::string& script,
+             const std::vector<std::pair<std::string, std::string>>& environment = {}) {
+  test::VictimOptions options;
+  options.environment = environment;
+  options.environment.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
+  auto victim = Victim::start({interpreter.path, test::victim_script(script)}, options);
+  REQUIRE(victim);
+  return *std::move(victim);
+}
+
+std::string local(const PythonFrame& frame, const std::string& name) {
+  for (const PythonLocal& one : frame.locals) {
+    if (one.name == name) {
+      return one.value;
+    }
+  }
+  return "not there";
+}
+
+const PythonFrame& frame_named(const PythonThread& thread, const std::string& end) {
+  for (const PythonFrame& frame : thread.frames) {
+    if (frame.function.size() >= end.size() &&
+        frame.function.compare(frame.function.size() - end.size(), end.size(), end) == 0) {
+      return frame;
+    }
+  }
+  FAIL("no frame of " << end);
+  return thread.frames.front();
+}
+
+void check_layer(const PythonFrame& frame) {
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"self", "<Model>"}, {"depth", "7"},         {"scale", "0.5"},
+      {"step", "1207"},    {"backend", "'gloo'"},  {"api_token", "<hidden>"},
+      {"shape", "(2, 3)"}, {"flag", "True"},       {"captured", "[1, 2, 3, 4, ... 5 items]"},
+      {"nothing", "None"}, {"show", "<function>"}, {"negative", "-123456789012"},
+  };
+  for (const auto& [name, value] : expected) {
+    INFO(name);
+    CHECK(local(frame, name) == value);
+  }
+}
+
+const PythonThread& thread_named(const std::vector<PythonThread>& threads,
+                                 const Told& told,
+                                 const std::string& name) {
+  for (const auto& [tid, expected] : told.threads) {
+    const PythonThread* thread = find_thread(threads, tid);
+    if (expected.name == name && thread != nullptr) {
+      return *thread;
+    }
+  }
+  FAIL("no thread " << name);
+  return threads.front();
+}
+
+void check_locals(const std::vector<PythonThread>& threads, const Told& told) {
+  check_layer(frame_named(thread_named(threads, told, "method"), "layer"));
+  CHECK(local(frame_named(thread_named(threads, told, "deep"), "deep"), "n") == "0");
+  CHECK(local(frame_named(thread_named(threads, told, "sorted"), "key_function"), "item") == "3");
+}
+
+// Native frames of one thread, with the marks that merge() wants.
+std::vector<snapshot::Frame> native_frames(const stacks::NativeStack& stack,
+                                           const PythonProcess& python) {
+  std::vector<snapshot::Frame> frames;
+  for (const stacks::NativeFrame& native : stack.frames) {
+    snapshot::Frame frame;
+    frame.offset = native.pc;
+    for (const stacks::ElfRange& range : python.evaluation_ranges()) {
+      if (native.pc >= range.address && native.pc < range.address + range.size) {
+        frame.flags = snapshot::kEvaluation;
+      }
+    }
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+std::vector<snapshot::Frame> python_frames(const PythonThread& thread) {
+  std::vector<snapshot::Frame> frames;
+  for (const PythonFrame& python : thread.frames) {
+    snapshot::Frame frame;
+    frame.kind = snapshot::FrameKind::kPython;
+    frame.line = python.line;
+    frame.flags = python.entry ? snapshot::kEntry : 0;
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+}  // namespace
+
+TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
+  const auto interpreters = supported_interpreters();
+  if (interpreters.empty()) {
+    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+  }
+  for (const Interpreter& interpreter : interpreters) {
+    INFO(interpreter.path);
+    Victim victim = start(interpreter, "python_stacks.py");
+    const Told told = listen(victim);
+    REQUIRE(told.threads.size() == 12);
+    REQUIRE(victim.wait_syscall(0));  // the main thread's read
+    const Reading reading = open_python(victim.pid());
+    CHECK(reading.python->version() == told.version);
+    const auto threads = reading.threads(true);
+    CHECK(threads.size() == told.threads.size());
+    for (const auto& [tid, expected] : told.threads) {
+      INFO("thread " << expected.name);
+      const PythonThread* thread = find_thread(threads, tid);
+      REQUIRE(thread != nullptr);
+      CHECK(as_told(*thread) == expected.frames);
+      CHECK_FALSE(thread->cut);
+      CHECK_FALSE(thread->holds_gil);
+    }
+    check_locals(threads, told);
+    // A second look has its code objects from the cache.
+    CHECK(as_told(reading.threads(false).front()) == as_told(threads.front()));
+  }
+}
+
+TEST_CASE("native and Python frames merge, destructors included", "[python]") {
+  const auto interpreters = supported_interpreters();
+  if (interpreters.empty()) {
+    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+  }
+  for (const Interpreter& interpreter : interpreters) {
+    INFO(interpreter.path);
+    Victim victim = start(interpreter, "python_stacks.py");
+    const Told told = listen(victim);
+    REQUIRE(victim.wait_syscall(0));
+    const Reading reading = open_python(victim.pid());
+    const auto threads = reading.threads(false);
+    stacks::NativeUnwinder unwinder(*reading.target, *reading.modules);
+    for (const auto& [tid, expected] : told.threads) {
+      INFO("thread " << expected.name);
+      REQUIRE(victim.wait_state("S", tid));
+      const PythonThread* thread = find_thread(threads, tid);
+      const auto state = reading.target->thread(tid);
+      REQUIRE(thread != nullptr);
+      REQUIRE(state);
+      const auto native = unwinder.unwind(*state);
+      CHECK(native.end == snapshot::StackEnd::kComplete);
+      const auto merged =
+          stacks::merge(native_frames(native, *reading.python), python_frames(*thread), true);
+      CHECK(merged.state == snapshot::MergeState::kMerged);
+    }
+  }
+}
+
+TEST_CASE("a recursion beyond the limit is cut", "[python]") {
+  const auto interpreters = supported_interpreters();
+  if (interpreters.empty()) {
+    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+  }
+  for (const Interpreter& interpreter : interpreters) {
+    INFO(interpreter.path);
+    Victim victim = start(interpreter, "python_stacks.py", {{"VICTIM_DEPTH", "6000"}});
+    const Told told = listen(victim);
+    const Reading reading = open_python(victim.pid());
+    for (const auto& [tid, expected] : told.threads) {
+      const auto threads = reading.threads(false);
+      const PythonThread* thread = find_thread(threads, tid);
+      REQUIRE(thread != nullptr);
+      CHECK(thread->cut == (expected.name == "deep"));
+      CHECK(thread->frames.size() <= 4096);
+    }
+  }
+}
+
+TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
+  const auto interpreters = supported_interpreters();
+  if (interpreters.empty()) {
+    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+  }
+  constexpr long kFutex = 202;
+  constexpr long kPause = 34;
+  for (const Interpreter& interpreter : interpreters) {
+    INFO(interpreter.path);
+    Victim victim = start(interpreter, "python_gil.py");
+    const auto waiter = victim.wait_line("waiter");
+    REQUIRE(waiter);
+    const pid_t waiter_tid = parse_number<pid_t>(*waiter).value();
+    REQUIRE(victim.wait_line("ready"));
+    REQUIRE(victim.wait_syscall(kPause));
+    REQUIRE(victim.wait_syscall(kFutex, waiter_tid));
+    const Reading reading = open_python(victim.pid());
+    const auto threads = reading.threads(false);
+    REQUIRE(find_thread(threads, victim.pid()) != nullptr);
+    REQUIRE(find_thread(threads, waiter_tid) != nullptr);
+    CHECK(find_thread(threads, victim.pid())->holds_gil);
+    CHECK_FALSE(find_thread(threads, waiter_tid)->holds_gil);
+
+    // It wakes up every 5 ms to ask for the GIL again.
+    std::optional<attach::SyscallState> syscall;
+    for (const Deadline deadline = Victim::soon(); !syscall && !deadline.passed();) {
+      const auto state = reading.target->thread(waiter_tid);
+      REQUIRE(state);
+      syscall = state->syscall && state->syscall->number == kFutex ? state->syscall : std::nullopt;
+    }
+    REQUIRE(syscall);
+    const stacks::ElfRange words = reading.python->gil_words();
+    CHECK(syscall->arguments[0] >= words.address);
+    CHECK(syscall->arguments[0] < words.address + words.size);
+  }
+}
+
+TEST_CASE("a forked child is read like any other", "[python]") {
+  const auto interpreters = supported_interpreters();
+  if (interpreters.empty()) {
+    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+  }
+  for (const Interpreter& interpreter : interpreters) {
+    INFO(interpreter.path);
+    Victim victim = start(interpreter, "python_child.py");
+    const auto line = victim.wait_line("ready");
+    REQUIRE(line);
+    const pid_t child = parse_number<pid_t>(*line).value();
+    REQUIRE(victim.wait_syscall(0, child));
+    const Reading reading = open_python(child);
+    const auto threads = reading.threads(false);
+    REQUIRE(threads.size() == 1);
+    CHECK(threads[0].target_tid == child);
+    REQUIRE(threads[0].frames.size() == 1);
+    CHECK(threads[0].frames[0].function == "<module>");
+  }
+}
+
+TEST_CASE("versions that are not supported are named", "[python]") {
+  bool found = false;
+  for (const Interpreter& interpreter : test::find_interpreters()) {
+    if (interpreter.minor >= kOldest && interpreter.minor <= kNewest) {
+      continue;
+    }
+    found = true;
+    INFO(interpreter.path);
+    auto victim = Victim::start({interpreter.path, "-c", "print('ready', flush=True); input()"});
+    REQUIRE(victim);
+    REQUIRE(victim->wait_line("ready"));
+    auto target = attach::LiveTarget::open(victim->pid());
+    REQUIRE(target);
+    stacks::ModuleMap modules(**target);
+    const auto python = PythonProcess::find(**target, modules);
+    REQUIRE_FALSE(python);
+    CHECK(python.error().code == Errc::kUnsupported);
+    const std::string version = "Python 3." + std::to_string(interpreter.minor) + ".";
+    CHECK(python.error().what.find(version) != std::string::npos);
+  }
+  if (!found) {
+    ODDRANK_SKIP("no Python outside of 3.8 to 3.13 here");
+  }
+}
+
+TEST_CASE("a process without Python is no Python", "[python]") {
+  auto victim = Victim::start({"cat"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_syscall(0));
+  auto target = attach::LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  stacks::ModuleMap modules(**target);
+  const auto python = PythonProcess::find(**target, modules);
+  REQUIRE_FALSE(python);
+  CHECK(python.error().code == Errc::kNotFound);
+}
+
+}  // namespace oddrank

@@ -1,0 +1,20 @@
+"""The main thread blocks in pause() without letting go of the GIL; another waits for the GIL."""
+import ctypes
+import threading
+import time
+
+pause = ctypes.PyDLL(None).pause  # calls through PyDLL keep the GIL
+go = threading.Event()
+
+
+def wants_the_gil():
+    print("waiter %d" % threading.get_native_id(), flush=True)
+    go.set()
+    while True:
+        time.sleep(0.001)
+
+
+threading.Thread(target=wants_the_gil, daemon=True).start()
+go.wait()
+print("ready", flush=True)
+pause()
