@@ -3,6 +3,18 @@
 #include "snapshot/demangle.h"
 
 namespace oddrank::collectives {
+namespace {
+
+// The first own frame of a worker of Python's multiprocessing. If it was forked, the frames further
+// out are those of its parent at that moment.
+bool is_process_start(const snapshot::Frame& frame, const snapshot::Tables& tables) {
+  const std::string_view function = tables.text(frame.function);
+  return frame.kind == snapshot::FrameKind::kPython &&
+         (function == "_bootstrap" || function.ends_with("._bootstrap")) &&
+         tables.text(frame.file).ends_with("multiprocessing/process.py");
+}
+
+}  // namespace
 
 CallFrames::CallFrames(const snapshot::ThreadCapture& thread,
                        const snapshot::Tables& tables,
@@ -19,6 +31,9 @@ CallFrames::CallFrames(const snapshot::ThreadCapture& thread,
   }
   for (const snapshot::FrameId id : tables.stack(python ? last.python_stack : last.stack).frames) {
     frames_.push_back(&tables.frame(id));
+    if (is_process_start(tables.frame(id), tables)) {
+      break;
+    }
   }
 }
 

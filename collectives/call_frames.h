@@ -15,7 +15,8 @@ namespace oddrank::collectives {
 class CallFrames {
  public:
   // Of the last sample. Where native and Python frames could not be merged there are two lists; a
-  // second object is made for the Python ones. Borrows both.
+  // second object is made for the Python ones. Of a forked worker only its own frames, not those of
+  // its parent that stand below them. Borrows both.
   CallFrames(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables, bool python);
 
   std::size_t size() const { return frames_.size(); }

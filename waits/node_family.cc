@@ -13,6 +13,8 @@ using snapshot::ThreadCapture;
 
 namespace {
 
+constexpr FramePattern kProcessStart{"_bootstrap", "multiprocessing/process.py"};
+
 std::string_view file_name(std::string_view path) {
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -35,6 +37,9 @@ std::vector<const Frame*> python_frames(const ThreadCapture& thread, const Table
   for (const auto id : tables.stack(apart ? last.python_stack : last.stack).frames) {
     if (tables.frame(id).kind == snapshot::FrameKind::kPython) {
       frames.push_back(&tables.frame(id));
+      if (matches(kProcessStart, tables.frame(id), tables)) {
+        break;
+      }
     }
   }
   return frames;

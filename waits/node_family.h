@@ -11,7 +11,8 @@
 
 namespace oddrank::waits {
 
-// Innermost first; only the Python ones. Empty if no stack was read.
+// Innermost first; only the Python ones, and only the process's own: a worker that was forked has
+// the frames of its parent below its first own one. Empty if no stack was read.
 std::vector<const snapshot::Frame*> python_frames(const snapshot::ThreadCapture& thread,
                                                   const snapshot::Tables& tables);
 

@@ -180,6 +180,15 @@ TEST_CASE("stacks that did not merge are searched both") {
   CHECK(call.whole_world);
 }
 
+TEST_CASE("a call of the parent below the frames of a forked worker is none of the worker") {
+  ThreadBuilder builder;
+  builder.python("work", "/job/train.py")
+      .python("BaseProcess._bootstrap", "/usr/lib/python3.11/multiprocessing/process.py")
+      .python("new_group", kC10dFile);
+  find_calls(builder.capture);
+  CHECK(!builder.thread().call);
+}
+
 TEST_CASE("threads that are in no call, and old findings") {
   ThreadBuilder builder;
   builder.native("epoll_wait").native("_ZN4gloo9transport3tcp4Loop3runEv");

@@ -169,6 +169,18 @@ TEST_CASE("the loader without workers is left as it was read") {
   CHECK(builder.wait(rank).holder_pid == 0);
 }
 
+TEST_CASE("the frames that a forked worker has from its parent are not its own") {
+  CaptureBuilder builder;
+  const std::size_t worker =
+      builder.add(100, 1,
+                  {{"read", "/job/data.py"},
+                   {"BaseProcess._bootstrap", "/usr/lib/python3.11/multiprocessing/process.py"},
+                   {"_MultiProcessingDataLoaderIter._get_data", kLoader}});
+  builder.wait(worker).on = WaitOn::kFile;
+  join_node_waits(builder.capture);
+  CHECK(builder.wait(worker).on == WaitOn::kFile);
+}
+
 TEST_CASE("a child that the system call names is described") {
   CaptureBuilder builder;
   const std::size_t rank =
