@@ -21,7 +21,7 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
   std::vector<FrameCandidate> candidates;
   const std::uint64_t first = (stack_pointer + kWord - 1) & ~(kWord - 1);
   for (std::uint64_t at = first; at - first < kReach; at += kWord) {
-    const auto return_address = memory.word(at + kWord);
+    const auto return_address = memory.word(at);
     if (!return_address) {
       break;
     }
@@ -32,7 +32,7 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
     const CallSite call = call_before(*return_address, memory);
     if (call.kind != CallKind::kNone) {
       const bool proven = call.kind == CallKind::kDirect && call.target == function_start;
-      candidates.push_back({at, *return_address, proven});
+      candidates.push_back({*return_address, at + kWord, proven});
     }
   }
   std::stable_partition(candidates.begin(), candidates.end(),

@@ -2,11 +2,10 @@
 //
 // Of a blocked thread that was not stopped the frame pointer is unknown. Where code keeps one
 // (everything on some distributions, libffi everywhere) and no inner function saved it, the unwind
-// table says "the frame is at rbp + 16", and the stack would end. But such a function began with
-// "push %rbp; mov %rsp, %rbp", so that its caller's rbp and, above it, the return address lie
-// somewhere above the stack pointer, and before that return address stands a call of this very
-// function. So: look for it. What is found this way is a heuristic and marked as one; the caller
-// tries the candidates in this order and keeps the first that unwinds well.
+// table says "the frame ends at rbp + 16", and the stack would end. But the return address lies
+// somewhere above the stack pointer, and before it in the code stands a call of this very function.
+// So: look for it. What is found this way is a heuristic and marked as one; the caller tries the
+// candidates in this order and keeps the first that unwinds well.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,8 @@
 namespace oddrank::stacks {
 
 struct FrameCandidate {
-  std::uint64_t frame_pointer = 0;  // value of rbp in the frame
   std::uint64_t return_address = 0;
+  std::uint64_t frame_end = 0;  // behind the return address on the stack
   // The call before the return address goes to this function. If not (an indirect call, a tail
   // call), only a stack that is complete with it speaks for the candidate.
   bool proven = false;

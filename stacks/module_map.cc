@@ -70,17 +70,23 @@ std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfSegment& s
   return bias;
 }
 
+std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfImage& image) {
+  for (const ElfSegment& segment : image.segments()) {
+    if (const auto bias = bias_of(mapping, segment)) {
+      return bias;
+    }
+  }
+  return std::nullopt;
+}
+
+// Code first: there is one segment of it nearly always, so that no other can be mistaken for it.
 Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
-  for (const bool executable : {true, false}) {
-    for (const Mapping* mapping : module.mappings) {
-      for (const ElfSegment& segment : image.segments()) {
-        if (mapping->executable != executable) {
-          continue;
-        }
-        if (const auto bias = bias_of(*mapping, segment)) {
-          return *bias;
-        }
-      }
+  auto mappings = module.mappings;
+  std::stable_partition(mappings.begin(), mappings.end(),
+                        [](const Mapping* mapping) { return mapping->executable; });
+  for (const Mapping* mapping : mappings) {
+    if (const auto bias = bias_of(*mapping, image)) {
+      return *bias;
     }
   }
   return fail(Errc::kBadData, "the segments of " + module.path + " are not where it is mapped");

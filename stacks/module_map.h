@@ -34,6 +34,8 @@ class ModuleMap {
   ~ModuleMap();
   ModuleMap(const ModuleMap&) = delete;
   ModuleMap& operator=(const ModuleMap&) = delete;
+  ModuleMap(ModuleMap&&) = delete;
+  ModuleMap& operator=(ModuleMap&&) = delete;
 
   const std::vector<Module>& modules() const;
   // The module with a mapping at that address; nullptr for anonymous memory.

@@ -61,6 +61,8 @@ struct NativeUnwinder::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+  Impl(Impl&&) = delete;
+  Impl& operator=(Impl&&) = delete;
 
   const attach::Target& target;
   ModuleMap& modules;
@@ -87,7 +89,8 @@ struct NativeUnwinder::Impl {
   // The same; where the step needs the unknown frame pointer, it is searched above `stack_pointer`.
   // Sets `heuristic` if it was found.
   int step_or_search(unw_cursor_t& cursor, std::uint64_t stack_pointer, bool& heuristic);
-  bool believable(const FrameCandidate& candidate, unw_cursor_t& cursor);
+  // Whether `frame` may end where the candidate says. If so, `cursor` is at its caller.
+  bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
 };
 
@@ -286,29 +289,42 @@ int NativeUnwinder::Impl::step_or_search(unw_cursor_t& cursor,
   }
   for (const FrameCandidate& candidate :
        find_frames(target.maps(), memory, stack_pointer, function.start_ip)) {
-    cursor = before;
-    frame_pointer = candidate.frame_pointer;
-    if (believable(candidate, cursor)) {
+    if (believable(candidate, before, cursor)) {
       heuristic = true;
       return 1;
     }
     frame_pointer.reset();
   }
-  return stepped;
+  cursor = before;
+  return step(cursor);  // fails as before, and says why
 }
 
-bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate, unw_cursor_t& cursor) {
-  // Saved rbp and return address: the function's own table must agree that the frame ends there.
-  const std::uint64_t frame_end = candidate.frame_pointer + 2 * sizeof(std::uint64_t);
-  if (step(cursor) <= 0 || register_of(cursor, UNW_REG_IP) != candidate.return_address ||
-      register_of(cursor, UNW_REG_SP) != frame_end) {
+bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
+                                      const unw_cursor_t& frame,
+                                      unw_cursor_t& cursor) {
+  // Most functions keep rbp 16 bytes below the frame's end, some (libffi's) elsewhere. The first
+  // step tells the distance, as the function's own table has it.
+  frame_pointer = candidate.frame_end - 2 * sizeof(std::uint64_t);
+  cursor = frame;
+  if (step(cursor) <= 0) {
+    return false;
+  }
+  if (const std::uint64_t end = register_of(cursor, UNW_REG_SP); end != candidate.frame_end) {
+    *frame_pointer -= end - candidate.frame_end;
+    cursor = frame;
+    if (step(cursor) <= 0) {
+      return false;
+    }
+  }
+  if (register_of(cursor, UNW_REG_SP) != candidate.frame_end ||
+      register_of(cursor, UNW_REG_IP) != candidate.return_address) {
     return false;
   }
   if (candidate.proven) {
     return true;
   }
   unw_cursor_t trial = cursor;
-  return walk(trial, frame_end - 1, kTrialFrames).end == StackEnd::kComplete;
+  return walk(trial, candidate.frame_end - 1, kTrialFrames).end == StackEnd::kComplete;
 }
 
 NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,

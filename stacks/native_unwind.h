@@ -31,6 +31,8 @@ class NativeUnwinder {
   ~NativeUnwinder();
   NativeUnwinder(const NativeUnwinder&) = delete;
   NativeUnwinder& operator=(const NativeUnwinder&) = delete;
+  NativeUnwinder(NativeUnwinder&&) = delete;
+  NativeUnwinder& operator=(NativeUnwinder&&) = delete;
 
   // `thread` must have been blocked when its registers were read. At most `limit` frames.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);

@@ -55,6 +55,12 @@ void check_addresses_of_frames(const NativeStack& stack, std::uint64_t stack_poi
   }
 }
 
+std::ptrdiff_t count_signal_frames(const NativeStack& stack) {
+  return std::count_if(stack.frames.begin(), stack.frames.end(), [](const NativeFrame& frame) {
+    return (frame.flags & snapshot::kSignalFrame) != 0;
+  });
+}
+
 struct Found {
   Addresses own;
   NativeStack stack;
@@ -121,10 +127,7 @@ TEST_CASE("native stacks: through a signal handler, on the thread's stack and on
     REQUIRE(found);
     CHECK(found->stack.end == StackEnd::kComplete);
     check_same(found->stack, found->own);
-    CHECK(std::count_if(found->stack.frames.begin(), found->stack.frames.end(),
-                        [](const NativeFrame& frame) {
-                          return (frame.flags & snapshot::kSignalFrame) != 0;
-                        }) == 1);
+    CHECK(count_signal_frames(found->stack) == 1);
   }
 }
 

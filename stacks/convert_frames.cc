@@ -1,0 +1,84 @@
+#include "stacks/convert_frames.h"
+
+#include <algorithm>
+
+namespace oddrank::stacks {
+namespace {
+
+// Without the file and without its header in memory: right for nearly all modules, whose first
+// segment has the same offset in the file and in memory.
+std::uint64_t guess_bias(const Module& module) {
+  return module.start - module.mapping->file_offset;
+}
+
+}  // namespace
+
+const FrameConverter::Known& FrameConverter::known(const Module& module) {
+  const auto found = known_.find(&module);
+  if (found != known_.end()) {
+    return found->second;
+  }
+  Known known;
+  known.file = tables_.string(module.path);
+  known.build_id = tables_.string(modules_.build_id(module));
+  if (const auto bias = modules_.load_bias(module)) {
+    known.load_bias = *bias;
+  } else if (const auto header = modules_.mapped_header(module)) {
+    known.load_bias = (*header)->load_bias;
+  } else {
+    known.load_bias = guess_bias(module);
+  }
+  return known_.emplace(&module, known).first->second;
+}
+
+bool FrameConverter::is_evaluation(std::uint64_t address) const {
+  return std::any_of(evaluation_.begin(), evaluation_.end(), [address](const ElfRange& range) {
+    return address - range.address < range.size;
+  });
+}
+
+std::vector<snapshot::Frame> FrameConverter::native(const NativeStack& stack) {
+  std::vector<snapshot::Frame> frames;
+  frames.reserve(stack.frames.size());
+  bool exact = true;  // the pc is where the thread is, not a return address
+  for (const NativeFrame& native : stack.frames) {
+    // A call may be the last instruction of a function: its return address lies in the next one.
+    const bool signal_frame = (native.flags & snapshot::kSignalFrame) != 0;
+    const std::uint64_t inside = native.pc - (exact || signal_frame ? 0 : 1);
+    snapshot::Frame frame;
+    frame.kind = snapshot::FrameKind::kNative;
+    frame.flags = native.flags;
+    frame.offset = native.pc;
+    if (const Module* module = modules_.find(inside)) {
+      const Known& facts = known(*module);
+      frame.file = facts.file;
+      frame.build_id = facts.build_id;
+      frame.offset = native.pc - facts.load_bias;
+    }
+    if (is_evaluation(inside)) {
+      frame.flags |= snapshot::kEvaluation;
+    }
+    exact = signal_frame;
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+std::vector<snapshot::Frame> FrameConverter::python(const cpython::PythonThread& thread) {
+  std::vector<snapshot::Frame> frames;
+  frames.reserve(thread.frames.size());
+  for (const cpython::PythonFrame& python : thread.frames) {
+    snapshot::Frame frame;
+    frame.kind = snapshot::FrameKind::kPython;
+    if (python.entry) {
+      frame.flags |= snapshot::kEntry;
+    }
+    frame.function = tables_.string(python.readable ? python.function : "<unreadable>");
+    frame.file = tables_.string(python.file);
+    frame.line = python.line;
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,41 @@
+// Frames as they were read, turned into rows of a capture: module and offset instead of addresses.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "snapshot/frame.h"
+#include "snapshot/tables.h"
+#include "stacks/cpython/python_process.h"
+#include "stacks/module_map.h"
+#include "stacks/native_unwind.h"
+
+namespace oddrank::stacks {
+
+// All references must outlive the object.
+class FrameConverter {
+ public:
+  // `evaluation`: where the code of CPython's evaluation loop lies; empty if there is none.
+  FrameConverter(ModuleMap& modules, snapshot::Tables& tables, std::vector<ElfRange> evaluation)
+      : modules_(modules), tables_(tables), evaluation_(std::move(evaluation)) {}
+
+  std::vector<snapshot::Frame> native(const NativeStack& stack);
+  std::vector<snapshot::Frame> python(const cpython::PythonThread& thread);
+
+ private:
+  struct Known {
+    snapshot::StringId file{};
+    snapshot::StringId build_id{};
+    std::uint64_t load_bias = 0;
+  };
+  const Known& known(const Module& module);
+  bool is_evaluation(std::uint64_t address) const;
+
+  ModuleMap& modules_;
+  snapshot::Tables& tables_;
+  std::vector<ElfRange> evaluation_;
+  std::unordered_map<const Module*, Known> known_;
+};
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,145 @@
+#include "stacks/collect.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/fake_target.h"
+
+namespace oddrank::stacks {
+namespace {
+
+using snapshot::ReadState;
+using snapshot::StackEnd;
+
+constexpr std::uint64_t kCode = 0x400000;
+constexpr std::uint64_t kStack = 0x7ffe00000000;
+
+attach::ThreadState blocked(pid_t tid) {
+  attach::ThreadState state;
+  state.tid = tid;
+  state.target_tid = tid;
+  state.name = "worker";
+  state.state = 'S';
+  state.cpu_us = 100;
+  state.voluntary_switches = 5;
+  state.registers = attach::Registers{};
+  state.registers->pc = kCode + 16;
+  state.registers->sp = kStack;
+  return state;
+}
+
+// Code without unwind tables and an empty stack: one frame a thread, then nothing to go on with.
+void add_memory(test::FakeTarget& target) {
+  attach::Mapping code;
+  code.start = kCode;
+  code.end = kCode + 4096;
+  code.readable = true;
+  code.executable = true;
+  target.add_mapping(code);
+  attach::Mapping stack;
+  stack.start = kStack;
+  stack.end = kStack + 4096;
+  stack.readable = true;
+  stack.writable = true;
+  stack.path = "[stack]";
+  target.add_mapping(stack);
+  target.add_memory(attach::Addr{kCode}, std::string(4096, '\0'));
+  target.add_memory(attach::Addr{kStack}, std::string(4096, '\0'));
+}
+
+struct Collected {
+  snapshot::Tables tables;
+  snapshot::ProcessCapture process;
+  const snapshot::Stack& stack(std::size_t thread, std::size_t sample = 0) const {
+    return tables.stack(process.threads.at(thread).samples.at(sample).stack);
+  }
+  std::string why() const { return std::string(tables.text(process.why)); }
+};
+
+TEST_CASE("collect: threads that stand still") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.set_threads({blocked(10), blocked(11)});
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  REQUIRE(collected.process.threads.size() == 2);
+  CHECK(collected.process.read == ReadState::kFull);
+  CHECK(collected.why().empty());
+  CHECK(collected.process.state == 'S');
+  CHECK(collected.process.threads[1].tid == 11);
+  CHECK(collected.tables.text(collected.process.threads[1].name) == "worker");
+  CHECK(collected.process.threads[1].samples[0].cpu_us == 100);
+  CHECK(collected.process.threads[1].samples[0].voluntary_switches == 5);
+  REQUIRE(collected.stack(0).frames.size() == 1);
+  CHECK(collected.stack(0).end == StackEnd::kNoUnwindInfo);
+  CHECK(collected.tables.frame(collected.stack(0).frames[0]).offset == kCode + 16);
+}
+
+TEST_CASE("collect: a second look adds a sample to each row, and a row for a new thread") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.set_threads({blocked(10), blocked(11)});
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  target.set_threads({blocked(10), blocked(12)});
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  REQUIRE(collected.process.threads.size() == 3);
+  CHECK(collected.process.threads[0].samples.size() == 2);
+  CHECK(collected.process.threads[1].samples.size() == 1);
+  CHECK(collected.process.threads[2].tid == 12);
+}
+
+TEST_CASE("collect: a thread that moves once is read again, one that keeps moving is torn") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.set_threads({blocked(10), blocked(11)});
+  int looks = 0;
+  target.on_look([&looks](attach::ThreadState& state) {
+    if (state.tid == 10) {  // moves between the first and the second look only
+      state.voluntary_switches += looks++ == 0 ? 0 : 1;
+    } else {
+      state.voluntary_switches = static_cast<std::uint64_t>(looks++) + 100;
+    }
+  });
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(collected.stack(0).end == StackEnd::kNoUnwindInfo);
+  CHECK(collected.process.threads[0].samples[0].voluntary_switches == 6);
+  CHECK(collected.stack(1).end == StackEnd::kTorn);
+}
+
+TEST_CASE("collect: a thread that runs has no native stack, and that is no fault") {
+  test::FakeTarget target;
+  add_memory(target);
+  attach::ThreadState running = blocked(10);
+  running.state = 'R';
+  running.registers.reset();
+  target.set_threads({running, blocked(11)});
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(collected.process.state == 'R');
+  CHECK(collected.process.read == ReadState::kFull);
+  CHECK(collected.process.threads[0].samples[0].stack == snapshot::StackId{});
+  CHECK(collected.stack(1).frames.size() == 1);
+}
+
+TEST_CASE("collect: a main thread whose registers are refused makes the reading partial") {
+  test::FakeTarget target;
+  add_memory(target);
+  attach::ThreadState refused = blocked(10);
+  refused.registers.reset();
+  target.set_threads({refused});
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(collected.process.read == ReadState::kPartial);
+  CHECK(collected.why() == "no native stack of the main thread: its registers cannot be read");
+}
+
+TEST_CASE("collect: a target without threads is gone") {
+  const test::FakeTarget target;
+  Collected collected;
+  const auto status = collect_stacks(target, {}, collected.tables, collected.process);
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == Errc::kGone);
+}
+
+}  // namespace
+}  // namespace oddrank::stacks
