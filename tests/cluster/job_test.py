@@ -144,18 +144,21 @@ class HungJobTest(unittest.TestCase):
         self.lab.stop_slurmd("n3")
         try:
             began = time.monotonic()
-            run = self.oddrank("job", self.id, "--timeout", "6s", "--json", "-")
+            run = self.oddrank("job", self.id, "--timeout", "6s", "--json",
+                               f"{self.scratch}/report.json")
         finally:
             self.lab.continue_slurmd("n3")
         self.assertEqual(run.status, harness.PARTIAL, run)
         self.assertLess(time.monotonic() - began, 40)
-        report = run.json()
+        self.assertIn("6/8 ranks on 3/4 nodes", run.out)
+        self.assertIn("n3", run.out)
+        with open(f"{self.scratch}/report.json", encoding="utf-8") as file:
+            report = json.load(file)
         self.assertEqual(report["coverage"]["expected"], 8)
         self.assertEqual(report["coverage"]["read"], 6)
         unread = report["coverage"]["unread"]
         self.assertEqual({row["host"] for row in unread}, {"n3"}, unread)
         self.assertTrue(all(row["why"] for row in unread), unread)
-        self.assertIn("n3", run.err)
         self.assertEqual({row["rank"] for row in report["verdict"]["culprits"]}, {5})
 
     # -- and the job goes on ----------------------------------------------------------------------
