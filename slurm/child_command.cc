@@ -1,0 +1,230 @@
+#include "slurm/child_command.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <utility>
+
+#include <boost/process/args.hpp>
+#include <boost/process/child.hpp>
+#include <boost/process/exe.hpp>
+#include <boost/process/extend.hpp>
+#include <boost/process/io.hpp>
+#include <boost/process/search_path.hpp>
+
+#include "base/deadline.h"
+
+namespace oddrank::slurm {
+namespace {
+
+// Boost.Process (v1) starts the program: PATH, fork and exec, errors of exec. It goes no further
+// here: its pipes are inherited by every other child (no O_CLOEXEC: with several sruns at once no
+// pipe would ever reach its end), its wait_for() steals SIGCHLD from the whole process, its
+// environment class reads beyond the end of short entries (1.74, find(); AddressSanitizer), and of
+// deadlines and process groups it has no notion that fits.
+namespace bp = boost::process;
+
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kKillPatience{200};
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return fail(Errc::kIo, "cannot make a pipe: " + errno_text(errno));
+  }
+  Pipe made{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  // Only our end: the program's must block like any other.
+  ::fcntl(made.read.get(), F_SETFL, O_NONBLOCK);
+  return made;
+}
+
+// Runs in the child between fork and exec: async-signal-safe calls only.
+void prepare_child(int out, int err, pid_t parent) {
+  ::setpgid(0, 0);
+  // SIGTERM, not SIGKILL: srun ends its step on it.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) {
+    ::_exit(127);
+  }
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  // What we ignore or block must not be ignored or blocked there.
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// As execve(2) wants them; they point into `words`.
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> all;
+  all.reserve(words.size() + 1);
+  for (std::string& word : words) {
+    all.push_back(word.data());
+  }
+  all.push_back(nullptr);
+  return all;
+}
+
+Result<pid_t> launch(const Command& command, int out, int err) {
+  std::string program = command.argv.front();
+  if (program.find('/') == std::string::npos) {
+    program = bp::search_path(program).string();
+    if (program.empty()) {
+      return fail(Errc::kNotFound, command.argv.front() + " is not on PATH");
+    }
+  }
+  const pid_t parent = ::getpid();
+  std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>());
+  std::vector<char*> environment = pointers(variables);
+  char** const chosen = command.environment ? environment.data() : ::environ;
+  const std::vector<std::string> arguments(command.argv.begin() + 1, command.argv.end());
+  std::error_code error;
+  bp::child child(
+      bp::exe = program, bp::args = arguments, (bp::std_in < bp::null), error,
+      bp::extend::on_setup = [chosen](auto& executor) { executor.env = chosen; },
+      bp::extend::on_exec_setup =
+          [out, err, parent](auto& /*executor*/) { prepare_child(out, err, parent); });
+  if (error) {
+    return fail(errno_code(error.value()),
+                "cannot start " + program + ": " + errno_text(error.value()));
+  }
+  const pid_t pid = child.id();
+  child.detach();  // reaped by us
+  return pid;
+}
+
+// False at the end of the stream.
+bool drain(UniqueFd& fd, OutputStream stream, const OutputSink& sink) {
+  std::array<char, 65536> block{};
+  for (std::size_t total = 0; fd.valid() && total < kReadAtOnce;) {
+    const ssize_t got = ::read(fd.get(), block.data(), block.size());
+    if (got > 0) {
+      total += static_cast<std::size_t>(got);
+      sink(stream, std::string_view(block.data(), static_cast<std::size_t>(got)));
+    } else if (got < 0 && errno == EINTR) {
+      continue;
+    } else if (got < 0 && errno == EAGAIN) {
+      break;
+    } else {
+      fd.reset();
+    }
+  }
+  return fd.valid();
+}
+
+}  // namespace
+
+Result<ChildCommand> ChildCommand::start(const Command& command) {
+  if (command.argv.empty()) {
+    return fail(Errc::kUsage, "no program to start");
+  }
+  ODDRANK_TRY(Pipe out, make_pipe());
+  ODDRANK_TRY(Pipe err, make_pipe());
+  try {
+    ODDRANK_TRY(const pid_t pid, launch(command, out.write.get(), err.write.get()));
+    return ChildCommand(pid, std::move(out.read), std::move(err.read), command.never_kill);
+  } catch (const std::exception& thrown) {
+    return fail(Errc::kIo, "cannot start " + command.argv.front() + ": " + thrown.what());
+  }
+}
+
+ChildCommand::ChildCommand(ChildCommand&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      out_(std::move(other.out_)),
+      err_(std::move(other.err_)),
+      never_kill_(other.never_kill_),
+      told_to_end_(other.told_to_end_),
+      ended_(other.ended_) {}
+
+ChildCommand& ChildCommand::operator=(ChildCommand&& other) noexcept {
+  std::swap(pid_, other.pid_);  // ours is stopped by the destructor of `other`
+  std::swap(out_, other.out_);
+  std::swap(err_, other.err_);
+  std::swap(never_kill_, other.never_kill_);
+  std::swap(told_to_end_, other.told_to_end_);
+  std::swap(ended_, other.ended_);
+  return *this;
+}
+
+ChildCommand::~ChildCommand() {
+  if (pid_ > 0 && !exit_status() && !(never_kill_ && told_to_end_)) {
+    stop(std::chrono::milliseconds(100), [](OutputStream, std::string_view) {});
+  }
+}
+
+void ChildCommand::add_pollfds(std::vector<pollfd>& polled) const {
+  for (const UniqueFd* fd : {&out_, &err_}) {
+    if (fd->valid()) {
+      polled.push_back({fd->get(), POLLIN, 0});
+    }
+  }
+}
+
+bool ChildCommand::read_output(const OutputSink& sink) {
+  const bool out_open = drain(out_, OutputStream::kStdout, sink);
+  const bool err_open = drain(err_, OutputStream::kStderr, sink);
+  return out_open || err_open;
+}
+
+std::optional<ExitStatus> ChildCommand::exit_status() {
+  if (ended_ || pid_ <= 0) {
+    return ended_;
+  }
+  int status = 0;
+  const pid_t reaped = ::waitpid(pid_, &status, WNOHANG);
+  if (reaped == pid_) {
+    ended_ =
+        WIFSIGNALED(status) ? ExitStatus{-1, WTERMSIG(status)} : ExitStatus{WEXITSTATUS(status), 0};
+  } else if (reaped < 0 && errno == ECHILD) {
+    ended_ = ExitStatus{};  // somebody else reaped it (SIGCHLD ignored): its status is lost
+  }
+  return ended_;
+}
+
+void ChildCommand::signal(int number) {
+  if (pid_ > 0 && !ended_) {
+    told_to_end_ = true;
+    ::kill(-pid_, number);
+  }
+}
+
+bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const OutputSink& sink) {
+  const Deadline deadline = Deadline::after(patience);
+  while (!exit_status()) {
+    if (deadline.passed()) {
+      return false;
+    }
+    std::vector<pollfd> polled;
+    add_pollfds(polled);
+    // The end itself wakes nobody (a pidfd would, but not before Linux 5.3): look every few ms.
+    ::poll(polled.data(), polled.size(), std::min(deadline.poll_timeout(), 5));
+    read_output(sink);
+  }
+  read_output(sink);
+  return true;
+}
+
+std::optional<ExitStatus> ChildCommand::stop(std::chrono::milliseconds grace,
+                                             const OutputSink& sink) {
+  signal(SIGTERM);
+  if (!wait_for_end(grace, sink) && !never_kill_) {
+    signal(SIGKILL);
+    wait_for_end(kKillPatience, sink);
+  }
+  return ended_;
+}
+
+}  // namespace oddrank::slurm

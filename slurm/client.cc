@@ -1,0 +1,144 @@
+#include "slurm/client.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "base/split.h"
+#include "slurm/run_command.h"
+
+namespace oddrank::slurm {
+namespace {
+
+constexpr std::size_t kMaxComplaint = 200;
+
+// Which cluster, and how to be let in. SLURM_CONF_SERVER and SLURM_SACK_* are those of
+// "configless" nodes, SLURM_JWT of token authentication.
+constexpr std::array<std::string_view, 8> kKept = {
+    "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_CLUSTERS=",    "SLURM_JWT=",
+    "SLURM_ROOT=", "SLURM_SACK_KEY=",    "SLURM_SACK_SOCKET=", "SLURM_AUTH_SOCKET="};
+
+bool starts_with_any(std::string_view text, const auto& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [text](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool means_nothing(std::string_view line) {
+  // Said where task/none is configured, of an option that we give in case it is not.
+  return line.empty() || has(line, "lacks support for cpu binding") ||
+         has(line, "If munged is up, restart with --num-threads") || has(line, "got SIGCONT") ||
+         has(line, "forcing job termination");
+}
+
+}  // namespace
+
+std::vector<std::string> client_environment(const std::vector<std::string>& environment) {
+  constexpr std::array<std::string_view, 3> kDropped = {"SLURM_", "SLURMD_", "SRUN_"};
+  std::vector<std::string> kept;
+  std::copy_if(environment.begin(), environment.end(), std::back_inserter(kept),
+               [&kDropped](const std::string& variable) {
+                 return !starts_with_any(variable, kDropped) || starts_with_any(variable, kKept);
+               });
+  return kept;
+}
+
+std::vector<std::string> client_environment() {
+  std::vector<std::string> environment;
+  for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
+    environment.emplace_back(*variable);
+  }
+  return client_environment(environment);
+}
+
+std::string_view without_prefix(std::string_view line) {
+  line = trim(line);
+  // "srun: error: ", "scontrol: fatal: ", "slurmstepd-n0: error: ", "slurm_load_jobs error: "
+  for (const std::string_view level : {"error: ", "fatal: "}) {
+    const auto at = line.find(level);
+    if (at != std::string_view::npos && at < 40) {
+      return line.substr(at + level.size());
+    }
+  }
+  for (const std::string_view program : {"srun: ", "scontrol: ", "sinfo: "}) {
+    if (line.starts_with(program)) {
+      return line.substr(program.size());
+    }
+  }
+  return line;
+}
+
+std::string first_complaint(std::string_view said) {
+  for (const std::string_view line : split(said, '\n')) {
+    const std::string_view words = without_prefix(line);
+    if (!means_nothing(words)) {
+      return std::string(words.substr(0, kMaxComplaint));
+    }
+  }
+  return {};
+}
+
+Error no_slurm(std::string_view program) {
+  return {Errc::kNotFound, "no SLURM here: " + std::string(program) + " is not on PATH",
+          "run this on a login node of the cluster (or load its module), or use `oddrank hosts`"};
+}
+
+Error controller_away() {
+  return {Errc::kTimeout, "the SLURM controller does not answer",
+          "try again later (`scontrol ping` tells whether it is back), or read each node by itself "
+          "with `oddrank node`"};
+}
+
+Error client_error(std::string_view program, std::string_view said) {
+  if (has(said, "Invalid job id specified") || has(said, "Invalid job array")) {
+    return {Errc::kNotFound, "SLURM knows no such job",
+            "`squeue --me` lists your jobs; ended jobs are forgotten after some minutes"};
+  }
+  if (has(said, "Unable to contact slurm controller") || has(said, "Connection refused") ||
+      has(said, "Connection timed out") || has(said, "controller not responding")) {
+    return controller_away();
+  }
+  if (has(said, "Could not establish a configuration source") || has(said, "cannot stat file") ||
+      has(said, "Unable to process configuration file")) {
+    return {Errc::kNotFound, "no SLURM here: " + std::string(program) + " finds no configuration",
+            "run this on a login node of the cluster, or set SLURM_CONF to its slurm.conf"};
+  }
+  if (has(said, "Munge") || has(said, "uthentication")) {
+    return {Errc::kPermission,
+            std::string(program) + " cannot prove to SLURM who we are: " + first_complaint(said),
+            "munged must run on this machine, with the key of the cluster"};
+  }
+  const std::string words = first_complaint(said);
+  if (has(said, "Access/permission denied") || has(said, "Invalid account or")) {
+    return {Errc::kPermission, std::string(program) + ": " + words, {}};
+  }
+  return {Errc::kIo, std::string(program) + (words.empty() ? " failed" : ": " + words), {}};
+}
+
+Result<std::string> call_client(std::vector<std::string> argv, const Deadline& deadline) {
+  const std::string program = argv.empty() ? std::string() : argv.front();
+  Command command;
+  command.argv = std::move(argv);
+  command.environment = client_environment();
+  auto output = run_command(command, deadline.at_most(kClientTimeout));
+  if (!output) {
+    return output.error().code == Errc::kNotFound ? fail(no_slurm(program))
+                                                  : fail(std::move(output).error());
+  }
+  if (output->timed_out) {
+    Error error = client_error(program, output->err);
+    return error.code == Errc::kIo ? fail(controller_away()) : fail(std::move(error));
+  }
+  if (!output->exit.success()) {
+    return fail(client_error(program, output->err.empty() ? output->out : output->err));
+  }
+  return std::move(output->out);
+}
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,117 @@
+// Carries bytes through a pipe that mangles lines: a node's capture through srun's stdout.
+//
+// With -l, srun puts "3: " before every line and cuts lines at 1024 bytes; without -l, lines of
+// several nodes run into each other; either way, warnings of anybody may stand in between. And what
+// a task's end leaves in SLURM's buffer is cut every 1024 bytes, whatever the lines (seen in 22.05
+// with payloads of megabytes: one or two short lines of each task came as two). So a payload
+// travels as short lines, each whole in itself, and halves of one label are put together again:
+//
+//   @odd1 HOST STREAM SEQ/TOTAL CRC BASE64.
+//
+//   HOST    node name as SLURM knows it (SLURMD_NODENAME)
+//   STREAM  64-bit hex; new for every payload, so that two senders of one host do not mix
+//   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: "the sender has
+//           started", without bytes
+//   CRC     crc32 (zlib), hex, of "HOST STREAM SEQ/TOTAL BASE64"
+//
+// A frame counts wherever in a line it stands, in any order, once. What does not check is not a
+// frame; a payload with a frame lost is never passed on, but is named as incomplete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oddrank::slurm {
+
+inline constexpr std::size_t kMaxFrameLine = 900;  // newline included
+
+// New at every call, also across processes of several pid namespaces.
+std::uint64_t new_stream_id();
+
+// What a sender writes first.
+std::string encode_hello(std::string_view host, std::uint64_t stream);
+// All frames of a payload (an empty one has one frame). Bytes of `host` that are no part of a host
+// name become '_'; it is cut at 255 bytes.
+std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload);
+
+struct FrameLimits {
+  std::size_t payload = std::size_t{128} << 20;  // bytes of one payload
+  std::size_t total = std::size_t{1} << 30;      // bytes of all payloads that are under way
+  std::size_t streams = 65536;
+  std::size_t text = std::size_t{16} << 10;  // bytes of other lines kept, a label
+  std::size_t labels = 8192;
+};
+
+struct Payload {
+  std::string host;
+  std::string bytes;
+  int label = -1;  // task number that srun -l put before it; -1 without
+};
+
+struct IncompletePayload {
+  std::string host;
+  std::uint64_t received = 0;  // frames
+  std::uint64_t total = 0;     // 0: only the hello came
+};
+
+// Fed with the bytes of one pipe, in chunks of any size.
+class FrameCollector {
+ public:
+  explicit FrameCollector(FrameLimits limits = {}) : limits_(limits) {}
+
+  void feed(std::string_view bytes);
+  // The pipe is at its end: takes the last line, which may lack its newline.
+  void finish();
+
+  // Payloads that became complete since the last call.
+  std::vector<Payload> take_complete();
+  // Senders whose hello or first frame came, and whose payload is not complete. Several for a host
+  // if it had several senders.
+  std::vector<IncompletePayload> incomplete() const;
+  // True once a hello, a frame or a payload of this host came.
+  bool heard_of(std::string_view host) const { return hosts_.find(host) != hosts_.end(); }
+  // Task number -> host, as far as frames told; -1 is the label of lines without one.
+  const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
+  // Lines without any frame or piece of one, by label: the first limits.text bytes of each.
+  const std::map<int, std::string>& text() const { return text_; }
+
+ private:
+  struct Stream {
+    std::string host;
+    std::uint64_t total = 0;                     // 0: not known yet
+    std::uint64_t next = 0;                      // frames 0 .. next-1 are in `bytes`
+    std::string bytes;                           // decoded
+    std::map<std::uint64_t, std::string> later;  // came before their turn
+    std::size_t held = 0;                        // bytes here and in `later`
+    bool done = false;
+    bool refused = false;  // over a limit
+    int label = -1;
+  };
+  struct Frame;
+
+  void take_line(std::string_view line);
+  bool take_frames(std::string_view text, int label);
+  bool keep_half(std::string_view text, int label);
+  void add(const Frame& frame, int label);
+  void complete(Stream& stream);
+  void drop(Stream& stream);
+  void keep_text(std::string_view line, int label);
+
+  FrameLimits limits_;
+  std::string line_;  // begun and not ended
+  std::map<std::pair<std::string, std::uint64_t>, Stream> streams_;
+  std::map<std::string, int, std::less<>> hosts_;
+  std::map<int, std::string> label_hosts_;
+  std::map<int, std::string> text_;
+  std::map<int, std::string> halves_;  // begin of a frame at the end of a label's last line
+  std::vector<Payload> complete_;
+  std::size_t held_ = 0;
+};
+
+}  // namespace oddrank::slurm

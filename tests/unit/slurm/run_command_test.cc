@@ -1,0 +1,205 @@
+#include "slurm/run_command.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+Command shell(const std::string& script) {
+  Command command;
+  command.argv = {"sh", "-c", script};
+  return command;
+}
+
+Deadline soon() {
+  return Deadline::after(milliseconds(20000));
+}
+
+// True once the process is gone, or a zombie that init has yet to reap.
+bool ends(pid_t pid) {
+  const Deadline deadline = soon();
+  while (!deadline.passed()) {
+    const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+    if (!stat || stat->find(") Z ") != std::string::npos) {
+      return true;
+    }
+    ::usleep(2000);
+  }
+  return false;
+}
+
+TEST_CASE("a command's outputs and exit status come back") {
+  const auto output = run_command(shell("echo out; echo err >&2; exit 3"), soon());
+  REQUIRE(output);
+  CHECK(output->out == "out\n");
+  CHECK(output->err == "err\n");
+  CHECK(output->exit.code == 3);
+  CHECK_FALSE(output->timed_out);
+  const auto killed = run_command(shell("kill -KILL $$"), soon());
+  REQUIRE(killed);
+  CHECK(killed->exit.signal == SIGKILL);
+  CHECK_FALSE(killed->exit.success());
+}
+
+TEST_CASE("a program that is not there is named") {
+  Command command;
+  command.argv = {"oddrank-no-such-program"};
+  const auto output = run_command(command, soon());
+  REQUIRE_FALSE(output);
+  CHECK(output.error().code == Errc::kNotFound);
+  CHECK(output.error().what == "oddrank-no-such-program is not on PATH");
+  command.argv = {"/no/such/program"};
+  const auto by_path = run_command(command, soon());
+  REQUIRE_FALSE(by_path);
+  CHECK(by_path.error().code == Errc::kNotFound);
+  CHECK(by_path.error().what == "cannot start /no/such/program: no such file or directory");
+  command.argv.clear();
+  CHECK_FALSE(run_command(command, soon()));
+}
+
+TEST_CASE("a command gets exactly the environment that it is given") {
+  Command command = shell("echo \"$A|$B|$HOME\"");
+  command.environment = {{"A=1 2", "B=x=y", "PATH=/usr/bin:/bin"}};
+  CHECK(run_command(command, soon())->out == "1 2|x=y|\n");
+  command.environment.reset();
+  ::setenv("A", "inherited", 1);
+  ::setenv("B", "", 1);
+  CHECK(run_command(command, soon())->out.rfind("inherited||/", 0) == 0);
+}
+
+TEST_CASE("stdin is empty, and arguments are no shell's business") {
+  Command command;
+  command.argv = {"cat"};
+  CHECK(run_command(command, soon())->out.empty());
+  command.argv = {"printf", "%s|", "a b", "$HOME", "*", "", "\"'"};
+  CHECK(run_command(command, soon())->out == "a b|$HOME|*||\"'|");
+}
+
+TEST_CASE("output is bounded, and what is over the bound does not block") {
+  const auto output =
+      run_command(shell("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2"), soon(), 1000);
+  REQUIRE(output);
+  CHECK(output->exit.success());
+  CHECK(output->out.size() == 1000);
+  CHECK(output->err.size() == 1000);
+  CHECK(output->cut);
+}
+
+TEST_CASE("a deadline ends a command, its children, and whoever ignores SIGTERM") {
+  const auto began = Deadline::Clock::now();
+  const auto output = run_command(
+      shell(
+          "trap '' TERM; echo $$; sh -c 'echo $$; while :; do sleep 100; done' & wait; sleep 100"),
+      Deadline::after(milliseconds(300)));
+  const auto took = Deadline::Clock::now() - began;
+  REQUIRE(output);
+  CHECK(output->timed_out);
+  CHECK(took >= milliseconds(300));
+  CHECK(took < milliseconds(5000));
+  const auto words = split_blanks(output->out);
+  REQUIRE(words.size() == 2);
+  for (const std::string_view word : words) {
+    const auto pid = parse_number<pid_t>(word);
+    REQUIRE(pid);
+    CHECK(ends(*pid));
+  }
+}
+
+TEST_CASE("a child that keeps the pipe open does not keep us") {
+  const auto began = Deadline::Clock::now();
+  const auto output = run_command(shell("echo $$; sleep 30 & echo $!"), soon());
+  REQUIRE(output);
+  CHECK(output->exit.success());
+  CHECK(Deadline::Clock::now() - began < milliseconds(10000));
+  const auto words = split_blanks(output->out);
+  REQUIRE(words.size() == 2);
+  const auto sleeper = parse_number<pid_t>(words[1]);
+  REQUIRE(sleeper);
+  ::kill(*sleeper, SIGKILL);
+}
+
+TEST_CASE("a command that goes out of scope is ended; one that was moved is not") {
+  pid_t pid = -1;
+  {
+    auto child = ChildCommand::start(shell("exec sleep 100"));
+    REQUIRE(child);
+    pid = child->pid();
+    ChildCommand other = *std::move(child);
+    CHECK(child->pid() == -1);  // NOLINT(bugprone-use-after-move): this is what is tested
+    CHECK(other.pid() == pid);
+    CHECK_FALSE(other.exit_status());
+  }
+  CHECK(::kill(pid, 0) == -1);
+}
+
+TEST_CASE("a command that must not be killed is told to end, and left") {
+  Command command = shell("trap '' TERM; echo ready; exec sleep 100");
+  command.never_kill = true;
+  auto child = ChildCommand::start(command);
+  REQUIRE(child);
+  const pid_t pid = child->pid();
+  std::string out;
+  const OutputSink sink = [&out](OutputStream, std::string_view bytes) { out += bytes; };
+  const Deadline deadline = soon();
+  while (out.empty() && !deadline.passed()) {
+    child->read_output(sink);
+    ::usleep(1000);
+  }
+  CHECK(out == "ready\n");
+  CHECK_FALSE(child->stop(milliseconds(50), sink));
+  CHECK(::kill(pid, 0) == 0);
+  ::kill(pid, SIGKILL);
+  while (!child->exit_status() && !deadline.passed()) {
+    ::usleep(1000);
+  }
+  REQUIRE(child->exit_status());
+  CHECK(child->exit_status()->signal == SIGKILL);
+}
+
+TEST_CASE("a command is ended when the one who started it dies") {
+  int ends_of_pipe[2];
+  REQUIRE(::pipe(ends_of_pipe) == 0);
+  const pid_t parent = ::fork();
+  REQUIRE(parent >= 0);
+  if (parent == 0) {
+    auto child = ChildCommand::start(shell("exec sleep 100"));
+    const pid_t pid = child ? child->pid() : -1;
+    (void)!::write(ends_of_pipe[1], &pid, sizeof(pid));
+    ::kill(::getpid(), SIGKILL);
+  }
+  pid_t pid = -1;
+  REQUIRE(::read(ends_of_pipe[0], &pid, sizeof(pid)) == sizeof(pid));
+  ::waitpid(parent, nullptr, 0);
+  ::close(ends_of_pipe[0]);
+  ::close(ends_of_pipe[1]);
+  REQUIRE(pid > 0);
+  CHECK(ends(pid));
+}
+
+TEST_CASE("pipes are not inherited by other children") {
+  // Boost.Process' own would be: the first child's pipe would then stay open until the second ends.
+  auto first = ChildCommand::start(shell("echo one"));
+  auto second = ChildCommand::start(shell("exec sleep 100"));
+  REQUIRE(first);
+  REQUIRE(second);
+  const Deadline deadline = soon();
+  const OutputSink sink = [](OutputStream, std::string_view) {};
+  while (first->read_output(sink) && !deadline.passed()) {
+    ::usleep(1000);
+  }
+  CHECK_FALSE(deadline.passed());
+}
+
+}  // namespace
+}  // namespace oddrank::slurm
