@@ -1,0 +1,88 @@
+// A job as SLURM knows it: who, where, since when; and why its ranks may not be there to look at.
+//
+// From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
+// exists where the JSON of squeue does not (no plugin) or differs by version. Not the one-line
+// form (-o): names, comments and commands may hold blanks and '=', and only the end of the line
+// tells where they end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+
+namespace oddrank::slurm {
+
+struct Step {
+  std::string id;     // "0", "batch", "extern"
+  std::string name;   // of its program
+  std::string state;  // "RUNNING"
+  std::int32_t tasks = -1;
+  std::string node_list;
+
+  bool operator==(const Step&) const = default;
+};
+
+struct Job {
+  std::string id;  // number that srun --jobid takes; of an array's task its own, not the array's
+  std::string name;
+  std::string user;
+  std::int64_t uid = -1;
+  std::string state;               // "RUNNING", "PENDING", ...
+  std::string reason;              // why it is pending or failed, a word of SLURM's; may be empty
+  std::string node_list;           // "n[0-3]"; empty while it has none
+  std::vector<std::string> hosts;  // node_list expanded, in SLURM's order
+  std::int32_t node_count = -1;
+  std::int32_t tasks = -1;  // of the step below, else of the job; with torchrun that is launchers
+  std::string step;         // that holds the ranks: the one asked for, else the largest; "" = none
+  std::vector<Step> steps;
+  std::int64_t elapsed_s = -1;
+  std::int64_t time_left_s = -1;  // -1: unlimited or unknown
+  std::string stdout_path;
+  bool requeue = false;     // SLURM would start it again after a node's failure
+  std::string end_time;     // as SLURM writes it: planned while it runs
+  std::string exit_code;    // "0:15" = status and signal
+  std::size_t records = 0;  // jobs that the id stands for; more than 1: an array, or a het job
+
+  bool operator==(const Job&) const = default;
+};
+
+// "4711", "4711_3" (array task), "4711+1" (part of a het job), each also with ".0" (step).
+struct JobId {
+  std::string job;
+  std::string step;  // empty: not given
+};
+// kUsage if it is none of these.
+Result<JobId> parse_job_id(std::string_view text);
+
+// --- what the clients print ---
+
+// Output of `scontrol show job`: of several records the first running one, else the first. kBadData
+// if there is none. Unknown fields are ignored, missing ones leave their defaults.
+Result<Job> parse_job(std::string_view text);
+// Output of `scontrol show step JOB`.
+std::vector<Step> parse_steps(std::string_view text);
+// "2-01:02:03", "01:02:03", "02:03" -> seconds; -1 for "UNLIMITED", "INVALID", ...
+std::int64_t parse_duration(std::string_view text);
+
+// --- asking SLURM ---
+
+// Facts about a job in any state. Errors: kUsage (not a job id), kNotFound (unknown job, no SLURM),
+// kTimeout (controller away). The expansion of node_list and the steps are asked for where the job
+// runs. Each of the up to three calls has kClientTimeout.
+Result<Job> show_job(std::string_view id, const Deadline& deadline);
+
+// Whether `uid` can start agents in the job, and if not, why: kNotFound (pending), kGone (ended, or
+// ending), kUnsupported (suspended), kPermission (somebody else's: SLURM refuses even root).
+Status can_collect(const Job& job, std::int64_t uid);
+
+// show_job, then can_collect for our own user.
+Result<Job> find_job(std::string_view id, const Deadline& deadline);
+
+}  // namespace oddrank::slurm
