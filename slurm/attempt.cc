@@ -1,0 +1,98 @@
+#include "slurm/attempt.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace oddrank::slurm {
+
+Result<Attempt> Attempt::start(const AgentStep& step) {
+  ODDRANK_TRY(ChildCommand child, ChildCommand::start(agent_command(step)));
+  return Attempt(std::move(child), step.nodes);
+}
+
+bool Attempt::advance() {
+  if (ended_) {
+    return false;
+  }
+  const auto exit = child_.exit_status();  // before reading: what it wrote last is read for certain
+  child_.read_output(
+      [this](OutputStream stream, std::string_view bytes) { take_output(stream, bytes); });
+  if (exit) {
+    end();
+  }
+  return !ended_;
+}
+
+void Attempt::leave() {
+  if (advance()) {
+    end();
+  }
+}
+
+void Attempt::take_output(OutputStream stream, std::string_view bytes) {
+  if (stream == OutputStream::kStdout) {
+    out_.feed(bytes);
+  } else if (!terminated_) {
+    err_.feed(bytes);
+  }
+}
+
+void Attempt::end() {
+  out_.finish();
+  err_.finish();
+  ended_ = true;
+  read_words();
+}
+
+void Attempt::read_words() {
+  const auto found = err_.text().find(-1);
+  if (!terminated_ && found != err_.text().end()) {
+    words_ = parse_srun_words(found->second);
+  }
+}
+
+void Attempt::terminate() {
+  if (!ended_) {
+    read_words();
+    terminated_ = true;
+    child_.signal(SIGTERM);
+  }
+}
+
+FrameLimits Attempt::stderr_limits() {
+  FrameLimits limits;
+  limits.text = std::size_t{256} << 10;  // srun has a line or two for each node
+  return limits;
+}
+
+bool Attempt::covers(std::string_view host) const {
+  return std::find(nodes_.begin(), nodes_.end(), host) != nodes_.end();
+}
+
+int Attempt::label_of(const std::string& host) const {
+  for (const auto& [label, of_host] : out_.hosts_of_labels()) {
+    if (of_host == host) {
+      return label;
+    }
+  }
+  for (const auto& [label, of_host] : words_.task_hosts) {
+    if (of_host == host) {
+      return label;
+    }
+  }
+  const auto found = std::find(nodes_.begin(), nodes_.end(), host);
+  return static_cast<int>(found - nodes_.begin());
+}
+
+std::string Attempt::agent_text(const std::string& host) const {
+  std::string text;
+  for (const FrameCollector* output : {&out_, &err_}) {
+    const auto found = output->text().find(label_of(host));
+    if (found != output->text().end()) {
+      text += found->second;
+    }
+  }
+  return text;
+}
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,360 @@
+#include "slurm/gather.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/deadline.h"
+#include "slurm/attempt.h"
+#include "slurm/client.h"
+#include "slurm/node_state.h"
+#include "slurm/silence.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+// For srun to end by itself once all have answered, and to react to SIGTERM otherwise (some 14 ms,
+// unless a node has not taken its task yet; see Command::never_kill).
+constexpr milliseconds kEndGrace{300};
+constexpr milliseconds kTermGrace{300};
+constexpr milliseconds kPollAtMost{20};
+constexpr milliseconds kStatePatience{2000};
+
+// Agents that SLURM or we end die by a signal ("Killed", "Terminated").
+bool ended_by_itself(const SrunWords& words, const std::string& host) {
+  const auto exit = words.exits.find(host);
+  return exit != words.exits.end() &&
+         (!words.aborted || exit->second.find("Exited") != std::string::npos);
+}
+
+class Gathering {
+ public:
+  Gathering(const Job& job, const GatherOptions& options)
+      : job_(job),
+        options_(options),
+        deadline_(Deadline::after(options.node_timeout + options.slack)),
+        hedge_(Deadline::after(options.node_timeout * 3 / 10)),
+        states_(job.hosts.size()) {
+    for (const std::string& host : job.hosts) {
+      index_.emplace(host, result_.nodes.size());
+      result_.nodes.emplace_back();
+      result_.nodes.back().host = host;
+    }
+  }
+
+  Result<GatherResult> run();
+
+ private:
+  // What is still to be done about a node.
+  struct NodeState {
+    bool asked_alone = false;  // queued for it, or more
+    bool settled = false;      // it has answered, or will not
+  };
+
+  AgentStep step_for(std::vector<std::string> nodes, bool whole_job) const;
+  void pump(milliseconds patience);
+  void take(Payload payload);
+  void conclude_first(const Attempt& first);
+  void conclude_alone(const Attempt& attempt);
+  bool ask_silent_alone();
+  void ask_alone(std::size_t node);
+  void start_queued();
+  void stop_all();
+  void explain();
+  Silence silence_of(const NodeAnswer& node) const;
+
+  bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
+  bool heard_of(const std::string& host) const {
+    return std::any_of(attempts_.begin(), attempts_.end(),
+                       [&host](const Attempt& each) { return each.heard_of(host); });
+  }
+  std::size_t running() const {
+    return static_cast<std::size_t>(std::count_if(
+        attempts_.begin(), attempts_.end(), [](const Attempt& each) { return each.running(); }));
+  }
+  bool all_settled() const {
+    return std::all_of(states_.begin(), states_.end(),
+                       [](const NodeState& state) { return state.settled; });
+  }
+  milliseconds elapsed() const {
+    return std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - began_);
+  }
+
+  const Job& job_;
+  const GatherOptions& options_;
+  Deadline::Clock::time_point began_ = Deadline::Clock::now();
+  Deadline deadline_;
+  Deadline hedge_;
+  bool hedged_ = false;
+  GatherResult result_;
+  std::vector<NodeState> states_;  // as result_.nodes
+  std::map<std::string, std::size_t, std::less<>> index_;
+  std::deque<Attempt> attempts_;  // the first is over all nodes, the others over one each
+  std::deque<std::size_t> queue_;
+  std::optional<Error> refusal_;
+  std::size_t answers_ = 0;
+};
+
+Result<GatherResult> Gathering::run() {
+  auto first = Attempt::start(step_for(job_.hosts, true));
+  if (!first) {
+    return fail(first.error().code == Errc::kNotFound ? no_slurm("srun")
+                                                      : std::move(first).error());
+  }
+  attempts_.push_back(*std::move(first));
+  while (!all_settled() && !refusal_ && !deadline_.passed() && !is_interrupted()) {
+    pump(std::min(deadline_.left(), kPollAtMost));
+    if (!hedged_ && hedge_.passed()) {
+      hedged_ = ask_silent_alone();
+    }
+    start_queued();
+    if (running() == 0) {
+      break;
+    }
+  }
+  result_.interrupted = is_interrupted() && !all_settled();
+  stop_all();
+  if (refusal_ && answers_ == 0) {
+    return fail(std::move(*refusal_).in("job " + job_.id));
+  }
+  explain();
+  result_.took = elapsed();
+  return std::move(result_);
+}
+
+AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) const {
+  AgentStep step;
+  step.job = job_.id;
+  step.nodes = std::move(nodes);
+  step.whole_job = whole_job;
+  step.agent_path = options_.agent_path;
+  step.agent_args = options_.agent_args;
+  // Later than we would end it ourselves; for the case that we cannot.
+  step.kill_wait =
+      std::chrono::ceil<std::chrono::seconds>(options_.node_timeout) + std::chrono::seconds(10);
+  return step;
+}
+
+// Waits for output of any srun and takes what came; notices which have ended.
+void Gathering::pump(milliseconds patience) {
+  std::vector<pollfd> polled;
+  for (const Attempt& attempt : attempts_) {
+    if (attempt.running()) {
+      attempt.add_pollfds(polled);
+    }
+  }
+  ::poll(polled.data(), polled.size(), static_cast<int>(patience.count()));
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    Attempt& attempt = attempts_[i];
+    const bool was_running = attempt.running();
+    const bool ended = was_running && !attempt.advance();
+    for (Payload& payload : attempt.take_payloads()) {
+      take(std::move(payload));
+    }
+    if (ended) {
+      i == 0 ? conclude_first(attempt) : conclude_alone(attempt);
+    }
+  }
+}
+
+void Gathering::take(Payload payload) {
+  const auto found = index_.find(payload.host);
+  if (found == index_.end()) {
+    if (result_.notes.size() < 100) {
+      result_.notes.push_back("an answer of " + payload.host + " was dropped: no node of the job");
+    }
+    return;
+  }
+  NodeAnswer& node = result_.nodes[found->second];
+  if (node.answered) {
+    return;  // asked twice, and both agents answered
+  }
+  node.answered = true;
+  node.payload = std::move(payload.bytes);
+  node.after = elapsed();
+  states_[found->second].settled = true;
+  ++answers_;
+  if (options_.progress) {
+    options_.progress(answers_, result_.nodes.size(), node.host);
+  }
+}
+
+// Who gave nothing is asked alone: a step that SLURM aborts for one node's sake takes healthy
+// agents with it. Not where the agent came to an end of its own, nor where the one node's slurmd
+// does not answer, which asking again would only find out again after 10 s. (Where several do not,
+// one may be to blame for all: nodes pass SLURM's messages on to each other.)
+void Gathering::conclude_first(const Attempt& first) {
+  const SrunWords& words = first.words();
+  if (answers_ == 0 && words.refusal) {
+    refusal_ = words.refusal;
+    return;
+  }
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const std::string& host = result_.nodes[i].host;
+    const bool is_the_one =
+        words.launch_failures.size() == 1 && words.launch_failures.count(host) == 1;
+    if (ended_by_itself(words, host) || is_the_one) {
+      states_[i].settled = true;
+    } else if (!states_[i].settled) {
+      ask_alone(i);
+    }
+  }
+}
+
+void Gathering::conclude_alone(const Attempt& attempt) {
+  const auto found = index_.find(attempt.nodes().front());
+  // The first srun may still hold an agent there that has begun.
+  if (found != index_.end() &&
+      !(attempts_.front().running() && attempts_.front().heard_of(found->first))) {
+    states_[found->second].settled = true;
+  }
+}
+
+// Who is silent long after most others have begun is asked alone while the first srun goes on. Not
+// while most are silent: then SLURM is slow, and more work for it is no help. True if it was done.
+bool Gathering::ask_silent_alone() {
+  std::vector<std::size_t> silent;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (!states_[i].settled && !heard_of(result_.nodes[i].host)) {
+      silent.push_back(i);
+    }
+  }
+  if (silent.size() * 2 > states_.size()) {
+    return false;
+  }
+  for (const std::size_t node : silent) {
+    ask_alone(node);
+  }
+  return true;
+}
+
+void Gathering::ask_alone(std::size_t node) {
+  if (!states_[node].asked_alone) {
+    states_[node].asked_alone = true;
+    queue_.push_back(node);
+  }
+}
+
+void Gathering::start_queued() {
+  const std::size_t limit = std::max<std::size_t>(options_.retries_at_once, 1) + 1;
+  while (!queue_.empty() && running() < limit) {
+    const std::size_t node = queue_.front();
+    queue_.pop_front();
+    if (states_[node].settled) {
+      continue;
+    }
+    auto attempt = Attempt::start(step_for({result_.nodes[node].host}, false));
+    if (!attempt) {
+      result_.notes.push_back(attempt.error().what);
+      queue_.clear();
+      return;
+    }
+    attempts_.push_back(*std::move(attempt));
+  }
+}
+
+void Gathering::stop_all() {
+  queue_.clear();
+  const auto let_end = [this](milliseconds patience) {
+    const Deadline deadline = Deadline::after(patience);
+    while (running() > 0 && !deadline.passed()) {
+      pump(std::min(deadline.left(), milliseconds(5)));
+    }
+  };
+  if (answers_ == result_.nodes.size()) {
+    let_end(kEndGrace);
+  }
+  for (Attempt& attempt : attempts_) {
+    attempt.terminate();
+  }
+  let_end(kTermGrace);
+  for (Attempt& attempt : attempts_) {
+    attempt.leave();
+    for (Payload& payload : attempt.take_payloads()) {
+      take(std::move(payload));
+    }
+  }
+}
+
+Silence Gathering::silence_of(const NodeAnswer& node) const {
+  Silence silence;
+  silence.timeout = options_.node_timeout;
+  silence.interrupted = result_.interrupted;
+  silence.heard = heard_of(node.host);
+  for (const Attempt& attempt : attempts_) {
+    if (!attempt.covers(node.host)) {
+      continue;
+    }
+    const SrunWords& words = attempt.words();
+    if (const auto failure = words.launch_failures.find(node.host);
+        failure != words.launch_failures.end()) {
+      silence.launch_failure = failure->second;
+    }
+    if (ended_by_itself(words, node.host)) {
+      silence.exit = words.exits.at(node.host);
+    }
+    if (!words.complaint.empty()) {
+      silence.complaint = words.complaint;
+    }
+    for (const IncompletePayload& part : attempt.incomplete()) {
+      if (part.host == node.host && part.received >= silence.received) {
+        silence.received = part.received;
+        silence.total = part.total;
+      }
+    }
+  }
+  silence.agent_text = node.agent_text;
+  return silence;
+}
+
+void Gathering::explain() {
+  std::vector<std::string> silent;
+  for (NodeAnswer& node : result_.nodes) {
+    for (const Attempt& attempt : attempts_) {
+      if (node.agent_text.empty() && attempt.covers(node.host)) {
+        node.agent_text = attempt.agent_text(node.host);
+      }
+    }
+    if (!node.answered) {
+      silent.push_back(node.host);
+    }
+  }
+  // Who pressed Ctrl-C does not want to wait for sinfo.
+  const auto known = result_.interrupted ? std::map<std::string, std::string>{}
+                                         : node_states(silent, Deadline::after(kStatePatience));
+  for (NodeAnswer& node : result_.nodes) {
+    if (node.answered) {
+      continue;
+    }
+    Silence silence = silence_of(node);
+    if (const auto state = known.find(node.host); state != known.end()) {
+      silence.node_state = state->second;
+    }
+    node.why = why_silent(silence);
+  }
+}
+
+}  // namespace
+
+std::size_t GatherResult::answered() const {
+  return static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [](const NodeAnswer& node) { return node.answered; }));
+}
+
+Result<GatherResult> gather(const Job& job, const GatherOptions& options) {
+  if (job.hosts.empty()) {
+    return fail(Errc::kUsage, "job " + job.id + " has no nodes to start agents on");
+  }
+  if (options.agent_path.empty() || options.agent_path.front() != '/') {
+    return fail(Errc::kUsage, "the agent's path must be absolute: " + options.agent_path);
+  }
+  return Gathering(job, options).run();
+}
+
+}  // namespace oddrank::slurm

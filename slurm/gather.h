@@ -1,0 +1,64 @@
+// One agent a node, all answers back: the captures of a running job's nodes as bytes.
+//
+// The agent is our own binary, as a task of a step of the job (launch.h). It writes to its stdout
+// encode_hello() at once and encode_frames() of its capture at the end (frames.h), with
+// SLURMD_NODENAME as its host; what it writes to stderr is kept for the report of its failure. It
+// is expected to end itself before `node_timeout`.
+//
+// Nodes that were not heard of when most others were, or when srun gave up, are tried once more,
+// each with an srun of its own: one node that is down does not take the others with it. Whatever
+// the outcome, every srun of ours has ended or was told to when gather() returns, and with it its
+// step and agents. One that still waits for a node which does not answer SLURM takes until SLURM's
+// own message timeout for that, without us.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "slurm/job.h"
+
+namespace oddrank::slurm {
+
+struct GatherOptions {
+  std::string agent_path;  // absolute; the same file on every node
+  std::vector<std::string> agent_args;
+  std::chrono::milliseconds node_timeout{20000};
+  // Beyond node_timeout: for SLURM to start the agents, and for the answers to arrive.
+  std::chrono::milliseconds slack{2000};
+  std::size_t retries_at_once = 16;
+  // After each answer; `done` counts answers. Never called with a failure.
+  std::function<void(std::size_t done, std::size_t total, std::string_view host)> progress;
+  // Set by a signal handler: gather() returns soon, with what is there.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+struct NodeAnswer {
+  std::string host;
+  bool answered = false;
+  std::string payload;                 // the bytes that the agent gave to encode_frames()
+  std::string why;                     // not answered: a sentence without the host
+  std::chrono::milliseconds after{0};  // since gather() began
+  std::string agent_text;              // the agent's stderr, bounded; may be empty
+};
+
+struct GatherResult {
+  std::vector<NodeAnswer> nodes;  // one for each of job.hosts, in that order
+  std::vector<std::string> notes;
+  bool interrupted = false;
+  std::chrono::milliseconds took{0};
+
+  std::size_t answered() const;
+};
+
+// Errors: no srun here (kNotFound), SLURM refuses the step as a whole (kPermission, kGone,
+// kNotFound, kTimeout), a relative agent_path or a job without hosts (kUsage). Nodes without an
+// answer are no error. Returns within node_timeout + slack + 4 s.
+Result<GatherResult> gather(const Job& job, const GatherOptions& options);
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,128 @@
+#include "slurm/launch.h"
+
+#include <utility>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "slurm/client.h"
+#include "slurm/hostlist.h"
+
+namespace oddrank::slurm {
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// "Task launch for StepId=3.6 failed on node n2: Communication connection failure"
+bool take_launch_failure(std::string_view line, SrunWords& words) {
+  constexpr std::string_view kBefore = " failed on node ";
+  const auto at = line.find(kBefore);
+  if (!line.starts_with("Task launch for ") || at == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view rest = line.substr(at + kBefore.size());
+  const auto colon = rest.find(": ");
+  if (colon == std::string_view::npos) {
+    return false;
+  }
+  words.launch_failures.emplace(rest.substr(0, colon), rest.substr(colon + 2));
+  return true;
+}
+
+// "n2: task 2: Exited with exit code 3", "n[0,2-3]: tasks 0,2-3: Killed"
+bool take_exit(std::string_view line, SrunWords& words) {
+  const auto colon = line.find(": task");
+  const auto second = colon == std::string_view::npos ? colon : line.find(": ", colon + 2);
+  if (second == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view task = line.substr(colon + 2, second - colon - 2);
+  const auto hosts = expand_hosts(line.substr(0, colon));
+  for (const std::string& host : hosts) {
+    words.exits.emplace(host, line.substr(second + 2));
+  }
+  const auto number = parse_number<int>(task.substr(task.find(' ') + 1));
+  if (number && hosts.size() == 1) {
+    words.task_hosts.emplace(*number, hosts.front());
+  }
+  return true;
+}
+
+std::optional<Error> refusal_of(std::string_view line) {
+  if (has(line, "Access/permission denied")) {
+    return Error{Errc::kPermission, "SLURM refuses to start agents in this job: permission denied",
+                 "run oddrank as the job's owner; even root is refused"};
+  }
+  if (has(line, "Job is pending execution")) {
+    return Error{Errc::kNotFound, "the job waits to be started (again)",
+                 "its nodes were taken from it, perhaps since one of them failed"};
+  }
+  if (has(line, "has expired") || has(line, "already completing or completed")) {
+    return Error{Errc::kGone, "the job has ended, or is just ending",
+                 "SLURM starts nothing in a job anymore once it is being cancelled"};
+  }
+  if (has(line, "Invalid job id specified") || has(line, "Unable to contact slurm controller")) {
+    return client_error("srun", line);
+  }
+  return std::nullopt;
+}
+
+// Lines that come with others, or that tell what we did ourselves.
+bool says_nothing(std::string_view line) {
+  return has(line, "Application launch failed") || has(line, "Job step aborted") ||
+         has(line, "Force Terminated") || has(line, "slurm_receive_msgs") ||
+         has(line, "Check SLURM_JOB_ID") || has(line, "First task exited") ||
+         has(line, "Terminating StepId");
+}
+
+}  // namespace
+
+Command agent_command(const AgentStep& step) {
+  const std::string count = std::to_string(step.nodes.size());
+  Command command;
+  command.argv = {"srun", "--jobid=" + step.job, "--overlap", "-N", count, "-n", count,
+                  "--ntasks-per-node=1",
+                  // An empty stdin: by default srun would send ours to all.
+                  "-i", "none",
+                  // Labels keep the lines of different nodes whole; see frames.h.
+                  "-l",
+                  // One agent that fails does not end the others; nor does a site's WaitTime.
+                  "-K0", "-W", std::to_string(step.kill_wait.count()),
+                  // Nothing that ranks might want, all of the job's memory as the only limit.
+                  "--gres=none", "--mem=0", "--cpu-bind=none", "--mpi=none",
+                  // Our folder need not exist over there.
+                  "--chdir=/", "-J", "oddrank"};
+  if (!step.whole_job) {
+    std::string list;
+    for (const std::string& node : step.nodes) {
+      list += (list.empty() ? "" : ",") + node;
+    }
+    command.argv.insert(command.argv.end(), {"-w", list});
+  }
+  command.argv.push_back(step.agent_path);
+  command.argv.insert(command.argv.end(), step.agent_args.begin(), step.agent_args.end());
+  command.environment = client_environment();
+  command.never_kill = true;
+  return command;
+}
+
+SrunWords parse_srun_words(std::string_view text) {
+  SrunWords words;
+  for (const std::string_view raw : split(text, '\n')) {
+    const std::string_view line = without_prefix(raw);
+    if (take_launch_failure(line, words) || take_exit(line, words)) {
+      continue;
+    }
+    words.aborted = words.aborted || has(line, "Job step aborted");
+    if (!words.refusal) {
+      words.refusal = refusal_of(line);
+    }
+    if (words.complaint.empty() && !says_nothing(line)) {
+      words.complaint = first_complaint(raw);
+    }
+  }
+  return words;
+}
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,29 @@
+// Why a node gave no answer, in one sentence, from all that is known about it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace oddrank::slurm {
+
+struct Silence {
+  std::chrono::milliseconds timeout{0};
+  bool interrupted = false;    // by the user, before the timeout
+  bool heard = false;          // its agent began
+  std::uint64_t received = 0;  // frames of its answer
+  std::uint64_t total = 0;     // 0: no frame came
+  std::string launch_failure;  // srun's: "Communication connection failure"
+  std::string exit;            // srun's: "Exited with exit code 2"
+  std::string agent_text;      // stderr of the agent, or of SLURM in its place
+  std::string complaint;       // srun's, about the step as a whole
+  std::string node_state;      // sinfo's: "down (bad memory)"
+};
+
+// "node did not answer in 20 s; SLURM says: not responding". Without the host's name.
+std::string why_silent(const Silence& silence);
+
+// 20000 ms -> "20 s", 1500 ms -> "1.5 s", 300 ms -> "0.3 s".
+std::string seconds_text(std::chrono::milliseconds duration);
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,303 @@
+// gather() with an srun of our own making on PATH: a shell script that behaves as the real one was
+// seen to behave. The real one is tested in tests/cluster.
+#include "slurm/gather.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/deadline.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "slurm/frames.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What runs as "srun". A test puts a file all.sh into the folder for the step over all nodes, and
+// NODE.sh for that over one; each is a shell script.
+constexpr const char* kSrun = R"(#!/bin/sh
+echo $$ >> "$FAKE/pids"
+which=all
+while [ $# -gt 0 ]; do
+  if [ "$1" = -w ]; then which=$2; fi
+  shift
+done
+echo "$which" >> "$FAKE/calls"
+. "$FAKE/$which.sh"
+)";
+
+class FakeSlurm {
+ public:
+  explicit FakeSlurm(std::size_t nodes) {
+    char name[] = "/tmp/oddrank-fake-slurm-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    write("srun", kSrun);
+    write("sinfo", "#!/bin/sh\necho 'n1|down*|power supply'\n");
+    ::setenv("FAKE", folder_.c_str(), 1);
+    ::setenv("PATH", (folder_ + ":/usr/bin:/bin").c_str(), 1);
+    job.id = "3";
+    for (std::size_t i = 0; i < nodes; ++i) {
+      job.hosts.push_back("n" + std::to_string(i));
+      const std::string host = job.hosts.back();
+      const std::uint64_t stream = new_stream_id();
+      write(host + ".hello", labelled(i, encode_hello(host, stream)));
+      write(host + ".frames", labelled(i, encode_frames(host, stream, payload(host))));
+      write(host + ".sh", "cat $FAKE/$which.hello $FAKE/$which.frames\n");
+    }
+    options.agent_path = "/shared/oddrank";
+    options.node_timeout = milliseconds(30000);
+  }
+  ~FakeSlurm() {
+    for (const pid_t pid : pids()) {
+      ::kill(pid, SIGKILL);
+    }
+    std::filesystem::remove_all(folder_);
+    ::setenv("PATH", path_.c_str(), 1);
+  }
+  FakeSlurm(const FakeSlurm&) = delete;
+  FakeSlurm& operator=(const FakeSlurm&) = delete;
+  FakeSlurm(FakeSlurm&&) = delete;
+  FakeSlurm& operator=(FakeSlurm&&) = delete;
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ + "/" + name) << text;
+    ::chmod((folder_ + "/" + name).c_str(), 0755);
+  }
+  static std::string payload(const std::string& host) { return host + std::string(5000, 'x'); }
+  std::string calls() const { return read_file(folder_ + "/calls").value_or(""); }
+  // Of all sruns so far.
+  std::vector<pid_t> pids() const {
+    std::vector<pid_t> all;
+    const std::string text = read_file(folder_ + "/pids").value_or("");
+    for (const std::string_view word : split_blanks(text)) {
+      all.push_back(parse_number<pid_t>(word).value_or(-1));
+    }
+    return all;
+  }
+  bool all_gone() const {
+    const Deadline deadline = Deadline::after(milliseconds(20000));
+    for (const pid_t pid : pids()) {
+      while (::kill(pid, 0) == 0) {
+        if (deadline.passed()) {
+          return false;
+        }
+        ::usleep(2000);
+      }
+    }
+    return true;
+  }
+  GatherResult gather_ok() const {
+    auto result = gather(job, options);
+    REQUIRE(result);
+    return *std::move(result);
+  }
+
+  Job job;
+  GatherOptions options;
+
+ private:
+  static std::string labelled(std::size_t task, const std::string& lines) {
+    std::string text;
+    for (const std::string_view line : split(lines, '\n')) {
+      text += std::to_string(task) + ": " + std::string(line) + "\n";
+    }
+    return text;
+  }
+
+  std::string folder_;
+  std::string path_ = ::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
+};
+
+void check_node(const NodeAnswer& node, bool answered) {
+  INFO(node.host << ": " << node.why);
+  CHECK(node.answered == answered);
+  CHECK(node.why.empty() == answered);
+  CHECK((node.payload == (answered ? FakeSlurm::payload(node.host) : "")));
+}
+
+void check_answers(const GatherResult& result, const std::string& silent = "") {
+  for (const NodeAnswer& node : result.nodes) {
+    check_node(node, node.host != silent);
+  }
+}
+
+TEST_CASE("all nodes answer, each once, and progress tells") {
+  FakeSlurm slurm(4);
+  slurm.write("all.sh",
+              "cat $FAKE/*.hello $FAKE/n[3210].frames $FAKE/n0.frames\n"
+              "echo '2: a warning of the agent' >&2\n");
+  std::vector<std::string> seen;
+  slurm.options.progress = [&seen](std::size_t done, std::size_t total, std::string_view host) {
+    CHECK(total == 4);
+    CHECK(done == seen.size() + 1);
+    seen.emplace_back(host);
+  };
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result);
+  CHECK(result.answered() == 4);
+  CHECK(seen.size() == 4);
+  CHECK(result.nodes[2].agent_text == "a warning of the agent\n");
+  CHECK(slurm.calls() == "all\n");
+}
+
+TEST_CASE("when all have answered, an srun that does not end is told to") {
+  FakeSlurm slurm(2);
+  slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/*.frames\nexec sleep 100\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result);
+  CHECK(result.took < milliseconds(20000));
+  CHECK(slurm.all_gone());
+}
+
+TEST_CASE("nodes that an aborted step took with it are asked alone") {
+  FakeSlurm slurm(4);
+  slurm.write("all.sh", R"(cat $FAKE/n0.hello $FAKE/n0.frames $FAKE/n2.hello
+echo 'srun: error: Task launch for StepId=3.6 failed on node n1: Communication connection failure' >&2
+echo 'srun: Job step aborted' >&2
+echo 'srun: error: n2: task 2: Killed' >&2
+exit 233
+)");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n1");
+  CHECK(result.nodes[1].why ==
+        "SLURM could not start an agent there: Communication connection "
+        "failure; SLURM says: down, not responding (power supply)");
+  // n1 itself would only fail again.
+  CHECK(slurm.calls().find("n1\n") == std::string::npos);
+  CHECK(slurm.calls().find("n2\n") != std::string::npos);
+  CHECK(slurm.calls().find("n3\n") != std::string::npos);
+}
+
+TEST_CASE("a node that stays silent is asked alone while the others' step goes on") {
+  FakeSlurm slurm(4);
+  slurm.options.node_timeout = milliseconds(5000);
+  slurm.write("all.sh", "cat $FAKE/n[023].hello $FAKE/n[023].frames\nexec sleep 100\n");
+  check_answers(slurm.gather_ok());
+  CHECK(slurm.calls() == "all\nn1\n");
+  CHECK(slurm.all_gone());
+}
+
+TEST_CASE("a node that never answers costs the timeout, and no more") {
+  FakeSlurm slurm(3);
+  slurm.options.node_timeout = milliseconds(2000);
+  slurm.options.slack = milliseconds(300);
+  slurm.write("all.sh", "cat $FAKE/n[02].hello $FAKE/n[02].frames\nexec sleep 100\n");
+  slurm.write("n1.sh", "exec sleep 100\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n1");
+  CHECK(result.nodes[1].why ==
+        "node did not answer in 2 s; SLURM says: down, not responding (power supply)");
+  CHECK(result.took >= milliseconds(2300));
+  CHECK(result.took < milliseconds(20000));
+  CHECK(slurm.all_gone());
+}
+
+TEST_CASE("an agent that began and hangs is told from a node that does not answer") {
+  FakeSlurm slurm(3);
+  slurm.options.node_timeout = milliseconds(1500);
+  slurm.options.slack = milliseconds(100);
+  slurm.write("all.sh",
+              "cat $FAKE/*.hello $FAKE/n[01].frames; head -n 2 $FAKE/n2.frames\n"
+              "exec sleep 100\n");
+  const GatherResult cut = slurm.gather_ok();
+  CHECK(cut.nodes[2].why == "its answer arrived incomplete: 2 of 9 pieces");
+  slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n[01].frames\nexec sleep 100\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n2");
+  CHECK(result.nodes[2].why == "its agent began but did not answer in 1.5 s");
+  CHECK(slurm.calls() == "all\nall\n");
+}
+
+TEST_CASE("an agent that fails is not started again, and its words are passed on") {
+  FakeSlurm slurm(2);
+  slurm.write("all.sh", R"(cat $FAKE/n0.hello $FAKE/n0.frames
+echo '1: slurmstepd-n1: error: execve(): /shared/oddrank: No such file or directory' >&2
+echo 'srun: error: n1: task 1: Exited with exit code 2' >&2
+exit 2
+)");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n1");
+  CHECK(result.nodes[1].why.rfind("its agent ended without an answer: Exited with exit code 2 "
+                                  "(execve(): /shared/oddrank: No such file or directory)",
+                                  0) == 0);
+  CHECK(slurm.calls() == "all\n");
+}
+
+TEST_CASE("a step that SLURM refuses is one error, not one a node") {
+  FakeSlurm slurm(4);
+  slurm.write("all.sh",
+              "echo 'srun: error: Unable to create step for job 3: Access/permission denied' >&2\n"
+              "exit 1\n");
+  const auto result = gather(slurm.job, slurm.options);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == Errc::kPermission);
+  CHECK(result.error().what ==
+        "job 3: SLURM refuses to start agents in this job: permission denied");
+  CHECK(slurm.calls() == "all\n");
+}
+
+TEST_CASE("an interrupt ends it soon, with what is there") {
+  FakeSlurm slurm(2);
+  slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n0.frames\nexec sleep 100\n");
+  std::atomic<bool> interrupted{false};
+  slurm.options.interrupted = &interrupted;
+  slurm.options.progress = [&interrupted](std::size_t, std::size_t, std::string_view) {
+    interrupted = true;
+  };
+  const GatherResult result = slurm.gather_ok();
+  CHECK(result.interrupted);
+  check_answers(result, "n1");
+  CHECK(result.nodes[1].why == "interrupted while its agent was reading");
+  CHECK(result.took < milliseconds(20000));
+  CHECK(slurm.all_gone());
+}
+
+TEST_CASE("an srun that ignores SIGTERM does not keep us") {
+  FakeSlurm slurm(1);
+  slurm.options.node_timeout = milliseconds(300);
+  slurm.options.slack = milliseconds(100);
+  slurm.write("all.sh", "trap '' TERM\ncat $FAKE/n0.hello\nexec sleep 100\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n0");
+  CHECK(result.took < milliseconds(20000));
+}
+
+TEST_CASE("frames of a host that is no node of the job are dropped, and that is said") {
+  FakeSlurm slurm(3);
+  slurm.job.hosts.pop_back();
+  slurm.write("all.sh",
+              "cat $FAKE/n2.hello $FAKE/n2.frames; head -c 100000 /dev/urandom; echo\n"
+              "cat $FAKE/n[01].frames\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result);
+  CHECK(result.nodes.size() == 2);
+  CHECK(result.notes ==
+        std::vector<std::string>{"an answer of n2 was dropped: no node of the job"});
+}
+
+TEST_CASE("without srun, nodes or an absolute path nothing is tried") {
+  FakeSlurm slurm(1);
+  slurm.options.agent_path = "oddrank";
+  CHECK(gather(slurm.job, slurm.options).error().code == Errc::kUsage);
+  slurm.options.agent_path = "/oddrank";
+  slurm.job.hosts.clear();
+  CHECK(gather(slurm.job, slurm.options).error().code == Errc::kUsage);
+  slurm.job.hosts = {"n0"};
+  ::setenv("PATH", "/nonexistent", 1);
+  const auto result = gather(slurm.job, slurm.options);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == Errc::kNotFound);
+  CHECK(result.error().what == "no SLURM here: srun is not on PATH");
+}
+
+}  // namespace
+}  // namespace oddrank::slurm

@@ -1,0 +1,53 @@
+#include "slurm/silence.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST_CASE("a silent node's reason is the most telling one") {
+  Silence silence;
+  silence.timeout = milliseconds(20000);
+  CHECK(why_silent(silence) == "node did not answer in 20 s");
+  silence.complaint = "Requested nodes are busy";
+  CHECK(why_silent(silence) == "node did not answer in 20 s (srun: Requested nodes are busy)");
+  silence.node_state = "down (bad dimm)";
+  CHECK(why_silent(silence) ==
+        "node did not answer in 20 s (srun: Requested nodes are busy); "
+        "SLURM says: down (bad dimm)");
+  silence.node_state.clear();
+  silence.heard = true;
+  CHECK(why_silent(silence) == "its agent began but did not answer in 20 s");
+  silence.launch_failure = "Communication connection failure";
+  CHECK(why_silent(silence) ==
+        "SLURM could not start an agent there: Communication connection failure");
+  silence.exit = "Exited with exit code 2";
+  silence.agent_text =
+      "slurmstepd-n0: error: execve(): /no/such: No such file or directory\nmore\n";
+  CHECK(why_silent(silence) ==
+        "its agent ended without an answer: Exited with exit code 2 "
+        "(execve(): /no/such: No such file or directory)");
+  silence.received = 12;
+  silence.total = 300;
+  CHECK(why_silent(silence) == "its answer arrived incomplete: 12 of 300 pieces");
+}
+
+TEST_CASE("an interrupt is not blamed on the node") {
+  Silence silence;
+  silence.interrupted = true;
+  CHECK(why_silent(silence) == "interrupted before its agent began");
+  silence.heard = true;
+  CHECK(why_silent(silence) == "interrupted while its agent was reading");
+}
+
+TEST_CASE("durations are written as people write them") {
+  CHECK(seconds_text(milliseconds(20000)) == "20 s");
+  CHECK(seconds_text(milliseconds(1500)) == "1.5 s");
+  CHECK(seconds_text(milliseconds(300)) == "0.3 s");
+  CHECK(seconds_text(milliseconds(0)) == "0 s");
+}
+
+}  // namespace
+}  // namespace oddrank::slurm
