@@ -67,6 +67,43 @@ bool sounds_secret(std::string_view name) {
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
+void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const RawFrame> frames) {
+  constexpr std::size_t kPointers = kLocalLimit * sizeof(std::uint64_t);
+  constexpr std::size_t kObject = 64;  // the start of an object tells most of it
+  std::vector<RemoteReader::Range> ranges;
+  for (const RawFrame& frame : frames) {
+    const Addr names = reader.pointer_or_null(frame.code + layout.code.local_names);
+    ranges.push_back({names, layout.object.tuple_items + kPointers});
+    ranges.push_back({frame.address + layout.frame.localsplus, kPointers});
+  }
+  reader.prefetch(ranges);
+
+  std::vector<Addr> values;
+  ranges.clear();
+  for (const RawFrame& frame : frames) {
+    const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
+      values.push_back(reader.pointer_or_null(slot));
+      ranges.push_back({values.back(), kObject});
+      ranges.push_back({slots[i].name, layout.object.str_compact_data + kObject});
+    }
+  }
+  reader.prefetch(ranges);
+
+  ranges.clear();
+  for (const Addr value : values) {
+    ranges.push_back({type_of(reader, layout, value), layout.object.type_flags + 8});
+  }
+  reader.prefetch(ranges);
+  ranges.clear();
+  for (const Addr value : values) {
+    const Addr type = type_of(reader, layout, value);
+    ranges.push_back({reader.pointer_or_null(type + layout.object.type_name), kObject});
+  }
+  reader.prefetch(ranges);
+}
+
 std::vector<PythonLocal> read_locals(RemoteReader& reader,
                                      const Layout& layout,
                                      const RawFrame& frame) {

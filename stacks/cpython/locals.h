@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,9 @@ inline constexpr std::size_t kLocalLimit = 64;  // a frame
 std::vector<PythonLocal> read_locals(RemoteReader& reader,
                                      const Layout& layout,
                                      const RawFrame& frame);
+
+// Fetches what read_locals will want of these frames, in few system calls.
+void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const RawFrame> frames);
 
 // Whether the name contains token, password, secret, key or credential, in any case.
 bool sounds_secret(std::string_view name);

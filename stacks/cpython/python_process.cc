@@ -1,6 +1,7 @@
 #include "stacks/cpython/python_process.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "stacks/cpython/code_object.h"
@@ -48,6 +49,20 @@ struct PythonProcess::Impl {
       frame.function = raw.address == Addr{} ? kNoFrame : kUnreadable;
     }
     return frame;
+  }
+
+  // One announcement for all frames whose locals will be read.
+  void announce_locals(RemoteReader& reader, const std::vector<FrameChain>& chains) const {
+    std::vector<RawFrame> frames;
+    for (const FrameChain& chain : chains) {
+      const auto wanted = std::min(chain.frames.size(), kFramesWithLocals);
+      for (const RawFrame& frame : std::span(chain.frames).first(wanted)) {
+        if (codes.at(frame.code).readable && frames.size() < kLocalsOfProcess / 8) {
+          frames.push_back(frame);
+        }
+      }
+    }
+    prefetch_locals(reader, runtime.layout, frames);
   }
 
   void load_codes(RemoteReader& reader, const std::vector<FrameChain>& chains) {
@@ -102,6 +117,10 @@ Result<std::vector<PythonThread>> PythonProcess::threads(bool locals) const {
   const std::vector<FrameChain> chains = read_chains(reader, layout, newest);
   impl_->load_codes(reader, chains);
   const std::vector<pid_t> tids = impl_->tids.resolve(impl_->target, reader, layout, address, rows);
+
+  if (locals) {
+    impl_->announce_locals(reader, chains);
+  }
 
   std::vector<PythonThread> threads(rows.size());
   std::size_t budget = locals ? kLocalsOfProcess : 0;

@@ -27,7 +27,9 @@ struct PythonFrame {
   std::string file;
   std::uint32_t line = 0;  // 0 = unknown
   bool entry = false;      // an evaluation loop was entered for this frame
-  bool readable = true;    // false: a frame is here whose code object could not be read
+  // false: a frame is here whose code object could not be read ("<unreadable>"), or an evaluation
+  // loop without a frame: what a popped frame owned is being destroyed ("<leaving a function>").
+  bool readable = true;
   std::vector<PythonLocal> locals;
 };
 
@@ -42,7 +44,8 @@ struct PythonThread {
 class PythonProcess {
  public:
   // kNotFound: no CPython here, a normal answer. kUnsupported: one that we cannot read; `what`
-  // names the version found. `modules` must outlive the object.
+  // names the version found. kBadData: one that cannot be followed now (it starts up or shuts
+  // down). Both arguments must outlive the object.
   static Result<PythonProcess> find(const attach::Target& target, ModuleMap& modules);
 
   PythonProcess(PythonProcess&&) noexcept;
