@@ -30,6 +30,7 @@ using test::Victim;
 
 constexpr unsigned kOldest = 8;
 constexpr unsigned kNewest = 13;
+constexpr unsigned kFirstWithShims = 12;
 // A loop of 3.12+ whose frame was popped; Python itself does not show it.
 constexpr const char* kNoFrame = "<leaving a function>";
 
@@ -235,6 +236,11 @@ TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
       CHECK_FALSE(thread->holds_gil);
     }
     check_locals(threads, told);
+    const auto& destructor = thread_named(threads, told, "destructor").frames;
+    const auto empty_loops = std::count_if(
+        destructor.begin(), destructor.end(),
+        [](const PythonFrame& frame) { return frame.function == kNoFrame && !frame.readable; });
+    CHECK(empty_loops == (interpreter.minor >= kFirstWithShims ? 1 : 0));
     // A second look has its code objects from the cache.
     CHECK(as_told(reading.threads(false).front()) == as_told(threads.front()));
   }

@@ -117,10 +117,11 @@ def clé_訓練():
 
 
 def from_foreign_file():
-    # A non-ASCII file name; a line with more than 255 bytes of code, and one that is more than 127
-    # lines further on.
-    long_line = "    x = 1" + " + x" * 200 + "\n"
-    source = "def \u00e4u\u00dfer(f):\n    x = 1\n" + long_line + "\n" * 300 + "    f()\n"
+    # A non-ASCII file name; lines with more than 127 and more than 255 bytes of code around the call,
+    # which is more than 127 lines further on.
+    before = "    x = 1" + " + x" * 200 + "\n"
+    after = "    x = 1" + " + x" * 45 + "\n    x = 2\n"
+    source = "def \u00e4u\u00dfer(f):\n    x = 1\n" + before + "\n" * 300 + "    f()\n" + after
     scope = {}
     exec(compile(source, "/tmp/d\u00e9p\u00f4t/\u706b.py", "exec"), scope)
     scope["\u00e4u\u00dfer"](wait_in_lock)
@@ -174,7 +175,8 @@ def main():
     start("generator", in_generator)
     start("lambda", in_lambda)
     start("multi_line", multi_line_call)
-    start("destructor", leaving_a_function)
+    # Called by C, so that an evaluation loop is left in which no frame is left.
+    start("destructor", functools.partial(leaving_a_function))
     start("unicode", clé_訓練)
     start("foreign_file", from_foreign_file)
     while not all(is_blocked(thread) for thread in blocked):

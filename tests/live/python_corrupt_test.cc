@@ -1,0 +1,117 @@
+// A real Python whose memory reads come back damaged: stacks may be wrong or short, the reader
+// neither crashes nor runs away.
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "attach/live_target.h"
+#include "stacks/cpython/python_process.h"
+#include "stacks/module_map.h"
+#include "tests/live/python_interpreters.h"
+#include "tests/support/catch.h"
+#include "tests/support/victim.h"
+
+namespace oddrank {
+namespace {
+
+// Flips bytes of what another target reads; where and how many depends on the seed alone. Harmless
+// while `rate` is 0.
+class DamagedTarget final : public attach::Target {
+ public:
+  explicit DamagedTarget(const attach::Target& sound) : sound_(sound) {}
+
+  // About one byte in `rate` is replaced.
+  void damage(unsigned seed, std::size_t rate) {
+    random_.seed(seed);
+    rate_ = rate;
+  }
+
+  pid_t pid() const override { return sound_.pid(); }
+  const std::string& name() const override { return sound_.name(); }
+  Status read(attach::Addr address, std::span<std::byte> into) const override {
+    Status status = sound_.read(address, into);
+    spoil(into);
+    return status;
+  }
+  void read_many(std::span<attach::ReadRequest> requests) const override {
+    sound_.read_many(requests);
+    for (attach::ReadRequest& request : requests) {
+      spoil(request.into.first(request.got));
+    }
+  }
+  const attach::MemoryMap& maps() const override { return sound_.maps(); }
+  Result<UniqueFd> open_file(const attach::Mapping& mapping) const override {
+    return sound_.open_file(mapping);
+  }
+  Result<std::vector<attach::ThreadState>> threads() const override { return sound_.threads(); }
+  Result<attach::ThreadState> thread(pid_t tid) const override { return sound_.thread(tid); }
+
+ private:
+  void spoil(std::span<std::byte> bytes) const {
+    if (rate_ == 0) {
+      return;
+    }
+    for (std::size_t at = random_() % (2 * rate_); at < bytes.size();
+         at += 1 + random_() % (2 * rate_)) {
+      // Small numbers, large ones, and near misses of what was there.
+      const unsigned kind = random_() % 4;
+      bytes[at] = kind == 0   ? std::byte{0}
+                  : kind == 1 ? std::byte{0xff}
+                              : bytes[at] ^ static_cast<std::byte>(1U << (random_() % 8));
+    }
+  }
+
+  const attach::Target& sound_;
+  mutable std::minstd_rand random_;
+  std::size_t rate_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
+  const auto interpreters = test::find_interpreters();
+  if (interpreters.empty()) {
+    ODDRANK_SKIP("no Python in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+  }
+  for (const test::Interpreter& interpreter : interpreters) {
+    if (interpreter.minor < 8 || interpreter.minor > 13) {
+      continue;
+    }
+    INFO(interpreter.path);
+    auto victim = test::Victim::start({interpreter.path, test::victim_script("python_stacks.py")});
+    REQUIRE(victim);
+    REQUIRE(victim->wait_line("ready"));
+    const auto live = attach::LiveTarget::open(victim->pid());
+    REQUIRE(live);
+    DamagedTarget target(**live);
+    stacks::ModuleMap modules(target);
+    const auto python = stacks::cpython::PythonProcess::find(target, modules);
+    REQUIRE(python);
+    std::size_t whole = 0;
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+      target.damage(seed, std::size_t{20} << seed % 10);
+      const auto threads = python->threads(true);
+      whole += threads ? threads->size() : 0;
+      target.damage(seed, 0);
+    }
+    CHECK(whole > 0);
+    // Nothing of the damage stays behind.
+    const auto sound = python->threads(true);
+    REQUIRE(sound);
+    CHECK(sound->size() == 12);
+    for (const auto& thread : *sound) {
+      CHECK_FALSE(thread.cut);
+      CHECK(thread.frames.back().readable);
+    }
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      target.damage(seed, 500);
+      stacks::ModuleMap again(target);
+      const auto found = stacks::cpython::PythonProcess::find(target, again);
+      CHECK((found || !found.error().what.empty()));
+    }
+  }
+}
+
+}  // namespace oddrank
