@@ -106,7 +106,7 @@ std::optional<Version> version_from_constants(std::string_view bytes,
   for (auto at = bytes.find(kStart); at != std::string_view::npos;
        at = bytes.find(kStart, at + 1)) {
     // Not the tail of "13.2" or "1.3.0". Other text may stand in front: the linker keeps one copy
-    // of a constant and of a longer one that ends with it ("/opt/python/3.8.18").
+    // of a constant and of a longer one that ends with it ("/usr/local/python/3.8.18").
     if (at > 0 && (is_digit(bytes[at - 1]) || bytes[at - 1] == '.')) {
       continue;
     }

@@ -20,7 +20,7 @@ TEST_CASE("versions in file names", "[cpython]") {
     return version ? version->text : "none";
   };
   CHECK(text("/usr/bin/python3.11") == "3.11");
-  CHECK(text("/opt/x/libpython3.8.so.1.0") == "3.8");
+  CHECK(text("/usr/lib/libpython3.8.so.1.0") == "3.8");
   CHECK(text("libpython3.6m.so.1.0") == "3.6");
   CHECK(text("libpython3.13td.so") == "3.13");
   CHECK(text("/usr/bin/python2.7") == "2.7");
@@ -39,7 +39,7 @@ TEST_CASE("versions in the constants of a binary", "[cpython]") {
     return version ? version->text : "none";
   };
   CHECK(text("abc\0003.8.18\0def"sv, 8) == "3.8.18");
-  CHECK(text("\0/opt/python/3.8.18\0"sv, 8) == "3.8.18");
+  CHECK(text("\0/usr/local/python/3.8.18\0"sv, 8) == "3.8.18");
   CHECK(text("\0003.9.0rc1\0"sv, std::nullopt) == "3.9.0rc1");
   CHECK(text("\0001.3.8.18\0"sv, 8) == "none");
   CHECK(text("\0003.40.1\0"sv, std::nullopt) == "none");
