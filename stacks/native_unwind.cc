@@ -347,7 +347,7 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     bool heuristic = false;
     const int stepped = step_or_search(cursor, stack_pointer, heuristic);
     if (stepped < 0) {
-      stack.end = bad_memory ? StackEnd::kBadMemory : StackEnd::kNoUnwindInfo;
+      stack.end = bad_memory && !no_table ? StackEnd::kBadMemory : StackEnd::kNoUnwindInfo;
       return stack;
     }
     const std::uint64_t caller_sp = register_of(cursor, UNW_REG_SP);

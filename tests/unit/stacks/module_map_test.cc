@@ -3,41 +3,20 @@
 #include <algorithm>
 
 #include "tests/support/catch.h"
-#include "tests/support/fake_target.h"
-#include "tests/unit/stacks/elf_samples.h"
+#include "tests/unit/stacks/loaded_sample.h"
 
 namespace oddrank::stacks {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kBase = 0x7f0000000000;
-
-// Maps the sample at `base` as the dynamic linker would, with its first page in memory.
-void load(test::FakeTarget& target, const ElfImage& image, std::uint64_t base) {
-  for (const ElfSegment& segment : image.segments()) {
-    const std::uint64_t skip = segment.address % kPage;
-    attach::Mapping mapping;
-    mapping.start = base + segment.address - skip;
-    mapping.end = (base + segment.address + segment.file_size + kPage - 1) / kPage * kPage;
-    mapping.file_offset = segment.file_offset - skip;
-    mapping.inode = 77;
-    mapping.device = 8;
-    mapping.readable = true;
-    mapping.executable = segment.executable;
-    mapping.writable = segment.writable;
-    mapping.path = "/job/bin/sample";
-    target.add_mapping(mapping);
-  }
-  const auto bytes = test::bytes_of(test::sample_path());
-  target.add_memory(attach::Addr{base}, std::span(bytes).first(kPage));
-}
+constexpr std::uint64_t kBase = test::kLoadedAt;
 
 TEST_CASE("module_map: the segments of one file are one module, with its load bias") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   test::FakeTarget target;
-  load(target, *image, kBase);
-  target.add_real_file("/job/bin/sample", test::sample_path());
+  test::load_sample(target, *image);
+  target.add_real_file(test::kLoadedPath, test::sample_path());
   ModuleMap modules(target);
 
   REQUIRE(modules.modules().size() == 1);
@@ -60,9 +39,9 @@ TEST_CASE("module_map: a file that is loaded twice is two modules") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   test::FakeTarget target;
-  load(target, *image, kBase);
-  load(target, *image, kBase + (1U << 24U));
-  target.add_real_file("/job/bin/sample", test::sample_path());
+  test::load_sample(target, *image);
+  test::load_sample(target, *image, kBase + (1U << 24U));
+  target.add_real_file(test::kLoadedPath, test::sample_path());
   ModuleMap modules(target);
   REQUIRE(modules.modules().size() == 2);
   CHECK(*modules.load_bias(modules.modules()[0]) == kBase);
@@ -82,9 +61,9 @@ TEST_CASE("module_map: a file of another build is not believed, the memory still
   first_page[note + 12] ^= std::byte{1};
 
   test::FakeTarget target;
-  load(target, *image, kBase);
+  test::load_sample(target, *image);
   target.add_memory(attach::Addr{kBase}, first_page);
-  target.add_real_file("/job/bin/sample", test::sample_path());
+  target.add_real_file(test::kLoadedPath, test::sample_path());
   ModuleMap modules(target);
   const Module& module = modules.modules().front();
   const auto refused = modules.image_of(module);
@@ -119,12 +98,12 @@ TEST_CASE("module_map: a file that cannot be opened is asked for once, and its m
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   test::FakeTarget target;
-  load(target, *image, kBase);
+  test::load_sample(target, *image);
   ModuleMap modules(target);
   const Module& module = modules.modules().front();
   const auto first = modules.image_of(module);
   REQUIRE_FALSE(first);
-  CHECK(first.error().what.find("/job/bin/sample") == 0);
+  CHECK(first.error().what.find(test::kLoadedPath) == 0);
   CHECK(modules.image_of(module).error().what == first.error().what);
   CHECK_FALSE(modules.load_bias(module));
   CHECK(modules.build_id(module) == image->build_id());

@@ -1,0 +1,170 @@
+#include "stacks/native_unwind.h"
+
+#include <cstring>
+#include <optional>
+#include <random>
+
+#include "snapshot/frame.h"
+#include "tests/support/catch.h"
+#include "tests/unit/stacks/loaded_sample.h"
+
+namespace oddrank::stacks {
+namespace {
+
+using snapshot::StackEnd;
+
+constexpr std::uint64_t kStack = 0x7ffe00000000;
+constexpr std::size_t kStackSize = 16384;
+
+// A thread somewhere in the sample's code, with a stack made of the given words.
+class Thread {
+ public:
+  explicit Thread(bool in_memory = false) {
+    image_.emplace(test::open_image(test::sample_path()));
+    test::load_sample(target, **image_, test::kLoadedAt, in_memory);
+    attach::Mapping stack;
+    stack.start = kStack;
+    stack.end = kStack + kStackSize;
+    stack.readable = true;
+    stack.writable = true;
+    stack.path = "[stack]";
+    target.add_mapping(stack);
+    state.tid = 10;
+    state.state = 'S';
+    state.registers = attach::Registers{};
+    state.registers->sp = kStack;
+  }
+
+  const ElfImage& image() const { return **image_; }
+  std::uint64_t address_of(std::string_view symbol) const {
+    const auto found = image().symbol(symbol);
+    return found ? test::kLoadedAt + found->address : 0;
+  }
+  void set_stack(std::vector<std::uint64_t> words) {
+    words.resize(kStackSize / sizeof(std::uint64_t));
+    target.add_memory(attach::Addr{kStack}, std::as_bytes(std::span(words)));
+  }
+  NativeStack unwind() {
+    ModuleMap modules(target);
+    NativeUnwinder unwinder(target, modules);
+    return unwinder.unwind(state);
+  }
+
+  test::FakeTarget target;
+  attach::ThreadState state;
+
+ private:
+  std::optional<Result<ElfImage>> image_;
+};
+
+TEST_CASE("native_unwind: at a function's first instruction the caller is on top of the stack") {
+  Thread thread;
+  thread.target.add_real_file(test::kLoadedPath, test::sample_path());
+  const std::uint64_t caller = thread.address_of("_start") + 8;
+  thread.state.registers->pc = thread.address_of("main");
+  thread.set_stack({caller});
+  const NativeStack stack = thread.unwind();
+  // _start is the outermost function: its table says so.
+  CHECK(stack.end == StackEnd::kComplete);
+  REQUIRE(stack.frames.size() == 2);
+  CHECK(stack.frames[0].cfa == kStack + 8);
+  CHECK(stack.frames[1].pc == caller);
+}
+
+TEST_CASE("native_unwind: the tables are found in memory where the file cannot be opened") {
+  Thread thread(true);
+  thread.state.registers->pc = thread.address_of("main");
+  thread.set_stack({thread.address_of("_start") + 8});
+  const NativeStack stack = thread.unwind();
+  CHECK(stack.frames.size() == 2);
+  CHECK(stack.end == StackEnd::kComplete);
+}
+
+TEST_CASE("native_unwind: a return address that is no code ends the stack, and is no frame") {
+  Thread thread;
+  thread.target.add_real_file(test::kLoadedPath, test::sample_path());
+  thread.state.registers->pc = thread.address_of("main");
+  for (const std::uint64_t word : {kStack + 64, std::uint64_t{0x1234}, ~std::uint64_t{0}}) {
+    thread.set_stack({word});
+    const NativeStack stack = thread.unwind();
+    CHECK(stack.frames.size() == 1);
+    CHECK(stack.end == StackEnd::kNoUnwindInfo);
+  }
+}
+
+TEST_CASE("native_unwind: code without tables gives one frame") {
+  Thread thread;
+  attach::Mapping jit;
+  jit.start = 0x10000;
+  jit.end = 0x20000;
+  jit.readable = true;
+  jit.executable = true;
+  thread.target.add_mapping(jit);
+  thread.state.registers->pc = 0x10100;
+  thread.set_stack({thread.address_of("main")});
+  const NativeStack stack = thread.unwind();
+  REQUIRE(stack.frames.size() == 1);
+  CHECK(stack.frames[0].pc == 0x10100);
+  CHECK(stack.end == StackEnd::kNoUnwindInfo);
+}
+
+TEST_CASE("native_unwind: a stack that cannot be read is said to be so") {
+  Thread thread;
+  thread.target.add_real_file(test::kLoadedPath, test::sample_path());
+  thread.state.registers->pc = thread.address_of("main");
+  const NativeStack stack = thread.unwind();
+  CHECK(stack.frames.size() == 1);
+  CHECK(stack.end == StackEnd::kBadMemory);
+}
+
+TEST_CASE("native_unwind: a thread without registers has no frames") {
+  Thread thread;
+  thread.state.registers.reset();
+  CHECK(thread.unwind().end == StackEnd::kUnknown);
+  thread.state.state = 'R';
+  CHECK(thread.unwind().end == StackEnd::kRunning);
+}
+
+// The unwind tables of a hostile file, and stacks full of plausible words: whatever comes out, it
+// is bounded, and each frame lies in code.
+TEST_CASE("native_unwind: damaged tables end stacks early, but never the tool") {
+  std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same bytes each time
+  const Thread sample;
+  const auto header = sample.image().eh_frame_hdr();
+  const auto frames = sample.image().section(".eh_frame");
+  const auto text = sample.image().section(".text");
+  REQUIRE(header);
+  REQUIRE(frames);
+  REQUIRE(text);
+  const std::string whole = read_file(test::sample_path()).value_or("");
+  const auto offset_of = [&](std::uint64_t address) {
+    return static_cast<std::size_t>(
+        reinterpret_cast<const char*>(sample.image().bytes_at(address, 1).data()) -
+        reinterpret_cast<const char*>(sample.image().bytes_at(0, 1).data()));
+  };
+  const std::size_t tables = offset_of(header->address);
+  const std::size_t size = frames->address + frames->size - header->address;
+  for (int i = 0; i < 150; ++i) {
+    std::string damaged = whole;
+    for (int flips = 0; flips < 1 + i % 40; ++flips) {
+      damaged[tables + random() % size] = static_cast<char>(random());
+    }
+    Thread thread;
+    thread.target.add_file(test::kLoadedPath, damaged);
+    std::vector<std::uint64_t> words(512);
+    for (std::uint64_t& word : words) {
+      word = random() % 2 == 0 ? test::kLoadedAt + text->address + random() % text->size
+                               : kStack + random() % kStackSize;
+    }
+    thread.set_stack(words);
+    for (int where = 0; where < 8; ++where) {
+      thread.state.registers->pc = test::kLoadedAt + text->address + random() % text->size;
+      const NativeStack stack = thread.unwind();
+      CHECK(stack.frames.size() <= 4096);
+      CHECK(stack.end != StackEnd::kUnknown);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace oddrank::stacks
