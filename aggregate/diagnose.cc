@@ -1,0 +1,169 @@
+#include "aggregate/diagnose.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "aggregate/groups.h"
+#include "aggregate/hostlist.h"
+#include "aggregate/printable.h"
+#include "aggregate/rules/rule.h"
+#include "aggregate/verdict_engine.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Capture;
+using snapshot::JobSource;
+using snapshot::ProcessCapture;
+
+namespace {
+
+constexpr std::size_t kMaxPids = 8;
+constexpr std::size_t kMaxAwaited = 4;
+
+Coverage cover(const JobView& view) {
+  Coverage coverage;
+  coverage.expected = view.expected();
+  coverage.read = view.count(Presence::kRead);
+  coverage.partial = view.count(Presence::kPartial);
+  coverage.nodes_expected = view.nodes_expected();
+  coverage.nodes_answered = view.nodes_answered();
+  coverage.skew_us = view.skew_us();
+  std::map<std::tuple<bool, std::string, std::string>, Unread> unread;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.presence == Presence::kRead) {
+      continue;
+    }
+    std::string why = rank.why;
+    if (rank.presence == Presence::kDead) {
+      why = rank.pid() == 0 ? "dead" : fmt::format("pid {} is dead (zombie)", rank.pid());
+    } else if (why.empty()) {
+      why = rank.state() == '?' ? "could not be read"
+                                : fmt::format("read in part (state {})", rank.state());
+    }
+    const bool partial = rank.presence == Presence::kPartial;
+    Unread& row = unread[{partial, rank.host, why}];
+    row.ranks.push_back(rank.rank);
+    row.host = rank.host;
+    row.why = why;
+    row.partial = partial;
+    row.gone = rank.presence == Presence::kAbsent || rank.presence == Presence::kDead;
+  }
+  for (auto& entry : unread) {
+    coverage.unread.push_back(std::move(entry.second));
+  }
+  return coverage;
+}
+
+std::string job_words(const Capture& capture) {
+  const std::string id = printable(capture.job.id, 60);
+  const std::string name = printable(capture.job.name, 40);
+  if (id.empty()) {
+    return {};
+  }
+  return name.empty() ? "job " + id : fmt::format("job {} ({})", id, name);
+}
+
+void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group) {
+  const ProcessCapture* process = rank.process;
+  std::set<const ProcessCapture*> seen;
+  while (process != nullptr && group.awaited.size() < kMaxAwaited) {
+    process = awaited_process(view, *process);
+    if (process == nullptr || process->is_rank || !seen.insert(process).second) {
+      break;
+    }
+    ReportedProcess row;
+    row.pid = process->pid;
+    row.host = view.host(*process);
+    row.what = child_words(view, *process);
+    row.stuck = stuck_words(view, *process);
+    const auto* thread = deciding_thread(view, *process);
+    if (thread != nullptr && !thread->samples.empty()) {
+      row.stack = view.model().fold(thread->samples.back());
+    }
+    group.awaited.push_back(std::move(row));
+  }
+}
+
+bool is_culprit(const Verdict& verdict, const RankView& rank) {
+  return std::any_of(
+      verdict.culprits.begin(), verdict.culprits.end(), [&rank](const Culprit& culprit) {
+        return culprit.rank == rank.rank && culprit.pid == rank.pid() && culprit.host == rank.host;
+      });
+}
+
+ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Group& group) {
+  ReportedGroup row;
+  std::vector<std::string> hosts;
+  for (const std::size_t at : group.ranks) {
+    const RankView& rank = view.ranks()[at];
+    if (rank.rank >= 0) {
+      row.ranks.push_back(rank.rank);
+    }
+    if (row.pids.size() < kMaxPids) {
+      row.pids.push_back(rank.pid());
+    }
+    if (!rank.host.empty()) {
+      hosts.push_back(rank.host);
+    }
+    const bool guilty = is_culprit(verdict, rank);
+    if (guilty && !row.culprit) {
+      add_awaited(view, rank, row);
+    }
+    row.culprit = row.culprit || guilty;
+  }
+  row.count = group.ranks.size();
+  row.hosts = compress_hosts(std::move(hosts));
+  row.phase = group.phase;
+  row.state = group.state;
+  row.stack = group.stack;
+  return row;
+}
+
+std::vector<std::int32_t> numbers_of(const JobView& view, const std::vector<std::size_t>& ranks) {
+  std::vector<std::int32_t> numbers;
+  for (const std::size_t at : ranks) {
+    if (view.ranks()[at].rank >= 0) {
+      numbers.push_back(view.ranks()[at].rank);
+    }
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Report diagnose(const Capture& capture) {
+  FrameModel model(capture.tables);
+  const JobView view(capture, model);
+  const WaitGraph graph = build_wait_graph(view);
+  const std::vector<Group> groups = find_groups(view);
+  Report report;
+  report.verdict = decide(make_input(view, graph, groups));
+  report.coverage = cover(view);
+  report.job = job_words(capture);
+  for (const Group& group : groups) {
+    report.groups.push_back(report_group(view, report.verdict, group));
+  }
+  std::stable_sort(
+      report.groups.begin(), report.groups.end(),
+      [](const ReportedGroup& a, const ReportedGroup& b) { return a.culprit && !b.culprit; });
+  for (const Slot& slot : graph.slots) {
+    report.slots.push_back({slot.group, slot.op, slot.sequence, slot.words,
+                            numbers_of(view, slot.inside), numbers_of(view, slot.absent),
+                            slot.membership == Membership::kKnown});
+  }
+  report.notes = view.notes();
+  for (const auto& node : capture.nodes) {
+    for (const std::string& note : node.notes) {
+      report.notes.push_back(printable(node.host + ": " + note, 400));
+    }
+  }
+  std::sort(report.notes.begin(), report.notes.end());
+  return report;
+}
+
+}  // namespace oddrank::aggregate

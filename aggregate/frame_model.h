@@ -1,0 +1,85 @@
+// Stacks as people want to see them, and as ranks are compared: without the inner works of the
+// interpreter and of libraries (frame_patterns.h), innermost frame first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "aggregate/frame_patterns.h"
+#include "snapshot/tables.h"
+#include "snapshot/thread_capture.h"
+
+namespace oddrank::aggregate {
+
+// One frame for a screen. All text is printable.
+struct ShownFrame {
+  snapshot::FrameKind kind = snapshot::FrameKind::kNative;
+  snapshot::FrameId id{};
+  std::string name;  // short; "module+0x1f" where there is no symbol
+  std::string file;  // Python: the tail of the path that tells most; native: base name of module
+  std::uint32_t line = 0;
+  bool system_call = false;  // libc's end of the stack: shown, but no part of the key
+  bool user = false;         // Python, and neither the standard library nor an installed package
+
+  // "train.py:88", or the module.
+  std::string place() const;
+};
+
+struct FoldedStack {
+  std::vector<ShownFrame> frames;
+  std::size_t hidden = 0;  // frames that were read and are not in `frames`
+  // Equal for threads that stand at the same place; "" where no stack was read.
+  std::string key;
+};
+
+struct StoryHit {
+  const StoryPattern* pattern = nullptr;
+  snapshot::FrameId frame{};
+};
+
+// Remembers what it has folded; borrows the tables, which must not lose rows meanwhile.
+class FrameModel {
+ public:
+  explicit FrameModel(const snapshot::Tables& tables) : tables_(tables) {}
+
+  const FoldedStack& fold(const snapshot::ThreadSample& sample);
+  // All frames as they were read: native and Python, in call order; on a mismatch the native ones
+  // first.
+  std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample& sample) const;
+  ShownFrame shown(snapshot::FrameId id);
+  // The innermost frame that tells this story.
+  std::optional<StoryHit> story(const snapshot::ThreadSample& sample, Story story);
+  // The innermost Python frame of the user's program, else the innermost Python frame at all.
+  std::optional<ShownFrame> user_frame(const snapshot::ThreadSample& sample);
+
+  const snapshot::Tables& tables() const { return tables_; }
+
+ private:
+  struct Known {
+    ShownFrame shown;
+    FrameRole role = FrameRole::kPlain;
+  };
+  const Known& known(snapshot::FrameId id);
+  std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
+  FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
+
+  const snapshot::Tables& tables_;
+  std::unordered_map<std::uint32_t, Known> known_;
+  std::map<std::pair<snapshot::StackId, snapshot::StackId>, FoldedStack> folded_;
+  std::map<std::tuple<snapshot::StackId, snapshot::StackId, Story>, std::optional<StoryHit>>
+      stories_;
+};
+
+// "/x/site-packages/torch/a/b.py" -> "torch/a/b.py"; "/home/u/demo/train.py" -> "demo/train.py".
+std::string short_file(std::string_view path);
+std::string_view base_name(std::string_view path);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,59 @@
+// What is known of functions by their names, as data: which frames are the inner works of an
+// interpreter or a library and are not shown, and which frames tell a story (a loader, a debugger,
+// a request to the outside). To teach oddrank a new library, add a row to frame_patterns.cc.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "snapshot/frame.h"
+
+namespace oddrank::aggregate {
+
+enum class FrameRole : std::uint8_t {
+  kPlain = 0,    // shown inside of the innermost Python frame, or where there is no Python
+  kKey,          // shown everywhere: a communication library's own functions
+  kInternal,     // never shown
+  kLibc,         // of a run of these only the outermost is shown: the call that was made
+  kThreadStart,  // the outer end of a stack
+};
+
+enum class FrameField : std::uint8_t { kFunction, kModule };
+enum class FrameMatch : std::uint8_t { kExact, kPrefix, kContains };
+
+// The first row that matches decides. Functions are compared with their short, demangled name,
+// modules with the base name of the path (native) or with the whole path (Python).
+struct FramePattern {
+  snapshot::FrameKind kind;
+  FrameField field;
+  FrameMatch match;
+  std::string_view text;
+  FrameRole role;
+};
+
+enum class Story : std::uint8_t {
+  kLoader,        // waits for the batches of its input pipeline
+  kLoaderWorker,  // is a worker of an input pipeline
+  kQueueIdle,     // waits for work to be given: no sign of trouble
+  kFailed,        // handles an error, or ends
+  kExternal,      // speaks with a service outside of the job
+  kSleep,         // sleeps on purpose
+  kPool,          // idle thread of a pool or a background service
+  kEngine,        // autograd's own thread, which runs collectives for the main thread
+};
+
+// Matches a frame whose file (Python) or module (native) contains `file` and whose function
+// contains `function`; an empty text matches anything.
+struct StoryPattern {
+  Story story;
+  snapshot::FrameKind kind;
+  std::string_view file;
+  std::string_view function;
+  std::string_view words;  // "a debugger prompt"
+};
+
+std::span<const FramePattern> frame_patterns();
+std::span<const StoryPattern> story_patterns();
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,133 @@
+#include "aggregate/graph_algorithms.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace oddrank::aggregate {
+namespace {
+
+struct Visit {
+  std::size_t node;
+  std::size_t next_edge;
+};
+
+class Tarjan {
+ public:
+  explicit Tarjan(const Adjacency& graph)
+      : graph_(graph),
+        index_(graph.size(), kFar),
+        low_(graph.size(), 0),
+        on_stack_(graph.size(), false),
+        component_(graph.size(), kFar) {}
+
+  std::vector<std::size_t> run() {
+    for (std::size_t node = 0; node < graph_.size(); ++node) {
+      if (index_[node] == kFar) {
+        visit_from(node);
+      }
+    }
+    return std::move(component_);
+  }
+
+ private:
+  void enter(std::size_t node) {
+    index_[node] = low_[node] = next_index_++;
+    open_.push_back(node);
+    on_stack_[node] = true;
+    path_.push_back({node, 0});
+  }
+
+  void visit_from(std::size_t start) {
+    enter(start);
+    while (!path_.empty()) {
+      Visit& visit = path_.back();
+      const std::size_t node = visit.node;
+      if (visit.next_edge < graph_[node].size()) {
+        const std::size_t target = graph_[node][visit.next_edge++];
+        if (index_[target] == kFar) {
+          enter(target);
+        } else if (on_stack_[target]) {
+          low_[node] = std::min(low_[node], index_[target]);
+        }
+        continue;
+      }
+      path_.pop_back();
+      if (!path_.empty()) {
+        low_[path_.back().node] = std::min(low_[path_.back().node], low_[node]);
+      }
+      if (low_[node] == index_[node]) {
+        close(node);
+      }
+    }
+  }
+
+  void close(std::size_t root) {
+    while (true) {
+      const std::size_t node = open_.back();
+      open_.pop_back();
+      on_stack_[node] = false;
+      component_[node] = components_;
+      if (node == root) {
+        break;
+      }
+    }
+    ++components_;
+  }
+
+  const Adjacency& graph_;
+  std::vector<std::size_t> index_;
+  std::vector<std::size_t> low_;
+  std::vector<bool> on_stack_;
+  std::vector<std::size_t> component_;
+  std::vector<std::size_t> open_;
+  std::vector<Visit> path_;
+  std::size_t next_index_ = 0;
+  std::size_t components_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::size_t> components_of(const Adjacency& graph) {
+  return Tarjan(graph).run();
+}
+
+std::vector<std::size_t> distances(const Adjacency& graph,
+                                   const std::vector<std::size_t>& starts,
+                                   std::vector<std::size_t>* came_from) {
+  std::vector<std::size_t> distance(graph.size(), kFar);
+  if (came_from != nullptr) {
+    came_from->assign(graph.size(), kFar);
+  }
+  std::queue<std::size_t> todo;
+  for (const std::size_t start : starts) {
+    distance[start] = 0;
+    todo.push(start);
+  }
+  while (!todo.empty()) {
+    const std::size_t node = todo.front();
+    todo.pop();
+    for (const std::size_t target : graph[node]) {
+      if (distance[target] != kFar) {
+        continue;
+      }
+      distance[target] = distance[node] + 1;
+      if (came_from != nullptr) {
+        (*came_from)[target] = node;
+      }
+      todo.push(target);
+    }
+  }
+  return distance;
+}
+
+Adjacency reversed(const Adjacency& graph) {
+  Adjacency result(graph.size());
+  for (std::size_t node = 0; node < graph.size(); ++node) {
+    for (const std::size_t target : graph[node]) {
+      result[target].push_back(node);
+    }
+  }
+  return result;
+}
+
+}  // namespace oddrank::aggregate

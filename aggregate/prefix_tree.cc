@@ -1,0 +1,58 @@
+#include "aggregate/prefix_tree.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace oddrank::aggregate {
+namespace {
+
+std::size_t child_of(PrefixTree& tree, std::size_t parent, const ShownFrame& frame) {
+  const std::string key = fmt::format("{}|{}", frame.name, frame.place());
+  for (const std::size_t child : tree.nodes[parent].children) {
+    if (tree.nodes[child].key == key) {
+      return child;
+    }
+  }
+  TreeNode node;
+  node.frame = frame;
+  node.key = key;
+  tree.nodes.push_back(std::move(node));
+  tree.nodes[parent].children.push_back(tree.nodes.size() - 1);
+  return tree.nodes.size() - 1;
+}
+
+void count_rank(TreeNode& node, std::int32_t rank) {
+  ++node.count;
+  if (rank >= 0) {
+    node.ranks.push_back(rank);
+  }
+}
+
+}  // namespace
+
+PrefixTree build_prefix_tree(const JobView& view) {
+  PrefixTree tree;
+  tree.nodes.emplace_back();
+  for (const RankView& rank : view.ranks()) {
+    if (rank.sample() == nullptr) {
+      continue;
+    }
+    const auto& frames = view.model().fold(*rank.sample()).frames;
+    std::size_t at = 0;
+    count_rank(tree.nodes[at], rank.rank);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      at = child_of(tree, at, *frame);
+      count_rank(tree.nodes[at], rank.rank);
+    }
+  }
+  for (TreeNode& node : tree.nodes) {
+    std::stable_sort(node.children.begin(), node.children.end(),
+                     [&tree](std::size_t a, std::size_t b) {
+                       return tree.nodes[a].count > tree.nodes[b].count;
+                     });
+  }
+  return tree;
+}
+
+}  // namespace oddrank::aggregate

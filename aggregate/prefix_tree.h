@@ -1,0 +1,28 @@
+// The stacks of all leaders in one tree, outermost frame at the root, with the ranks that went each
+// way: the picture that people look at. Native and Python frames together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregate/job_view.h"
+
+namespace oddrank::aggregate {
+
+struct TreeNode {
+  ShownFrame frame;                   // of the root: empty
+  std::vector<std::int32_t> ranks;    // ascending; ranks without a number are left out
+  std::size_t count = 0;              // of processes, also those without a rank number
+  std::vector<std::size_t> children;  // indices of PrefixTree::nodes, most ranks first
+  std::string key;                    // what makes frames equal: name, file, line
+};
+
+struct PrefixTree {
+  std::vector<TreeNode> nodes;  // [0] is the root
+};
+
+PrefixTree build_prefix_tree(const JobView& view);
+
+}  // namespace oddrank::aggregate

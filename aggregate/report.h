@@ -1,0 +1,84 @@
+// The report as plain data: what diagnose() found, ready to be printed in any form.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregate/frame_model.h"
+#include "aggregate/verdict.h"
+
+namespace oddrank::aggregate {
+
+struct Unread {
+  std::vector<std::int32_t> ranks;  // -1 for a process without a rank
+  std::string host;
+  std::string why;
+  bool partial = false;
+  bool gone = false;  // not unread: there is nothing to read
+};
+
+struct Coverage {
+  std::size_t expected = 0;
+  std::size_t read = 0;
+  std::size_t partial = 0;
+  std::size_t nodes_expected = 0;
+  std::size_t nodes_answered = 0;
+  std::uint64_t skew_us = 0;
+  std::vector<Unread> unread;  // ranks with the same host and reason together
+
+  bool complete() const { return read == expected; }
+};
+
+// A process that a culprit waits for, with the stack of the thread that decides.
+struct ReportedProcess {
+  pid_t pid = 0;
+  std::string host;
+  std::string what;   // "DataLoader worker"
+  std::string stuck;  // "is stuck in read() of /data/x"
+  FoldedStack stack;
+};
+
+struct ReportedGroup {
+  std::vector<std::int32_t> ranks;  // known rank numbers, ascending
+  std::vector<pid_t> pids;          // of the first few, in the order of the ranks
+  std::size_t count = 0;
+  std::string hosts;  // "n[0-3]"
+  std::string phase;
+  std::string state;  // "S", "RS"
+  bool culprit = false;
+  FoldedStack stack;
+  std::vector<ReportedProcess> awaited;  // of a culprit
+};
+
+struct ReportedSlot {
+  std::string group;  // "" = unknown
+  std::string op;
+  std::int64_t sequence = -1;
+  std::string words;
+  std::vector<std::int32_t> inside;
+  std::vector<std::int32_t> absent;
+  bool members_known = false;
+};
+
+struct Report {
+  Verdict verdict;
+  Coverage coverage;
+  std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
+  std::vector<ReportedSlot> slots;
+  std::vector<std::string> notes;
+  std::string job;  // "job 4711 (pretrain)", "this node", ...; for the first screen
+};
+
+// How text reports are printed.
+struct TextOptions {
+  bool color = false;
+  int width = 80;
+  bool all_threads = false;  // every thread of every rank, after the first screen
+  bool full_stacks = false;  // stacks whole, with the frames that are otherwise left out
+};
+
+}  // namespace oddrank::aggregate

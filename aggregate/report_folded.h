@@ -1,0 +1,13 @@
+// Folded stacks for flame graphs: "outermost;...;innermost COUNT", one line a place, with the
+// number of ranks that stand there.
+#pragma once
+
+#include <string>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::aggregate {
+
+std::string report_folded(const snapshot::Capture& capture);
+
+}  // namespace oddrank::aggregate

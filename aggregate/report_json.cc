@@ -1,0 +1,311 @@
+#include "aggregate/report_json.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "aggregate/job_view.h"
+#include "aggregate/printable.h"
+#include "aggregate/rank_set.h"
+#include "aggregate/wait_words.h"
+#include "snapshot/demangle.h"
+
+namespace oddrank::aggregate {
+
+using Json = nlohmann::ordered_json;
+using snapshot::Capture;
+using snapshot::Frame;
+using snapshot::FrameKind;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::ThreadSample;
+
+namespace {
+
+Json or_null(std::string_view text) {
+  return text.empty() ? Json(nullptr) : Json(printable(text));
+}
+
+template <typename Number>
+Json or_null_if(Number value, Number unknown) {
+  return value == unknown ? Json(nullptr) : Json(value);
+}
+
+Json known(Known value) {
+  return value == Known::kUnknown ? Json(nullptr) : Json(value == Known::kYes);
+}
+
+std::string_view source_name(snapshot::JobSource source) {
+  switch (source) {
+    case snapshot::JobSource::kSlurm:
+      return "slurm";
+    case snapshot::JobSource::kHosts:
+      return "hosts";
+    case snapshot::JobSource::kCore:
+      return "core";
+    case snapshot::JobSource::kReport:
+      return "report";
+    default:
+      return "node";
+  }
+}
+
+Json job_json(const Capture& capture, const Report& report) {
+  std::set<std::string> hosts;
+  for (const std::string& host : capture.job.hosts) {
+    hosts.insert(printable(host));
+  }
+  for (const auto& node : capture.nodes) {
+    hosts.insert(printable(node.host));
+  }
+  Json job;
+  job["id"] = or_null(capture.job.id);
+  job["source"] = source_name(capture.job.source);
+  job["world_size"] = capture.job.world_size > 0     ? Json(capture.job.world_size)
+                      : report.coverage.expected > 0 ? Json(report.coverage.expected)
+                                                     : Json(nullptr);
+  job["hosts"] = hosts;
+  job["name"] = or_null(capture.job.name);
+  job["user"] = or_null(capture.job.user);
+  job["state"] = or_null(capture.job.state);
+  job["output"] = or_null(capture.job.output_path);
+  job["elapsed_s"] = or_null_if<std::int64_t>(capture.job.elapsed_s, -1);
+  job["time_left_s"] = or_null_if<std::int64_t>(capture.job.time_left_s, -1);
+  return job;
+}
+
+Json coverage_json(const Coverage& coverage) {
+  Json unread = Json::array();
+  for (const Unread& row : coverage.unread) {
+    for (const std::int32_t rank : row.ranks) {
+      unread.push_back({{"rank", or_null_if(rank, -1)},
+                        {"host", or_null(row.host)},
+                        {"why", row.why},
+                        {"partial", row.partial}});
+    }
+  }
+  Json result;
+  result["expected"] = coverage.expected;
+  result["read"] = coverage.read;
+  result["partial"] = coverage.partial;
+  result["unread"] = std::move(unread);
+  result["capture_skew_ms"] = (coverage.skew_us + 999) / 1000;
+  result["nodes_expected"] = coverage.nodes_expected;
+  result["nodes_answered"] = coverage.nodes_answered;
+  return result;
+}
+
+Json waits_for_json(const WaitsFor& wait) {
+  Json json;
+  json["what"] = wait_name(wait.what);
+  json["pid"] = or_null_if(wait.pid, 0);
+  json["tid"] = or_null_if(wait.tid, 0);
+  json["rank"] = or_null_if(wait.rank, -1);
+  json["path"] = or_null(wait.path);
+  json["fd"] = or_null_if(wait.fd, -1);
+  json["address"] = wait.address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", wait.address));
+  json["group"] = or_null(wait.group);
+  json["holder_alive"] = known(wait.holder_alive);
+  json["detail"] = or_null(wait.detail);
+  return json;
+}
+
+Json verdict_json(const Verdict& verdict) {
+  Json json;
+  json["kind"] = kind_name(verdict.kind);
+  json["confidence"] = confidence_name(verdict.confidence);
+  json["summary"] = verdict.summary;
+  json["culprits"] = Json::array();
+  for (const Culprit& culprit : verdict.culprits) {
+    json["culprits"].push_back({{"rank", or_null_if(culprit.rank, -1)},
+                                {"host", or_null(culprit.host)},
+                                {"pid", or_null_if(culprit.pid, 0)},
+                                {"tid", or_null_if(culprit.tid, 0)},
+                                {"waits_for", waits_for_json(culprit.waits_for)}});
+  }
+  json["chain"] = Json::array();
+  for (const ChainLink& link : verdict.chain) {
+    json["chain"].push_back({{"waiters", link.waiters},
+                             {"waits_for", link.waits_for},
+                             {"on", link.on},
+                             {"evidence", or_null(link.evidence)}});
+  }
+  json["advice"] = verdict.advice;
+  json["disproves"] = verdict.disproves;
+  json["alternatives"] = Json::array();
+  for (const Alternative& other : verdict.alternatives) {
+    json["alternatives"].push_back(
+        {{"kind", kind_name(other.kind)}, {"summary", other.summary}, {"why_not", other.why_not}});
+  }
+  return json;
+}
+
+Json groups_json(const Report& report) {
+  Json groups = Json::array();
+  for (const ReportedGroup& group : report.groups) {
+    Json frames = Json::array();
+    for (const ShownFrame& frame : group.stack.frames) {
+      frames.push_back(frame.place().empty() ? frame.name
+                                             : fmt::format("{} ({})", frame.name, frame.place()));
+    }
+    Json row;
+    row["ranks"] = format_ranks(group.ranks);
+    row["count"] = group.count;
+    row["phase"] = group.phase;
+    row["frames"] = std::move(frames);
+    row["hosts"] = or_null(group.hosts);
+    row["state"] = group.state;
+    row["culprit"] = group.culprit;
+    row["hidden_frames"] = group.stack.hidden;
+    groups.push_back(std::move(row));
+  }
+  return groups;
+}
+
+Json collectives_json(const Report& report) {
+  Json rows = Json::array();
+  for (const ReportedSlot& slot : report.slots) {
+    Json row;
+    row["group"] = or_null(slot.group);
+    row["op"] = or_null(slot.op);
+    row["sequence"] = or_null_if<std::int64_t>(slot.sequence, -1);
+    row["inside"] = format_ranks(slot.inside);
+    row["absent"] = slot.members_known ? Json(format_ranks(slot.absent)) : Json(nullptr);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// py-spy's names for what it has too, and ours for the rest.
+Json frame_json(const JobView& view, snapshot::FrameId id) {
+  const auto& tables = view.capture().tables;
+  const Frame& frame = tables.frame(id);
+  const std::string_view function = view.text(frame.function);
+  const std::string_view file = view.text(frame.file);
+  const bool python = frame.kind == FrameKind::kPython;
+  Json json;
+  json["name"] = python ? or_null(function) : or_null(snapshot::demangle(function));
+  json["filename"] = python ? or_null(file) : Json(nullptr);
+  json["short_filename"] = python ? or_null(short_file(file)) : Json(nullptr);
+  json["line"] = frame.line == 0 ? Json(nullptr) : Json(frame.line);
+  json["kind"] = python ? "python" : "native";
+  json["module"] = python ? Json(nullptr) : or_null(file);
+  if (!python) {
+    json["offset"] = fmt::format("{:#x}", frame.offset);
+    json["build_id"] = or_null(view.text(frame.build_id));
+  }
+  json["heuristic"] = (frame.flags & snapshot::kHeuristic) != 0;
+  return json;
+}
+
+Json wait_json(const JobView& view, const ThreadCapture& thread) {
+  const auto& wait = thread.wait;
+  Json json;
+  json["what"] = wait_name(wait.on);
+  json["inferred"] = wait.inferred;
+  json["syscall"] = or_null(view.text(wait.syscall_name));
+  json["wchan"] = or_null(view.text(wait.wchan));
+  json["fd"] = or_null_if(wait.fd, -1);
+  json["path"] = or_null(view.text(wait.path));
+  json["address"] = wait.address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", wait.address));
+  json["pid"] = or_null_if(wait.holder_pid, 0);
+  json["tid"] = or_null_if(wait.holder_tid, 0);
+  json["holder_alive"] = known(wait.holder_alive);
+  json["detail"] = or_null(view.text(wait.detail));
+  return json;
+}
+
+Json call_json(const JobView& view, const snapshot::CollectiveCall& call) {
+  Json json;
+  json["op"] = or_null(view.text(call.op));
+  json["group"] = call.whole_world ? Json("default") : or_null(view.text(call.group));
+  json["members"] = call.members.empty() ? Json(nullptr) : Json(format_ranks(call.members));
+  json["peer"] = or_null_if(call.peer, -1);
+  json["root"] = or_null_if(call.root, -1);
+  json["sequence"] = or_null_if<std::int64_t>(call.sequence, -1);
+  json["words"] = call_words(view, call);
+  json["evidence"] = or_null(view.text(call.evidence));
+  return json;
+}
+
+Json thread_json(const JobView& view, const ThreadCapture& thread) {
+  Json json;
+  json["tid"] = thread.tid;
+  json["name"] = or_null(view.text(thread.name));
+  json["python_name"] = or_null(view.text(thread.python_name));
+  json["has_python"] = thread.has_python;
+  json["holds_gil"] = thread.holds_gil;
+  json["wants_gil"] = thread.wants_gil;
+  const ThreadSample last = thread.samples.empty() ? ThreadSample{} : thread.samples.back();
+  json["state"] = printable(std::string(1, last.state));
+  json["samples"] = thread.samples.size();
+  json["cpu_us"] = last.cpu_us;
+  json["wait"] = wait_json(view, thread);
+  json["call"] = thread.call ? call_json(view, *thread.call) : Json(nullptr);
+  json["frames"] = Json::array();
+  for (const auto id : view.model().all_frames(last)) {
+    json["frames"].push_back(frame_json(view, id));
+  }
+  return json;
+}
+
+Json process_json(const JobView& view, const ProcessCapture& process) {
+  Json json;
+  json["pid"] = process.pid;
+  json["parent"] = or_null_if(process.parent, 0);
+  json["state"] = printable(std::string(1, process.state));
+  json["name"] = or_null(view.text(process.name));
+  json["command"] = or_null(view.text(process.command));
+  json["python_version"] = or_null(view.text(process.python_version));
+  json["exit_code"] = or_null_if(process.exit_code, -1);
+  json["why"] = or_null(view.text(process.why));
+  json["threads"] = Json::array();
+  for (const ThreadCapture& thread : process.threads) {
+    json["threads"].push_back(thread_json(view, thread));
+  }
+  return json;
+}
+
+Json ranks_json(const JobView& view) {
+  Json ranks = Json::array();
+  for (const RankView& rank : view.ranks()) {
+    if (rank.process == nullptr) {
+      continue;
+    }
+    Json row;
+    row["rank"] = or_null_if(rank.rank, -1);
+    row["host"] = or_null(rank.host);
+    row.update(process_json(view, *rank.process));
+    row["phase"] = phase_of(view, rank);
+    row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
+    row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
+    row["children"] = Json::array();
+    for (const ProcessCapture* child : rank.children) {
+      row["children"].push_back(process_json(view, *child));
+    }
+    ranks.push_back(std::move(row));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::string report_json(const Report& report, const Capture& capture) {
+  FrameModel model(capture.tables);
+  const JobView view(capture, model);
+  Json json;
+  json["oddrank"] = {{"version", ODDRANK_VERSION}, {"format", kJsonFormat}};
+  json["job"] = job_json(capture, report);
+  json["coverage"] = coverage_json(report.coverage);
+  json["verdict"] = verdict_json(report.verdict);
+  json["groups"] = groups_json(report);
+  json["ranks"] = ranks_json(view);
+  json["collectives"] = collectives_json(report);
+  json["notes"] = report.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace oddrank::aggregate

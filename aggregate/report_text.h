@@ -1,0 +1,19 @@
+// The report for people, on a terminal of 80 columns and 24 lines: the answer first.
+#pragma once
+
+#include <string>
+
+#include "aggregate/report.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::aggregate {
+
+// Ends with a newline. `capture` is the one that the report was made from (all_threads needs it).
+std::string report_text(const Report& report,
+                        const snapshot::Capture& capture,
+                        const TextOptions& options);
+
+// One line for -q: "input_stall: rank 4 (n0, pid 3121) waits for ...\n".
+std::string report_sentence(const Report& report);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,72 @@
+// Every rank was read, every member of every group in question is inside of its call, and nobody
+// stands out: what is left is the network, the fabric or the device. Names nobody.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+bool is_complete(const RuleInput& input, const Slot& slot) {
+  return (slot.membership == Membership::kKnown && slot.absent.empty()) ||
+         slot.inside.size() == input.view.ranks().size();
+}
+
+}  // namespace
+
+std::vector<Finding> below_host(const RuleInput& input) {
+  const auto& ranks = input.view.ranks();
+  const bool all_inside = std::all_of(ranks.begin(), ranks.end(), takes_part);
+  if (ranks.size() < 2 || !input.view.all_read() || !all_inside || input.graph.slots.empty()) {
+    return {};
+  }
+  // Each rank must wait for others who wait, or be in a call that all members have entered.
+  const bool has_complete =
+      std::any_of(input.graph.slots.begin(), input.graph.slots.end(),
+                  [&input](const Slot& slot) { return is_complete(input, slot); });
+  const bool sound =
+      has_complete && std::all_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+        const auto at = static_cast<std::size_t>(&rank - ranks.data());
+        return input.graph.component_size[input.graph.component[at]] == 1;
+      });
+  const bool unknown_slot =
+      std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [&input](const Slot& slot) {
+        return slot.membership == Membership::kUnknown && !is_complete(input, slot);
+      });
+  if (!sound || unknown_slot) {
+    return {};
+  }
+  const auto still = static_cast<std::size_t>(std::count_if(
+      ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.motion.still(); }));
+  const bool measured = std::all_of(ranks.begin(), ranks.end(),
+                                    [](const RankView& rank) { return rank.motion.measured; });
+  if (measured && still * 2 <= ranks.size()) {
+    return {};  // they move
+  }
+  const auto complete =
+      std::find_if(input.graph.slots.begin(), input.graph.slots.end(),
+                   [&input](const Slot& slot) { return is_complete(input, slot); });
+  Finding finding;
+  finding.kind = Kind::kBelowHost;
+  // Equal lines may be of different iterations; only numbers settle it.
+  finding.confidence =
+      measured && complete->sequence >= 0 ? Confidence::kLikely : Confidence::kPossible;
+  const bool everybody = complete->inside.size() == ranks.size();
+  finding.summary = fmt::format(
+      "{} inside of {} and none stands out: the cause lies below the host (network, fabric or "
+      "device)",
+      everybody ? fmt::format("all {} are", count_of(ranks.size(), "rank"))
+                : fmt::format("all members ({}) are", ranks_words(input, complete->inside)),
+      complete->words);
+  finding.advice = {"ask the collective library: NCCL_DEBUG=INFO, ncclras, flight-recorder dumps",
+                    "look at link and error counters of the NICs, and for Xid errors in dmesg",
+                    "oddrank report --folded shows whether a helper thread differs on one rank"};
+  finding.disproves = {"a rank with a smaller sequence number: then it is skipped_collective"};
+  finding.weakness = "sequence numbers are not known: ranks may be in different iterations";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,47 @@
+// The culprit computes in code of its own while others, who stand still, wait for it: a loop, a
+// compilation, an evaluation that only it runs.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+
+namespace oddrank::aggregate {
+
+std::vector<Finding> busy_rank(const RuleInput& input) {
+  std::vector<std::size_t> ranks;
+  for (const std::size_t at : suspects_with(input, Kind::kBusyRank)) {
+    if (input.graph.awaited[at]) {
+      ranks.push_back(at);
+    }
+  }
+  if (ranks.empty()) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kBusyRank, ranks, Evidence::kAbsence);
+  const RankView& first = input.view.ranks()[ranks.front()];
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    const auto frame = input.view.model().user_frame(*rank.sample());
+    const std::string where =
+        frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
+    const std::string awaited =
+        awaited_words(input, static_cast<std::size_t>(&rank - input.view.ranks().data()));
+    return fmt::format("runs code of its own{}; {}", where, awaited);
+  });
+  for (Culprit& culprit : finding.culprits) {
+    culprit.waits_for.what = snapshot::WaitOn::kNothing;
+    if (first.motion.measured) {
+      culprit.waits_for.detail = "uses the CPU";
+    }
+  }
+  finding.advice = {
+      fmt::format("{}oddrank node {}  (twice: does it move?)", on_host(first), first.pid()),
+      "give the others a longer timeout, or let all ranks take this path"};
+  finding.disproves = {"the rank entering the call that the others wait in"};
+  finding.weakness = first.motion.measured ? "it may be no more than late"
+                                           : "one sample cannot tell stuck from slow";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

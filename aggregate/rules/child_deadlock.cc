@@ -1,0 +1,72 @@
+// The culprit waits for a child that is dead, or that is stuck on a lock nobody alive will release
+// (typically inherited by fork).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+bool is_dead(const snapshot::ProcessCapture& child) {
+  return child.state == 'Z' || child.state == 'X';
+}
+
+std::string predicate(const RuleInput& input, const RankView& rank) {
+  const auto* child = doomed_child(input, rank);
+  if (is_dead(*child)) {
+    return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
+                       child->pid, stuck_words(input.view, *child));
+  }
+  return fmt::format(
+      "waits for its {} pid {}, which waits for a lock that no thread of it can "
+      "release (inherited by fork)",
+      child_words(input.view, *child), child->pid);
+}
+
+}  // namespace
+
+std::vector<Finding> child_deadlock(const RuleInput& input) {
+  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kChildDeadlock);
+  if (ranks.empty()) {
+    return {};
+  }
+  const RankView& first = input.view.ranks()[ranks.front()];
+  const auto* child = doomed_child(input, first);
+  const bool dead = is_dead(*child);
+  const bool named = awaited_process(input.view, *first.process) == child;
+  Finding finding = accuse(input, Kind::kChildDeadlock, ranks,
+                           dead && named ? Evidence::kState : Evidence::kOwnStall);
+  if (!named || !dead) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  }
+  finding.summary =
+      sentence(input, ranks, [&input](const RankView& rank) { return predicate(input, rank); });
+  finding.weight += 300;
+  for (Culprit& culprit : finding.culprits) {
+    culprit.waits_for.what = snapshot::WaitOn::kChild;
+    if (culprit.pid == first.pid() && culprit.host == first.host) {
+      culprit.waits_for.pid = child->pid;
+      culprit.waits_for.detail = stuck_words(input.view, *child);
+      culprit.waits_for.holder_alive = dead ? snapshot::Known::kNo : snapshot::Known::kYes;
+    }
+  }
+  if (dead) {
+    finding.advice = {on_host(first) + "dmesg -T | grep -i -E 'killed process|oom' | tail",
+                      on_host(first) + "df -h /dev/shm",
+                      "DataLoader(timeout=...) turns such a stall into an error"};
+  } else {
+    finding.advice = {fmt::format("{}oddrank node {}", on_host(first), child->pid),
+                      "start workers with multiprocessing_context='forkserver' or 'spawn', or "
+                      "before threads exist",
+                      "to go on for now: num_workers=0"};
+  }
+  finding.disproves = {"the child running again"};
+  finding.weakness = "the child may have ended in order, after its work";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,31 @@
+// The culprit waits in the driver or on the device, while the others wait for it.
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+
+std::vector<Finding> device_stall(const RuleInput& input) {
+  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kDeviceStall);
+  if (ranks.empty()) {
+    return {};
+  }
+  // Work that a device was given may itself be a collective: no more than likely.
+  Finding finding = accuse(input, Kind::kDeviceStall, ranks, Evidence::kAbsence);
+  const RankView& first = input.view.ranks()[ranks.front()];
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    const WaitsFor wait = waits_for(input.view, rank);
+    return wait.path.empty() ? std::string("waits for its device")
+                             : "waits for its device " + wait.path;
+  });
+  finding.weight += 50;
+  finding.advice = {on_host(first) + "nvidia-smi -q | grep -i -E 'xid|retired|power draw'",
+                    on_host(first) + "dmesg -T | grep -i xid | tail"};
+  finding.disproves = {"work that the device finishes"};
+  finding.weakness = "work on the device may itself wait for other ranks";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

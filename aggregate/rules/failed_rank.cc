@@ -1,0 +1,49 @@
+// The culprit has already failed: it handles an exception, sits at a debugger's prompt, or ends.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+
+namespace oddrank::aggregate {
+
+std::vector<Finding> failed_rank(const RuleInput& input) {
+  std::vector<std::size_t> ranks;
+  std::size_t read = 0;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    read += input.view.ranks()[at].sample() == nullptr ? 0 : 1;
+    if (local_story(input, at) == Kind::kFailedRank) {
+      ranks.push_back(at);
+    }
+  }
+  if (ranks.empty() || (ranks.size() == read && read > 1)) {
+    return {};  // all of them end: that is an end, not a failure of one
+  }
+  Finding finding = accuse(input, Kind::kFailedRank, ranks, Evidence::kOwnStall);
+  if (!input.graph.awaited[ranks.front()]) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
+  if (finding.confidence == Confidence::kNone) {
+    return {};
+  }
+  const RankView& first = input.view.ranks()[ranks.front()];
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    const auto hit = input.view.model().story(*rank.sample(), Story::kFailed);
+    const std::string awaited =
+        awaited_words(input, static_cast<std::size_t>(&rank - input.view.ranks().data()));
+    return fmt::format("has failed already: it is in {}{}{}", hit->pattern->words,
+                       awaited.empty() ? "" : "; ", awaited);
+  });
+  finding.weight += 400;
+  const std::string output = printable(input.view.capture().job.output_path);
+  finding.advice = {"look for an earlier traceback of this rank" +
+                        (output.empty() ? std::string(" in the job's output") : " in " + output),
+                    fmt::format("{}oddrank node {}", on_host(first), first.pid())};
+  finding.disproves = {"the rank coming back to its training loop"};
+  finding.weakness = "it may have ended in order";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

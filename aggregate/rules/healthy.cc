@@ -1,0 +1,37 @@
+// Every rank was read and moved between the samples. Computing counts as moving for ranks that are
+// in no call; somebody must have changed place, or nobody must be waiting at all.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+
+namespace oddrank::aggregate {
+
+std::vector<Finding> healthy(const RuleInput& input) {
+  const auto& ranks = input.view.ranks();
+  const bool all_move = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+    return rank.presence == Presence::kRead && rank.motion.measured && !rank.motion.still();
+  });
+  if (ranks.empty() || !all_move) {
+    return {};
+  }
+  const auto changed = static_cast<std::size_t>(std::count_if(
+      ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.motion.stack; }));
+  if (changed == 0 && input.anybody_in_call) {
+    return {};  // waking up and spinning is not yet progress
+  }
+  Finding finding;
+  finding.kind = Kind::kHealthy;
+  finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
+  finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
+                                count_of(ranks.size(), "rank"));
+  finding.weight = 3000;
+  finding.advice = {"run oddrank again with --samples 3 --interval 10s if the job is slow"};
+  finding.disproves = {"the same stacks on all ranks some minutes later"};
+  finding.weakness = "not all ranks were seen to move";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,61 @@
+// The culprit waits for its input pipeline: a worker process that does not deliver, a queue, a
+// reader thread. The last hop (what the worker itself is stuck in) is part of the sentence.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+std::string predicate(const JobView& view, const RankView& rank) {
+  const auto* worker = awaited_process(view, *rank.process);
+  if (worker != nullptr) {
+    return fmt::format("waits for its {} pid {}, which {}", child_words(view, *worker), worker->pid,
+                       stuck_words(view, *worker));
+  }
+  const auto frame = view.model().user_frame(*rank.sample());
+  return frame ? fmt::format("waits for data from its input pipeline in {} ({})", frame->name,
+                             frame->place())
+               : std::string("waits for data from its input pipeline");
+}
+
+std::vector<std::string> advice_for(const JobView& view, const RankView& rank) {
+  const WaitsFor wait = waits_for(view, rank);
+  std::vector<std::string> advice;
+  if (!wait.path.empty() && wait.path.front() == '/') {
+    advice.push_back(fmt::format("{}timeout 5 stat {}", on_host(rank), wait.path));
+  }
+  advice.push_back(
+      fmt::format("{}oddrank node {}", on_host(rank), wait.pid != 0 ? wait.pid : rank.pid()));
+  advice.emplace_back("DataLoader(timeout=...) turns such a stall into an error with a traceback");
+  return advice;
+}
+
+}  // namespace
+
+std::vector<Finding> input_stall(const RuleInput& input) {
+  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kInputStall);
+  if (ranks.empty()) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kInputStall, ranks, Evidence::kOwnStall);
+  const RankView& first = input.view.ranks()[ranks.front()];
+  if (awaited_process(input.view, *first.process) == nullptr) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  }
+  finding.summary = sentence(
+      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+  finding.weight += 100;
+  finding.advice = advice_for(input.view, first);
+  finding.disproves = {"a worker that delivers while the rank still waits",
+                       "the same rank elsewhere in a later sample"};
+  finding.weakness = "slow input looks the same in a short window";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,79 @@
+// A rank in uninterruptible sleep, or in a system call on a file that does not return.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+// One look may meet any disk access; D in all samples, or for as long as the reader waited, not.
+bool stays_in_d(const RankView& rank) {
+  if (rank.leader == nullptr || rank.leader->samples.size() < 2) {
+    return rank.presence == Presence::kPartial && rank.state() == 'D';
+  }
+  const auto& samples = rank.leader->samples;
+  return std::all_of(samples.begin(), samples.end(),
+                     [](const auto& sample) { return sample.state == 'D'; });
+}
+
+std::string predicate(const JobView& view, const RankView& rank) {
+  const std::string call =
+      rank.leader == nullptr ? "" : system_call_words(view, *rank.leader, true);
+  if (call.empty()) {
+    return "is in uninterruptible sleep (state D)";
+  }
+  return "is stuck in " + call;
+}
+
+}  // namespace
+
+std::vector<Finding> io_stall(const RuleInput& input) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    // State D is its own evidence, also where nobody's group is known.
+    if (local_story(input, at) == Kind::kIoStall &&
+        (input.view.ranks()[at].state() == 'D' ||
+         std::find(input.suspects.begin(), input.suspects.end(), at) != input.suspects.end())) {
+      ranks.push_back(at);
+    }
+  }
+  if (ranks.empty()) {
+    return {};
+  }
+  const RankView& first = input.view.ranks()[ranks.front()];
+  const bool d_state = first.state() == 'D';
+  const bool lasting = stays_in_d(first);
+  Finding finding = accuse(input, Kind::kIoStall, ranks,
+                           d_state && lasting ? Evidence::kState : Evidence::kOwnStall);
+  if (d_state && !lasting) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
+  if (finding.confidence == Confidence::kNone) {
+    return {};
+  }
+  finding.weight += 200;
+  finding.summary = sentence(
+      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+  for (Culprit& culprit : finding.culprits) {
+    culprit.waits_for.what = snapshot::WaitOn::kFile;
+  }
+  const WaitsFor wait = waits_for(input.view, first);
+  finding.advice.push_back(fmt::format("{}cat /proc/{}/stack  (as root: what the kernel waits in)",
+                                       on_host(first), first.pid()));
+  if (!wait.path.empty() && wait.path.front() == '/') {
+    finding.advice.push_back(
+        fmt::format("{}findmnt -T {}; then look at that server", on_host(first), wait.path));
+  }
+  finding.advice.push_back(on_host(first) +
+                           "dmesg -T | grep -i -E 'not responding|blocked for' | "
+                           "tail");
+  finding.disproves = {"the rank leaving state D by itself"};
+  finding.weakness = "a short access to a disk looks the same in one sample";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,154 @@
+#include "aggregate/rules/local_story.h"
+
+#include <algorithm>
+#include <array>
+
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+
+namespace {
+
+bool is_dead(const ProcessCapture& process) {
+  return process.state == 'Z' || process.state == 'X';
+}
+
+// A lock that a forked child inherited: its owner was a thread that the child does not have. Seen
+// as: a single thread, on a lock without a living owner, in a process whose parent has threads;
+// and not in the queue where idle workers wait for work.
+bool waits_for_inherited_lock(const RuleInput& input,
+                              const ProcessCapture& child,
+                              const ProcessCapture& parent) {
+  const ThreadCapture* thread = deciding_thread(input.view, child);
+  if (thread == nullptr || thread->samples.empty() || thread->wait.on != WaitOn::kLock) {
+    return false;
+  }
+  if (thread->wait.holder_alive == Known::kNo) {
+    return true;
+  }
+  return thread->wait.holder_alive == Known::kUnknown && thread->wait.holder_tid == 0 &&
+         child.threads.size() == 1 && parent.threads.size() > 1 &&
+         !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
+}
+
+bool is_stopped(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  return rank.state() == 'T' || rank.state() == 't';
+}
+
+bool is_failed(const RuleInput& input, const RankView& rank) {
+  return rank.sample() != nullptr && !rank.leader->call &&
+         input.view.model().story(*rank.sample(), Story::kFailed).has_value();
+}
+
+bool has_doomed_child(const RuleInput& input, const RankView& rank) {
+  return doomed_child(input, rank) != nullptr;
+}
+
+bool is_in_io(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  return rank.state() == 'D' ||
+         (rank.leader != nullptr && rank.leader->wait.on == WaitOn::kFile && rank.state() != 'R');
+}
+
+bool is_in_input(const RuleInput& input, const RankView& rank) {
+  return waits_for_input(input.view, rank);
+}
+
+bool is_in_file_lock(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kFileLock;
+}
+
+bool is_in_device(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice;
+}
+
+bool is_outside(const RuleInput& input, const RankView& rank) {
+  if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
+      rank.leader->wait.holder_pid != 0) {
+    return false;
+  }
+  return input.view.model().story(*rank.sample(), Story::kExternal).has_value();
+}
+
+bool is_busy(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  if (rank.sample() == nullptr || rank.leader->call) {
+    return false;
+  }
+  const bool runs = rank.leader->wait.on == WaitOn::kNothing || rank.state() == 'R';
+  return rank.motion.measured ? rank.motion.cpu && (runs || rank.motion.stack) : runs;
+}
+
+struct LocalStory {
+  Kind kind;
+  bool (*applies)(const RuleInput&, const RankView&);
+};
+
+// In the order of what explains most: a stopped rank explains itself, wherever it was stopped.
+constexpr std::array<LocalStory, 9> kLocalStories = {{
+    {Kind::kStoppedRank, is_stopped},
+    {Kind::kFailedRank, is_failed},
+    {Kind::kChildDeadlock, has_doomed_child},
+    {Kind::kIoStall, is_in_io},
+    {Kind::kInputStall, is_in_input},
+    {Kind::kFileLock, is_in_file_lock},
+    {Kind::kDeviceStall, is_in_device},
+    {Kind::kExternalWait, is_outside},
+    {Kind::kBusyRank, is_busy},
+}};
+
+}  // namespace
+
+const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
+  if (rank.process == nullptr || rank.leader == nullptr || rank.leader->call) {
+    return nullptr;
+  }
+  const ProcessCapture* child = awaited_process(input.view, *rank.process);
+  if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
+    return is_dead(*child) || waits_for_inherited_lock(input, *child, *rank.process) ? child
+                                                                                     : nullptr;
+  }
+  // No holder is known, but a child that should have delivered is dead.
+  if (!waits_for_input(input.view, rank) && rank.leader->wait.on != WaitOn::kChild) {
+    return nullptr;
+  }
+  const auto dead = std::find_if(rank.children.begin(), rank.children.end(),
+                                 [](const ProcessCapture* process) { return is_dead(*process); });
+  return dead == rank.children.end() ? nullptr : *dead;
+}
+
+Kind local_story(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  if (rank.presence == Presence::kDead || rank.presence == Presence::kAbsent) {
+    return Kind::kMissingRank;
+  }
+  if (rank.presence == Presence::kUnread) {
+    return Kind::kUnknown;
+  }
+  for (const LocalStory& story : kLocalStories) {
+    if (story.applies(input, rank)) {
+      return story.kind;
+    }
+  }
+  // A rank without a stack may be in the very call that the others wait in.
+  return rank.sample() == nullptr || input.view.model().fold(*rank.sample()).frames.empty()
+             ? Kind::kUnknown
+             : Kind::kSkippedCollective;
+}
+
+std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story) {
+  std::vector<std::size_t> ranks;
+  std::copy_if(input.suspects.begin(), input.suspects.end(), std::back_inserter(ranks),
+               [&input, story](std::size_t at) { return local_story(input, at) == story; });
+  return ranks;
+}
+
+}  // namespace oddrank::aggregate

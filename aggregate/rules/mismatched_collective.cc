@@ -1,0 +1,59 @@
+// Ranks of one group are at the same sequence number with different operations.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+
+std::vector<Finding> mismatched_collective(const RuleInput& input) {
+  std::map<std::pair<std::string, std::int64_t>, std::vector<const Slot*>> by_number;
+  for (const Slot& slot : input.graph.slots) {
+    if (slot.sequence >= 0 && slot.membership == Membership::kKnown &&
+        slot.kind == snapshot::CallKind::kCollective) {
+      by_number[{slot.group, slot.sequence}].push_back(&slot);
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& [number, slots] : by_number) {
+    if (slots.size() < 2) {
+      continue;
+    }
+    // Slots are sorted, largest first: who deviates is in the others, unless there is a tie.
+    const bool tie = slots[0]->inside.size() == slots[1]->inside.size();
+    std::vector<std::size_t> ranks;
+    for (const Slot* slot : slots) {
+      if (tie || slot != slots.front()) {
+        ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
+      }
+    }
+    std::sort(ranks.begin(), ranks.end());
+    Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kOwnStall);
+    if (finding.confidence == Confidence::kNone) {
+      continue;
+    }
+    finding.confidence =
+        std::min(finding.confidence, tie ? Confidence::kLikely : Confidence::kCertain);
+    const Slot* others = slots.front();
+    if (tie && std::find(others->inside.begin(), others->inside.end(), ranks.front()) !=
+                   others->inside.end()) {
+      others = slots[1];
+    }
+    finding.summary = sentence(input, ranks, [&](const RankView& rank) {
+      return fmt::format("is in {}, {} at the same number in {}",
+                         call_words(input.view, *rank.leader->call),
+                         ranks_words(input, others->inside), others->words);
+    });
+    finding.weight += 500;
+    finding.advice = {"compare the calls on both sides: operation, size, type and root"};
+    finding.disproves = {"one operation at this number on all ranks"};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace oddrank::aggregate

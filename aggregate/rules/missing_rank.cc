@@ -1,0 +1,126 @@
+// A rank that should be there and is not: dead and not yet reaped, or without a process where we
+// looked. A node that did not answer is no evidence for this.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+// While all who wait still initialise, a rank that nobody ever saw belongs to `rendezvous`.
+bool only_initialises(const RuleInput& input) {
+  const auto& slots = input.graph.slots;
+  return !slots.empty() && std::all_of(slots.begin(), slots.end(), [](const Slot& slot) {
+    return slot.kind == snapshot::CallKind::kRendezvous;
+  });
+}
+
+bool everybody_moves(const RuleInput& input) {
+  std::size_t moving = 0;
+  std::size_t read = 0;
+  for (const RankView& rank : input.view.ranks()) {
+    read += rank.motion.measured ? 1 : 0;
+    moving += rank.motion.measured && !rank.motion.still() ? 1 : 0;
+  }
+  return read > 0 && moving == read;
+}
+
+// Once a watchdog has fired, the ranks that waited are dead and the one they waited for still
+// stands: most of the job gone, and a survivor, in no call, whose own wait explains itself. Then
+// the dead are victims.
+bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>& gone) {
+  if (gone.size() * 2 <= input.view.ranks().size()) {
+    return false;
+  }
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const RankView& rank = input.view.ranks()[at];
+    const Kind story = local_story(input, at);
+    if (rank.presence == Presence::kRead && rank.leader != nullptr && !rank.leader->call &&
+        story != Kind::kSkippedCollective && story != Kind::kUnknown) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  if (everybody_moves(input) || looks_like_watchdog(input, ranks)) {
+    return Confidence::kPossible;
+  }
+  bool certain = true;
+  for (const std::size_t at : ranks) {
+    const RankView& rank = input.view.ranks()[at];
+    certain = certain && input.graph.awaited[at] &&
+              (rank.presence == Presence::kDead || rank.launched) && !is_assumed(input.graph, at);
+  }
+  return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
+}
+
+std::string predicate(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  const std::string awaited = awaited_words(input, at);
+  std::string text;
+  if (rank.presence == Presence::kDead) {
+    const std::string how = exit_words(rank.process->exit_code);
+    text = fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
+  } else {
+    text = rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
+  }
+  return awaited.empty() ? text : text + "; " + awaited;
+}
+
+std::vector<std::string> advice_for(const RuleInput& input, const RankView& rank) {
+  const std::string output = printable(input.view.capture().job.output_path);
+  std::vector<std::string> advice;
+  advice.push_back(
+      output.empty()
+          ? fmt::format("look for the last lines of rank {} in the job's output", rank.rank)
+          : fmt::format("grep -n -i -E 'error|killed|signal' {} | tail", output));
+  advice.push_back(on_host(rank) + "dmesg -T | grep -i -E 'killed process|oom' | tail");
+  advice.emplace_back("start with srun --kill-on-bad-exit=1, so that a dead rank ends the job");
+  return advice;
+}
+
+}  // namespace
+
+std::vector<Finding> missing_rank(const RuleInput& input) {
+  std::vector<std::size_t> gone;
+  const bool initialises = only_initialises(input);
+  bool dead = false;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const RankView& rank = input.view.ranks()[at];
+    const bool absent = rank.presence == Presence::kAbsent && (rank.launched || !initialises);
+    if (absent || rank.presence == Presence::kDead) {
+      gone.push_back(at);
+      dead = dead || rank.presence == Presence::kDead;
+    }
+  }
+  if (gone.empty()) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
+  finding.confidence = confidence_of(input, gone);
+  finding.weight += 2000;  // no later evidence changes that it is gone
+  const auto first = gone.front();
+  finding.summary = sentence(input, gone, [&](const RankView&) { return predicate(input, first); });
+  for (Culprit& culprit : finding.culprits) {
+    culprit.waits_for = {};
+    culprit.waits_for.what =
+        dead && culprit.pid != 0 ? snapshot::WaitOn::kNothing : snapshot::WaitOn::kUnknown;
+    culprit.waits_for.detail = culprit.pid != 0 ? "dead" : "no process";
+  }
+  finding.advice = advice_for(input, input.view.ranks()[first]);
+  finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
+  finding.weakness = looks_like_watchdog(input, gone)
+                         ? "most ranks are gone and one that waits is left: a watchdog may have "
+                           "ended those that waited for it"
+                         : "the job moves without it";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,116 @@
+// Ranks that wait for each other in a circle: through two groups that they entered in different
+// order (collective_order), or through sends and receives that cross (p2p_order).
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+struct Cycle {
+  std::vector<std::size_t> ranks;
+  std::set<std::string> groups;
+  bool assumed = false;
+};
+
+std::map<std::size_t, Cycle> find_cycles(const WaitGraph& graph) {
+  std::map<std::size_t, Cycle> cycles;
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    const std::size_t component = graph.component[node];
+    if (graph.component_size[component] < 2) {
+      continue;
+    }
+    Cycle& cycle = cycles[component];
+    const GraphNode& it = graph.nodes[node];
+    if (it.kind == NodeKind::kRank) {
+      cycle.ranks.push_back(it.index);
+    } else if (it.kind == NodeKind::kSlot) {
+      cycle.groups.insert(graph.slots[it.index].group);
+      cycle.assumed = cycle.assumed || graph.slots[it.index].membership != Membership::kKnown;
+    }
+  }
+  return cycles;
+}
+
+// The side that deviates from what most ranks do: those of the cycle that are not in the call with
+// the most ranks inside, of the cycle or not. On a tie all.
+std::vector<std::size_t> deviating(const RuleInput& input, const Cycle& cycle) {
+  std::map<std::size_t, std::vector<std::size_t>> sides;  // by slot
+  for (std::size_t slot = 0; slot < input.graph.slots.size(); ++slot) {
+    for (const std::size_t at : input.graph.slots[slot].inside) {
+      if (std::binary_search(cycle.ranks.begin(), cycle.ranks.end(), at)) {
+        sides[slot].push_back(at);
+      }
+    }
+  }
+  std::size_t most = 0;
+  std::size_t with_most = 0;
+  for (const auto& [slot, ranks] : sides) {
+    const std::size_t size = input.graph.slots[slot].inside.size();
+    with_most = size == most ? with_most + 1 : size > most ? 1 : with_most;
+    most = std::max(most, size);
+  }
+  std::vector<std::size_t> result;
+  for (const auto& [slot, ranks] : sides) {
+    if (with_most != 1 || input.graph.slots[slot].inside.size() < most) {
+      result.insert(result.end(), ranks.begin(), ranks.end());
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result.empty() ? cycle.ranks : result;
+}
+
+std::string cycle_words(const RuleInput& input, const Cycle& cycle) {
+  std::map<std::string, std::vector<std::size_t>> sides;
+  for (const std::size_t at : cycle.ranks) {
+    sides[call_words(input.view, *input.view.ranks()[at].leader->call)].push_back(at);
+  }
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [words, ranks] : sides) {
+    if (++shown > 4) {
+      text += ", ...";
+      break;
+    }
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", ranks_words(input, ranks), words);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Finding> order_cycle(const RuleInput& input) {
+  std::vector<Finding> findings;
+  for (const auto& [component, cycle] : find_cycles(input.graph)) {
+    const bool all_in_calls =
+        std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
+          return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
+        });
+    // One group alone: skipped or mismatched; processes in the circle: not communication.
+    if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls || cycle.assumed) {
+      continue;
+    }
+    const bool p2p = cycle.groups.empty();
+    const std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(input, cycle);
+    Finding finding =
+        accuse(input, p2p ? Kind::kP2pOrder : Kind::kCollectiveOrder, ranks, Evidence::kOwnStall);
+    if (finding.confidence == Confidence::kNone) {
+      continue;
+    }
+    finding.summary = fmt::format("{} wait for each other in a circle: {}",
+                                  ranks_words(input, cycle.ranks), cycle_words(input, cycle));
+    finding.weight += 600;
+    finding.advice = {p2p ? "use batch_isend_irecv, or let one side receive before it sends"
+                          : "enter the groups in one order on all ranks"};
+    finding.disproves = {"one of these calls returning"};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace oddrank::aggregate

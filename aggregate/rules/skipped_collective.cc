@@ -1,0 +1,159 @@
+// A rank is past, or never reached, the collective that the others wait in.
+//
+// Two shapes. (1) The rank is in code of its own, and nothing else explains it. (2) The ranks of
+// one group are in different collectives of it: behind is who has the smaller sequence number; with
+// no numbers, who is in the minority; with no minority, all of them are named.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+std::string elsewhere(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  const auto frame = input.view.model().user_frame(*rank.sample());
+  const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
+  const std::string where =
+      frame ? fmt::format("{} in {} ({})", sleeps ? "sleeps" : "is", frame->name, frame->place())
+            : std::string(sleeps ? "sleeps" : "is elsewhere");
+  const Slot* slot = nullptr;
+  for (const Slot& one : input.graph.slots) {
+    if (std::find(one.absent.begin(), one.absent.end(), at) != one.absent.end()) {
+      slot = &one;
+      break;
+    }
+  }
+  return slot == nullptr
+             ? fmt::format("{}; {}", where, awaited_words(input, at))
+             : fmt::format("{} and is not in the {} that {} wait{} in", where, slot->words,
+                           ranks_words(input, slot->inside), slot->inside.size() == 1 ? "s" : "");
+}
+
+void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
+  finding.advice.push_back(fmt::format("{}oddrank node {}", on_host(rank), rank.pid()));
+  for (const Slot& slot : input.graph.slots) {
+    if (slot.absent.empty() || slot.inside.empty()) {
+      continue;
+    }
+    const RankView& waiter = input.view.ranks()[slot.inside.front()];
+    const auto frame =
+        waiter.sample() == nullptr ? std::nullopt : input.view.model().user_frame(*waiter.sample());
+    if (frame) {
+      finding.advice.push_back(fmt::format(
+          "look for a branch or a loop of another length around {} (the call of the others)",
+          frame->place()));
+      break;
+    }
+  }
+}
+
+std::vector<Finding> from_own_code(const RuleInput& input) {
+  std::vector<std::size_t> ranks;
+  for (const std::size_t at : suspects_with(input, Kind::kSkippedCollective)) {
+    if (input.graph.awaited[at]) {
+      ranks.push_back(at);
+    }
+  }
+  if (ranks.empty()) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kAbsence);
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    return elsewhere(input, static_cast<std::size_t>(&rank - input.view.ranks().data()));
+  });
+  add_advice(input, input.view.ranks()[ranks.front()], finding);
+  finding.disproves = {"the rank entering that call later: then it was only late"};
+  finding.weakness = "it may still be on its way to that call";
+  return {finding};
+}
+
+// Slots of one group, with who is behind: an empty list if nobody is.
+std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidence& confidence) {
+  const auto bigger = [](const Slot* a, const Slot* b) {
+    return a->inside.size() < b->inside.size();
+  };
+  const Slot* largest = *std::max_element(slots.begin(), slots.end(), bigger);
+  const bool numbered =
+      std::all_of(slots.begin(), slots.end(), [](const Slot* slot) { return slot->sequence >= 0; });
+  std::int64_t last = -1;
+  for (const Slot* slot : slots) {
+    last = std::max(last, slot->sequence);
+  }
+  const bool tie = std::any_of(slots.begin(), slots.end(), [largest](const Slot* slot) {
+    return slot != largest && slot->inside.size() == largest->inside.size();
+  });
+  confidence = numbered ? Confidence::kCertain : tie ? Confidence::kPossible : Confidence::kLikely;
+  std::vector<std::size_t> ranks;
+  for (const Slot* slot : slots) {
+    const bool guilty = numbered ? slot->sequence < last : tie || slot != largest;
+    if (guilty) {
+      ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::vector<Finding> from_same_group(const RuleInput& input) {
+  std::map<std::string, std::vector<const Slot*>> by_group;
+  for (const Slot& slot : input.graph.slots) {
+    if (slot.membership == Membership::kKnown && slot.kind == snapshot::CallKind::kCollective) {
+      by_group[slot.group].push_back(&slot);
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& [group, slots] : by_group) {
+    Confidence limit = Confidence::kNone;
+    const bool same_number = std::all_of(slots.begin(), slots.end(), [&slots](const Slot* slot) {
+      return slot->sequence >= 0 && slot->sequence == slots.front()->sequence;
+    });
+    if (slots.size() < 2 || same_number) {
+      continue;
+    }
+    const std::vector<std::size_t> ranks = behind(slots, limit);
+    if (ranks.empty()) {
+      continue;
+    }
+    Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kOwnStall);
+    finding.confidence = std::min(finding.confidence, limit);
+    if (finding.confidence == Confidence::kNone) {
+      continue;
+    }
+    const Slot* others = slots.front();  // the largest that the first culprit is not in
+    for (const Slot* slot : slots) {
+      if (std::find(slot->inside.begin(), slot->inside.end(), ranks.front()) ==
+          slot->inside.end()) {
+        others = slot;
+        break;
+      }
+    }
+    finding.summary = sentence(input, ranks, [&](const RankView& rank) {
+      return fmt::format("waits in {}, {} in {}: they are not in the same call",
+                         call_words(input.view, *rank.leader->call),
+                         ranks_words(input, others->inside), others->words);
+    });
+    add_advice(input, input.view.ranks()[ranks.front()], finding);
+    finding.weight += 50;
+    finding.disproves = {"sequence numbers that are equal on all ranks"};
+    finding.weakness = "which side left out a call is not known without sequence numbers";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> skipped_collective(const RuleInput& input) {
+  std::vector<Finding> findings = from_own_code(input);
+  std::vector<Finding> more = from_same_group(input);
+  findings.insert(findings.end(), more.begin(), more.end());
+  return findings;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,85 @@
+// The evidence does not decide. Says what is known and what is missing, and names nobody.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+// The largest wait that leads to ranks which were not read.
+bool waits_for_unread(const RuleInput& input, std::string& summary) {
+  for (const Slot& slot : input.graph.slots) {
+    std::vector<std::size_t> unread;
+    std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(unread),
+                 [&input](std::size_t at) {
+                   return input.view.ranks()[at].presence == Presence::kUnread ||
+                          input.view.ranks()[at].presence == Presence::kPartial;
+                 });
+    if (unread.empty()) {
+      continue;
+    }
+    const RankView& first = input.view.ranks()[unread.front()];
+    summary = fmt::format(
+        "{} wait{} in {} for {}, of which nothing is known ({}{})", ranks_words(input, slot.inside),
+        slot.inside.size() == 1 ? "s" : "", slot.words, ranks_words(input, unread),
+        first.host.empty() ? "" : first.host + ": ", first.why.empty() ? "not read" : first.why);
+    return true;
+  }
+  return false;
+}
+
+std::string describe(const RuleInput& input) {
+  std::string summary;
+  const std::size_t total = input.view.expected();
+  if (total == 0) {
+    return "no rank was found";
+  }
+  if (waits_for_unread(input, summary)) {
+    return summary;
+  }
+  const std::size_t read = input.view.count(Presence::kRead);
+  if (read == 0) {
+    return fmt::format("none of {} could be read", count_of(total, "rank"));
+  }
+  for (const Slot& slot : input.graph.slots) {
+    if (slot.membership == Membership::kUnknown && slot.inside.size() < total) {
+      return fmt::format("{} wait{} in {}: who its members are is not known",
+                         ranks_words(input, slot.inside), slot.inside.size() == 1 ? "s" : "",
+                         slot.words);
+    }
+  }
+  const bool measured = std::any_of(input.view.ranks().begin(), input.view.ranks().end(),
+                                    [](const RankView& rank) { return rank.motion.measured; });
+  if (!measured) {
+    return fmt::format("{} read once: one sample cannot tell stuck from slow",
+                       count_of(read, "rank"));
+  }
+  return fmt::format("{} read, and nothing shows that they wait for one of them",
+                     count_of(read, "rank"));
+}
+
+}  // namespace
+
+std::vector<Finding> unknown(const RuleInput& input) {
+  Finding finding;
+  finding.kind = Kind::kUnknown;
+  finding.confidence = Confidence::kNone;
+  finding.summary = describe(input);
+  for (const Slot& slot : input.graph.slots) {
+    if (!slot.absent.empty()) {
+      finding.chain = chain_to(input.view, input.graph, slot.absent.front());
+      break;
+    }
+  }
+  if (input.unread) {
+    finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes");
+  }
+  finding.advice.emplace_back("sample longer: --samples 4 --interval 5s");
+  finding.advice.emplace_back("keep the evidence: --save job.capture, then oddrank report");
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,165 @@
+#include "aggregate/slots.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "aggregate/printable.h"
+#include "aggregate/rank_set.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using snapshot::CollectiveCall;
+
+namespace {
+
+// Of a damaged call, no more members than this are looked at.
+constexpr std::size_t kMaxMembers = std::size_t{1} << 17;
+
+// Thousands of ranks have the same long list of members: its name is made once.
+class MemberNames {
+ public:
+  const std::string& name(const std::vector<std::int32_t>& members) {
+    if (last_ == nullptr || *last_ != members) {
+      std::string& name = names_[members];
+      if (name.empty()) {
+        name = "{" + format_ranks(members) + "}";
+      }
+      last_ = &members;
+      last_name_ = &name;
+    }
+    return *last_name_;
+  }
+
+ private:
+  std::map<std::vector<std::int32_t>, std::string> names_;
+  const std::vector<std::int32_t>* last_ = nullptr;
+  const std::string* last_name_ = nullptr;
+};
+
+std::string group_key(const JobView& view, const CollectiveCall& call, MemberNames& names) {
+  // Ranks find each other in a store before there are groups: all of them, unless it is said
+  // which.
+  if (call.whole_world || (call.kind == CallKind::kRendezvous && call.members.empty() &&
+                           view.text(call.group).empty())) {
+    return "world";
+  }
+  const std::string name = printable(view.text(call.group));
+  return call.members.empty() ? name : name + names.name(call.members);
+}
+
+void fill_absent(const std::set<std::size_t>& members, Slot& slot) {
+  const std::set<std::size_t> inside(slot.inside.begin(), slot.inside.end());
+  for (const std::size_t member : members) {
+    if (!inside.contains(member)) {
+      slot.absent.push_back(member);
+    }
+  }
+}
+
+std::set<std::size_t> all_ranks(const JobView& view) {
+  std::set<std::size_t> all;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    if (view.ranks()[at].rank >= 0) {
+      all.insert(at);
+    }
+  }
+  return all;
+}
+
+std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
+  if (slot.group == "world") {
+    return all_ranks(view);
+  }
+  // The list is part of the group's name: one of them speaks for all.
+  std::set<std::size_t> members;
+  const auto& numbers = view.ranks()[slot.inside.front()].leader->call->members;
+  for (std::size_t at = 0; at < std::min(numbers.size(), kMaxMembers); ++at) {
+    if (const std::size_t index = view.index_of(numbers[at]); index != JobView::kNone) {
+      members.insert(index);
+    }
+  }
+  return members;
+}
+
+// Nobody's group is known, all who wait are in one call at one place of the program, and those who
+// are not are the fewer: then, and only then, the group may be guessed to be the world.
+void assume_world(const JobView& view, std::vector<Slot>& slots) {
+  if (slots.size() != 1 || slots.front().membership != Membership::kUnknown ||
+      slots.front().kind != CallKind::kCollective) {
+    return;
+  }
+  Slot& slot = slots.front();
+  const std::size_t absent = view.ranks().size() - slot.inside.size();
+  if (slot.inside.size() < 2 || absent == 0 || absent >= slot.inside.size()) {
+    return;
+  }
+  std::set<std::string> places;
+  for (const std::size_t at : slot.inside) {
+    const auto* sample = view.ranks()[at].sample();
+    places.insert(sample == nullptr ? "" : view.model().fold(*sample).key);
+  }
+  if (places.size() != 1) {
+    return;
+  }
+  slot.membership = Membership::kAssumed;
+  fill_absent(all_ranks(view), slot);
+}
+
+}  // namespace
+
+bool takes_part(const RankView& rank) {
+  if (rank.leader == nullptr || !rank.leader->call || rank.presence == Presence::kDead) {
+    return false;
+  }
+  const char state = rank.state();
+  return state != 'T' && state != 't' && state != 'D' && state != 'Z' && state != 'X';
+}
+
+std::vector<Slot> find_slots(const JobView& view) {
+  std::map<std::tuple<CallKind, std::string, std::string, std::int64_t>, Slot> by_key;
+  MemberNames names;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    const RankView& rank = view.ranks()[at];
+    if (!takes_part(rank) || rank.leader->call->kind == CallKind::kSend ||
+        rank.leader->call->kind == CallKind::kRecv) {
+      continue;
+    }
+    const CollectiveCall& call = *rank.leader->call;
+    const std::string group = group_key(view, call, names);
+    // Stages of one initialisation have many names and are one wait.
+    const std::string op = call.kind == CallKind::kRendezvous ? std::string("rendezvous")
+                                                              : printable(view.text(call.op), 60);
+    Slot& slot = by_key[{call.kind, group, op, call.sequence}];
+    if (slot.inside.empty()) {
+      slot.kind = call.kind;
+      slot.group = group;
+      slot.op = op;
+      slot.sequence = call.sequence;
+      slot.words = call_words(view, call);
+      slot.evidence = printable(view.text(call.evidence), 200);
+    }
+    slot.inside.push_back(at);
+  }
+  std::vector<Slot> slots;
+  for (auto& [key, slot] : by_key) {
+    const std::set<std::size_t> members = members_of(view, slot);
+    if (!members.empty()) {
+      // That a rendezvous is of the whole world is the rule, not evidence.
+      const bool guessed = slot.kind == CallKind::kRendezvous && slot.group == "world" &&
+                           !view.ranks()[slot.inside.front()].leader->call->whole_world;
+      slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
+      fill_absent(members, slot);
+    }
+    slots.push_back(std::move(slot));
+  }
+  assume_world(view, slots);
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
+  return slots;
+}
+
+}  // namespace oddrank::aggregate

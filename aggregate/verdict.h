@@ -1,0 +1,93 @@
+// The answer to "which rank holds the job up, and why?", as plain data.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/wait.h"
+
+namespace oddrank::aggregate {
+
+// The kinds of the contract, in its order; kind_name gives the words of the JSON.
+enum class Kind : std::uint8_t {
+  kHealthy = 0,
+  kSlow,
+  kMissingRank,
+  kStoppedRank,
+  kSkippedCollective,
+  kMismatchedCollective,
+  kCollectiveOrder,
+  kP2pOrder,
+  kInputStall,
+  kChildDeadlock,
+  kIoStall,
+  kFileLock,
+  kLockDeadlock,
+  kGilDeadlock,
+  kRendezvous,
+  kExternalWait,
+  kFailedRank,
+  kDeviceStall,
+  kBusyRank,
+  kBelowHost,
+  kUnknown,
+};
+
+enum class Confidence : std::uint8_t { kNone = 0, kPossible, kLikely, kCertain };
+
+std::string_view kind_name(Kind kind);
+std::string_view confidence_name(Confidence confidence);
+std::string_view wait_name(snapshot::WaitOn what);  // "collective", "child", ...
+
+// What a culprit waits for; -1, 0 and "" mean unknown or not applicable.
+struct WaitsFor {
+  snapshot::WaitOn what = snapshot::WaitOn::kUnknown;
+  pid_t pid = 0;
+  pid_t tid = 0;
+  std::int32_t rank = -1;
+  std::int32_t fd = -1;
+  std::uint64_t address = 0;
+  std::string path;
+  std::string group;
+  snapshot::Known holder_alive = snapshot::Known::kUnknown;
+  std::string detail;
+};
+
+struct Culprit {
+  std::int32_t rank = -1;  // -1: process without a known rank
+  std::string host;
+  pid_t pid = 0;  // 0: there is no such process
+  pid_t tid = 0;
+  WaitsFor waits_for;
+};
+
+// One hop from the largest waiting group to the culprit, and beyond it to what it waits for.
+struct ChainLink {
+  std::string waiters;    // rank set, or "pid 3380"
+  std::string waits_for;  // rank set, "pid 3380", a path, ...
+  std::string on;         // "all_reduce in default group"
+  std::string evidence;
+};
+
+struct Alternative {
+  Kind kind = Kind::kUnknown;
+  std::string summary;
+  std::string why_not;
+};
+
+struct Verdict {
+  Kind kind = Kind::kUnknown;
+  Confidence confidence = Confidence::kNone;
+  std::string summary;
+  std::vector<Culprit> culprits;
+  std::vector<ChainLink> chain;
+  std::vector<std::string> advice;
+  std::vector<std::string> disproves;  // what would show that the verdict is wrong
+  std::vector<Alternative> alternatives;
+};
+
+}  // namespace oddrank::aggregate

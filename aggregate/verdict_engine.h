@@ -1,0 +1,12 @@
+// Asks all rules and decides: the finding that one may be surest of wins, among equals the one that
+// explains most; the others stay as alternatives, each with the reason why it lost.
+#pragma once
+
+#include "aggregate/rules/rule.h"
+#include "aggregate/verdict.h"
+
+namespace oddrank::aggregate {
+
+Verdict decide(const RuleInput& input);
+
+}  // namespace oddrank::aggregate
