@@ -1,0 +1,96 @@
+// Made-up captures for tests of what thinks: jobs with ranks, children, stacks, waits and calls,
+// without any process. Ids are interned as a real agent would do it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::tests {
+
+struct FrameSpec {
+  snapshot::FrameKind kind = snapshot::FrameKind::kNative;
+  std::string function;
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+using Frames = std::vector<FrameSpec>;  // innermost first
+
+FrameSpec py(std::string_view function, std::string_view file, std::uint32_t line);
+FrameSpec native(std::string_view symbol, std::string_view module);
+Frames operator+(Frames inner, const Frames& outer);
+
+struct WaitSpec {
+  snapshot::WaitOn on = snapshot::WaitOn::kUnknown;
+  std::string syscall = {};
+  std::string path = {};
+  std::string wchan = {};
+  std::string detail = {};
+  pid_t holder_pid = 0;
+  pid_t holder_tid = 0;
+  std::int32_t fd = -1;
+  snapshot::Known holder_alive = snapshot::Known::kUnknown;
+};
+
+struct CallSpec {
+  snapshot::CallKind kind = snapshot::CallKind::kCollective;
+  std::string op = {};
+  std::string group = {};
+  bool whole_world = false;
+  std::vector<std::int32_t> members = {};
+  std::int32_t peer = -1;
+  std::int64_t sequence = -1;
+  std::string evidence = {};
+};
+
+// A thread; its samples are alike but for what is said here.
+struct ThreadSpec {
+  Frames frames = {};
+  Frames earlier = {};  // of all samples but the last; empty: as in the last
+  char state = 'S';
+  std::uint64_t cpu_step_us = 0;  // used between two samples
+  std::uint64_t switch_step = 0;  // voluntary
+  WaitSpec wait = {};
+  std::optional<CallSpec> call = {};
+  std::string name = "python3";
+  std::string python_name = "MainThread";
+  bool has_python = true;
+  bool holds_gil = false;
+};
+
+class CaptureBuilder {
+ public:
+  // A SLURM job of `hosts`, all of which answer; ranks are added by hand.
+  CaptureBuilder(std::vector<std::string> hosts, std::int32_t world_size);
+
+  snapshot::Capture capture;
+  std::size_t samples = 2;
+
+  // The capture, moved out.
+  snapshot::Capture take() { return std::move(capture); }
+
+  snapshot::ProcessCapture& rank(std::int32_t number, std::string_view host, pid_t pid);
+  // A child of `owner`, which may move: processes are a vector.
+  snapshot::ProcessCapture& child(pid_t owner, std::string_view host, pid_t pid);
+  // Adds a thread; the first one is the main thread (tid = pid).
+  snapshot::ThreadCapture& thread(snapshot::ProcessCapture& process, const ThreadSpec& spec);
+  // A process by its pid, which must be there.
+  snapshot::ProcessCapture& process(pid_t pid);
+  void remove(pid_t pid);
+  // As if the node had not answered: its processes are dropped.
+  void silence(std::string_view host, std::string_view why);
+
+ private:
+  std::uint32_t node(std::string_view host) const;
+  snapshot::StackId stack(const Frames& frames);
+};
+
+}  // namespace oddrank::tests

@@ -1,0 +1,51 @@
+// Jobs that hang in known ways, as made-up captures: eight ranks on four nodes, training in
+// train.py. One function a story; what a test wants otherwise it changes itself.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/capture_builder.h"
+
+namespace oddrank::tests {
+
+// Rank r is pid 3000+r on node n(r/2).
+pid_t pid_of(std::int32_t rank);
+std::string_view host_of(std::int32_t rank);
+
+// Threads of ranks.
+ThreadSpec in_all_reduce();          // default group, still
+ThreadSpec in_loader(pid_t worker);  // waits for its DataLoader worker
+ThreadSpec sleeping();               // in code of its own
+ThreadSpec computing();              // R, uses the CPU
+ThreadSpec training_on();            // another line in each sample
+ThreadSpec in_store();               // init_process_group
+
+// Eight ranks, each with this thread; and one thread of gloo's.
+CaptureBuilder eight_ranks(const ThreadSpec& spec);
+// The main thread of a rank replaced.
+void replace(CaptureBuilder& job, std::int32_t rank, const ThreadSpec& spec);
+
+CaptureBuilder input_stall_job();         // rank 5, worker pid 3380 in read() of a shard
+CaptureBuilder skipped_collective_job();  // rank 3 sleeps
+CaptureBuilder missing_rank_job();        // rank 7 is gone
+CaptureBuilder stopped_rank_job();        // rank 2, inside of the collective
+CaptureBuilder unread_node_job();         // n2 (ranks 4, 5) did not answer
+CaptureBuilder below_host_job();
+CaptureBuilder healthy_job();
+CaptureBuilder unknown_job();            // groups are not known
+CaptureBuilder io_stall_job();           // rank 6 in state D
+CaptureBuilder busy_rank_job();          // rank 1 compiles
+CaptureBuilder rendezvous_job();         // rank 7 never came
+CaptureBuilder child_deadlock_job();     // rank 5, worker dead
+CaptureBuilder three_dimensional_job();  // pipeline of tensor groups; rank 2 in its loader
+
+struct HungJob {
+  std::string_view name;
+  CaptureBuilder (*build)();
+};
+
+std::vector<HungJob> hung_jobs();
+
+}  // namespace oddrank::tests

@@ -1,0 +1,42 @@
+#include "aggregate/graph_algorithms.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::aggregate {
+
+TEST_CASE("a circle is one component, what leads there another") {
+  const Adjacency graph = {{1}, {2}, {0, 3}, {}, {0}};
+  const auto component = components_of(graph);
+  CHECK(component[0] == component[1]);
+  CHECK(component[1] == component[2]);
+  CHECK(component[3] != component[0]);
+  CHECK(component[4] != component[0]);
+  CHECK(component[3] < component[0]);  // sinks have lower numbers
+  CHECK(component[0] < component[4]);
+}
+
+TEST_CASE("a chain of a million nodes does not exhaust the stack") {
+  constexpr std::size_t kNodes = 1'000'000;
+  Adjacency graph(kNodes);
+  for (std::size_t node = 0; node + 1 < kNodes; ++node) {
+    graph[node].push_back(node + 1);
+  }
+  const auto component = components_of(graph);
+  CHECK(component.front() == kNodes - 1);
+  CHECK(component.back() == 0);
+}
+
+TEST_CASE("distances follow the edges, and say the way") {
+  const Adjacency graph = {{1, 2}, {3}, {3}, {}, {0}};
+  std::vector<std::size_t> came_from;
+  const auto distance = distances(graph, {0}, &came_from);
+  CHECK(distance == std::vector<std::size_t>{0, 1, 1, 2, kFar});
+  CHECK(came_from[3] == 1);
+  CHECK(came_from[0] == kFar);
+}
+
+TEST_CASE("every edge is turned round") {
+  CHECK(reversed({{1, 2}, {2}, {}}) == Adjacency{{}, {0}, {0, 1}});
+}
+
+}  // namespace oddrank::aggregate

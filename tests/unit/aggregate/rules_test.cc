@@ -1,0 +1,374 @@
+// One section a rule: the smallest change of a made-up job that brings it about, and what must not.
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using snapshot::Known;
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::eight_ranks;
+using tests::in_all_reduce;
+using tests::pid_of;
+using tests::replace;
+using tests::ThreadSpec;
+
+namespace {
+
+Verdict verdict_of(const CaptureBuilder& job) {
+  return diagnose(job.capture).verdict;
+}
+
+// The one culprit's rank; -1 if there is none or more than one.
+std::int32_t culprit(const Verdict& verdict) {
+  return verdict.culprits.size() == 1 ? verdict.culprits[0].rank : -1;
+}
+
+std::vector<std::int32_t> culprits(const Verdict& verdict) {
+  std::vector<std::int32_t> ranks;
+  for (const Culprit& one : verdict.culprits) {
+    ranks.push_back(one.rank);
+  }
+  return ranks;
+}
+
+ThreadSpec waiting(WaitOn on) {
+  ThreadSpec spec = tests::sleeping();
+  spec.frames = {tests::py("do_it", "/home/ada/demo/train.py", 7)};
+  spec.wait = {};
+  spec.wait.on = on;
+  return spec;
+}
+
+ThreadSpec in_call(std::string_view op, std::string_view group, std::vector<std::int32_t> members) {
+  ThreadSpec spec = in_all_reduce();
+  spec.call = tests::CallSpec{};
+  spec.call->op = op;
+  spec.call->group = group;
+  spec.call->members = std::move(members);
+  return spec;
+}
+
+CaptureBuilder with(std::int32_t rank, const ThreadSpec& spec) {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, rank, spec);
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("input_stall: without a known worker it is no more than likely") {
+  const Verdict verdict = verdict_of(with(5, tests::in_loader(0)));
+  CHECK(verdict.kind == Kind::kInputStall);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(culprit(verdict) == 5);
+}
+
+TEST_CASE("input_stall: by its frames alone, where the wait says no more than a pipe") {
+  ThreadSpec spec = tests::in_loader(0);
+  spec.wait.on = WaitOn::kPipe;
+  CHECK(verdict_of(with(5, spec)).kind == Kind::kInputStall);
+}
+
+TEST_CASE("input_stall: all ranks, where nobody is in a call") {
+  const Verdict verdict = verdict_of(eight_ranks(tests::in_loader(0)));
+  CHECK(verdict.kind == Kind::kInputStall);
+  CHECK(verdict.culprits.size() == 8);
+}
+
+TEST_CASE("input_stall: a guessed group makes it possible at most") {
+  ThreadSpec unknown = in_all_reduce();
+  unknown.call->whole_world = false;
+  CaptureBuilder job = eight_ranks(unknown);
+  replace(job, 5, tests::in_loader(0));
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kInputStall);
+  CHECK(verdict.confidence == Confidence::kPossible);
+}
+
+TEST_CASE("child_deadlock: a dead worker, also one that is not named as holder") {
+  CHECK(verdict_of(tests::child_deadlock_job()).confidence == Confidence::kCertain);
+  CaptureBuilder job = with(5, tests::in_loader(0));
+  job.child(pid_of(5), "n2", 3380).state = 'Z';
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kChildDeadlock);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(verdict.culprits[0].waits_for.pid == 3380);
+}
+
+TEST_CASE("child_deadlock: a lock that a single-threaded child inherited") {
+  CaptureBuilder job = tests::input_stall_job();
+  auto& child = job.process(3380);
+  child.threads.clear();
+  ThreadSpec spec = waiting(WaitOn::kLock);
+  job.thread(child, spec);
+  CHECK(verdict_of(job).kind == Kind::kChildDeadlock);
+  SECTION("a worker that waits for work is idle, and no deadlock") {
+    child.threads.clear();
+    spec.frames = {tests::py("Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", 103)};
+    job.thread(child, spec);
+    CHECK(verdict_of(job).kind == Kind::kInputStall);
+  }
+  SECTION("a child with threads of its own may release it") {
+    job.thread(child, tests::sleeping());
+    CHECK(verdict_of(job).kind == Kind::kInputStall);
+  }
+}
+
+TEST_CASE("io_stall: state D in one sample alone is a short access") {
+  CaptureBuilder job = tests::io_stall_job();
+  CHECK(verdict_of(job).confidence == Confidence::kCertain);
+  job.process(pid_of(6)).threads[0].samples.front().state = 'S';
+  CHECK(verdict_of(job).confidence <= Confidence::kPossible);
+}
+
+TEST_CASE("io_stall: a rank that could be read in part only, in state D") {
+  CaptureBuilder job = tests::io_stall_job();
+  auto& process = job.process(pid_of(6));
+  process.threads.clear();
+  process.read = snapshot::ReadState::kPartial;
+  process.state = 'D';
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kIoStall);
+  CHECK(culprit(verdict) == 6);
+}
+
+TEST_CASE("file_lock, device_stall and external_wait need their evidence") {
+  ThreadSpec spec = waiting(WaitOn::kFileLock);
+  spec.wait.path = "/home/ada/.cache/build/lock";
+  spec.wait.holder_alive = Known::kNo;
+  Verdict verdict = verdict_of(with(4, spec));
+  CHECK(verdict.kind == Kind::kFileLock);
+  CHECK(verdict.summary.find("stale") != std::string::npos);
+
+  CHECK(verdict_of(with(4, waiting(WaitOn::kDevice))).kind == Kind::kDeviceStall);
+
+  spec = waiting(WaitOn::kSocket);
+  CHECK(verdict_of(with(4, spec)).kind == Kind::kSkippedCollective);
+  spec.frames = {tests::py("recv_into", "/usr/lib/python3.11/ssl.py", 1134),
+                 tests::py("do_it", "/home/ada/demo/train.py", 7)};
+  verdict = verdict_of(with(4, spec));
+  CHECK(verdict.kind == Kind::kExternalWait);
+  CHECK(culprit(verdict) == 4);
+}
+
+TEST_CASE("failed_rank: a debugger's prompt; not the end of all ranks") {
+  ThreadSpec spec = tests::sleeping();
+  spec.frames = {tests::py("Pdb.interaction", "/usr/lib/python3.11/pdb.py", 371)};
+  const Verdict verdict = verdict_of(with(1, spec));
+  CHECK(verdict.kind == Kind::kFailedRank);
+  CHECK(culprit(verdict) == 1);
+  CHECK(verdict_of(eight_ranks(spec)).kind == Kind::kUnknown);
+}
+
+TEST_CASE("stopped_rank: all of them, when the job was suspended; and by a tracer") {
+  ThreadSpec stopped = in_all_reduce();
+  stopped.state = 'T';
+  Verdict verdict = verdict_of(eight_ranks(stopped));
+  CHECK(verdict.kind == Kind::kStoppedRank);
+  CHECK(verdict.culprits.size() == 8);
+  stopped.state = 't';
+  stopped.wait.on = WaitOn::kDebugger;
+  stopped.wait.holder_pid = 4242;
+  verdict = verdict_of(with(3, stopped));
+  CHECK(verdict.summary.find("tracer, pid 4242") != std::string::npos);
+  CHECK(verdict.culprits[0].waits_for.what == WaitOn::kDebugger);
+}
+
+TEST_CASE("missing_rank: certain if the launcher put it there, or if it is a zombie") {
+  CaptureBuilder job = tests::missing_rank_job();
+  CHECK(verdict_of(job).confidence == Confidence::kLikely);
+  job.capture.nodes[3].expected_ranks = {6, 7};
+  CHECK(verdict_of(job).confidence == Confidence::kCertain);
+
+  job = eight_ranks(in_all_reduce());
+  auto& dead = job.process(pid_of(4));
+  dead.threads.clear();
+  dead.state = 'Z';
+  dead.exit_code = 11;
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kMissingRank);
+  CHECK(verdict.confidence == Confidence::kCertain);
+  CHECK(verdict.summary.find("killed by signal 11") != std::string::npos);
+}
+
+// Seen on a real job half an hour after it hung: gloo's timeout had ended the seven that waited.
+TEST_CASE("missing_rank: those that a watchdog ended are not blamed for the one that is left") {
+  CaptureBuilder job = tests::input_stall_job();
+  std::erase_if(job.capture.processes,
+                [](const snapshot::ProcessCapture& process) { return process.rank != 5; });
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kInputStall);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 5);
+}
+
+TEST_CASE("missing_rank: a silent node is no evidence") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  job.silence("n3", "node did not answer in 20 s");
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kUnknown);
+  CHECK(verdict.culprits.empty());
+}
+
+TEST_CASE("rendezvous: a rank that was launched and is gone is missing_rank") {
+  CaptureBuilder job = tests::rendezvous_job();
+  job.capture.nodes[3].expected_ranks = {6, 7};
+  CHECK(verdict_of(job).kind == Kind::kMissingRank);
+}
+
+TEST_CASE("rendezvous: a rank that is elsewhere, while all others initialise") {
+  CaptureBuilder job = eight_ranks(tests::in_store());
+  replace(job, 2, tests::sleeping());
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kRendezvous);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(culprit(verdict) == 2);
+}
+
+TEST_CASE("skipped_collective: the smaller sequence number is behind, whoever is more") {
+  CaptureBuilder job = tests::below_host_job();
+  for (const std::int32_t rank : {0, 1, 2, 3, 4, 5}) {
+    job.process(pid_of(rank)).threads[0].call->sequence = 1206;
+  }
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kSkippedCollective);
+  CHECK(verdict.confidence == Confidence::kCertain);
+  CHECK(culprits(verdict) == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("skipped_collective: without numbers the minority, and both sides of a tie") {
+  ThreadSpec barrier = in_all_reduce();
+  barrier.call->op = "barrier";
+  CaptureBuilder job = with(0, barrier);
+  Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kSkippedCollective);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(culprit(verdict) == 0);
+  for (const std::int32_t rank : {1, 2, 3}) {
+    replace(job, rank, barrier);
+  }
+  verdict = verdict_of(job);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(verdict.culprits.size() == 8);
+}
+
+TEST_CASE("mismatched_collective: one number, two operations") {
+  CaptureBuilder job = tests::below_host_job();
+  job.process(pid_of(3)).threads[0].call->op = job.capture.tables.string("broadcast");
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kMismatchedCollective);
+  CHECK(culprit(verdict) == 3);
+}
+
+TEST_CASE("collective_order: two groups, entered in different order") {
+  CaptureBuilder job = eight_ranks(in_call("all_reduce", "a", {0, 1, 2, 3, 4, 5, 6, 7}));
+  replace(job, 2, in_call("all_gather", "b", {2, 3}));
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kCollectiveOrder);
+  CHECK(culprit(verdict) == 2);
+}
+
+TEST_CASE("p2p_order: both receive, and the whole circle is named") {
+  ThreadSpec receive = in_call("recv", "", {});
+  receive.call->kind = CallKind::kRecv;
+  receive.call->peer = 1;
+  CaptureBuilder job = with(0, receive);
+  receive.call->peer = 0;
+  replace(job, 1, receive);
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kP2pOrder);
+  CHECK(culprits(verdict) == std::vector<std::int32_t>{0, 1});
+}
+
+TEST_CASE("busy_rank: nobody waits for it, nobody is busy") {
+  CHECK(verdict_of(tests::busy_rank_job()).kind == Kind::kBusyRank);
+  const Verdict verdict = verdict_of(eight_ranks(tests::computing()));
+  CHECK(verdict.kind == Kind::kHealthy);
+  CHECK(verdict.culprits.empty());
+}
+
+TEST_CASE("healthy: one still rank, or one unread rank, and it is not said") {
+  CaptureBuilder job = tests::healthy_job();
+  CHECK(verdict_of(job).kind == Kind::kHealthy);
+  CaptureBuilder silent = tests::healthy_job();
+  silent.silence("n1", "timed out");
+  CHECK(verdict_of(silent).kind == Kind::kUnknown);
+  replace(job, 2, tests::sleeping());
+  CHECK(verdict_of(job).kind != Kind::kHealthy);
+}
+
+TEST_CASE("healthy: a step that is sampled in the same line twice names nobody") {
+  ThreadSpec steps = in_all_reduce();
+  steps.cpu_step_us = 60'000;
+  steps.switch_step = 80;
+  CaptureBuilder job = eight_ranks(steps);
+  ThreadSpec late = tests::training_on();
+  replace(job, 3, late);
+  CHECK(verdict_of(job).culprits.empty());
+}
+
+TEST_CASE("slow: the same straggler in three samples of a job that moves") {
+  ThreadSpec moves = in_all_reduce();
+  moves.cpu_step_us = 60'000;
+  moves.switch_step = 80;
+  CaptureBuilder job({"n0", "n1", "n2", "n3"}, 8);
+  job.samples = 3;
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    job.thread(job.rank(rank, tests::host_of(rank), pid_of(rank)),
+               rank == 3 ? tests::training_on() : moves);
+  }
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kSlow);
+  CHECK(culprit(verdict) == 3);
+}
+
+TEST_CASE("below_host: only with every rank, and likely only with numbers") {
+  CHECK(verdict_of(tests::below_host_job()).confidence == Confidence::kLikely);
+  const Verdict verdict = verdict_of(eight_ranks(in_all_reduce()));
+  CHECK(verdict.kind == Kind::kBelowHost);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(verdict.culprits.empty());
+}
+
+TEST_CASE("below_host: a group whose members are all inside, for which others wait") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  for (const std::int32_t rank : {0, 1}) {
+    replace(job, rank, in_call("all_gather", "tp", {0, 1}));
+  }
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kBelowHost);
+  CHECK(verdict.culprits.empty());
+}
+
+TEST_CASE("a rank in a call of an unknown group is not blamed") {
+  ThreadSpec opaque = in_call("broadcast", "", {});
+  const Verdict verdict = verdict_of(with(3, opaque));
+  CHECK(verdict.kind == Kind::kUnknown);
+  CHECK(verdict.culprits.empty());
+}
+
+TEST_CASE("an unread rank lowers the confidence in others' guilt") {
+  CaptureBuilder job = tests::input_stall_job();
+  job.silence("n0", "node did not answer in 20 s");
+  const Verdict stall = verdict_of(job);
+  CHECK(stall.kind == Kind::kInputStall);
+  CHECK(stall.confidence == Confidence::kLikely);
+  job = tests::skipped_collective_job();
+  job.silence("n0", "node did not answer in 20 s");
+  CHECK(verdict_of(job).confidence == Confidence::kPossible);
+}
+
+TEST_CASE("alternatives say why they lost") {
+  CaptureBuilder job = tests::input_stall_job();
+  replace(job, 3, tests::computing());
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kInputStall);
+  REQUIRE(verdict.alternatives.size() == 1);
+  CHECK(verdict.alternatives[0].kind == Kind::kBusyRank);
+  CHECK_FALSE(verdict.alternatives[0].why_not.empty());
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,91 @@
+#include "aggregate/slots.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using tests::CaptureBuilder;
+using tests::ThreadSpec;
+
+namespace {
+
+std::vector<Slot> slots_of(const CaptureBuilder& job) {
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  return find_slots(view);
+}
+
+ThreadSpec unknown_group() {
+  ThreadSpec spec = tests::in_all_reduce();
+  spec.call->whole_world = false;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("a slot of the world lacks those that are elsewhere") {
+  const auto slots = slots_of(tests::input_stall_job());
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].membership == Membership::kKnown);
+  CHECK(slots[0].absent == std::vector<std::size_t>{5});
+}
+
+TEST_CASE("a slot of a group lacks only its members") {
+  const auto slots = slots_of(tests::three_dimensional_job());
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].inside == std::vector<std::size_t>{0, 1, 3});
+  CHECK(slots[0].absent == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("a stopped rank and one in state D take no part") {
+  CHECK(slots_of(tests::stopped_rank_job())[0].absent == std::vector<std::size_t>{2});
+  auto job = tests::eight_ranks(tests::in_all_reduce());
+  ThreadSpec stuck = tests::in_all_reduce();
+  stuck.state = 'D';
+  tests::replace(job, 6, stuck);
+  CHECK(slots_of(job)[0].absent == std::vector<std::size_t>{6});
+}
+
+TEST_CASE("an unknown group lacks nobody") {
+  const auto slots = slots_of(tests::unknown_job());
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].membership == Membership::kUnknown);
+  CHECK(slots[0].absent.empty());
+}
+
+TEST_CASE("an unknown group is guessed to be the world only if few are elsewhere") {
+  auto job = tests::eight_ranks(unknown_group());
+  tests::replace(job, 3, tests::sleeping());
+  SECTION("one is elsewhere") {
+    const auto slots = slots_of(job);
+    CHECK(slots[0].membership == Membership::kAssumed);
+    CHECK(slots[0].absent == std::vector<std::size_t>{3});
+  }
+  SECTION("another is in another call") {
+    ThreadSpec other = unknown_group();
+    other.call->op = "barrier";
+    tests::replace(job, 4, other);
+    for (const Slot& slot : slots_of(job)) {
+      CHECK(slot.membership == Membership::kUnknown);
+    }
+  }
+  SECTION("another waits at another place of the program") {
+    ThreadSpec other = unknown_group();
+    other.frames.push_back(tests::py("evaluate", "/home/ada/demo/eval.py", 3));
+    tests::replace(job, 4, other);
+    CHECK(slots_of(job)[0].membership == Membership::kUnknown);
+  }
+}
+
+TEST_CASE("sequence numbers make slots") {
+  auto job = tests::below_host_job();
+  job.process(tests::pid_of(3)).threads[0].call->sequence = 1206;
+  const auto slots = slots_of(job);
+  REQUIRE(slots.size() == 2);
+  CHECK(slots[0].sequence == 1207);
+  CHECK(slots[1].inside == std::vector<std::size_t>{3});
+  CHECK(slots[1].absent.size() == 7);
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,104 @@
+#include "aggregate/wait_graph.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using tests::CaptureBuilder;
+using tests::ThreadSpec;
+
+namespace {
+
+struct Built {
+  explicit Built(CaptureBuilder builder)
+      : job(std::move(builder)),
+        model(job.capture.tables),
+        view(job.capture, model),
+        graph(build_wait_graph(view)) {}
+  CaptureBuilder job;
+  FrameModel model;
+  JobView view;
+  WaitGraph graph;
+};
+
+ThreadSpec transfer(CallKind kind, std::int32_t peer) {
+  ThreadSpec spec = tests::in_all_reduce();
+  spec.call = tests::CallSpec{};
+  spec.call->kind = kind;
+  spec.call->op = kind == CallKind::kSend ? "send" : "recv";
+  spec.call->peer = peer;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("the root of the main job is the rank in its loader") {
+  const Built built(tests::input_stall_job());
+  CHECK(built.graph.roots == std::vector<std::size_t>{5});
+  CHECK(waiters_of(built.graph, 5).size() == 7);
+  const auto chain = chain_to(built.view, built.graph, 5);
+  REQUIRE(chain.size() == 3);
+  CHECK(chain[0].waiters == "0-4,6-7");
+  CHECK(chain[0].waits_for == "5");
+  CHECK(chain[0].on == "all_reduce in default group");
+  CHECK(chain[1].waits_for == "pid 3380");
+  CHECK(chain[2].waiters == "pid 3380");
+  CHECK(chain[2].waits_for == "/home/ada/demo/data/shard-5.tar");
+  CHECK(chain[2].on == "read()");
+}
+
+TEST_CASE("waits through several groups lead to one root") {
+  const Built built(tests::three_dimensional_job());
+  CHECK(built.graph.roots == std::vector<std::size_t>{2});
+  CHECK(waiters_of(built.graph, 2).size() == 7);
+  const auto chain = chain_to(built.view, built.graph, 2);
+  REQUIRE(chain.size() == 4);
+  CHECK(chain[0].waiters == "4-5,7");
+  CHECK(chain[0].waits_for == "0-1,3");
+  CHECK(chain[0].on == "recv");
+}
+
+TEST_CASE("an unknown group yields no edge to anybody") {
+  const Built built(tests::unknown_job());
+  CHECK(built.graph.roots.empty());
+  CHECK(built.graph.opaque[0]);
+}
+
+TEST_CASE("both sides of one transfer wait for nobody's program") {
+  auto job = tests::eight_ranks(tests::sleeping());
+  tests::replace(job, 0, transfer(CallKind::kSend, 1));
+  tests::replace(job, 1, transfer(CallKind::kRecv, 0));
+  const Built built(std::move(job));
+  CHECK(built.graph.roots.empty());
+  CHECK(built.graph.opaque[0]);
+}
+
+TEST_CASE("two receivers wait for each other in a circle") {
+  auto job = tests::eight_ranks(tests::sleeping());
+  tests::replace(job, 0, transfer(CallKind::kRecv, 1));
+  tests::replace(job, 1, transfer(CallKind::kRecv, 0));
+  const Built built(std::move(job));
+  CHECK(built.graph.roots.empty());
+  CHECK(built.graph.component[0] == built.graph.component[1]);
+  CHECK(built.graph.component_size[built.graph.component[0]] == 2);
+}
+
+TEST_CASE("peers that are nonsense lead nowhere") {
+  auto job = tests::eight_ranks(tests::sleeping());
+  tests::replace(job, 0, transfer(CallKind::kRecv, 0));
+  tests::replace(job, 1, transfer(CallKind::kRecv, 4711));
+  const Built built(std::move(job));
+  CHECK(built.graph.roots.empty());
+}
+
+TEST_CASE("a circle of holders ends") {
+  auto job = tests::input_stall_job();
+  job.process(3380).threads[0].wait.holder_pid = tests::pid_of(5);
+  const Built built(std::move(job));
+  CHECK(built.graph.nodes.size() < 20);
+  CHECK(chain_to(built.view, built.graph, 5).size() <= 16);
+}
+
+}  // namespace oddrank::aggregate
