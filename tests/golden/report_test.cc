@@ -1,0 +1,195 @@
+// Every made-up job: its report as text and as JSON, byte by byte; and what must hold for all.
+#include <algorithm>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "aggregate/diagnose.h"
+#include "aggregate/printable.h"
+#include "aggregate/process_text.h"
+#include "aggregate/report_dot.h"
+#include "aggregate/report_folded.h"
+#include "aggregate/report_json.h"
+#include "aggregate/report_text.h"
+#include "snapshot/carrier.h"
+#include "tests/golden/golden_file.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::tests {
+namespace {
+
+using aggregate::Report;
+using Json = nlohmann::ordered_json;
+
+std::set<std::int32_t> named(const Report& report) {
+  std::set<std::int32_t> ranks;
+  for (const auto& culprit : report.verdict.culprits) {
+    ranks.insert(culprit.rank);
+  }
+  return ranks;
+}
+
+// Nodes and processes in another order, as they may come back from the nodes.
+snapshot::Capture shuffled(const snapshot::Capture& from, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::uint32_t> place(from.nodes.size());
+  for (std::size_t at = 0; at < place.size(); ++at) {
+    place[at] = static_cast<std::uint32_t>(at);
+  }
+  std::shuffle(place.begin(), place.end(), random);
+  snapshot::Capture to;
+  to.job = from.job;
+  to.nodes.resize(from.nodes.size());
+  for (std::size_t at = 0; at < place.size(); ++at) {
+    to.nodes[place[at]] = from.nodes[at];
+  }
+  std::vector<std::size_t> order(from.processes.size());
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    order[at] = at;
+  }
+  std::shuffle(order.begin(), order.end(), random);
+  snapshot::Carrier carrier(from.tables, to.tables);
+  for (const std::size_t at : order) {
+    to.processes.push_back(carrier.process(from.processes[at]));
+    to.processes.back().node = place[from.processes[at].node];
+  }
+  return to;
+}
+
+std::string without_ranks(const std::string& text) {
+  Json json = Json::parse(text);
+  json.erase("ranks");
+  return json.dump(2) + '\n';
+}
+
+}  // namespace
+
+TEST_CASE("reports of made-up jobs are as they were reviewed") {
+  for (const HungJob& job : hung_jobs()) {
+    DYNAMIC_SECTION(job.name) {
+      const snapshot::Capture capture = job.build().take();
+      const Report report = aggregate::diagnose(capture);
+      const std::string name(job.name);
+      CHECK(compare_golden(name + ".txt", report_text(report, capture, {})) == "");
+      CHECK(compare_golden(name + ".json", without_ranks(report_json(report, capture))) == "");
+    }
+  }
+}
+
+TEST_CASE("the other forms of the main job's report are as they were reviewed") {
+  const snapshot::Capture capture = input_stall_job().take();
+  const Report report = aggregate::diagnose(capture);
+  CHECK(compare_golden("main.sentence.txt", report_sentence(report)) == "");
+  CHECK(compare_golden("main.folded", aggregate::report_folded(capture)) == "");
+  CHECK(compare_golden("main.dot", aggregate::report_dot(capture)) == "");
+  aggregate::TextOptions all;
+  all.all_threads = true;
+  all.full_stacks = true;
+  CHECK(compare_golden("main.full.txt", report_text(report, capture, all)) == "");
+  aggregate::TextOptions color;
+  color.color = true;
+  CHECK(compare_golden("main.color.txt", report_text(report, capture, color)) == "");
+  CHECK(compare_golden("process.txt",
+                       aggregate::print_process(capture, capture.processes[5], {})) == "");
+  Json json = Json::parse(report_json(report, capture));
+  REQUIRE(json["ranks"].size() == 8);
+  CHECK(compare_golden("rank.json", json["ranks"][5].dump(2) + '\n') == "");
+}
+
+TEST_CASE("the first screen of the main job has 80 columns and 24 lines") {
+  const snapshot::Capture capture = input_stall_job().take();
+  std::istringstream text(report_text(aggregate::diagnose(capture), capture, {}));
+  std::string line;
+  std::size_t lines = 0;
+  bool others = false;
+  for (; std::getline(text, line); ++lines) {
+    INFO(line);
+    CHECK(aggregate::columns(line) <= 80);
+    others = others || (lines < 24 && line.find("0-4,6-7") != std::string::npos);
+  }
+  CHECK(others);
+  CHECK(lines <= 40);
+}
+
+TEST_CASE("the order of nodes and processes does not matter") {
+  for (const HungJob& job : hung_jobs()) {
+    DYNAMIC_SECTION(job.name) {
+      const snapshot::Capture capture = job.build().take();
+      const Report report = aggregate::diagnose(capture);
+      const std::string text = report_text(report, capture, {});
+      for (unsigned seed = 1; seed <= 10; ++seed) {
+        const snapshot::Capture other = shuffled(capture, seed);
+        const Report again = aggregate::diagnose(other);
+        CHECK(report_text(again, other, {}) == text);
+        CHECK(without_ranks(report_json(again, other)) ==
+              without_ranks(report_json(report, capture)));
+      }
+    }
+  }
+}
+
+TEST_CASE("without the culprit's capture nobody else is named") {
+  for (const HungJob& job : hung_jobs()) {
+    DYNAMIC_SECTION(job.name) {
+      CaptureBuilder builder = job.build();
+      const std::set<std::int32_t> guilty = named(aggregate::diagnose(builder.capture));
+      for (const std::int32_t rank : guilty) {
+        CaptureBuilder unread = job.build();
+        unread.silence(host_of(rank), "node did not answer in 20 s");
+        const Report report = aggregate::diagnose(unread.capture);
+        INFO(report.verdict.summary);
+        for (const std::int32_t other : named(report)) {
+          CHECK(guilty.contains(other));
+        }
+        CaptureBuilder gone = job.build();
+        gone.remove(pid_of(rank));
+        for (const std::int32_t other : named(aggregate::diagnose(gone.capture))) {
+          CHECK(guilty.contains(other));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("one sample is never healthy, and names nobody with certainty but by state") {
+  for (const HungJob& job : hung_jobs()) {
+    DYNAMIC_SECTION(job.name) {
+      CaptureBuilder builder = job.build();
+      for (auto& process : builder.capture.processes) {
+        for (auto& thread : process.threads) {
+          thread.samples = {thread.samples.back()};
+        }
+      }
+      const Report report = aggregate::diagnose(builder.capture);
+      CHECK(report.verdict.kind != aggregate::Kind::kHealthy);
+      const std::set<aggregate::Kind> by_state = {
+          aggregate::Kind::kStoppedRank, aggregate::Kind::kMissingRank,
+          aggregate::Kind::kChildDeadlock, aggregate::Kind::kRendezvous};
+      if (!by_state.contains(report.verdict.kind)) {
+        CHECK(report.verdict.confidence <= aggregate::Confidence::kPossible);
+      }
+    }
+  }
+}
+
+TEST_CASE("any rank less that is read never makes an innocent rank guilty") {
+  for (const HungJob& job : hung_jobs()) {
+    DYNAMIC_SECTION(job.name) {
+      const std::set<std::int32_t> guilty = named(aggregate::diagnose(job.build().capture));
+      for (const std::string_view host : {"n0", "n1", "n2", "n3"}) {
+        CaptureBuilder builder = job.build();
+        builder.silence(host, "node did not answer in 20 s");
+        const Report report = aggregate::diagnose(builder.capture);
+        INFO(host << ": " << report.verdict.summary);
+        for (const std::int32_t rank : named(report)) {
+          CHECK(guilty.contains(rank));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace oddrank::tests
