@@ -67,8 +67,8 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
 }
 
 std::size_t LiveTarget::read_batch(std::span<ReadRequest> requests) const {
-  std::array<iovec, kBatch> local;  // filled below, as far as it is used
-  std::array<iovec, kBatch> remote;
+  std::array<iovec, kBatch> local{};
+  std::array<iovec, kBatch> remote{};
   const std::size_t count = std::min(requests.size(), kBatch);
   for (std::size_t i = 0; i < count; ++i) {
     const ReadRequest& request = requests[i];

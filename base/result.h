@@ -62,6 +62,7 @@ Errc errno_code(int error_number);
 
 }  // namespace oddrank
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in brackets
 #define ODDRANK_CONCAT_INNER(a, b) a##b
 #define ODDRANK_CONCAT(a, b) ODDRANK_CONCAT_INNER(a, b)
 #define ODDRANK_TRY_INNER(temporary, declaration, expression) \
@@ -74,6 +75,8 @@ Errc errno_code(int error_number);
 // ODDRANK_TRY(auto maps, read_maps(pid)): declares maps, or returns the Error to our caller.
 #define ODDRANK_TRY(declaration, expression) \
   ODDRANK_TRY_INNER(ODDRANK_CONCAT(oddrank_try_, __LINE__), declaration, expression)
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 // ODDRANK_TRY_STATUS(expression): for a Status; returns its Error to our caller.
 #define ODDRANK_TRY_STATUS(expression)                           \

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "attach/discover.h"
@@ -62,12 +64,12 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
   discover.slurm_job = request.slurm_job;
   discover.slurm_step = request.slurm_step;
   discover.exclude = {::getpid()};
-  const IsolatedTask task{[&](int fd) {
-                            const Status status = attach::discover(discover, node);
-                            send_bytes(fd, status ? snapshot::encode_capture(node)
-                                                  : encode_error(status.error()));
-                          },
-                          timeout};
+  const IsolatedTask task{
+      [&](int fd) {
+        const Status status = attach::discover(discover, node);
+        send_bytes(fd, status ? snapshot::encode_capture(node) : encode_error(status.error()));
+      },
+      timeout};
   const IsolatedResult result = run_isolated({task}, 1).front();
   if (result.end == IsolatedEnd::kDeadline) {
     return fail(Errc::kTimeout, "looking for ranks did not end in time",
@@ -99,7 +101,9 @@ std::string reader_failure(const IsolatedResult& result, milliseconds timeout) {
   return "the reader sent nothing";
 }
 
-void add_answer(Capture& capture, ProcessCapture& process, const IsolatedResult& result,
+void add_answer(Capture& capture,
+                ProcessCapture& process,
+                const IsolatedResult& result,
                 const CaptureOptions& options) {
   auto read = snapshot::decode_capture(result.bytes);
   if (read && read->processes.size() == 1) {
@@ -117,7 +121,9 @@ void add_answer(Capture& capture, ProcessCapture& process, const IsolatedResult&
 
 // Reads every process once; each answer is added to the samples before. A process that missed its
 // deadline once is left alone from then on.
-void take_sample(Capture& capture, const CaptureOptions& options, bool first,
+void take_sample(Capture& capture,
+                 const CaptureOptions& options,
+                 bool first,
                  const NodeRequest& request) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> indices;  // of the process of each task
@@ -129,8 +135,8 @@ void take_sample(Capture& capture, const CaptureOptions& options, bool first,
     tasks.push_back({[&capture, &options, i](int fd) {
                        ProcessCapture identity = capture.processes[i];
                        identity.threads.clear();
-                       send_bytes(fd, snapshot::encode_capture(
-                                          read_process(capture, identity, options)));
+                       send_bytes(
+                           fd, snapshot::encode_capture(read_process(capture, identity, options)));
                      },
                      options.timeout});
   }
@@ -144,21 +150,22 @@ void take_sample(Capture& capture, const CaptureOptions& options, bool first,
 }
 
 bool all_unread(const Capture& capture) {
-  return std::all_of(capture.processes.begin(), capture.processes.end(),
-                     [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
+  return std::all_of(
+      capture.processes.begin(), capture.processes.end(),
+      [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
 // Symbol files lie on file systems that may hang, so naming has a child and a deadline as well.
 void name_in_child(Capture& capture) {
-  const IsolatedTask task{
-      [&](int fd) {
-        ModuleOpener opener;
-        stacks::name_frames(capture, [&opener](pid_t pid, const std::string& path) {
-          return opener.open(pid, path);
-        });
-        send_bytes(fd, snapshot::encode_capture(capture));
-      },
-      kNamingTimeout};
+  const IsolatedTask task{[&](int fd) {
+                            ModuleOpener opener;
+                            stacks::name_frames(capture,
+                                                [&opener](pid_t pid, const std::string& path) {
+                                                  return opener.open(pid, path);
+                                                });
+                            send_bytes(fd, snapshot::encode_capture(capture));
+                          },
+                          kNamingTimeout};
   const IsolatedResult result = run_isolated({task}, 1).front();
   auto named = snapshot::decode_capture(result.bytes);
   if (named) {
@@ -169,21 +176,44 @@ void name_in_child(Capture& capture) {
   }
 }
 
+// A SLURM job may have several steps with ranks: the one with the most of them is meant.
+void keep_largest_job(Capture& capture) {
+  std::map<std::string_view, std::size_t> ranks;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0) {
+      ++ranks[capture.tables.text(process.job_key)];
+    }
+  }
+  const auto largest = std::max_element(
+      ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string note = "left out, since most ranks belong to " + std::string(largest->first) + ":";
+  for (const auto& [key, count] : ranks) {
+    if (key != largest->first) {
+      note += " " + std::string(key) + " (" + std::to_string(count) + " ranks)";
+    }
+  }
+  capture.nodes.front().notes.push_back(std::move(note));
+  keep_job(capture, std::string(largest->first));
+}
+
 Status check_jobs(Capture& capture, const NodeRequest& request) {
   if (!request.select.empty()) {
     keep_job(capture, request.select);
   }
   const std::vector<std::string> keys = job_keys(capture);
-  if (keys.size() > 1 && !request.any_job && request.pids.empty()) {
-    std::string list;
-    for (const std::string& key : keys) {
-      list += "\n  --select '" + key + "'";
-    }
-    return fail(Errc::kUsage,
-                "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
-                "choose one, or --each for one report a job:" + list);
+  if (keys.size() <= 1 || request.any_job || !request.pids.empty()) {
+    return ok();
   }
-  return ok();
+  if (!request.slurm_job.empty()) {
+    keep_largest_job(capture);
+    return ok();
+  }
+  std::string list;
+  for (const std::string& key : keys) {
+    list += "\n  --select '" + key + "'";
+  }
+  return fail(Errc::kUsage, "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
+              "choose one, or --each for one report a job:" + list);
 }
 
 }  // namespace
@@ -205,9 +235,8 @@ void keep_job(Capture& capture, const std::string& job_key) {
       owners.insert(process.pid);
     }
   }
-  std::erase_if(capture.processes, [&](const ProcessCapture& process) {
-    return owners.count(process.owner) == 0;
-  });
+  std::erase_if(capture.processes,
+                [&](const ProcessCapture& process) { return owners.count(process.owner) == 0; });
 }
 
 Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {

@@ -1,5 +1,6 @@
 // One node's capture: discovers the ranks, reads each in a child of its own with a deadline, takes
-// several samples, names the frames, joins the waits. What `oddrank node` and `oddrank agent` share.
+// several samples, names the frames, joins the waits. What `oddrank node` and `oddrank agent`
+// share.
 #pragma once
 
 #include <functional>

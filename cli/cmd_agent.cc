@@ -82,6 +82,8 @@ void add_agent_command(CLI::App& app, Action& action) {
   command->add_flag("--framed", options->framed, "As checksummed text lines, for srun's output");
   command->add_option("--slurm-job", options->request.slurm_job, "Only ranks of this SLURM job");
   command->add_option("--slurm-step", options->request.slurm_step, "Only ranks of this step");
+  command->add_option("--select", options->request.select,
+                      "Of several jobs on this node, the one with this name");
   command->add_option("--host", options->request.host,
                       "Name of this node in the report [SLURMD_NODENAME or the host name]");
   add_capture_options(*command, options->capture);

@@ -40,7 +40,7 @@ void on_interrupt(int /*signal*/) {
 
 snapshot::JobInfo job_info(const slurm::Job& job) {
   snapshot::JobInfo info;
-  info.id = job.step.empty() ? job.id : job.id + "." + job.step;
+  info.id = job.id;
   info.source = snapshot::JobSource::kSlurm;
   info.name = job.name;
   info.user = job.user;
@@ -90,12 +90,16 @@ snapshot::Capture join(const slurm::Job& job, const slurm::GatherResult& gathere
 }
 
 Result<snapshot::Capture> capture_job(const JobOptions& options) {
+  ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(options.id));
   ODDRANK_TRY(const slurm::Job job,
               slurm::find_job(options.id, Deadline::after(options.capture.timeout)));
   log_line(LogLevel::kInfo, "job " + job.id + " of " + job.user + " on " + job.node_list);
   slurm::GatherOptions gather;
   ODDRANK_TRY(gather.agent_path, read_link("/proc/self/exe"));
   gather.agent_args = {"agent", "--framed", "--slurm-job", job.id};
+  if (!asked.step.empty()) {
+    gather.agent_args.insert(gather.agent_args.end(), {"--slurm-step", asked.step});
+  }
   const auto arguments = agent_arguments(options.capture);
   gather.agent_args.insert(gather.agent_args.end(), arguments.begin(), arguments.end());
   gather.node_timeout = options.capture.timeout;

@@ -71,7 +71,8 @@ int run_node(const NodeOptions& options) {
   if (!capture) {
     return report_error(capture.error());
   }
-  if (!options.pids.empty() && !has_rank(*capture)) {
+  // One process is asked about itself; several are asked about each other, if they are ranks.
+  if (options.pids.size() == 1 || (!options.pids.empty() && !has_rank(*capture))) {
     return deliver_processes(*capture, options.output);
   }
   if (options.each) {

@@ -74,12 +74,13 @@ int run_report(const ReportOptions& options) {
 
 void add_report_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand(
-      "report", "Verdict from saved captures; needs no access to any process");
+  CLI::App* command =
+      app.add_subcommand("report", "Verdict from saved captures; needs no access to any process");
   command->add_option("CAPTURE", options->captures, "Files or folders; several are merged")
       ->required();
   add_output_options(*command, options->output);
-  command->footer("Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -");
+  command->footer(
+      "Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -");
   command->callback([options, &action] { action = [options] { return run_report(*options); }; });
 }
 

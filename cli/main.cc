@@ -29,6 +29,23 @@ constexpr const char* kFooter =
     "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
     "read, 2 wrong usage, 1 a fault of oddrank itself.";
 
+// CLI11 says of an unknown subcommand only that one is required.
+bool is_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return false;
+  }
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) {
+      return false;
+    }
+    known += " " + command->get_name();
+  }
+  log_line(LogLevel::kError, "there is no command '" + std::string(argv[1]) +
+                                 "'\n  hint: commands are" + known + "; see oddrank --help");
+  return true;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "oddrank"};
   app.footer(kFooter);
@@ -42,6 +59,9 @@ int run(int argc, char** argv) {
   add_node_command(app, action);
   add_report_command(app, action);
   add_agent_command(app, action);
+  if (is_unknown_command(app, argc, argv)) {
+    return kWrongUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

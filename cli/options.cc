@@ -15,7 +15,9 @@ using std::chrono::milliseconds;
 constexpr std::array<std::pair<std::string_view, long>, 4> kUnits = {
     {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}}};
 
-void add_duration(CLI::App& app, const std::string& name, milliseconds& value,
+void add_duration(CLI::App& app,
+                  const std::string& name,
+                  milliseconds& value,
                   const std::string& help) {
   app.add_option_function<std::string>(
          name,
@@ -29,7 +31,9 @@ void add_duration(CLI::App& app, const std::string& name, milliseconds& value,
       ->type_name("TIME");
 }
 
-std::string text_of(milliseconds duration) { return std::to_string(duration.count()) + "ms"; }
+std::string text_of(milliseconds duration) {
+  return std::to_string(duration.count()) + "ms";
+}
 
 }  // namespace
 
@@ -82,9 +86,9 @@ void add_capture_options(CLI::App& app, CaptureOptions& options) {
 }
 
 std::vector<std::string> agent_arguments(const CaptureOptions& options) {
-  std::vector<std::string> arguments = {
-      "--samples",  std::to_string(options.samples), "--interval", text_of(options.interval),
-      "--timeout", text_of(options.timeout)};
+  std::vector<std::string> arguments = {"--samples",  std::to_string(options.samples),
+                                        "--interval", text_of(options.interval),
+                                        "--timeout",  text_of(options.timeout)};
   if (!options.native) {
     arguments.emplace_back("--no-native");
   }

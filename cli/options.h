@@ -12,7 +12,7 @@ class App;
 namespace oddrank::cli {
 
 struct OutputOptions {
-  std::string json;    // "" = not wanted, "-" = stdout
+  std::string json;  // "" = not wanted, "-" = stdout
   std::string save;
   std::string folded;
   std::string dot;

@@ -94,10 +94,9 @@ ExitStatus deliver(const snapshot::Capture& capture, const OutputOptions& option
     written &= write_output(options.dot, aggregate::report_dot(capture));
   }
   if (!is_stdout_taken(options)) {
-    written &= write_output("-", options.quiet
-                                     ? aggregate::report_sentence(report)
-                                     : aggregate::report_text(report, capture,
-                                                              text_options(options)));
+    written &= write_output(
+        "-", options.quiet ? aggregate::report_sentence(report)
+                           : aggregate::report_text(report, capture, text_options(options)));
   }
   return written ? status_of(report.coverage) : kToolFault;
 }
@@ -114,8 +113,8 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
     any |= process.read != snapshot::ReadState::kNone;
   }
   if (!options.json.empty()) {
-    written &= write_output(options.json,
-                            aggregate::report_json(aggregate::diagnose(capture), capture));
+    written &=
+        write_output(options.json, aggregate::report_json(aggregate::diagnose(capture), capture));
   }
   if (!options.folded.empty()) {
     written &= write_output(options.folded, aggregate::report_folded(capture));

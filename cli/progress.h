@@ -1,4 +1,5 @@
-// Progress of long work on stderr: a line that rewrites itself on a terminal, plain lines otherwise.
+// Progress of long work on stderr: a line that rewrites itself on a terminal, plain lines
+// otherwise.
 #pragma once
 
 #include <chrono>
