@@ -3,6 +3,7 @@
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(fmt REQUIRED)
+set(Boost_USE_STATIC_LIBS ${ODDRANK_STATIC})
 find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
 find_package(PkgConfig REQUIRED)
 
