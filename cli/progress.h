@@ -15,6 +15,8 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;
+  Progress& operator=(Progress&&) = delete;
 
   // `waiting_for`: names of the slow ones, may be empty.
   void update(std::size_t done, std::size_t total, const std::string& waiting_for = "");
