@@ -17,7 +17,6 @@
 namespace oddrank::aggregate {
 
 using snapshot::Capture;
-using snapshot::JobSource;
 using snapshot::ProcessCapture;
 
 namespace {

@@ -50,6 +50,7 @@ std::vector<Group> find_groups(const JobView& view) {
     }
   }
   std::vector<Group> groups;
+  groups.reserve(by_key.size());
   for (auto& entry : by_key) {
     groups.push_back(std::move(entry.second));
   }

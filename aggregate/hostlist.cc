@@ -120,6 +120,24 @@ Status add_range(std::string_view prefix,
   return ok();
 }
 
+// Nothing, one name, or one with brackets (balanced, by top_level_pieces).
+Status add_piece(std::string_view piece, std::size_t limit, std::vector<std::string>& hosts) {
+  const std::size_t open = piece.find('[');
+  if (open == std::string_view::npos) {
+    hosts.insert(hosts.end(), piece.empty() ? 0 : 1, std::string(piece));
+    return ok();
+  }
+  const std::size_t close = piece.find(']', open);
+  if (piece.find('[', close) != std::string_view::npos) {
+    return fail(Errc::kBadData, "more than one pair of brackets in a host name");
+  }
+  for (const std::string_view range : split(piece.substr(open + 1, close - open - 1), ',')) {
+    ODDRANK_TRY_STATUS(
+        add_range(piece.substr(0, open), range, piece.substr(close + 1), limit, hosts));
+  }
+  return ok();
+}
+
 }  // namespace
 
 std::string compress_hosts(std::vector<std::string> hosts) {
@@ -154,22 +172,7 @@ Result<std::vector<std::string>> expand_hosts(std::string_view text, std::size_t
   ODDRANK_TRY(const auto pieces, top_level_pieces(text));
   std::vector<std::string> hosts;
   for (const std::string_view piece : pieces) {
-    const std::size_t open = piece.find('[');
-    if (piece.empty()) {
-      continue;
-    }
-    if (open == std::string_view::npos) {
-      hosts.emplace_back(piece);
-      continue;
-    }
-    const std::size_t close = piece.find(']', open);
-    if (piece.find('[', close) != std::string_view::npos) {
-      return fail(Errc::kBadData, "more than one pair of brackets in a host name");
-    }
-    for (const std::string_view range : split(piece.substr(open + 1, close - open - 1), ',')) {
-      ODDRANK_TRY_STATUS(
-          add_range(piece.substr(0, open), range, piece.substr(close + 1), limit, hosts));
-    }
+    ODDRANK_TRY_STATUS(add_piece(piece, limit, hosts));
   }
   if (hosts.size() > limit) {
     return fail(Errc::kBadData, "more than " + std::to_string(limit) + " hosts in a list");

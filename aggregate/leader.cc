@@ -15,7 +15,7 @@ namespace {
 // the reading itself.
 constexpr std::uint64_t kWakesThatCount = 2;
 // Less is bookkeeping of the kernel, not work.
-constexpr std::uint64_t kCpuThatCounts_us = 1000;
+constexpr std::uint64_t kCpuThatCountsUs = 1000;
 
 bool may_wait_for_thread(WaitOn on) {
   return on == WaitOn::kThread || on == WaitOn::kLock || on == WaitOn::kUnknown;
@@ -67,7 +67,7 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   motion.cpu_us = last.cpu_us - std::min(last.cpu_us, first.cpu_us);
   // Those who spin in a collective use the CPU and yet wait: only waking up from sleep, and
   // working then, is motion there; in calls that poll by design (a store), not even that.
-  const bool worked = motion.cpu_us >= kCpuThatCounts_us;
+  const bool worked = motion.cpu_us >= kCpuThatCountsUs;
   const bool woke = last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
   if (!thread.call) {
     motion.cpu = worked;

@@ -41,8 +41,8 @@ PrefixTree build_prefix_tree(const JobView& view) {
     const auto& frames = view.model().fold(*rank.sample()).frames;
     std::size_t at = 0;
     count_rank(tree.nodes[at], rank.rank);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      at = child_of(tree, at, *frame);
+    for (std::size_t frame = frames.size(); frame > 0; --frame) {
+      at = child_of(tree, at, frames[frame - 1]);
       count_rank(tree.nodes[at], rank.rank);
     }
   }

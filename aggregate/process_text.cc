@@ -47,12 +47,13 @@ std::string_view end_words(StackEnd end) {
 std::string header(const JobView& view, const ProcessCapture& process, const Style& style) {
   const std::string command = printable(view.text(process.command), 1000);
   const std::string host = view.host(process);
-  std::string text =
-      style.bold(fmt::format("Process {}{}", process.pid, host.empty() ? "" : " on " + host));
-  text += ": " +
-          cut_end(command.empty() ? printable(view.text(process.name)) : command,
-                  style.width() > 60 ? style.width() - 30 : 30) +
-          '\n';
+  const std::string title =
+      fmt::format("Process {}{}", process.pid, host.empty() ? "" : " on " + host);
+  const std::size_t used = columns(title) + 2;
+  std::string text = style.bold(title) + ": " +
+                     cut_end(command.empty() ? printable(view.text(process.name)) : command,
+                             style.width() > used + 20 ? style.width() - used : 20) +
+                     '\n';
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
   facts.push_back(version.empty() ? "no Python found" : "Python " + version);
@@ -104,7 +105,9 @@ std::string thread_title(const JobView& view,
     status += ", wants the GIL";
   }
   const std::string waits = thread_wait_words(view, process, thread);
-  return style.bold(title) + fmt::format(" ({}){}{}\n", status, waits.empty() ? "" : " ", waits);
+  const std::string rest = fmt::format(" ({})", status);
+  const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();
+  return style.bold(title) + rest + (waits.empty() ? "" : (fits ? " " : "\n  ") + waits) + '\n';
 }
 
 std::string thread_stack(const JobView& view,

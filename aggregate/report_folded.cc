@@ -37,11 +37,11 @@ std::string report_folded(const snapshot::Capture& capture) {
     todo.pop_back();
     const TreeNode& node = tree.nodes[step.node];
     std::size_t further = 0;
-    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-      const TreeNode& next = tree.nodes[*child];
+    for (std::size_t place = node.children.size(); place > 0; --place) {
+      const std::size_t child = node.children[place - 1];
+      const TreeNode& next = tree.nodes[child];
       further += next.count;
-      todo.push_back(
-          {*child, step.path + (step.path.empty() ? "" : ";") + folded_name(next.frame)});
+      todo.push_back({child, step.path + (step.path.empty() ? "" : ";") + folded_name(next.frame)});
     }
     if (node.count > further && !step.path.empty()) {
       text += fmt::format("{} {}\n", step.path, node.count - further);

@@ -18,7 +18,6 @@ using snapshot::CallKind;
 using snapshot::CollectiveCall;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
-using snapshot::WaitOn;
 
 namespace {
 
@@ -141,8 +140,9 @@ class Builder {
         return;
       }
       const ThreadCapture* thread = deciding_thread(view_, *process);
-      add_edge({node, next_node, std::string(wait_name(thread->wait.on)), wait_evidence(*thread),
-                thread->wait.inferred});
+      add_edge({node, next_node,
+                fmt::format("{} ({})", wait_name(thread->wait.on), child_words(view_, *next)),
+                wait_evidence(*thread), false});
       if (next_node < view_.ranks().size()) {
         graph_.awaited[next_node] = true;
         graph_.waits_for_rank[at] = graph_.waits_for_rank[at] || next_node != at;
@@ -189,6 +189,7 @@ class Builder {
 
 std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ranks) {
   std::vector<std::int32_t> numbers;
+  numbers.reserve(ranks.size());
   for (const std::size_t at : ranks) {
     numbers.push_back(view.ranks()[at].rank);
   }

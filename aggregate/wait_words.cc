@@ -22,7 +22,7 @@ namespace {
 
 // What a path means to people: links of /proc name kernel objects as "pipe:[4711]".
 std::string path_words(const JobView& view, const Wait& wait) {
-  const std::string path = printable(view.text(wait.path));
+  std::string path = printable(view.text(wait.path));
   const std::array<std::pair<std::string_view, std::string_view>, 4> objects = {{
       {"pipe:", "a pipe"},
       {"socket:", "a socket"},

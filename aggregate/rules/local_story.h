@@ -10,7 +10,7 @@
 namespace oddrank::aggregate {
 
 // kSkippedCollective: nothing special, it is in code of its own. kUnknown: not read.
-Kind local_story(const RuleInput& input, std::size_t rank);
+Kind local_story(const RuleInput& input, std::size_t at);
 
 // Suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);

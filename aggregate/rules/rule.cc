@@ -24,8 +24,7 @@ RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
                      const std::vector<Group>& groups) {
   RuleInput input{view, graph, groups, {}, false, false, {}};
-  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const RankView& rank = view.ranks()[at];
+  for (const RankView& rank : view.ranks()) {
     input.anybody_in_call = input.anybody_in_call || (rank.leader != nullptr && rank.leader->call);
     input.unread = input.unread || rank.presence == Presence::kUnread ||
                    (rank.presence == Presence::kPartial && rank.state() != 'D');
@@ -85,12 +84,13 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
 
 std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   std::vector<std::int32_t> numbers;
+  numbers.reserve(ranks.size());
   for (const std::size_t at : ranks) {
     numbers.push_back(input.view.ranks()[at].rank);
   }
   const std::string set = format_ranks(numbers);
   if (set.empty()) {
-    return count_of(ranks.size(), "process") + (ranks.size() == 1 ? "" : "es");
+    return ranks.size() == 1 ? "1 process" : fmt::format("{} processes", ranks.size());
   }
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", set);
 }

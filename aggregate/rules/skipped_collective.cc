@@ -1,8 +1,10 @@
 // A rank is past, or never reached, the collective that the others wait in.
 //
-// Two shapes. (1) The rank is in code of its own, and nothing else explains it. (2) The ranks of
+// Three shapes. (1) The rank is in code of its own, and nothing else explains it. (2) The ranks of
 // one group are in different collectives of it: behind is who has the smaller sequence number; with
-// no numbers, who is in the minority; with no minority, all of them are named.
+// no numbers, who is in the minority; with no minority, all of them are named. (3) One rank is in a
+// call whose group is not known, and all others are shown to wait for it: whichever the group, its
+// other members are among those.
 #include <algorithm>
 #include <map>
 
@@ -108,7 +110,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     }
   }
   std::vector<Finding> findings;
-  for (const auto& [group, slots] : by_group) {
+  for (const auto& entry : by_group) {
+    const std::vector<const Slot*>& slots = entry.second;
     Confidence limit = Confidence::kNone;
     const bool same_number = std::all_of(slots.begin(), slots.end(), [&slots](const Slot* slot) {
       return slot->sequence >= 0 && slot->sequence == slots.front()->sequence;
@@ -147,12 +150,51 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
   return findings;
 }
 
+// The one rank of shape (3); kNone if there is none. With two such ranks they might be a group of
+// their own, all inside of a call that the network holds up.
+std::size_t alone_in_unknown_group(const RuleInput& input) {
+  std::size_t found = JobView::kNone;
+  for (const Slot& slot : input.graph.slots) {
+    if (slot.membership != Membership::kUnknown || slot.kind != snapshot::CallKind::kCollective) {
+      continue;
+    }
+    if (found != JobView::kNone || slot.inside.size() != 1) {
+      return JobView::kNone;
+    }
+    found = slot.inside.front();
+  }
+  const std::size_t others = input.view.ranks().size() - 1;
+  return found != JobView::kNone && input.view.all_read() && others >= 2 &&
+                 !is_assumed(input.graph, found) && waiters_of(input.graph, found).size() == others
+             ? found
+             : JobView::kNone;
+}
+
+std::vector<Finding> from_unknown_group(const RuleInput& input) {
+  const std::size_t rank = alone_in_unknown_group(input);
+  if (rank == JobView::kNone) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kSkippedCollective, {rank}, Evidence::kAbsence);
+  finding.summary = sentence(input, {rank}, [&input](const RankView& view) {
+    return fmt::format("waits in {}, and is not in the call that all others wait in: {}",
+                       call_words(input.view, *view.leader->call), input.graph.slots.front().words);
+  });
+  add_advice(input, input.view.ranks()[rank], finding);
+  finding.disproves = {"a member of its group that has done its part and gone on"};
+  finding.weakness = "the group that it waits in is not known";
+  return {finding};
+}
+
 }  // namespace
 
 std::vector<Finding> skipped_collective(const RuleInput& input) {
   std::vector<Finding> findings = from_own_code(input);
-  std::vector<Finding> more = from_same_group(input);
-  findings.insert(findings.end(), more.begin(), more.end());
+  for (const Rule shape : {from_same_group, from_unknown_group}) {
+    for (Finding& finding : shape(input)) {
+      findings.push_back(std::move(finding));
+    }
+  }
   return findings;
 }
 

@@ -14,7 +14,7 @@ using snapshot::ThreadSample;
 
 namespace {
 
-constexpr std::uint64_t kBegan_us = 1'700'000'000'000'000;
+constexpr std::uint64_t kBeganUs = 1'700'000'000'000'000;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ ProcessCapture& CaptureBuilder::rank(std::int32_t number, std::string_view host,
   process.python_version = capture.tables.string("3.11.7");
   process.state = 'S';
   process.start_us = 1000;
-  process.read_us = kBegan_us + 5000 * static_cast<std::uint64_t>(process.node);
+  process.read_us = kBeganUs + 5000 * static_cast<std::uint64_t>(process.node);
   process.read = ReadState::kFull;
   capture.processes.push_back(process);
   return capture.processes.back();

@@ -123,7 +123,7 @@ TEST_CASE("files are shown by the part that tells most") {
   CHECK(short_file("train.py") == "train.py");
   CHECK(short_file("/train.py") == "/train.py");
   CHECK(short_file("<string>") == "<string>");
-  CHECK(short_file("") == "");
+  CHECK(short_file("").empty());
   CHECK(short_file("/lib/python3") == "lib/python3");
 }
 

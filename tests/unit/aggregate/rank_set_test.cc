@@ -5,7 +5,7 @@
 namespace oddrank::aggregate {
 
 TEST_CASE("ranks are written as ranges") {
-  CHECK(format_ranks({}) == "");
+  CHECK(format_ranks({}).empty());
   CHECK(format_ranks({5}) == "5");
   CHECK(format_ranks({7, 6, 0, 1, 2, 3, 4, 4}) == "0-4,6-7");
   CHECK(format_ranks({3, 4}) == "3-4");

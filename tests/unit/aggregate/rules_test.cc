@@ -343,9 +343,30 @@ TEST_CASE("below_host: a group whose members are all inside, for which others wa
   CHECK(verdict.culprits.empty());
 }
 
-TEST_CASE("a rank in a call of an unknown group is not blamed") {
-  ThreadSpec opaque = in_call("broadcast", "", {});
+TEST_CASE("skipped_collective: one rank in an unknown group, for which all others wait") {
+  const ThreadSpec opaque = in_call("barrier", "", {});
   const Verdict verdict = verdict_of(with(3, opaque));
+  CHECK(verdict.kind == Kind::kSkippedCollective);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(culprit(verdict) == 3);
+}
+
+TEST_CASE("ranks in a call of an unknown group are not blamed where it may be their own") {
+  const ThreadSpec opaque = in_call("barrier", "", {});
+  CaptureBuilder job = with(3, opaque);
+  SECTION("two are in it") {
+    replace(job, 4, opaque);
+  }
+  SECTION("somebody does not wait for it") {
+    replace(job, 4, tests::sleeping());
+    const Verdict verdict = verdict_of(job);
+    CHECK(culprit(verdict) == 4);
+    return;
+  }
+  SECTION("somebody was not read") {
+    job.silence("n0", "timed out");
+  }
+  const Verdict verdict = verdict_of(job);
   CHECK(verdict.kind == Kind::kUnknown);
   CHECK(verdict.culprits.empty());
 }

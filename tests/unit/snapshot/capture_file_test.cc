@@ -73,7 +73,7 @@ TEST_CASE("damaged columns never give a capture with ids out of bounds") {
   const std::string body = encode_document(to_document(sample_capture()));
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): repeatable on purpose
   int accepted = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     std::string damaged = body;
     for (int flips = 0; flips < 1 + round % 3; ++flips) {
       damaged[random() % damaged.size()] = static_cast<char>(random());
