@@ -8,6 +8,12 @@
 #include "aggregate/rules/local_story.h"
 
 namespace oddrank::aggregate {
+namespace {
+
+// Steps of a healthy job take seconds, and somebody is always the last: a shorter look sees that.
+constexpr std::uint64_t kLongEnoughUs = 2'000'000;
+
+}  // namespace
 
 std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
@@ -21,6 +27,12 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kBusyRank, ranks, Evidence::kAbsence);
   const RankView& first = input.view.ranks()[ranks.front()];
+  if (first.motion.cpu_us < kLongEnoughUs) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
+  if (finding.confidence == Confidence::kNone) {
+    return {};
+  }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto frame = input.view.model().user_frame(*rank.sample());
     const std::string where =

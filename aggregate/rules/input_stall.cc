@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
+#include "aggregate/leader.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/wait_words.h"
@@ -36,6 +36,17 @@ std::vector<std::string> advice_for(const JobView& view, const RankView& rank) {
   return advice;
 }
 
+// A worker that stands still where it is explains the stall; one that works may just be slow.
+Confidence surest(const JobView& view, const RankView& rank) {
+  const auto* worker = awaited_process(view, *rank.process);
+  const auto* thread = worker == nullptr ? nullptr : deciding_thread(view, *worker);
+  if (thread == nullptr) {
+    return Confidence::kLikely;
+  }
+  const Motion motion = measure_motion(*thread, view.model());
+  return motion.measured && !motion.still() ? Confidence::kPossible : Confidence::kCertain;
+}
+
 }  // namespace
 
 std::vector<Finding> input_stall(const RuleInput& input) {
@@ -45,9 +56,7 @@ std::vector<Finding> input_stall(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kInputStall, ranks, Evidence::kOwnStall);
   const RankView& first = input.view.ranks()[ranks.front()];
-  if (awaited_process(input.view, *first.process) == nullptr) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-  }
+  finding.confidence = std::min(finding.confidence, surest(input.view, first));
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
   finding.weight += 100;

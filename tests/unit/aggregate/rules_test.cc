@@ -66,6 +66,17 @@ TEST_CASE("input_stall: without a known worker it is no more than likely") {
   CHECK(culprit(verdict) == 5);
 }
 
+TEST_CASE("input_stall: a worker that works may just be slow") {
+  CaptureBuilder job = tests::input_stall_job();
+  CHECK(verdict_of(job).confidence == Confidence::kCertain);
+  auto& worker = job.process(3380);
+  worker.threads.clear();
+  job.thread(worker, tests::computing());
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kInputStall);
+  CHECK(verdict.confidence == Confidence::kPossible);
+}
+
 TEST_CASE("input_stall: by its frames alone, where the wait says no more than a pipe") {
   ThreadSpec spec = tests::in_loader(0);
   spec.wait.on = WaitOn::kPipe;
@@ -284,7 +295,11 @@ TEST_CASE("p2p_order: both receive, and the whole circle is named") {
 }
 
 TEST_CASE("busy_rank: nobody waits for it, nobody is busy") {
-  CHECK(verdict_of(tests::busy_rank_job()).kind == Kind::kBusyRank);
+  CaptureBuilder job = tests::busy_rank_job();
+  CHECK(verdict_of(job).kind == Kind::kBusyRank);
+  CHECK(verdict_of(job).confidence == Confidence::kPossible);  // half a second of a step
+  job.process(pid_of(1)).threads[0].samples.back().cpu_us += 5'000'000;
+  CHECK(verdict_of(job).confidence == Confidence::kLikely);
   const Verdict verdict = verdict_of(eight_ranks(tests::computing()));
   CHECK(verdict.kind == Kind::kHealthy);
   CHECK(verdict.culprits.empty());
