@@ -83,6 +83,9 @@ void add_capture_options(CLI::App& app, CaptureOptions& options) {
                "the report [20s]");
   app.add_flag("!--no-native", options.native, "Python frames only")->group(group);
   app.add_flag("!--no-python", options.python, "Native frames only")->group(group);
+  app.add_flag("--inlines", options.inlines,
+               "Inlined frames and source lines of native code, from debug information; slower")
+      ->group(group);
 }
 
 std::vector<std::string> agent_arguments(const CaptureOptions& options) {
@@ -94,6 +97,9 @@ std::vector<std::string> agent_arguments(const CaptureOptions& options) {
   }
   if (!options.python) {
     arguments.emplace_back("--no-python");
+  }
+  if (options.inlines) {
+    arguments.emplace_back("--inlines");
   }
   return arguments;
 }

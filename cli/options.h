@@ -27,6 +27,7 @@ struct CaptureOptions {
   std::chrono::milliseconds timeout{20000};  // of each process and of each node
   bool native = true;
   bool python = true;
+  bool inlines = false;  // inlined frames and source lines, from DWARF
 };
 
 // "500ms", "20s", "2m", or a plain number of seconds.
