@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "stacks/elf_notes.h"
+#include "base/elf_notes.h"
 #include "stacks/file_bytes.h"
 #include "stacks/symbol_table.h"
 

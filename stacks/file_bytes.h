@@ -1,14 +1,13 @@
-// The bytes of a file or of an image in memory, read-only, behind one span.
-//
-// A file is mapped, not read: libtorch_cpu.so alone has hundreds of megabytes. A file that is cut
-// short by somebody while it is mapped ends the process that touches the missing page (SIGBUS);
-// that is one more reason why targets are read in a disposable child (base/isolated.h).
+// The bytes of a file or of an image in memory, read-only, behind one span. A file is mapped, not
+// read: libtorch_cpu.so alone has hundreds of megabytes (see base/mapped_file.h).
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -16,27 +15,22 @@ namespace oddrank::stacks {
 
 class FileBytes {
  public:
-  // Regular files only: a pipe or a device may block, or have no end. The fd is closed.
-  static Result<FileBytes> map(UniqueFd fd);
+  // Regular files only. The fd is closed.
+  static Result<FileBytes> map(UniqueFd fd) {
+    ODDRANK_TRY(MappedFile file, MappedFile::map(std::move(fd)));
+    return FileBytes(std::move(file));
+  }
   explicit FileBytes(std::vector<std::byte> bytes) : copy_(std::move(bytes)) {}
-
-  ~FileBytes() { reset(); }
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
-  FileBytes(FileBytes&& other) noexcept { *this = std::move(other); }
-  FileBytes& operator=(FileBytes&& other) noexcept;
 
   // Stays where it is when the object is moved.
   std::span<const std::byte> span() const {
-    return mapping_ != nullptr ? std::span(mapping_, size_) : std::span(copy_);
+    return file_.span().empty() ? std::span(copy_) : file_.span();
   }
 
  private:
-  FileBytes() = default;
-  void reset();
+  explicit FileBytes(MappedFile file) : file_(std::move(file)) {}
 
-  const std::byte* mapping_ = nullptr;
-  std::size_t size_ = 0;
+  MappedFile file_;
   std::vector<std::byte> copy_;
 };
 

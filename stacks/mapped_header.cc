@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "stacks/elf_notes.h"
+#include "base/elf_notes.h"
 
 namespace oddrank::stacks {
 namespace {

@@ -1,4 +1,4 @@
-#include "stacks/elf_notes.h"
+#include "base/elf_notes.h"
 
 #include <elf.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace oddrank::stacks {
+namespace oddrank {
 namespace {
 
 std::vector<std::byte> note(std::uint32_t type,
@@ -58,4 +58,4 @@ TEST_CASE("elf_notes: nothing, other owners, cut and absurd notes have no build 
 }
 
 }  // namespace
-}  // namespace oddrank::stacks
+}  // namespace oddrank

@@ -1,0 +1,28 @@
+// ELF notes: where the build id of a file or of a mapped image is found, and all that a core file
+// says of threads. Bytes of the notes are hostile: every size is checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace oddrank {
+
+struct ElfNote {
+  std::string_view owner;  // "GNU", "CORE", without the NUL at its end
+  std::uint32_t type = 0;
+  std::span<const std::byte> body;
+};
+
+// Takes the first note off `notes`. nullopt at the end, and where a size leads out of them.
+// `alignment` is that of the segment or section they are in: 8, or else 4.
+std::optional<ElfNote> take_note(std::span<const std::byte>& notes, std::uint64_t alignment);
+
+// The build id in a run of notes (the bytes of a PT_NOTE segment or an SHT_NOTE section), as
+// lower-case hex; empty if there is none. An id of more than 64 bytes is not believed.
+std::string build_id_of_notes(std::span<const std::byte> notes, std::uint64_t alignment);
+
+}  // namespace oddrank

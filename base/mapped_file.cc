@@ -1,0 +1,37 @@
+#include "base/mapped_file.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace oddrank {
+
+Result<MappedFile> MappedFile::map(UniqueFd fd) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) {
+    return fail(errno_code(errno), "cannot look at the file: " + errno_text(errno));
+  }
+  if (!S_ISREG(status.st_mode) || status.st_size <= 0) {
+    return fail(Errc::kBadData, "not a regular file with something in it");
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (at == MAP_FAILED) {
+    return fail(errno_code(errno), "cannot map the file: " + errno_text(errno));
+  }
+  MappedFile file;
+  file.at_ = static_cast<const std::byte*>(at);
+  file.size_ = size;
+  return file;
+}
+
+void MappedFile::reset() {
+  if (at_ != nullptr) {
+    ::munmap(const_cast<std::byte*>(at_), size_);
+    at_ = nullptr;
+    size_ = 0;
+  }
+}
+
+}  // namespace oddrank
