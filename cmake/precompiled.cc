@@ -1,0 +1,1 @@
+// Empty: the target that owns the precompiled headers (OddrankOptions.cmake) needs a source.
