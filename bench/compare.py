@@ -1,0 +1,52 @@
+"""Runs commands by turns and compares medians: machines drift, ratios of one run do not."""
+
+import os
+import statistics
+import subprocess
+import time
+
+
+class Candidate:
+    """A way to do the work: a list of commands, `at_once` of them at a time."""
+
+    def __init__(self, name, commands, at_once=1, every=1):
+        self.name, self.commands, self.at_once, self.every = name, commands, at_once, every
+        self.seconds, self.peak_kib = [], 0
+
+    def run(self):
+        started = time.perf_counter()
+        waiting, running = list(self.commands), {}
+        while waiting or running:
+            while waiting and len(running) < self.at_once:
+                process = subprocess.Popen(waiting.pop(0), stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                running[process.pid] = process
+            pid, status, usage = os.wait4(-1, 0)
+            if pid in running:
+                running.pop(pid).returncode = os.waitstatus_to_exitcode(status)
+                self.peak_kib = max(self.peak_kib, usage.ru_maxrss)
+        self.seconds.append(time.perf_counter() - started)
+
+    @property
+    def median(self):
+        return statistics.median(self.seconds)
+
+
+def alternate(candidates, rounds):
+    """Every candidate once a round; one with every=3 in each third round."""
+    for candidate in candidates:
+        candidate.run()  # caches are warm after this one, which does not count
+        candidate.seconds.clear()
+    for turn in range(rounds):
+        for candidate in candidates:
+            if turn % candidate.every == 0:
+                candidate.run()
+
+
+def table(candidates, baseline):
+    lines = [f"{'':34} {'runs':>5} {'median ms':>10} {'min ms':>9} {'peak MiB':>9} {'ratio':>8}"]
+    for candidate in candidates:
+        lines.append(f"{candidate.name:34} {len(candidate.seconds):5} {candidate.median * 1e3:10.1f} "
+                     f"{min(candidate.seconds) * 1e3:9.1f} {candidate.peak_kib / 1024:9.1f} "
+                     f"{candidate.median / baseline.median:7.1f}x")
+    return "\n".join(lines)
