@@ -1,0 +1,66 @@
+// One core file of an x86-64 Linux process: its notes, and the memory that it holds. Knows nothing
+// of the files that the process had mapped; see core_target.h.
+//
+// The file is mapped, and only the pages that are asked for are touched: cores have tens of GB. Its
+// bytes are hostile, and it may have been cut anywhere (a full disk, ulimit -c): what it holds is
+// given, the rest is not there. Extended numbering (more than 65534 segments) is understood.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attach/core_notes.h"
+#include "base/mapped_file.h"
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+struct CoreSegment {  // PT_LOAD: one mapping of the process
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;     // exclusive
+  std::uint64_t offset = 0;  // in the core, of its first byte
+  // How many bytes of it were written to the core; the rest was left out by its writer, mostly
+  // because it is in a file.
+  std::uint64_t written = 0;
+  bool readable = false;
+  bool writable = false;
+  bool executable = false;
+};
+
+class CoreFile {
+ public:
+  // kUnsupported: compressed (the hint says how to undo it), not a core, of a 32-bit process, of
+  // another machine. kBadData: damaged, or cut before its notes. The text names the file.
+  static Result<CoreFile> open(const std::string& path);
+
+  const CoreNotes& notes() const { return notes_; }
+  // By address; none overlaps another.
+  const std::vector<CoreSegment>& segments() const { return segments_; }
+  // The segment that holds the address; nullptr if none does.
+  const CoreSegment* find(std::uint64_t address) const;
+  // The bytes of the process at `address`, at most `size` and within one segment. Empty if the core
+  // does not hold them.
+  std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
+
+  // Size of the file, and what it would be if it were whole, as far as its headers tell.
+  std::uint64_t size() const { return file_.span().size(); }
+  std::uint64_t whole_size() const { return whole_size_; }
+  bool truncated() const { return size() < whole_size_; }
+
+ private:
+  explicit CoreFile(MappedFile file) : file_(std::move(file)) {}
+
+  Status load();
+  // Bytes of the file, as many of `size` as there are.
+  std::span<const std::byte> range(std::uint64_t offset, std::uint64_t size) const;
+
+  MappedFile file_;
+  CoreNotes notes_;
+  std::vector<CoreSegment> segments_;
+  std::uint64_t whole_size_ = 0;
+};
+
+}  // namespace oddrank::attach

@@ -1,0 +1,66 @@
+// The process of a core file, as if it were there: memory, mappings, files and threads.
+//
+// Memory comes from the core, and where its writer left something out because it is in a file (code
+// and constants of libraries), from that file, if it is the same build (core_modules.h). Threads
+// are what they were when the core was written: one that the writer met in a system call is state S
+// with that call and its arguments, any other is state R, with all its registers. Nothing moves.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attach/core_file.h"
+#include "attach/core_modules.h"
+#include "attach/target.h"
+#include "base/result.h"
+
+namespace oddrank::attach {
+
+class CoreTarget final : public Target {
+ public:
+  // `sysroot`: a folder below which the files of the process are looked for first, either under
+  // their whole path or all in it; "" for none. Errors as of CoreFile::open.
+  static Result<std::unique_ptr<CoreTarget>> open(const std::string& path,
+                                                  const std::string& sysroot = {});
+
+  // As the writer of the core counted; of a process of a container its number in there.
+  pid_t pid() const override { return pid_; }
+  const std::string& name() const override { return name_; }
+
+  Status read(Addr address, std::span<std::byte> into) const override;
+  void read_many(std::span<ReadRequest> requests) const override;
+  const MemoryMap& maps() const override { return maps_; }
+  // kNotFound, or kBadData for a file that is not what was mapped.
+  Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  Result<std::vector<ThreadState>> threads() const override { return threads_; }
+  Result<ThreadState> thread(pid_t tid) const override;
+
+  const CoreFile& core() const { return core_; }
+  // The program's file, as the process had it mapped; "" if unknown.
+  std::string executable() const;
+  // Programs and libraries that were needed so far and could not be had.
+  std::vector<MissingFile> missing_files() const { return modules_.missing(); }
+
+ private:
+  CoreTarget(CoreFile core, const std::string& sysroot, std::int64_t written);
+
+  void make_maps();
+  void add_file_mappings(const CoreMappedFile& file, std::size_t index);
+  void name_mappings();
+  void make_threads();
+  // How many bytes from `address` on were had.
+  std::size_t copy_out(std::uint64_t address, std::span<std::byte> into) const;
+  std::span<const std::byte> file_bytes_at(std::uint64_t address) const;
+
+  CoreFile core_;
+  CoreModules modules_;
+  pid_t pid_ = 0;
+  std::string name_;
+  std::vector<Mapping> found_;  // until they become maps_
+  MemoryMap maps_;
+  std::vector<ThreadState> threads_;
+};
+
+}  // namespace oddrank::attach
