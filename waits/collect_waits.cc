@@ -47,6 +47,14 @@ class LiveFiles final : public ProcessFiles {
   mutable std::optional<std::string> locks_;
 };
 
+// Of the process of a core file: its files are gone.
+class NoFiles final : public ProcessFiles {
+ public:
+  std::string link(int /*fd*/) const override { return {}; }
+  std::string info(int /*fd*/) const override { return {}; }
+  std::string locked_files() const override { return {}; }
+};
+
 snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   snapshot::Wait wait;
   wait.on = from.on;
@@ -96,16 +104,15 @@ void look_for_holder(ThreadWait& wait) {
   }
 }
 
-}  // namespace
-
-void collect_waits(const attach::Target& target,
-                   snapshot::Tables& tables,
-                   ProcessCapture& process) {
+void collect(const attach::Target& target,
+             const ProcessFiles& files,
+             bool live,
+             snapshot::Tables& tables,
+             ProcessCapture& process) {
   const auto states = target.threads();
   if (!states) {
     return;
   }
-  const LiveFiles files(target.pid());
   for (ThreadCapture& thread : process.threads) {
     const auto state = std::find_if(states->begin(), states->end(), [&](const ThreadState& each) {
       return each.tid == thread.tid;
@@ -114,10 +121,26 @@ void collect_waits(const attach::Target& target,
       continue;
     }
     ThreadWait wait = wait_of_thread({target, files, *states, *state});
-    look_for_holder(wait);
+    if (live) {
+      look_for_holder(wait);
+    }
     name_gil(process, thread, wait);
     thread.wait = to_capture(wait, tables);
   }
+}
+
+}  // namespace
+
+void collect_waits(const attach::Target& target,
+                   snapshot::Tables& tables,
+                   ProcessCapture& process) {
+  collect(target, LiveFiles(target.pid()), true, tables, process);
+}
+
+void collect_core_waits(const attach::Target& target,
+                        snapshot::Tables& tables,
+                        ProcessCapture& process) {
+  collect(target, NoFiles(), false, tables, process);
 }
 
 }  // namespace oddrank::waits
