@@ -2,6 +2,7 @@
 //
 //   cc -I PREFIX/include/python3.X scripts/cpython_offsets.c -o offsets && ./offsets
 //
+// With -DPy_GIL_DISABLED it prints those of the free-threaded build of 3.13 and later.
 // The lines of each group are the designated initialisers of the struct of the same name in
 // stacks/cpython/layout.h; scripts/check_cpython_layouts compares them with what is committed.
 // Nothing is linked or run but offsetof. The headers must be those of a release build.
@@ -9,6 +10,7 @@
 #include <Python.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "frameobject.h"
 #if PY_MINOR_VERSION >= 10
@@ -26,10 +28,24 @@
 #if PY_MINOR_VERSION >= 11
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
-#endif
-#if PY_MINOR_VERSION >= 13
 #include "internal/pycore_dict.h"
 #include "internal/pycore_moduleobject.h"
+#else
+// Objects/dict-common.h and Objects/moduleobject.c, which are not installed.
+typedef struct {
+  PyObject_HEAD PyObject *md_dict;
+} PyModuleObject;
+struct _dictkeysobject {
+  Py_ssize_t dk_refcnt;
+  Py_ssize_t dk_size;
+  void *dk_lookup;
+  Py_ssize_t dk_usable;
+  Py_ssize_t dk_nentries;
+  char dk_indices[];
+};
+#endif
+#if PY_MINOR_VERSION >= 14
+#include "internal/pycore_interpframe.h"
 #endif
 
 #define GROUP(name) printf("    ." #name " = {\n")
@@ -52,13 +68,13 @@ static void print_runtime(void) {
   FIELD(tstate_current, _PyRuntimeState, gilstate.tstate_current);
   FIELD(gil, _PyRuntimeState, ceval.gil);
 #endif
-  ROW(size, sizeof(_PyRuntimeState));
   END();
 }
 
 static void print_interpreter(void) {
   GROUP(interpreter);
   FIELD(next, PyInterpreterState, next);
+  FIELD(id, PyInterpreterState, id);
 #if PY_MINOR_VERSION >= 11
   FIELD(threads_head, PyInterpreterState, threads.head);
 #else
@@ -77,6 +93,9 @@ static void print_gil(void) {
   GROUP(gil);
   FIELD(last_holder, struct _gil_runtime_state, last_holder);
   FIELD(locked, struct _gil_runtime_state, locked);
+#ifdef Py_GIL_DISABLED
+  FIELD(enabled, struct _gil_runtime_state, enabled);
+#endif
   ROW(size, sizeof(struct _gil_runtime_state));
   END();
 }
@@ -97,6 +116,9 @@ static void print_thread(void) {
 #if PY_MINOR_VERSION >= 11
   FIELD(native_thread_id, PyThreadState, native_thread_id);
 #endif
+#if PY_MINOR_VERSION >= 15
+  FIELD(base_frame, PyThreadState, base_frame);
+#endif
   END();
 }
 
@@ -109,7 +131,7 @@ static void print_frame(void) {
   FIELD(localsplus, PyFrameObject, f_localsplus);
 #else
   FIELD(previous, _PyInterpreterFrame, previous);
-#if PY_MINOR_VERSION == 13
+#if PY_MINOR_VERSION >= 13
   FIELD(code, _PyInterpreterFrame, f_executable);
   FIELD(instruction, _PyInterpreterFrame, instr_ptr);
 #else
@@ -120,6 +142,9 @@ static void print_frame(void) {
   FIELD(is_entry, _PyInterpreterFrame, is_entry);
 #endif
   FIELD(owner, _PyInterpreterFrame, owner);
+#if PY_MINOR_VERSION >= 14 && defined(Py_GIL_DISABLED)
+  FIELD(tlbc_index, _PyInterpreterFrame, tlbc_index);
+#endif
   FIELD(localsplus, _PyInterpreterFrame, localsplus);
 #endif
   END();
@@ -142,6 +167,9 @@ static void print_code(void) {
   FIELD(local_names, PyCodeObject, co_localsplusnames);
   FIELD(local_kinds, PyCodeObject, co_localspluskinds);
   FIELD(instructions, PyCodeObject, co_code_adaptive);
+#if PY_MINOR_VERSION >= 14 && defined(Py_GIL_DISABLED)
+  FIELD(thread_code, PyCodeObject, co_tlbc);
+#endif
 #else
   FIELD(local_names, PyCodeObject, co_varnames);
   FIELD(cell_names, PyCodeObject, co_cellvars);
@@ -151,14 +179,33 @@ static void print_code(void) {
   END();
 }
 
+// A bit field has no offset: where the bit of a 1 lands tells it.
+static size_t kind_shift(void) {
+  PyASCIIObject text;
+  unsigned state = 0;
+  size_t shift = 0;
+  memset(&text, 0, sizeof text);
+  text.state.kind = 1;
+  memcpy(&state, &text.state, sizeof state);
+  while (state > 1) {
+    state >>= 1;
+    ++shift;
+  }
+  return shift;
+}
+
 static void print_object(void) {
   GROUP(object);
   FIELD(type, PyObject, ob_type);
   FIELD(size, PyVarObject, ob_size);
   FIELD(type_name, PyTypeObject, tp_name);
   FIELD(type_flags, PyTypeObject, tp_flags);
+  FIELD(type_basic_size, PyTypeObject, tp_basicsize);
+  FIELD(type_dict_offset, PyTypeObject, tp_dictoffset);
+  FIELD(type_cached_keys, PyHeapTypeObject, ht_cached_keys);
   FIELD(str_length, PyASCIIObject, length);
   FIELD(str_state, PyASCIIObject, state);
+  ROW(str_kind_shift, kind_shift());
   ROW(str_ascii_data, sizeof(PyASCIIObject));
   ROW(str_compact_data, sizeof(PyCompactUnicodeObject));
   FIELD(bytes_data, PyBytesObject, ob_sval);
@@ -173,7 +220,29 @@ static void print_object(void) {
 #endif
   FIELD(float_value, PyFloatObject, ob_fval);
   FIELD(dict_used, PyDictObject, ma_used);
+  FIELD(dict_keys, PyDictObject, ma_keys);
+  FIELD(dict_values, PyDictObject, ma_values);
+  FIELD(module_dict, PyModuleObject, md_dict);
   FIELD(cell_value, PyCellObject, ob_ref);
+  END();
+}
+
+static void print_keys(void) {
+  GROUP(keys);
+#if PY_MINOR_VERSION >= 11
+  FIELD(size, struct _dictkeysobject, dk_log2_size);
+  FIELD(index_bytes, struct _dictkeysobject, dk_log2_index_bytes);
+  FIELD(kind, struct _dictkeysobject, dk_kind);
+#else
+  FIELD(size, struct _dictkeysobject, dk_size);
+#endif
+  FIELD(count, struct _dictkeysobject, dk_nentries);
+  FIELD(indices, struct _dictkeysobject, dk_indices);
+#if PY_MINOR_VERSION >= 11
+  FIELD(first_value, struct _dictvalues, values);
+#else
+  ROW(first_value, 0);
+#endif
   END();
 }
 
@@ -186,5 +255,6 @@ int main(void) {
   print_frame();
   print_code();
   print_object();
+  print_keys();
   return 0;
 }

@@ -1,5 +1,7 @@
 #include "stacks/cpython/code_object.h"
 
+#include <algorithm>
+
 #include "stacks/cpython/line_table.h"
 #include "stacks/cpython/strings.h"
 #include "stacks/cpython/types.h"
@@ -101,6 +103,32 @@ void CodeCache::load(RemoteReader& reader, const Layout& layout, std::span<const
   for (const Addr address : wanted) {
     read_parts(reader, layout, address, *codes_[value_of(address)]);
   }
+  if (layout.code.thread_code != kAbsent) {
+    load_copies(reader, layout, codes);
+  }
+}
+
+// Threads get their copies when they first run a function, so these are read anew each time.
+void CodeCache::load_copies(RemoteReader& reader,
+                            const Layout& layout,
+                            std::span<const Addr> codes) {
+  constexpr std::size_t kCopyLimit = 4096;
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  Ranges ranges;
+  for (const Addr address : codes) {
+    const Addr array = reader.pointer_or_null(address + layout.code.thread_code);
+    ranges.push_back({array, kWord});
+  }
+  reader.prefetch(ranges);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const Addr array = ranges[i].address;
+    CodeObject& code = *codes_[value_of(codes[i])];
+    const std::uint64_t size = reader.value<std::uint64_t>(array).value_or(0);
+    code.copies.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kCopyLimit)));
+    for (std::size_t copy = 0; copy < code.copies.size(); ++copy) {
+      code.copies[copy] = reader.pointer_or_null(array + (copy + 1) * kWord);
+    }
+  }
 }
 
 const CodeObject& CodeCache::at(Addr code) const {
@@ -118,9 +146,13 @@ std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFra
     case InstructionFormat::kUnitIndex:
       offset = static_cast<std::int64_t>(frame.instruction) * kUnit;
       break;
-    case InstructionFormat::kPointer:
-      offset = static_cast<std::int64_t>(frame.instruction - value_of(code.instructions));
+    case InstructionFormat::kPointer: {
+      // The first copy is the original.
+      const bool copied = frame.code_copy > 0 && frame.code_copy < code.copies.size();
+      const Addr start = copied ? code.copies[frame.code_copy] : code.instructions;
+      offset = static_cast<std::int64_t>(frame.instruction - value_of(start));
       break;
+    }
   }
   return line_of(layout.semantics.lines, code.line_table, code.first_line, offset);
 }

@@ -22,7 +22,8 @@ struct CodeObject {
   std::string file;
   std::int64_t first_line = 0;
   std::vector<std::byte> line_table;
-  Addr instructions{};  // 3.11+
+  Addr instructions{};       // 3.11+
+  std::vector<Addr> copies;  // free-threaded 3.14+: of the instructions, one a thread
   // Where the parts were read from: a code object that was freed and another in its place differ.
   Addr file_object{};
   Addr function_object{};
@@ -39,6 +40,8 @@ class CodeCache {
 
  private:
   static constexpr std::size_t kLimit = 65536;  // then the cache starts anew
+  void load_copies(RemoteReader& reader, const Layout& layout, std::span<const Addr> codes);
+
   std::unordered_map<std::uint64_t, std::unique_ptr<CodeObject>> codes_;
   CodeObject none_;
 };

@@ -1,11 +1,12 @@
 #include "stacks/cpython/debug_offsets.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#include "stacks/cpython/offset_members.h"
 
 namespace oddrank::stacks::cpython {
 namespace {
@@ -15,80 +16,6 @@ constexpr std::string_view kCookie = "xdebugpy";
 // No field lies further in than this; what does is no CPython.
 constexpr std::uint32_t kBigStruct = 4U << 20;  // the runtime and interpreters
 constexpr std::uint32_t kSmallStruct = 4096;    // threads, frames, code, objects
-
-// Every member of the block of 3.13, in order.
-constexpr std::array<std::string_view, 70> kMembersOf13 = {
-    "runtime.size",
-    "runtime.finalizing",
-    "runtime.interpreters_head",
-    "interpreter.size",
-    "interpreter.id",
-    "interpreter.next",
-    "interpreter.threads_head",
-    "interpreter.gc",
-    "interpreter.imports_modules",
-    "interpreter.sysdict",
-    "interpreter.builtins",
-    "interpreter.ceval_gil",
-    "interpreter.gil_runtime_state",
-    "interpreter.gil_runtime_state_enabled",
-    "interpreter.gil_runtime_state_locked",
-    "interpreter.gil_runtime_state_holder",
-    "thread.size",
-    "thread.prev",
-    "thread.next",
-    "thread.interp",
-    "thread.current_frame",
-    "thread.thread_id",
-    "thread.native_thread_id",
-    "thread.datastack_chunk",
-    "thread.status",
-    "frame.size",
-    "frame.previous",
-    "frame.executable",
-    "frame.instr_ptr",
-    "frame.localsplus",
-    "frame.owner",
-    "code.size",
-    "code.filename",
-    "code.name",
-    "code.qualname",
-    "code.linetable",
-    "code.firstlineno",
-    "code.argcount",
-    "code.localsplusnames",
-    "code.localspluskinds",
-    "code.co_code_adaptive",
-    "object.size",
-    "object.ob_type",
-    "type.size",
-    "type.tp_name",
-    "type.tp_repr",
-    "type.tp_flags",
-    "tuple.size",
-    "tuple.ob_item",
-    "tuple.ob_size",
-    "list.size",
-    "list.ob_item",
-    "list.ob_size",
-    "dict.size",
-    "dict.ma_keys",
-    "dict.ma_values",
-    "float.size",
-    "float.ob_fval",
-    "long.size",
-    "long.lv_tag",
-    "long.ob_digit",
-    "bytes.size",
-    "bytes.ob_size",
-    "bytes.ob_sval",
-    "unicode.size",
-    "unicode.state",
-    "unicode.length",
-    "unicode.asciiobject_size",
-    "gc.size",
-    "gc.collecting",
-};
 
 std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
   std::uint64_t value = 0;
@@ -101,12 +28,14 @@ std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
 // Takes the block apart by the names of its members; remembers the first offset that cannot be.
 class Block {
  public:
-  Block(std::span<const std::byte> bytes, std::span<const std::string_view> members)
+  Block(std::span<const std::byte> bytes, std::string_view members)
       : bytes_(bytes), members_(members) {}
 
+  bool has(std::string_view member) const { return member_index(members_, member).has_value(); }
+
   std::uint64_t raw(std::string_view member) const {
-    const auto found = std::find(members_.begin(), members_.end(), member);
-    const auto index = static_cast<std::size_t>(found - members_.begin());
+    // A member that the list does not have reads as 0, behind the end of any block.
+    const std::size_t index = member_index(members_, member).value_or(bytes_.size());
     return number_at(bytes_, kDebugOffsetsHead + index * sizeof(std::uint64_t));
   }
 
@@ -126,7 +55,7 @@ class Block {
 
  private:
   std::span<const std::byte> bytes_;
-  std::span<const std::string_view> members_;
+  std::string_view members_;
   std::string bad_;
 };
 
@@ -134,6 +63,7 @@ void take_runtime(Block& block, Layout& layout) {
   layout.runtime.interpreters_head = block.offset("runtime.interpreters_head", kBigStruct);
   layout.runtime.finalizing = block.offset("runtime.finalizing", kBigStruct);
   layout.interpreter.next = block.offset("interpreter.next", kBigStruct);
+  layout.interpreter.id = block.offset("interpreter.id", kBigStruct);
   layout.interpreter.threads_head = block.offset("interpreter.threads_head", kBigStruct);
   layout.interpreter.modules = block.offset("interpreter.imports_modules", kBigStruct);
   layout.interpreter.gil = block.offset("interpreter.ceval_gil", kBigStruct);
@@ -145,6 +75,9 @@ void take_runtime(Block& block, Layout& layout) {
     layout.gil.locked = locked - gil;
     layout.gil.last_holder = holder - gil;
   }
+  if (layout.semantics.free_threaded) {
+    layout.gil.enabled = block.offset("interpreter.gil_runtime_state_enabled", kSmallStruct, 4);
+  }
 }
 
 void take_frames(Block& block, Layout& layout) {
@@ -153,11 +86,18 @@ void take_frames(Block& block, Layout& layout) {
   layout.thread.frame = block.offset("thread.current_frame", kSmallStruct);
   layout.thread.thread_id = block.offset("thread.thread_id", kSmallStruct);
   layout.thread.native_thread_id = block.offset("thread.native_thread_id", kSmallStruct);
+  if (block.has("thread.base_frame")) {
+    layout.thread.base_frame = block.offset("thread.base_frame", kSmallStruct);
+  }
   layout.frame.previous = block.offset("frame.previous", kSmallStruct);
   layout.frame.code = block.offset("frame.executable", kSmallStruct);
   layout.frame.instruction = block.offset("frame.instr_ptr", kSmallStruct);
   layout.frame.owner = block.offset("frame.owner", kSmallStruct, 1);
   layout.frame.localsplus = block.offset("frame.localsplus", kSmallStruct);
+  if (layout.frame.tlbc_index != kAbsent) {
+    layout.frame.tlbc_index = block.offset("frame.tlbc_index", kSmallStruct, 4);
+    layout.code.thread_code = block.offset("code.co_tlbc", kSmallStruct);
+  }
   layout.code.filename = block.offset("code.filename", kSmallStruct);
   layout.code.name = block.offset("code.name", kSmallStruct);
   layout.code.qualname = block.offset("code.qualname", kSmallStruct);
@@ -171,21 +111,34 @@ void take_frames(Block& block, Layout& layout) {
 }
 
 void take_objects(Block& block, Layout& layout) {
-  layout.object.type = block.offset("object.ob_type", kSmallStruct);
-  layout.object.size = block.offset("tuple.ob_size", kSmallStruct);
-  layout.object.type_name = block.offset("type.tp_name", kSmallStruct);
-  layout.object.type_flags = block.offset("type.tp_flags", kSmallStruct);
-  layout.object.str_length = block.offset("unicode.length", kSmallStruct);
-  layout.object.str_state = block.offset("unicode.state", kSmallStruct, 4);
-  layout.object.str_ascii_data = block.offset("unicode.asciiobject_size", kSmallStruct);
+  ObjectOffsets& object = layout.object;
+  object.type = block.offset("object.ob_type", kSmallStruct);
+  object.size = block.offset("tuple.ob_size", kSmallStruct);
+  object.type_name = block.offset("type.tp_name", kSmallStruct);
+  object.type_flags = block.offset("type.tp_flags", kSmallStruct);
+  if (block.has("heap_type.ht_cached_keys")) {
+    object.type_basic_size = block.offset("type.tp_basicsize", kSmallStruct);
+    object.type_dict_offset = block.offset("type.tp_dictoffset", kSmallStruct);
+    object.type_cached_keys = block.offset("heap_type.ht_cached_keys", kSmallStruct);
+  }
+  object.str_length = block.offset("unicode.length", kSmallStruct);
+  object.str_state = block.offset("unicode.state", kSmallStruct, 4);
+  object.str_ascii_data = block.offset("unicode.asciiobject_size", kSmallStruct);
   // PyCompactUnicodeObject adds the length and the address of a UTF-8 copy.
-  layout.object.str_compact_data = layout.object.str_ascii_data + 16;
-  layout.object.bytes_data = block.offset("bytes.ob_sval", kSmallStruct, 1);
-  layout.object.tuple_items = block.offset("tuple.ob_item", kSmallStruct);
-  layout.object.list_items = block.offset("list.ob_item", kSmallStruct);
-  layout.object.int_tag = block.offset("long.lv_tag", kSmallStruct);
-  layout.object.int_digits = block.offset("long.ob_digit", kSmallStruct, 4);
-  layout.object.float_value = block.offset("float.ob_fval", kSmallStruct);
+  object.str_compact_data = object.str_ascii_data + 16;
+  object.bytes_data = block.offset("bytes.ob_sval", kSmallStruct, 1);
+  object.tuple_items = block.offset("tuple.ob_item", kSmallStruct);
+  object.list_items = block.offset("list.ob_item", kSmallStruct);
+  object.int_tag = block.offset("long.lv_tag", kSmallStruct);
+  object.int_digits = block.offset("long.ob_digit", kSmallStruct, 4);
+  object.float_value = block.offset("float.ob_fval", kSmallStruct);
+  object.dict_keys = block.offset("dict.ma_keys", kSmallStruct);
+  object.dict_values = block.offset("dict.ma_values", kSmallStruct);
+}
+
+// Alpha and beta versions still move fields; candidates and later ones do not.
+bool is_settled(std::uint64_t hex) {
+  return (hex >> 4 & 0xf) >= 0xc;
 }
 
 }  // namespace
@@ -199,24 +152,25 @@ Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes) {
   if (!has_debug_offsets(bytes)) {
     return fail(Errc::kBadData, "no debug offsets at the start of _PyRuntime");
   }
-  auto version = version_from_hex(number_at(bytes, 8));
+  const std::uint64_t hex = number_at(bytes, 8);
   const std::uint64_t free_threaded = number_at(bytes, 16);
+  auto version = version_from_hex(hex);
   if (!version || free_threaded > 1) {
     return fail(Errc::kBadData, "debug offsets of an impossible version");
   }
   if (free_threaded == 1) {
-    return fail(Errc::kUnsupported, "free-threaded Python " + version->text + " is not supported",
-                "native stacks are read all the same");
+    version->text += "t";
   }
-  if (version->minor != 13) {
-    return fail(Errc::kUnsupported, "Python " + version->text + " is not supported",
-                "known are 3.8 to 3.13; native stacks are read all the same");
+  const std::string_view members = offset_members(version->minor);
+  const Layout* table = static_layout(*version, free_threaded == 1);
+  if (members.empty() || table == nullptr || !is_settled(hex)) {
+    return fail(unsupported_version(*version));
   }
-  if (bytes.size() < kDebugOffsetsHead + kMembersOf13.size() * sizeof(std::uint64_t)) {
+  if (bytes.size() < kDebugOffsetsHead + member_count(members) * sizeof(std::uint64_t)) {
     return fail(Errc::kBadData, "debug offsets of Python " + version->text + " are cut short");
   }
-  Block block(bytes, kMembersOf13);
-  DebugOffsets result{*std::move(version), layout_3_13()};
+  Block block(bytes, members);
+  DebugOffsets result{*std::move(version), *table};
   take_runtime(block, result.layout);
   take_frames(block, result.layout);
   take_objects(block, result.layout);
@@ -225,6 +179,12 @@ Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes) {
                                     " are impossible: " + block.bad());
   }
   return result;
+}
+
+Error unsupported_version(const Version& version) {
+  return Error{Errc::kUnsupported, "Python " + version.text + " is not supported",
+               "known are 3." + std::to_string(kOldestMinor) + " to 3." +
+                   std::to_string(kNewestMinor) + "; native stacks are read all the same"};
 }
 
 }  // namespace oddrank::stacks::cpython

@@ -1,12 +1,13 @@
 #include "stacks/cpython/detect.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "stacks/cpython/cold_parts.h"
 #include "stacks/cpython/debug_offsets.h"
+#include "stacks/cpython/runtime_scan.h"
 #include "stacks/cpython/thread_state.h"
 
 namespace oddrank::stacks::cpython {
@@ -17,6 +18,7 @@ struct Candidate {
   const Module* module = nullptr;
   const ElfImage* image = nullptr;
   std::uint64_t bias = 0;
+  bool is_program = false;
   std::optional<Version> named;  // what its file name says
 };
 
@@ -36,45 +38,10 @@ std::vector<Candidate> find_candidates(ModuleMap& modules) {
     const auto image = modules.image_of(all[i]);
     const auto bias = modules.load_bias(all[i]);
     if (image && bias) {
-      candidates.push_back({&all[i], *image, *bias, version_from_file_name(all[i].path)});
+      candidates.push_back({&all[i], *image, *bias, i == 0, version_from_file_name(all[i].path)});
     }
   }
   return candidates;
-}
-
-// Address of the cookie of 3.13+ in [start, end); null if it is not there.
-Addr scan_range(const attach::Target& target, std::uint64_t start, std::uint64_t end) {
-  constexpr std::size_t kStep = 1U << 16;
-  std::vector<std::byte> block(kStep);
-  for (std::uint64_t at = start; at < end; at += kStep) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kStep, end - at));
-    const std::span<std::byte> part(block.data(), size);
-    if (!target.read(Addr{at}, part)) {
-      return Addr{};
-    }
-    for (std::size_t offset = 0; offset + kDebugOffsetsHead <= size; offset += 8) {
-      if (has_debug_offsets(part.subspan(offset))) {
-        return Addr{at + offset};
-      }
-    }
-  }
-  return Addr{};
-}
-
-// The cookie in the module's writable pages, for a file without symbols and sections.
-Addr scan_for_cookie(const attach::Target& target, const Module& module) {
-  constexpr std::uint64_t kScanLimit = 8U << 20;
-  for (const attach::Mapping& mapping : target.maps().all()) {
-    if (!mapping.writable || mapping.start < module.start || mapping.end > module.end) {
-      continue;
-    }
-    const Addr found =
-        scan_range(target, mapping.start, std::min(mapping.end, mapping.start + kScanLimit));
-    if (found != Addr{}) {
-      return found;
-    }
-  }
-  return Addr{};
 }
 
 Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
@@ -84,7 +51,15 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
   if (const auto section = candidate.image->section(".PyRuntime")) {
     return Addr{section->address + candidate.bias};
   }
-  return candidate.named ? scan_for_cookie(target, *candidate.module) : Addr{};
+  if (candidate.named) {
+    const Layout* layout = static_layout(*candidate.named);
+    if (layout != nullptr && !tells_offsets(*candidate.named)) {
+      return scan_for_interpreters(target, *candidate.module, *layout);
+    }
+  }
+  // A program of any name may have a Python linked in.
+  return candidate.named || candidate.is_program ? scan_for_cookie(target, *candidate.module)
+                                                 : Addr{};
 }
 
 std::optional<Version> find_version(RemoteReader& reader, const Candidate& candidate) {
@@ -107,9 +82,9 @@ std::optional<Version> find_version(RemoteReader& reader, const Candidate& candi
   return candidate.named;
 }
 
-auto unsupported(const Version& version) {
-  return fail(Errc::kUnsupported, "Python " + version.text + " is not supported",
-              "known are 3.8 to 3.13; native stacks are read all the same");
+// Debug builds check references: they export what a failed check calls.
+bool is_debug_build(const Candidate& candidate) {
+  return candidate.image->symbol("_Py_NegativeRefcount").has_value();
 }
 
 // Version and layout of a candidate; not yet whether they fit.
@@ -120,12 +95,19 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
   if (runtime.address == Addr{}) {
     // Before 3.7 there was no _PyRuntime; the small program beside a libpython has none, either.
     if (candidate.named && candidate.image->symbol("_PyEval_EvalFrameDefault")) {
-      return unsupported(find_version(reader, candidate).value_or(*candidate.named));
+      return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
     }
     if (candidate.named && candidate.image->symbol("PyEval_EvalFrameEx")) {
-      return unsupported(find_version(reader, candidate).value_or(*candidate.named));
+      return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
     }
     return fail(Errc::kNotFound, "no _PyRuntime in " + candidate.module->path);
+  }
+  if (is_debug_build(candidate)) {
+    const auto version = find_version(reader, candidate);
+    return fail(Errc::kUnsupported,
+                "a debug build of Python" + (version ? " " + version->text : "") +
+                    " is not supported: its objects lie elsewhere",
+                "native stacks are read all the same");
   }
   std::vector<std::byte> head(kDebugOffsetsSize);
   if (reader.read(runtime.address, head) && has_debug_offsets(head)) {
@@ -139,8 +121,8 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
     return fail(Errc::kUnsupported, "a Python of unknown version in " + candidate.module->path);
   }
   const Layout* layout = static_layout(*version);
-  if (layout == nullptr) {
-    return unsupported(*version);
+  if (layout == nullptr || tells_offsets(*version)) {
+    return fail(unsupported_version(*version));
   }
   runtime.version = *version;
   runtime.layout = *layout;
@@ -157,7 +139,12 @@ Status check(const attach::Target& target, const Runtime& runtime) {
 }
 
 void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
-  for (const ElfRange& range : candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault")) {
+  auto parts = candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault");
+  if (parts.size() == 1) {  // no symbol of a part that lies elsewhere: there is none, or no name
+    const auto cold = cold_parts(*candidate.image, parts.front());
+    parts.insert(parts.end(), cold.begin(), cold.end());
+  }
+  for (const ElfRange& range : parts) {
     runtime.evaluation_ranges.push_back({range.address + candidate.bias, range.size});
   }
 }

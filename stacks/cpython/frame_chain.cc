@@ -1,5 +1,9 @@
 #include "stacks/cpython/frame_chain.h"
 
+#include <algorithm>
+
+#include "stacks/cpython/types.h"
+
 namespace oddrank::stacks::cpython {
 namespace {
 
@@ -30,8 +34,12 @@ class ChainReader {
       done_ = true;
       return;
     }
+    const bool base = *previous == Addr{} && layout_.thread.base_frame != kAbsent;
     if (is_shim()) {
-      close_loop(true);
+      if (chain_.innermost_shim == Addr{}) {
+        chain_.innermost_shim = next_;
+      }
+      close_loop(!base);
     } else {
       add_frame();
     }
@@ -55,7 +63,11 @@ class ChainReader {
     const FrameOffsets& offsets = layout_.frame;
     RawFrame frame;
     frame.address = next_;
-    frame.code = reader_.pointer_or_null(next_ + offsets.code);
+    frame.code = without_tags(layout_, reader_.pointer_or_null(next_ + offsets.code));
+    if (offsets.tlbc_index != kAbsent) {
+      const auto copy = reader_.value<std::int32_t>(next_ + offsets.tlbc_index).value_or(0);
+      frame.code_copy = static_cast<std::uint32_t>(std::max(copy, 0));
+    }
     if (layout_.semantics.instruction == InstructionFormat::kPointer) {
       frame.instruction = value_of(reader_.pointer_or_null(next_ + offsets.instruction));
     } else {
@@ -76,15 +88,17 @@ class ChainReader {
     loop_has_frame_ = true;
   }
 
-  // The frame added last is the outermost of its loop.
-  void close_loop(bool by_shim) {
+  // The frame added last is the outermost of its loop. `entered`: a loop without frames counts.
+  void close_loop(bool entered) {
     if (layout_.semantics.entry != EntryRule::kBeforeShim) {
       return;
     }
     if (loop_has_frame_) {
       chain_.frames.back().entry = true;
-    } else if (by_shim) {
-      chain_.frames.push_back({Addr{}, Addr{}, 0, true});
+    } else if (entered) {
+      RawFrame placeholder;
+      placeholder.entry = true;
+      chain_.frames.push_back(placeholder);
     }
     loop_has_frame_ = false;
   }

@@ -2,7 +2,7 @@
 
 namespace oddrank::stacks::cpython {
 
-const Layout* static_layout(const Version& version) {
+const Layout* static_layout(const Version& version, bool free_threaded) {
   if (version.major != 3) {
     return nullptr;
   }
@@ -17,9 +17,19 @@ const Layout* static_layout(const Version& version) {
       return &layout_3_11();
     case 12:
       return &layout_3_12();
+    case 13:
+      return &layout_3_13(free_threaded);
+    case 14:
+      return &layout_3_14(free_threaded);
+    case 15:
+      return &layout_3_15(free_threaded);
     default:
       return nullptr;
   }
+}
+
+bool tells_offsets(const Version& version) {
+  return version.major == 3 && version.minor >= 13;
 }
 
 }  // namespace oddrank::stacks::cpython

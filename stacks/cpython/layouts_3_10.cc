@@ -14,11 +14,11 @@ constexpr Layout kTable = {
             .main_thread = 72,
             .tstate_current = 568,
             .gil = 352,
-            .size = 672,
         },
     .interpreter =
         {
             .next = 0,
+            .id = 24,
             .threads_head = 8,
             .modules = 856,
         },
@@ -59,8 +59,12 @@ constexpr Layout kTable = {
             .size = 16,
             .type_name = 24,
             .type_flags = 168,
+            .type_basic_size = 32,
+            .type_dict_offset = 288,
+            .type_cached_keys = 872,
             .str_length = 16,
             .str_state = 32,
+            .str_kind_shift = 2,
             .str_ascii_data = 48,
             .str_compact_data = 72,
             .bytes_data = 32,
@@ -70,7 +74,17 @@ constexpr Layout kTable = {
             .int_digits = 24,
             .float_value = 16,
             .dict_used = 16,
+            .dict_keys = 32,
+            .dict_values = 40,
+            .module_dict = 16,
             .cell_value = 16,
+        },
+    .keys =
+        {
+            .size = 8,
+            .count = 32,
+            .indices = 40,
+            .first_value = 0,
         },
     .semantics =
         {

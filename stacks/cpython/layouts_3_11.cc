@@ -14,11 +14,11 @@ constexpr Layout kTable = {
             .finalizing = 24,
             .tstate_current = 576,
             .gil = 360,
-            .size = 166688,
         },
     .interpreter =
         {
             .next = 0,
+            .id = 48,
             .threads_head = 16,
             .modules = 888,
         },
@@ -64,8 +64,12 @@ constexpr Layout kTable = {
             .size = 16,
             .type_name = 24,
             .type_flags = 168,
+            .type_basic_size = 32,
+            .type_dict_offset = 288,
+            .type_cached_keys = 872,
             .str_length = 16,
             .str_state = 32,
+            .str_kind_shift = 2,
             .str_ascii_data = 48,
             .str_compact_data = 72,
             .bytes_data = 32,
@@ -75,15 +79,26 @@ constexpr Layout kTable = {
             .int_digits = 24,
             .float_value = 16,
             .dict_used = 16,
+            .dict_keys = 32,
+            .dict_values = 40,
+            .module_dict = 16,
             .cell_value = 16,
+        },
+    .keys =
+        {
+            .size = 8,
+            .index_bytes = 9,
+            .kind = 10,
+            .count = 24,
+            .indices = 32,
+            .first_value = 0,
         },
     .semantics =
         {
             .entry = EntryRule::kFlag,
             .lines = LineFormat::kLocations,
             .instruction = InstructionFormat::kPointer,
-            .ints = IntFormat::kSignedSize,
-            .shim_owner = kNoOwner,
+            .attributes = AttributeFormat::kTwoPointers,
         },
 };
 

@@ -12,11 +12,11 @@ constexpr Layout kTable = {
         {
             .interpreters_head = 40,
             .finalizing = 24,
-            .size = 459944,
         },
     .interpreter =
         {
             .next = 0,
+            .id = 8,
             .threads_head = 72,
             .modules = 944,
             .gil = 384,
@@ -62,8 +62,12 @@ constexpr Layout kTable = {
             .size = 16,
             .type_name = 24,
             .type_flags = 168,
+            .type_basic_size = 32,
+            .type_dict_offset = 288,
+            .type_cached_keys = 880,
             .str_length = 16,
             .str_state = 32,
+            .str_kind_shift = 2,
             .str_ascii_data = 40,
             .str_compact_data = 56,
             .bytes_data = 32,
@@ -73,7 +77,19 @@ constexpr Layout kTable = {
             .int_digits = 24,
             .float_value = 16,
             .dict_used = 16,
+            .dict_keys = 32,
+            .dict_values = 40,
+            .module_dict = 16,
             .cell_value = 16,
+        },
+    .keys =
+        {
+            .size = 8,
+            .index_bytes = 9,
+            .kind = 10,
+            .count = 24,
+            .indices = 32,
+            .first_value = 0,
         },
     .semantics =
         {
@@ -81,6 +97,7 @@ constexpr Layout kTable = {
             .lines = LineFormat::kLocations,
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
+            .attributes = AttributeFormat::kTaggedDict,
             .shim_owner = 3,
         },
 };

@@ -12,7 +12,7 @@
 namespace oddrank::stacks::cpython {
 namespace {
 
-// Bits of co_localspluskinds; the same in 3.11 to 3.13 (pycore_code.h).
+// Bits of co_localspluskinds; the same in 3.11 to 3.15 (pycore_code.h).
 constexpr std::uint8_t kCellOrFree = 0x40 | 0x80;
 constexpr std::size_t kNameLimit = 128;
 
@@ -84,7 +84,7 @@ void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const
     const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
-      values.push_back(reader.pointer_or_null(slot));
+      values.push_back(without_tags(layout, reader.pointer_or_null(slot)));
       ranges.push_back({values.back(), kObject});
       ranges.push_back({slots[i].name, layout.object.str_compact_data + kObject});
     }
@@ -111,7 +111,7 @@ std::vector<PythonLocal> read_locals(RemoteReader& reader,
   const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
-    Addr value = reader.pointer_or_null(slot);
+    Addr value = without_tags(layout, reader.pointer_or_null(slot));
     if (value != Addr{} && slots[i].may_be_cell && type_name(reader, layout, value) == "cell") {
       value = reader.pointer_or_null(value + layout.object.cell_value);
     }

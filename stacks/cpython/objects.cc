@@ -13,9 +13,49 @@ namespace oddrank::stacks::cpython {
 namespace {
 
 constexpr std::size_t kTextLimit = 80;
-constexpr std::size_t kItemLimit = 4;
+constexpr std::size_t kShownItems = 4;
 constexpr int kDepthLimit = 2;
 constexpr unsigned kDigitBits = 30;
+
+// An int is a sign and digits of 30 bits, the lowest first.
+struct IntShape {
+  std::uint64_t digits = 0;
+  bool negative = false;
+};
+constexpr std::uint64_t kPlainDigits = 2;  // 60 bits
+
+std::optional<IntShape> int_shape(RemoteReader& reader, const Layout& layout, Addr object) {
+  const auto tag = reader.value<std::int64_t>(object + layout.object.int_tag);
+  if (!tag) {
+    return std::nullopt;
+  }
+  const auto bits = static_cast<std::uint64_t>(*tag);
+  if (layout.semantics.ints == IntFormat::kTag) {
+    const std::uint64_t sign = bits & 3;  // 0 positive, 1 zero, 2 negative
+    return IntShape{sign == 1 ? 0 : bits >> 3, sign == 2};
+  }
+  return IntShape{*tag < 0 ? -bits : bits, *tag < 0};
+}
+
+std::uint64_t digit_at(RemoteReader& reader,
+                       const Layout& layout,
+                       Addr object,
+                       std::uint64_t index) {
+  const Addr at = object + layout.object.int_digits + index * sizeof(std::uint32_t);
+  return reader.value<std::uint32_t>(at).value_or(0) & ((1U << kDigitBits) - 1);
+}
+
+std::int64_t plain_value(RemoteReader& reader,
+                         const Layout& layout,
+                         Addr object,
+                         const IntShape& shape) {
+  std::uint64_t value = 0;
+  for (std::uint64_t i = 0; i < shape.digits && i < kPlainDigits; ++i) {
+    value |= digit_at(reader, layout, object, i) << (i * kDigitBits);
+  }
+  const auto magnitude = static_cast<std::int64_t>(value);
+  return shape.negative ? -magnitude : magnitude;
+}
 
 class Printer {
  public:
@@ -85,39 +125,21 @@ class Printer {
     return std::isfinite(*value) && looks_like_int ? result + ".0" : result;
   }
 
-  std::uint64_t digit_at(Addr object, std::uint64_t index) {
-    const Addr at = object + layout_.object.int_digits + index * sizeof(std::uint32_t);
-    return reader_.value<std::uint32_t>(at).value_or(0) & ((1U << kDigitBits) - 1);
-  }
-
   std::string print_int(Addr object, const std::string& name) {
-    const auto tag = reader_.value<std::int64_t>(object + layout_.object.int_tag);
-    if (!tag) {
+    const auto shape = int_shape(reader_, layout_, object);
+    if (!shape) {
       return "<unreadable>";
     }
-    std::uint64_t digits = 0;
-    bool negative = false;
-    if (layout_.semantics.ints == IntFormat::kTag) {
-      digits = static_cast<std::uint64_t>(*tag) >> 3;
-      negative = (*tag & 3) == 2;
-      digits = (*tag & 3) == 1 ? 0 : digits;
-    } else {
-      negative = *tag < 0;
-      digits = negative ? -static_cast<std::uint64_t>(*tag) : static_cast<std::uint64_t>(*tag);
+    if (shape->digits > kPlainDigits) {
+      const std::uint64_t rest = (shape->digits - 1) * kDigitBits;
+      const std::uint64_t top = digit_at(reader_, layout_, object, shape->digits - 1);
+      return "<int of " + std::to_string(rest + std::bit_width(top)) + " bits>";
     }
-    if (digits > 2) {
-      const std::uint64_t rest = (digits - 1) * kDigitBits;
-      return "<int of " + std::to_string(rest + std::bit_width(digit_at(object, digits - 1))) +
-             " bits>";
-    }
-    std::uint64_t value = 0;
-    for (std::uint64_t i = 0; i < digits; ++i) {
-      value |= digit_at(object, i) << (i * kDigitBits);
-    }
+    const std::int64_t value = plain_value(reader_, layout_, object, *shape);
     if (name == "bool") {
       return value != 0 ? "True" : "False";
     }
-    const std::string text = (negative ? "-" : "") + std::to_string(value);
+    const std::string text = std::to_string(value);
     return name == "int" ? text : name.substr(name.rfind('.') + 1) + "(" + text + ")";
   }
 
@@ -156,11 +178,11 @@ class Printer {
     if (depth >= kDepthLimit && size > 0) {
       return text + "..." + brackets[1];
     }
-    for (std::uint64_t i = 0; i < size && i < kItemLimit; ++i) {
+    for (std::uint64_t i = 0; i < size && i < kShownItems; ++i) {
       const Addr item = reader_.pointer_or_null(items + i * sizeof(std::uint64_t));
       text += (i == 0 ? "" : ", ") + print(item, depth + 1);
     }
-    if (size > kItemLimit) {
+    if (size > kShownItems) {
       text += ", ... " + std::to_string(size) + " items";
     } else if (size == 1 && brackets[0] == '(') {
       text += ",";
@@ -173,6 +195,17 @@ class Printer {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> read_int(RemoteReader& reader, const Layout& layout, Addr object) {
+  if (!is_instance(reader, layout, object, TypeFlag::kInt)) {
+    return std::nullopt;
+  }
+  const auto shape = int_shape(reader, layout, object);
+  if (!shape || shape->digits > kPlainDigits) {
+    return std::nullopt;
+  }
+  return plain_value(reader, layout, object, *shape);
+}
 
 std::string print_object(RemoteReader& reader, const Layout& layout, Addr object) {
   return Printer(reader, layout).print(object, 0);

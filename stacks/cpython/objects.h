@@ -2,6 +2,8 @@
 // builtin types are looked into, to a small depth.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "stacks/cpython/layout.h"
@@ -13,5 +15,8 @@ namespace oddrank::stacks::cpython {
 // (1, 2) · [1, 2, ... 40 items] · <dict of 3> · <int of 300 bits> · <Tensor> for every other type ·
 // <unreadable>.
 std::string print_object(RemoteReader& reader, const Layout& layout, Addr object);
+
+// An int (or bool) of at most 60 bits; nullopt if it is none, is longer or cannot be read.
+std::optional<std::int64_t> read_int(RemoteReader& reader, const Layout& layout, Addr object);
 
 }  // namespace oddrank::stacks::cpython

@@ -1,7 +1,9 @@
 #include "stacks/cpython/python_process.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "stacks/cpython/code_object.h"
@@ -10,6 +12,7 @@
 #include "stacks/cpython/kernel_tid.h"
 #include "stacks/cpython/locals.h"
 #include "stacks/cpython/remote_reader.h"
+#include "stacks/cpython/thread_names.h"
 #include "stacks/cpython/thread_state.h"
 
 namespace oddrank::stacks::cpython {
@@ -25,6 +28,58 @@ constexpr std::size_t kLocalsOfProcess = 16384;
 constexpr const char* kNoFrame = "<leaving a function>";
 constexpr const char* kUnreadable = "<unreadable>";
 
+// A thread state's frames, and where on the native stack its innermost evaluation stands.
+struct OrderedThread {
+  PythonThread thread;
+  Addr anchor{};
+};
+
+// Puts `inner` in front of a thread's frames.
+void put_in_front(PythonThread inner, PythonThread& thread) {
+  std::move(thread.frames.begin(), thread.frames.end(), std::back_inserter(inner.frames));
+  inner.cut |= thread.cut;
+  inner.holds_gil |= thread.holds_gil;
+  if (inner.name.empty()) {
+    inner.name = std::move(thread.name);
+  }
+  thread = std::move(inner);
+}
+
+// A kernel thread that is in several interpreters becomes one thread. Stacks grow down: the lower
+// its anchor, the newer an interpreter's frames are.
+std::vector<PythonThread> join_interpreters(std::vector<OrderedThread> all) {
+  std::unordered_map<pid_t, std::vector<std::size_t>> of_tid;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].thread.target_tid != 0) {
+      of_tid[all[i].thread.target_tid].push_back(i);
+    }
+  }
+  std::vector<PythonThread> threads;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto found = of_tid.find(all[i].thread.target_tid);
+    if (found == of_tid.end()) {
+      threads.push_back(std::move(all[i].thread));
+      continue;
+    }
+    std::vector<std::size_t>& states = found->second;
+    if (states.empty()) {
+      continue;  // came with the first of them
+    }
+    std::stable_sort(states.begin(), states.end(), [&all](std::size_t a, std::size_t b) {
+      return all[a].anchor > all[b].anchor;
+    });
+    PythonThread thread = std::move(all[states.front()].thread);
+    for (const std::size_t inner : std::span(states).subspan(1)) {
+      if (!all[inner].thread.frames.empty()) {
+        put_in_front(std::move(all[inner].thread), thread);
+      }
+    }
+    states.clear();
+    threads.push_back(std::move(thread));
+  }
+  return threads;
+}
+
 }  // namespace
 
 struct PythonProcess::Impl {
@@ -32,6 +87,7 @@ struct PythonProcess::Impl {
   Runtime runtime;
   CodeCache codes;
   KernelTids tids;
+  ThreadNames names;
 
   Impl(const attach::Target& target_in, Runtime runtime_in)
       : target(target_in), runtime(std::move(runtime_in)) {}
@@ -63,6 +119,24 @@ struct PythonProcess::Impl {
       }
     }
     prefetch_locals(reader, runtime.layout, frames);
+  }
+
+  void name_threads(RemoteReader& reader,
+                    const ThreadStates& states,
+                    std::vector<OrderedThread>& threads) {
+    for (std::size_t index = 0; index < states.interpreters.size(); ++index) {
+      if (std::none_of(states.threads.begin(), states.threads.end(),
+                       [index](const ThreadStateRow& row) { return row.interpreter == index; })) {
+        continue;
+      }
+      const auto known = names.read(reader, runtime.layout, states.interpreters[index].address);
+      for (std::size_t i = 0; i < threads.size(); ++i) {
+        const auto name = known.find(states.threads[i].pthread);
+        if (states.threads[i].interpreter == index && name != known.end()) {
+          threads[i].thread.name = name->second;
+        }
+      }
+    }
   }
 
   void load_codes(RemoteReader& reader, const std::vector<FrameChain>& chains) {
@@ -97,18 +171,35 @@ const std::vector<ElfRange>& PythonProcess::evaluation_ranges() const {
   return impl_->runtime.evaluation_ranges;
 }
 
-ElfRange PythonProcess::gil_words() const {
+std::vector<Gil> PythonProcess::gils() const {
   RemoteReader reader(impl_->target);
   const Layout& layout = impl_->runtime.layout;
-  const Addr gil = find_gil(reader, layout, impl_->runtime.address);
-  return gil == Addr{} ? ElfRange{} : ElfRange{value_of(gil), layout.gil.size};
+  std::vector<Gil> gils;
+  auto interpreters = read_interpreters(reader, layout, impl_->runtime.address);
+  std::reverse(interpreters.begin(), interpreters.end());  // the main one first
+  for (const InterpreterRow& interpreter : interpreters) {
+    const std::uint64_t address = value_of(interpreter.gil);
+    const bool known = std::any_of(gils.begin(), gils.end(), [address](const Gil& gil) {
+      return gil.words.address == address;
+    });
+    if (address != 0 && interpreter.gil_enabled && !known) {
+      gils.push_back({interpreter.id, {address, layout.gil.size}});
+    }
+  }
+  return gils;
+}
+
+ElfRange PythonProcess::gil_words() const {
+  const auto all = gils();
+  return all.empty() ? ElfRange{} : all.front().words;
 }
 
 Result<std::vector<PythonThread>> PythonProcess::threads(bool locals) const {
   const Layout& layout = impl_->runtime.layout;
   const Addr address = impl_->runtime.address;
   RemoteReader reader(impl_->target);
-  ODDRANK_TRY(const auto rows, read_thread_states(reader, layout, address));
+  ODDRANK_TRY(const ThreadStates states, read_thread_states(reader, layout, address));
+  const std::vector<ThreadStateRow>& rows = states.threads;
   std::vector<Addr> newest;
   newest.reserve(rows.size());
   for (const ThreadStateRow& row : rows) {
@@ -122,12 +213,15 @@ Result<std::vector<PythonThread>> PythonProcess::threads(bool locals) const {
     impl_->announce_locals(reader, chains);
   }
 
-  std::vector<PythonThread> threads(rows.size());
+  std::vector<OrderedThread> threads(rows.size());
   std::size_t budget = locals ? kLocalsOfProcess : 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    PythonThread& thread = threads[i];
+    PythonThread& thread = threads[i].thread;
+    const Addr shim = chains[i].innermost_shim;
+    threads[i].anchor = rows[i].native_anchor != Addr{} ? rows[i].native_anchor : shim;
     thread.target_tid = tids[i];
     thread.holds_gil = rows[i].holds_gil;
+    thread.interpreter = states.interpreters[rows[i].interpreter].id;
     thread.cut = chains[i].cut;
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
@@ -139,7 +233,8 @@ Result<std::vector<PythonThread>> PythonProcess::threads(bool locals) const {
       }
     }
   }
-  return threads;
+  impl_->name_threads(reader, states, threads);
+  return join_interpreters(std::move(threads));
 }
 
 }  // namespace oddrank::stacks::cpython

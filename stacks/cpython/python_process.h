@@ -37,8 +37,15 @@ struct PythonThread {
   pid_t target_tid = 0;  // in the target's pid namespace; 0 = ended or unknown
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
+  std::int64_t interpreter = 0;     // id; 0 = the main one. Of the innermost frame
   std::vector<PythonFrame> frames;  // innermost first; shims are left out
   bool cut = false;                 // the chain was longer than the limit, or broken
+};
+
+// One lock, and the words in it that threads wait on.
+struct Gil {
+  std::int64_t interpreter = 0;  // id; the first that uses it
+  ElfRange words;
 };
 
 class PythonProcess {
@@ -54,14 +61,19 @@ class PythonProcess {
   PythonProcess& operator=(const PythonProcess&) = delete;
   ~PythonProcess();
 
-  const std::string& version() const;  // "3.11.7"
+  const std::string& version() const;  // "3.11.7"; "3.14.0t" for a free-threaded build
   // Address ranges (absolute, in the target) of the evaluation loop's code: a native frame whose pc
   // lies in one is an evaluation.
   const std::vector<ElfRange>& evaluation_ranges() const;
-  // Futex words in this range are the GIL's: who waits there wants the GIL.
+  // The GILs: one up to 3.11, then one for each interpreter that has its own; none where a
+  // free-threaded build runs without. Futex words in its range: who waits there wants the GIL.
+  std::vector<Gil> gils() const;
+  // The first of them; an empty range if there is none.
   ElfRange gil_words() const;
 
-  // All Python threads of all interpreters. With `locals`: scalar locals of each frame, bounded.
+  // All Python threads of all interpreters. A thread that runs several interpreters, one called by
+  // the other, is one row with the frames of all, the newest first. With `locals`: scalar locals of
+  // each frame, bounded.
   Result<std::vector<PythonThread>> threads(bool locals) const;
 
  private:

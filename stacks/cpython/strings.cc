@@ -21,7 +21,7 @@ std::optional<StringData> locate(RemoteReader& reader, const Layout& layout, Add
   if (!length || !state || *length < 0) {
     return std::nullopt;
   }
-  const std::uint32_t bits = *state >> layout.semantics.str_kind_shift;
+  const std::uint32_t bits = *state >> layout.object.str_kind_shift;
   const std::uint32_t kind = bits & 7;
   const bool compact = (bits & 8) != 0;
   const bool ascii = (bits & 16) != 0;

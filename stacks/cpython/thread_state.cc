@@ -5,16 +5,11 @@
 namespace oddrank::stacks::cpython {
 namespace {
 
-// The interpreters, newest first; the main one is the last.
-std::vector<Addr> read_interpreters(RemoteReader& reader, const Layout& layout, Addr runtime) {
-  std::vector<Addr> list;
-  Addr next = reader.pointer_or_null(runtime + layout.runtime.interpreters_head);
-  while (next != Addr{} && list.size() < kInterpreterLimit &&
-         std::find(list.begin(), list.end(), next) == list.end()) {
-    list.push_back(next);
-    next = reader.pointer_or_null(next + layout.interpreter.next);
+Addr gil_of(RemoteReader& reader, const Layout& layout, Addr runtime, Addr interpreter) {
+  if (layout.interpreter.gil != kAbsent) {
+    return reader.pointer_or_null(interpreter + layout.interpreter.gil);
   }
-  return list;
+  return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
 // Thread states of one interpreter. One that does not point back ends the list: either it was freed
@@ -68,53 +63,70 @@ void read_newest_frames(RemoteReader& reader,
   reader.prefetch(ranges);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].newest_frame = reader.pointer_or_null(cframes[i] + offsets.frame);
+    rows[i].native_anchor = cframes[i];
   }
-}
-
-Addr gil_of(RemoteReader& reader, const Layout& layout, Addr runtime, Addr interpreter) {
-  if (layout.interpreter.gil != kAbsent) {
-    return reader.pointer_or_null(interpreter + layout.interpreter.gil);
-  }
-  return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
 }  // namespace
 
-Addr find_gil(RemoteReader& reader, const Layout& layout, Addr runtime) {
-  const auto interpreters = read_interpreters(reader, layout, runtime);
-  return interpreters.empty() ? Addr{} : gil_of(reader, layout, runtime, interpreters.back());
+std::vector<InterpreterRow> read_interpreters(RemoteReader& reader,
+                                              const Layout& layout,
+                                              Addr runtime) {
+  std::vector<InterpreterRow> list;
+  Addr next = reader.pointer_or_null(runtime + layout.runtime.interpreters_head);
+  const auto seen = [&list](Addr address) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const InterpreterRow& one) { return one.address == address; });
+  };
+  while (next != Addr{} && list.size() < kInterpreterLimit && !seen(next)) {
+    InterpreterRow row;
+    row.address = next;
+    row.id = reader.value<std::int64_t>(next + layout.interpreter.id).value_or(-1);
+    row.gil = gil_of(reader, layout, runtime, next);
+    if (layout.gil.enabled != kAbsent) {
+      row.gil_enabled = reader.value<std::int32_t>(row.gil + layout.gil.enabled).value_or(0) != 0;
+    }
+    list.push_back(row);
+    next = reader.pointer_or_null(next + layout.interpreter.next);
+  }
+  return list;
 }
 
-Addr gil_holder(RemoteReader& reader, const Layout& layout, Addr runtime, Addr interpreter) {
+Addr gil_holder(RemoteReader& reader,
+                const Layout& layout,
+                Addr runtime,
+                const InterpreterRow& interpreter) {
   if (layout.runtime.tstate_current != kAbsent) {
     // Null from before the GIL is dropped until after it is taken again.
     return reader.pointer_or_null(runtime + layout.runtime.tstate_current);
   }
-  const Addr gil = gil_of(reader, layout, runtime, interpreter);
-  if (gil == Addr{} || reader.value<std::int32_t>(gil + layout.gil.locked).value_or(0) != 1) {
+  const Addr gil = interpreter.gil;
+  if (gil == Addr{} || !interpreter.gil_enabled ||
+      reader.value<std::int32_t>(gil + layout.gil.locked).value_or(0) != 1) {
     return Addr{};  // last_holder outlives the holding
   }
   return reader.pointer_or_null(gil + layout.gil.last_holder);
 }
 
-Result<std::vector<ThreadStateRow>> read_thread_states(RemoteReader& reader,
-                                                       const Layout& layout,
-                                                       Addr runtime) {
-  std::vector<ThreadStateRow> rows;
-  for (const Addr interpreter : read_interpreters(reader, layout, runtime)) {
-    const std::size_t first = rows.size();
+Result<ThreadStates> read_thread_states(RemoteReader& reader, const Layout& layout, Addr runtime) {
+  ThreadStates states;
+  states.interpreters = read_interpreters(reader, layout, runtime);
+  for (std::size_t index = 0; index < states.interpreters.size(); ++index) {
+    const InterpreterRow& interpreter = states.interpreters[index];
+    const std::size_t first = states.threads.size();
     const Addr holder = gil_holder(reader, layout, runtime, interpreter);
-    read_list(reader, layout, interpreter, rows);
-    for (std::size_t i = first; i < rows.size(); ++i) {
-      rows[i].holds_gil = rows[i].address == holder;
+    read_list(reader, layout, interpreter.address, states.threads);
+    for (std::size_t i = first; i < states.threads.size(); ++i) {
+      states.threads[i].interpreter = index;
+      states.threads[i].holds_gil = states.threads[i].address == holder;
     }
   }
-  if (rows.empty()) {
+  if (states.threads.empty()) {
     return fail(Errc::kBadData, "no thread state points back to an interpreter",
                 "the interpreter may be starting up or shutting down; try again");
   }
-  read_newest_frames(reader, layout, rows);
-  return rows;
+  read_newest_frames(reader, layout, states.threads);
+  return states;
 }
 
 }  // namespace oddrank::stacks::cpython

@@ -20,6 +20,13 @@ enum class TypeFlag : std::uint64_t {
   kType = 1U << 31,
 };
 
+// A reference as frames keep it, as an address; null for a plain number and for "nothing here".
+inline Addr without_tags(const Layout& layout, Addr reference) {
+  const std::uint64_t tags = value_of(reference) & layout.semantics.reference_tags;
+  const bool number = tags != 0 && tags == layout.semantics.reference_tags;
+  return number ? Addr{} : Addr{value_of(reference) - tags};
+}
+
 // Address of the object's type; null if it cannot be read.
 Addr type_of(RemoteReader& reader, const Layout& layout, Addr object);
 

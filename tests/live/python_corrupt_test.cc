@@ -76,7 +76,7 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
     ODDRANK_SKIP("no Python in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const test::Interpreter& interpreter : interpreters) {
-    if (interpreter.minor < 8 || interpreter.minor > 13) {
+    if (interpreter.minor < 8 || interpreter.minor > 15) {
       continue;
     }
     INFO(interpreter.path);

@@ -14,17 +14,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "python3.11" -> 11
-std::optional<unsigned> minor_of(const std::string& name) {
+// "python3.11" -> 11; "python3.14t" is free-threaded.
+std::optional<Interpreter> interpreter_of(const std::string& name) {
   constexpr std::string_view kStart = "python3.";
   if (name.rfind(kStart, 0) != 0) {
     return std::nullopt;
   }
   std::string_view digits = std::string_view(name).substr(kStart.size());
-  if (!digits.empty() && digits.back() == 'm') {  // 3.6m, 3.7m
+  const bool free_threaded = digits.ends_with('t');
+  if (free_threaded || digits.ends_with('m')) {  // 3.6m, 3.7m
     digits.remove_suffix(1);
   }
-  return parse_number<unsigned>(digits);
+  const auto minor = parse_number<unsigned>(digits);
+  return minor ? std::optional<Interpreter>({{}, *minor, free_threaded}) : std::nullopt;
 }
 
 void add(const fs::path& path, std::set<std::string>& seen, std::vector<Interpreter>& all) {
@@ -33,8 +35,9 @@ void add(const fs::path& path, std::set<std::string>& seen, std::vector<Interpre
   if (error || !seen.insert(real.string()).second) {
     return;
   }
-  if (const auto minor = minor_of(real.filename().string())) {
-    all.push_back({real.string(), *minor});
+  if (auto interpreter = interpreter_of(real.filename().string())) {
+    interpreter->path = real.string();
+    all.push_back(*std::move(interpreter));
   }
 }
 

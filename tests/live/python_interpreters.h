@@ -1,5 +1,5 @@
 // The Python interpreters that live tests try: those of ODDRANK_PYTHONS (executables, separated by
-// colons), or else all that lie in ~/.pyenv/versions and /usr/bin.
+// colons; scripts/pythons makes some), or else all that lie in ~/.pyenv/versions and /usr/bin.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ namespace oddrank::test {
 
 struct Interpreter {
   std::string path;
-  unsigned minor = 0;  // of Python 3
+  unsigned minor = 0;          // of Python 3
+  bool free_threaded = false;  // "python3.14t"
 };
 
 // Each with its own symbolic links resolved, so that none is tried twice.

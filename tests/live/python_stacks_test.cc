@@ -29,7 +29,7 @@ using test::Interpreter;
 using test::Victim;
 
 constexpr unsigned kOldest = 8;
-constexpr unsigned kNewest = 13;
+constexpr unsigned kNewest = 15;
 constexpr unsigned kFirstWithShims = 12;
 // A loop of 3.12+ whose frame was popped; Python itself does not show it.
 constexpr const char* kNoFrame = "<leaving a function>";
@@ -210,12 +210,17 @@ std::vector<snapshot::Frame> python_frames(const PythonThread& thread) {
   return frames;
 }
 
+std::ptrdiff_t count_flag(const std::vector<snapshot::Frame>& frames, snapshot::FrameFlag flag) {
+  return std::count_if(frames.begin(), frames.end(),
+                       [flag](const snapshot::Frame& frame) { return (frame.flags & flag) != 0; });
+}
+
 }  // namespace
 
 TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -232,6 +237,8 @@ TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
       const PythonThread* thread = find_thread(threads, tid);
       REQUIRE(thread != nullptr);
       CHECK(as_told(*thread) == expected.frames);
+      CHECK(thread->name == (expected.name == "main" ? "MainThread" : expected.name));
+      CHECK(thread->interpreter == 0);
       CHECK_FALSE(thread->cut);
       CHECK_FALSE(thread->holds_gil);
     }
@@ -249,7 +256,7 @@ TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
 TEST_CASE("native and Python frames merge, destructors included", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -268,8 +275,11 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
       REQUIRE(state);
       const auto native = unwinder.unwind(*state);
       CHECK(native.end == snapshot::StackEnd::kComplete);
-      const auto merged =
-          stacks::merge(native_frames(native, *reading.python), python_frames(*thread), true);
+      const auto natives = native_frames(native, *reading.python);
+      const auto pythons = python_frames(*thread);
+      INFO("evaluations: " << count_flag(natives, snapshot::kEvaluation)
+                           << ", entries: " << count_flag(pythons, snapshot::kEntry));
+      const auto merged = stacks::merge(natives, pythons, true);
       CHECK(merged.state == snapshot::MergeState::kMerged);
     }
   }
@@ -278,7 +288,7 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
 TEST_CASE("a recursion beyond the limit is cut", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -298,13 +308,14 @@ TEST_CASE("a recursion beyond the limit is cut", "[python]") {
 TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   constexpr long kFutex = 202;
   constexpr long kPause = 34;
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
-    Victim victim = start(interpreter, "python_gil.py");
+    // A free-threaded build has a GIL, too, if it is asked for.
+    Victim victim = start(interpreter, "python_gil.py", {{"PYTHON_GIL", "1"}});
     const auto waiter = victim.wait_line("waiter");
     REQUIRE(waiter);
     const pid_t waiter_tid = parse_number<pid_t>(*waiter).value();
@@ -335,7 +346,7 @@ TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
 TEST_CASE("a forked child is read like any other", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.13 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -374,7 +385,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
     CHECK(python.error().what.find(version) != std::string::npos);
   }
   if (!found) {
-    ODDRANK_SKIP("no Python outside of 3.8 to 3.13 here");
+    ODDRANK_SKIP("no Python outside of 3.8 to 3.15 here");
   }
 }
 

@@ -14,6 +14,7 @@ import os
 import platform
 import select
 import sys
+import sysconfig
 import threading
 import time
 
@@ -151,7 +152,8 @@ def is_blocked(thread):
 
 
 def report(frame):
-    lines = ["version " + platform.python_version()]
+    suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    lines = ["version " + platform.python_version() + suffix]
     for thread in blocked:
         lines.append("thread %d %s" % (thread.native_id, thread.name))
         lines.extend(frames_of(sys._current_frames()[thread.ident]))

@@ -54,7 +54,7 @@ TEST_CASE("entry frames in each version", "[cpython]") {
   CHECK(read(layout_3_10(), "fff") == "EEE");
   CHECK(read(layout_3_11(), "ffefe") == "ffEfE");
   CHECK(read(layout_3_12(), "ffsfs") == "fEE");
-  CHECK(read(layout_3_13(), "fsfffs") == "EffE");
+  CHECK(read(layout_3_13(false), "fsfffs") == "EffE");
   // The chain of 3.12+ ends with a shim; without one the outermost frame is an entry all the same.
   CHECK(read(layout_3_12(), "ff") == "fE");
 }
@@ -62,6 +62,26 @@ TEST_CASE("entry frames in each version", "[cpython]") {
 TEST_CASE("a loop without a frame keeps its place", "[cpython]") {
   CHECK(read(layout_3_12(), "sfs") == "-E");
   CHECK(read(layout_3_12(), "fssfs") == "E-E");
+}
+
+TEST_CASE("the frame below all others is no loop", "[cpython]") {
+  CHECK(read(layout_3_14(false), "fss") == "E-");
+  CHECK(read(layout_3_15(false), "fss") == "E");
+  CHECK(read(layout_3_15(false), "fsfss") == "EE");
+  CHECK(read(layout_3_15(true), "sfss") == "-E");
+}
+
+TEST_CASE("tags of references are taken off", "[cpython]") {
+  const Layout& layout = layout_3_14(false);
+  test::PythonHeap heap(layout);
+  const auto frames = put_frames(heap, "ffs");
+  heap.put_pointer(frames[0] + layout.frame.code, Addr{0x2001});
+  heap.put_pointer(frames[1] + layout.frame.code, Addr{0x2000 | 3});
+  RemoteReader reader(heap.target());
+  const auto chain = read_chains(reader, layout, std::span(frames).first(1))[0];
+  CHECK(chain.frames[0].code == Addr{0x2000});
+  CHECK(chain.frames[1].code == Addr{});  // a number
+  CHECK(chain.innermost_shim == frames[2]);
 }
 
 TEST_CASE("threads are followed side by side", "[cpython]") {

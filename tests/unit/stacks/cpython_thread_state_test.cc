@@ -33,8 +33,7 @@ struct FakeRuntime {
   }
   std::vector<ThreadStateRow> read() {
     RemoteReader reader(heap.target());
-    return read_thread_states(reader, heap.layout(), runtime)
-        .value_or(std::vector<ThreadStateRow>{});
+    return read_thread_states(reader, heap.layout(), runtime).value_or(ThreadStates{}).threads;
   }
 };
 

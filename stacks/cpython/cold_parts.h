@@ -1,0 +1,19 @@
+// Parts of a function that the compiler put elsewhere (".cold") in a file whose local symbols were
+// stripped. Debian's 3.14 and 3.15 have nearly all of the evaluation loop in such a part.
+//
+// Unwind information survives stripping and has an entry for each part. A part belongs to the
+// function if the function jumps into the middle of it, several times: calls and tail calls go to a
+// function's start.
+#pragma once
+
+#include <vector>
+
+#include "stacks/elf_image.h"
+
+namespace oddrank::stacks::cpython {
+
+// Addresses of the file, like `function`. Empty if there are none, or the file has no index of its
+// unwind information.
+std::vector<ElfRange> cold_parts(const ElfImage& image, const ElfRange& function);
+
+}  // namespace oddrank::stacks::cpython
