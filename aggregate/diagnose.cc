@@ -1,8 +1,10 @@
 #include "aggregate/diagnose.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -133,6 +135,26 @@ std::vector<std::int32_t> numbers_of(const JobView& view, const std::vector<std:
   return numbers;
 }
 
+// What one would do to a live process is no advice once only its core is left.
+void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advice) {
+  constexpr std::array<std::string_view, 5> kLive = {"oddrank node", "/proc/", "--samples",
+                                                     "kill -CONT", "ss -t"};
+  std::erase_if(advice, [&kLive](const std::string& text) {
+    return std::any_of(kLive.begin(), kLive.end(), [&text](std::string_view live) {
+      return text.find(live) != std::string::npos;
+    });
+  });
+  for (std::string& text : advice) {
+    for (const auto& node : capture.nodes) {
+      const std::string place = "on " + printable(node.host) + ": ";
+      if (text.starts_with(place)) {  // a host is often known by its core's file name only
+        text = "on its node: " + text.substr(place.size());
+        break;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Report diagnose(const Capture& capture) {
@@ -144,6 +166,10 @@ Report diagnose(const Capture& capture) {
   report.verdict = decide(make_input(view, graph, groups));
   report.coverage = cover(view);
   report.job = job_words(capture);
+  report.of_cores = capture.job.source == snapshot::JobSource::kCore;
+  if (report.of_cores) {
+    fit_advice_to_cores(capture, report.verdict.advice);
+  }
   for (const Group& group : groups) {
     report.groups.push_back(report_group(view, report.verdict, group));
   }

@@ -228,7 +228,8 @@ void JobView::add_missing_ranks() {
   for (const RankView& found : ranks_) {
     expected.erase(found.rank);
     const auto [first, end] = local_range(capture_, *found.process, world);
-    if (first < end) {
+    // That there is no core of a rank says nothing of the rank.
+    if (first < end && capture_.job.source != JobSource::kCore) {
       absence.local_ranges.emplace_back(first, end, found.host);
     }
   }
@@ -248,7 +249,7 @@ void JobView::add_missing_ranks() {
 }
 
 // A rank without a process: shown to be gone, or just not seen? Only the first is evidence.
-void JobView::explain_absence(const Absence& absence, RankView& rank) {
+void JobView::explain_absence(const Absence& absence, RankView& rank) const {
   const auto say_silent = [&rank](const NodeCapture& node) {
     rank.host = printable(node.host);
     rank.why = node.why.empty() ? "node did not answer" : printable(node.why);
@@ -279,6 +280,8 @@ void JobView::explain_absence(const Absence& absence, RankView& rank) {
   } else if (absence.whole_job) {
     rank.presence = Presence::kAbsent;
     rank.why = "no process of this rank on any node of the job";
+  } else if (capture_.job.source == JobSource::kCore) {
+    rank.why = "no core file of it was given";
   } else {
     rank.why = "not on the nodes that were looked at";
   }

@@ -82,7 +82,7 @@ class JobView {
   void add_processes();
   void add_missing_ranks();
   struct Absence;
-  static void explain_absence(const Absence& absence, RankView& rank);
+  void explain_absence(const Absence& absence, RankView& rank) const;
   void count_nodes();
 
   const snapshot::Capture& capture_;

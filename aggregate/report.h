@@ -71,6 +71,7 @@ struct Report {
   std::vector<ReportedSlot> slots;
   std::vector<std::string> notes;
   std::string job;  // "job 4711 (pretrain)", "this node", ...; for the first screen
+  bool of_cores = false;  // of core files: the processes are gone
 };
 
 // How text reports are printed.

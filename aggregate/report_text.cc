@@ -40,8 +40,10 @@ std::string party(const std::string& who) {
 
 std::string coverage_line(const Report& report) {
   const Coverage& coverage = report.coverage;
-  std::string line = fmt::format("{}/{} ranks on {}/{} nodes", coverage.read, coverage.expected,
-                                 coverage.nodes_answered, coverage.nodes_expected);
+  std::string line = fmt::format("{}/{} ranks ", coverage.read, coverage.expected);
+  line += report.of_cores
+              ? "from core files"
+              : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);
   if (coverage.skew_us > 0) {
     line += fmt::format(", captured within {} ms", (coverage.skew_us + 999) / 1000);
   }

@@ -13,6 +13,9 @@ void merge_job(JobInfo& into, const JobInfo& from) {
     into.id = from.id;
     into.source = from.source;
   }
+  if (into.id.empty() && from.source == JobSource::kCore) {
+    into.source = from.source;
+  }
   for (auto field : {&JobInfo::name, &JobInfo::user, &JobInfo::state, &JobInfo::output_path}) {
     if ((into.*field).empty()) {
       into.*field = from.*field;

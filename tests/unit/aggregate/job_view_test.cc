@@ -110,6 +110,14 @@ TEST_CASE("one node knows its own ranks by what their launcher told them") {
   }
 }
 
+TEST_CASE("a rank without a core is not gone, whatever the others were told") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kCore;
+  set_variable(job, "MASTER_ADDR", "127.0.0.1");
+  CHECK(missing(job.capture).presence == Presence::kUnread);
+  CHECK(missing(job.capture).why == "no core file of it was given");
+}
+
 TEST_CASE("a leftover does not hide the rank") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.rank(3, "n1", 99).state = 'Z';

@@ -70,6 +70,15 @@ TEST_CASE("a node that answered replaces the same node that did not") {
   CHECK(whole.nodes[0].answered);
 }
 
+TEST_CASE("captures of cores stay captures of cores") {
+  Capture of_cores = sample_capture();
+  of_cores.job = {};
+  of_cores.job.source = JobSource::kCore;
+  Capture whole;
+  Merger(whole).add(of_cores);
+  CHECK(whole.job.source == JobSource::kCore);
+}
+
 TEST_CASE("an id that the source does not have becomes the empty row") {
   const Tables from;
   Tables to;
