@@ -60,11 +60,14 @@ def syscall(pid):
     return int(fields[0]), int(fields[1], 16)
 
 
-def fd_path(pid, fd):
+def fd_is(pid, fd, path):
+    """Whether the descriptor is that file. By inode: the process may see it by another name, from
+    another mount namespace or root."""
     try:
-        return os.readlink(f"/proc/{pid}/fd/{fd}")
+        there, here = os.stat(f"/proc/{pid}/fd/{fd}"), os.stat(path)
     except OSError:
-        return ""
+        return False
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
 def switches(pid):

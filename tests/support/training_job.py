@@ -160,7 +160,7 @@ class TrainingJob:
         pid = self.host_pid(self.rank, "worker", lab)
         call = proc_facts.syscall(pid) if pid else None
         return (call is not None and call[0] == SYSCALL_READ
-                and proc_facts.fd_path(pid, call[1]) == self.fifo)
+                and proc_facts.fd_is(pid, call[1], self.fifo))
 
     def wait_hung(self, lab=None, seconds=180, still_there=lambda: True):
         """Returns when every rank is where the hang leaves it, and blocked there."""
