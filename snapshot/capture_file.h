@@ -14,7 +14,7 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 1;
+inline constexpr int kCaptureFormat = 2;
 
 std::string encode_capture(const Capture& capture);
 

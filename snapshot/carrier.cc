@@ -30,6 +30,7 @@ FrameId Carrier::frame(FrameId id) {
     frame.function = string(frame.function);
     frame.file = string(frame.file);
     frame.build_id = string(frame.build_id);
+    frame.source = string(frame.source);
     known = static_cast<std::uint32_t>(to_.frame(frame));
   }
   return FrameId{known};

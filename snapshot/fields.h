@@ -16,6 +16,7 @@ void frame_fields(Io& io, Row& frame) {
   io("build_id", frame.build_id);
   io("line", frame.line);
   io("offset", frame.offset);
+  io("source", frame.source);
 }
 
 template <typename Io, typename Row>

@@ -15,7 +15,7 @@ enum FrameFlag : std::uint8_t {
   kEvaluation = 2,   // native: the CPython evaluation loop (its Python frames stand above it)
   kEntry = 4,        // Python: the innermost evaluation loop was entered for this frame
   kSignalFrame = 8,  // native: the kernel's signal trampoline
-  kInlined = 16,     // native: from DWARF, no return address of its own
+  kInlined = 16,  // native: from DWARF, no return address of its own; inlined into the next frame
 };
 
 struct Frame {
@@ -28,10 +28,11 @@ struct Frame {
   // empty for anonymous memory (JIT).
   StringId file{};
   StringId build_id{};     // native: of the module, lower-case hex; empty if it has none
-  std::uint32_t line = 0;  // Python; 0 = unknown
+  std::uint32_t line = 0;  // 0 = unknown; native: only where DWARF was asked for
   // Native: pc as an address of the module's file (pc minus load bias), the call's return address
   // for outer frames; absolute pc where there is no module. Python: 0.
   std::uint64_t offset = 0;
+  StringId source{};  // native: file of `line`, as DWARF has it; empty if unknown
 
   bool operator==(const Frame&) const = default;
 };

@@ -15,7 +15,8 @@ std::size_t FrameHash::operator()(const Frame& frame) const {
   hash = hash_mix(hash, static_cast<std::uint64_t>(frame.file));
   hash = hash_mix(hash, static_cast<std::uint64_t>(frame.build_id));
   hash = hash_mix(hash, frame.line);
-  return hash_mix(hash, frame.offset);
+  hash = hash_mix(hash, frame.offset);
+  return hash_mix(hash, static_cast<std::uint64_t>(frame.source));
 }
 
 std::size_t StackHash::operator()(const Stack& stack) const {

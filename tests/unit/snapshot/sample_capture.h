@@ -12,15 +12,17 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                tables.string("_ZN4c10d4Work4waitEv"),
                tables.string("/lib/libtorch.so"),
                tables.string("ab12"),
-               0,
-               0xffffffffff600000ULL};
+               66,
+               0xffffffffff600000ULL,
+               tables.string("/src/Work.cpp")};
   Frame python{FrameKind::kPython,
                kEntry,
                tables.string("Läufer.step"),
                tables.string("train.py"),
                StringId{},
                1207,
-               0};
+               0,
+               StringId{}};
   Stack stack{{tables.frame(native), tables.frame(python), tables.frame(native)},
               StackEnd::kComplete,
               MergeState::kMerged};
