@@ -61,6 +61,8 @@ Result<MappedHeader> read_mapped_header(const attach::Target& target,
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_GNU_EH_FRAME) {
       mapped.eh_frame_hdr = ElfRange{segment.p_vaddr, segment.p_memsz};
+    } else if (segment.p_type == PT_DYNAMIC) {
+      mapped.dynamic = ElfRange{segment.p_vaddr, segment.p_memsz};
     } else if (segment.p_type == PT_NOTE && mapped.build_id.empty()) {
       mapped.build_id = read_build_id(target, segment, mapped.load_bias);
     }

@@ -14,8 +14,10 @@ namespace oddrank::stacks {
 
 struct MappedHeader {
   std::uint64_t load_bias = 0;
-  std::string build_id;                  // lower-case hex; empty if it has none
-  std::optional<ElfRange> eh_frame_hdr;  // addresses of the file, before the bias
+  std::string build_id;  // lower-case hex; empty if it has none
+  // Addresses of the file, before the bias.
+  std::optional<ElfRange> eh_frame_hdr;
+  std::optional<ElfRange> dynamic;
 };
 
 // `first`: the module's mapping of file offset 0. kBadData: no ELF header lies there.

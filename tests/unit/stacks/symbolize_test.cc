@@ -1,7 +1,12 @@
 #include "stacks/symbolize.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+
+#include "attach/proc_maps.h"
 #include "tests/support/catch.h"
 #include "tests/unit/stacks/elf_samples.h"
 
@@ -125,6 +130,105 @@ TEST_CASE("symbolize: the unnamed rows do not stay behind, and ids of nothing do
   CHECK(sample.capture.tables.frames().size() == 1);
   CHECK(sample.names() == std::vector<std::string>{"main"});
   CHECK(sample.capture.processes[0].threads[0].samples[1].stack == snapshot::StackId{});
+}
+
+TEST_CASE("symbolize: one build under two paths is read once") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  const auto main = image->symbol("main");
+  REQUIRE(main);
+  Sample sample;
+  Frame elsewhere = sample.native(main->address + 8, image->build_id());
+  elsewhere.file = sample.capture.tables.string("/container/bin/sample");
+  sample.add_stack({sample.native(main->address + 4, image->build_id()), elsewhere});
+  int opened = 0;
+  name_frames(sample.capture, [&opened](pid_t pid, const std::string&) {
+    ++opened;
+    return open_sample(pid, kModule);
+  });
+  CHECK(sample.names() == std::vector<std::string>{"main", "main"});
+  CHECK(opened == 1);
+}
+
+TEST_CASE("symbolize: where no file is believed, what lies in memory is asked") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  Sample sample;
+  sample.add_stack({sample.native(image->symbol("main")->address + 4, image->build_id())});
+  ModuleFiles files;
+  files.module = [](pid_t, const std::string&) {
+    // Replaced by another program since.
+    const std::string path = test::victim_path("waiting");
+    return Result<UniqueFd>(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+  };
+  SECTION("which has it") {
+    files.memory = [](pid_t pid, const std::string&) { return open_sample(pid, kModule); };
+    name_frames(sample.capture, files);
+    CHECK(sample.names() == std::vector<std::string>{"main"});
+  }
+  SECTION("which may be of another build, too") {
+    files.memory = files.module;
+    name_frames(sample.capture, files);
+    CHECK(sample.names() == std::vector<std::string>{""});
+  }
+}
+
+TEST_CASE("symbolize: a module without build id is named only if all ranks see the same file") {
+  // The sample's build id is another than none: nothing of it is believed. So a file without one.
+  const std::string plain = test::victim_path("no_build_id");
+  const auto image = test::open_image(plain);
+  REQUIRE(image);
+  REQUIRE(image->build_id().empty());
+  Sample sample;
+  sample.add_stack({sample.native(image->symbol("main")->address + 4, "")});
+  sample.capture.processes.push_back(sample.capture.processes[0]);
+  sample.capture.processes[1].pid = 4712;
+  const auto open = [&plain](const std::string& second) {
+    return [plain, second](pid_t pid, const std::string&) {
+      const std::string& path = pid == 4711 ? plain : second;
+      return Result<UniqueFd>(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+    };
+  };
+  SECTION("the same") {
+    name_frames(sample.capture, open(plain));
+    CHECK(sample.names() == std::vector<std::string>{"main"});
+  }
+  SECTION("two files of one path") {
+    name_frames(sample.capture, open(test::sample_path()));
+    CHECK(sample.names() == std::vector<std::string>{""});
+  }
+}
+
+TEST_CASE("symbolize: frames in the vdso have names") {
+  // Our own stands for the target's: a copy in a file, as the agent makes one.
+  const auto maps = attach::read_proc_maps(::getpid());
+  REQUIRE(maps);
+  const auto& all = maps->all();
+  const auto vdso = std::find_if(all.begin(), all.end(), [](const attach::Mapping& mapping) {
+    return mapping.path == "[vdso]";
+  });
+  if (vdso == all.end()) {
+    ODDRANK_SKIP("this kernel gives no vdso");
+  }
+  const auto* const begin = reinterpret_cast<const std::byte*>(vdso->start);
+  const std::vector<std::byte> bytes(begin, begin + (vdso->end - vdso->start));
+  const auto image = ElfImage::from_memory(bytes);
+  REQUIRE(image);
+  const auto function = image->symbol("__vdso_clock_gettime");
+  REQUIRE(function);
+  Sample sample;
+  Frame frame = sample.native(function->address + 3, image->build_id());
+  frame.file = sample.capture.tables.string("[vdso]");
+  sample.add_stack({frame});
+  name_frames(sample.capture, [&bytes](pid_t, const std::string& path) -> Result<UniqueFd> {
+    UniqueFd fd(::memfd_create("vdso", MFD_CLOEXEC));
+    if (path != "[vdso]" ||
+        ::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+      return fail(Errc::kNotFound, "no such module");
+    }
+    return fd;
+  });
+  CHECK(sample.names().at(0).find("clock_gettime") != std::string::npos);
 }
 
 }  // namespace
