@@ -36,6 +36,14 @@ void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
   }
 }
 
+std::uint64_t UnwindMemory::hold(std::vector<std::byte> bytes) {
+  const std::uint64_t address = next_held_;
+  next_held_ += (bytes.size() / kPage + 1) * kPage;
+  held_.push_back(std::move(bytes));
+  segments_.push_back({address, held_.back()});
+  return address;
+}
+
 std::optional<std::uint64_t> UnwindMemory::word(std::uint64_t address) {
   std::uint64_t value = 0;
   if (!read(address, std::as_writable_bytes(std::span(&value, 1)))) {

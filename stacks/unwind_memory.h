@@ -27,6 +27,10 @@ class UnwindMemory {
   // Forgets all that may change and copies the stack above `stack_pointer`.
   void start_thread(std::uint64_t stack_pointer);
 
+  // Keeps bytes that are of no target, and gives the address at which they can be read from now on:
+  // one of the kernel's half, where no target has any memory.
+  std::uint64_t hold(std::vector<std::byte> bytes);
+
   // Eight bytes, at any alignment; nullopt if they cannot be read.
   std::optional<std::uint64_t> word(std::uint64_t address);
   // False, with `into` half filled, if they cannot be read.
@@ -49,6 +53,8 @@ class UnwindMemory {
   Bytes stack_;
   std::vector<Bytes> segments_;  // of files, met so far
   std::size_t last_segment_ = 0;
+  std::vector<std::vector<std::byte>> held_;
+  std::uint64_t next_held_ = 0xffff800000000000;
   std::unordered_map<std::uint64_t, std::array<std::byte, kPage>> pages_;
 };
 

@@ -3,6 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stacks/eh_frame_index.h"
 
 namespace oddrank::stacks {
 namespace {
@@ -50,9 +55,7 @@ std::size_t encoded_size(std::uint8_t encoding) {
   }
 }
 
-}  // namespace
-
-std::optional<UnwindTable> find_unwind_table(const Module& module,
+std::optional<UnwindTable> find_linked_table(const Module& module,
                                              ModuleMap& modules,
                                              UnwindMemory& memory) {
   const auto place = find_header(module, modules);
@@ -76,6 +79,52 @@ std::optional<UnwindTable> find_unwind_table(const Module& module,
     return std::nullopt;
   }
   return table;
+}
+
+struct Entry {
+  std::int32_t start = 0;
+  std::int32_t description = 0;
+};
+static_assert(sizeof(Entry) == kEntrySize);
+
+// In the form of the linker's: offsets from the module's start.
+std::optional<UnwindTable> make_table(const Module& module,
+                                      ModuleMap& modules,
+                                      UnwindMemory& memory) {
+  const auto image = modules.image_of(module);
+  const auto bias = modules.load_bias(module);
+  const auto section = image ? (*image)->section(".eh_frame") : std::nullopt;
+  if (!section || !bias) {
+    return std::nullopt;
+  }
+  const std::uint64_t base = module.start - *bias;
+  std::vector<std::byte> bytes;
+  std::uint64_t count = 0;
+  for (const FrameDescription& one :
+       index_eh_frame((*image)->bytes_at(section->address, section->size), section->address)) {
+    const auto start = static_cast<std::int64_t>(one.start - base);
+    const auto description = static_cast<std::int64_t>(one.entry - base);
+    if (!std::in_range<std::int32_t>(start) || !std::in_range<std::int32_t>(description)) {
+      continue;
+    }
+    const Entry entry{static_cast<std::int32_t>(start), static_cast<std::int32_t>(description)};
+    const auto stored = std::as_bytes(std::span(&entry, 1));
+    bytes.insert(bytes.end(), stored.begin(), stored.end());
+    ++count;
+  }
+  if (count == 0) {
+    return std::nullopt;
+  }
+  return UnwindTable{module.start, memory.hold(std::move(bytes)), count};
+}
+
+}  // namespace
+
+std::optional<UnwindTable> find_unwind_table(const Module& module,
+                                             ModuleMap& modules,
+                                             UnwindMemory& memory) {
+  auto table = find_linked_table(module, modules, memory);
+  return table && table->count != 0 ? table : make_table(module, modules, memory);
 }
 
 }  // namespace oddrank::stacks

@@ -1,5 +1,6 @@
 // Where a module's table of unwind information lies in the target: the sorted index that the linker
-// puts into .eh_frame_hdr (Linux Standard Base, "Exception Frame Header").
+// puts into .eh_frame_hdr (Linux Standard Base, "Exception Frame Header"). Static programs have
+// none; theirs is made here, from .eh_frame in the file.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,13 @@
 namespace oddrank::stacks {
 
 struct UnwindTable {
-  std::uint64_t header = 0;   // absolute address; entries are relative to it
+  std::uint64_t header = 0;   // absolute address that entries are relative to
   std::uint64_t entries = 0;  // absolute address of the first: two signed 32-bit offsets each
   std::uint64_t count = 0;
 };
 
-// nullopt: the module has none, or one in a form that linkers do not write for x86-64.
+// nullopt: the module has no unwind information, or none in a form that is written for x86-64. A
+// table that is made here is held by `memory`.
 std::optional<UnwindTable> find_unwind_table(const Module& module,
                                              ModuleMap& modules,
                                              UnwindMemory& memory);

@@ -1,0 +1,170 @@
+#include "stacks/eh_frame_index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace oddrank::stacks {
+namespace {
+
+// DW_EH_PE_*: the low half says how a pointer is stored, the high half what it counts from.
+constexpr std::uint8_t kFormat = 0x0f;
+constexpr std::uint8_t kApplication = 0xf0;
+constexpr std::uint8_t kRelativeToItself = 0x10;
+constexpr std::uint8_t kAbsolute = 0x00;
+
+// Reads from the front of some bytes; what is not there reads as 0 and spoils the reader.
+class Bytes {
+ public:
+  Bytes(std::span<const std::byte> bytes, std::uint64_t address)
+      : bytes_(bytes), address_(address) {}
+
+  bool good() const { return good_; }
+  std::uint64_t address() const { return address_; }
+
+  template <typename T>
+  T take() {
+    T value{};
+    if (bytes_.size() < sizeof value) {
+      good_ = false;
+      return value;
+    }
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    skip(sizeof value);
+    return value;
+  }
+  void skip(std::size_t count) {
+    good_ = good_ && count <= bytes_.size();
+    count = std::min(count, bytes_.size());
+    bytes_ = bytes_.subspan(count);
+    address_ += count;
+  }
+  // LEB128: seven bits a byte, the last one without the eighth. Nobody needs the value.
+  void skip_leb128() {
+    while ((take<std::uint8_t>() & 0x80U) != 0 && good_) {
+    }
+  }
+  std::string_view take_text() {
+    const auto* const text = reinterpret_cast<const char*>(bytes_.data());
+    const std::size_t size = ::strnlen(text, bytes_.size());
+    skip(size + 1);
+    return {text, size};
+  }
+  std::optional<std::uint64_t> take_pointer(std::uint8_t encoding) {
+    const std::uint64_t at = address_;
+    std::uint64_t value = 0;
+    switch (encoding & kFormat) {
+      case 0x00:
+      case 0x04:
+      case 0x0c:
+        value = take<std::uint64_t>();
+        break;
+      case 0x03:
+        value = take<std::uint32_t>();
+        break;
+      case 0x0b:
+        value = static_cast<std::uint64_t>(std::int64_t{take<std::int32_t>()});
+        break;
+      default:
+        return std::nullopt;
+    }
+    const auto application = static_cast<std::uint8_t>(encoding & kApplication);
+    if (!good_ || (application != kAbsolute && application != kRelativeToItself)) {
+      return std::nullopt;
+    }
+    return application == kAbsolute ? value : at + value;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::uint64_t address_;
+  bool good_ = true;
+};
+
+// How the entries of a common part (CIE) store addresses; nullopt: in some way not known here.
+std::optional<std::uint8_t> encoding_of(Bytes common) {
+  const auto version = common.take<std::uint8_t>();
+  const std::string_view augmentation = common.take_text();
+  if ((version != 1 && version != 3) || augmentation.find("eh") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  common.skip_leb128();  // code alignment
+  common.skip_leb128();  // data alignment
+  if (version == 1) {
+    common.skip(1);  // return address register
+  } else {
+    common.skip_leb128();
+  }
+  if (augmentation.empty()) {
+    return kAbsolute;
+  }
+  if (augmentation.front() != 'z') {
+    return std::nullopt;
+  }
+  common.skip_leb128();
+  std::uint8_t encoding = kAbsolute;
+  for (const char letter : augmentation.substr(1)) {
+    if (letter == 'R') {
+      encoding = common.take<std::uint8_t>();
+    } else if (letter == 'L') {
+      common.skip(1);
+    } else if (letter == 'P') {
+      // Of the address of the personality function only the size matters.
+      const auto personality = common.take<std::uint8_t>();
+      if (!common.take_pointer(static_cast<std::uint8_t>(personality & kFormat))) {
+        return std::nullopt;
+      }
+    } else if (letter != 'S' && letter != 'B') {
+      return std::nullopt;
+    }
+  }
+  return common.good() ? std::optional(encoding) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<FrameDescription> index_eh_frame(std::span<const std::byte> section,
+                                             std::uint64_t address) {
+  std::vector<FrameDescription> index;
+  std::map<std::uint64_t, std::optional<std::uint8_t>> encodings;  // by the address of the CIE
+  Bytes rest(section, address);
+  while (true) {
+    const std::uint64_t entry_at = rest.address();
+    std::uint64_t length = rest.take<std::uint32_t>();
+    const bool is_long = length == 0xffffffff;
+    if (is_long) {
+      length = rest.take<std::uint64_t>();
+    }
+    const std::uint64_t from = rest.address() - address;
+    if (!rest.good() || length == 0 || length > section.size() - from) {
+      break;
+    }
+    Bytes entry(section.subspan(from, length), rest.address());
+    rest.skip(length);
+    if (is_long) {
+      continue;  // for sections beyond 4 GB
+    }
+    const std::uint64_t id_at = entry.address();
+    const auto id = entry.take<std::uint32_t>();
+    if (id == 0) {
+      encodings[entry_at] = encoding_of(entry);
+      continue;
+    }
+    const auto common = encodings.find(id_at - id);
+    if (common == encodings.end() || !common->second) {
+      continue;
+    }
+    if (const auto start = entry.take_pointer(*common->second); start && *start != 0) {
+      index.push_back({*start, entry_at});
+    }
+  }
+  std::stable_sort(
+      index.begin(), index.end(),
+      [](const FrameDescription& a, const FrameDescription& b) { return a.start < b.start; });
+  return index;
+}
+
+}  // namespace oddrank::stacks

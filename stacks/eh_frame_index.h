@@ -1,0 +1,23 @@
+// The sorted index of a file's .eh_frame that the linker should have made: for static programs,
+// which have no .eh_frame_hdr (they register their tables when they start).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace oddrank::stacks {
+
+struct FrameDescription {
+  std::uint64_t start = 0;  // first address of the code it is for
+  std::uint64_t entry = 0;  // where the entry (FDE) itself lies
+};
+
+// Of the bytes of .eh_frame, which lies at `address`; both kinds of addresses are the file's own.
+// Sorted by start. Entries in forms that compilers do not write for x86-64 are left out; the walk
+// ends at the first entry that is damaged. (Linux Standard Base, "Exception Frames".)
+std::vector<FrameDescription> index_eh_frame(std::span<const std::byte> section,
+                                             std::uint64_t address);
+
+}  // namespace oddrank::stacks
