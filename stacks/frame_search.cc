@@ -12,12 +12,15 @@ constexpr std::uint64_t kWord = 8;
 constexpr std::uint64_t kReach = 8192;
 constexpr std::size_t kMostCandidates = 16;
 
-}  // namespace
+// Code that is called from somewhere else stands before `pc` in the same piece of memory.
+constexpr std::uint64_t kLongestFunction = std::uint64_t{64} << 10;
 
-std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
-                                        UnwindMemory& memory,
-                                        std::uint64_t stack_pointer,
-                                        std::uint64_t function_start) {
+// `is_proof`: whether a direct call to that address says that the candidate is right.
+template <typename IsProof>
+std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
+                                   UnwindMemory& memory,
+                                   std::uint64_t stack_pointer,
+                                   IsProof is_proof) {
   std::vector<FrameCandidate> candidates;
   const std::uint64_t first = (stack_pointer + kWord - 1) & ~(kWord - 1);
   for (std::uint64_t at = first; at - first < kReach; at += kWord) {
@@ -31,7 +34,7 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
     }
     const CallSite call = call_before(*return_address, memory);
     if (call.kind != CallKind::kNone) {
-      const bool proven = call.kind == CallKind::kDirect && call.target == function_start;
+      const bool proven = call.kind == CallKind::kDirect && is_proof(call.target);
       candidates.push_back({*return_address, at + kWord, proven});
     }
   }
@@ -39,6 +42,27 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                         [](const FrameCandidate& one) { return one.proven; });
   candidates.resize(std::min(candidates.size(), kMostCandidates));
   return candidates;
+}
+
+}  // namespace
+
+std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
+                                        UnwindMemory& memory,
+                                        std::uint64_t stack_pointer,
+                                        std::uint64_t function_start) {
+  return search(maps, memory, stack_pointer,
+                [function_start](std::uint64_t target) { return target == function_start; });
+}
+
+std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
+                                         UnwindMemory& memory,
+                                         std::uint64_t stack_pointer,
+                                         std::uint64_t pc) {
+  const attach::Mapping* code = maps.find(attach::Addr{pc});
+  return search(maps, memory, stack_pointer, [pc, code](std::uint64_t target) {
+    return code != nullptr && target >= code->start && target <= pc &&
+           pc - target < kLongestFunction;
+  });
 }
 
 }  // namespace oddrank::stacks

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 
@@ -42,8 +43,17 @@ using snapshot::StackEnd;
 // honest step (a binary search and a long program) takes a few hundred.
 constexpr std::size_t kWordsPerStep = 20000;
 
-// How far a stack is followed to see whether a guess was right.
+// How far a stack is followed to see whether a guess was right, and how often in one stack.
 constexpr std::size_t kTrialFrames = 512;
+constexpr std::size_t kTrials = 64;
+// Between a frame and that of its caller.
+constexpr std::uint64_t kFarthestFrame = std::uint64_t{1} << 20;
+
+// Whether that step led out of the kernel's signal trampoline. libunwind 1.6 says it of the frame
+// that the signal interrupted, not of the trampoline.
+bool after_signal_frame(unw_cursor_t& cursor, int stepped) {
+  return stepped > 0 && unw_is_signal_frame(&cursor) > 0;
+}
 
 std::uint64_t register_of(unw_cursor_t& cursor, int number) {
   unw_word_t value = 0;
@@ -74,6 +84,9 @@ struct NativeUnwinder::Impl {
   const attach::Registers* registers = nullptr;
   std::optional<attach::SyscallState> syscall;
   std::optional<std::uint64_t> frame_pointer;  // found by search
+  // Registers of frames that were guessed; cursors go on reading them.
+  std::deque<attach::Registers> guessed;
+  std::size_t trials_left = 0;
   // Of the step at hand.
   std::size_t words_left = 0;
   bool no_table = false;
@@ -89,6 +102,14 @@ struct NativeUnwinder::Impl {
   // The same; where the step needs the unknown frame pointer, it is searched above `stack_pointer`.
   // Sets `heuristic` if it was found.
   int step_or_search(unw_cursor_t& cursor, std::uint64_t stack_pointer, bool& heuristic);
+  // For a frame without table: its caller, at which `cursor` is then. `stepped`: what libunwind
+  // made of it, by the frame pointer. nullopt: nothing better is found.
+  std::optional<std::uint64_t> search_caller(const unw_cursor_t& frame,
+                                             unw_cursor_t& cursor,
+                                             std::uint64_t stack_pointer,
+                                             int stepped);
+  // Whether a stack that goes on at the candidate's caller comes to its end.
+  bool is_caller(const FrameCandidate& candidate, unw_cursor_t& cursor);
   // Whether `frame` may end where the candidate says. If so, `cursor` is at its caller.
   bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
@@ -327,6 +348,66 @@ bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
   return walk(trial, candidate.frame_end - 1, kTrialFrames).end == StackEnd::kComplete;
 }
 
+// A cursor can begin anywhere, but not in the middle of a stack with the registers of that place;
+// so it gets the caller's own: what is certain of them.
+bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor_t& cursor) {
+  attach::Registers there;
+  there.pc = candidate.return_address - 1;  // inside of the call, as tables are searched
+  there.sp = candidate.frame_end;
+  const auto* const registers_before = registers;
+  const auto pointer_before = frame_pointer;
+  // Most code that has no table keeps a frame pointer; its caller's lies below the return address.
+  const auto saved = memory.word(candidate.frame_end - 2 * sizeof(std::uint64_t));
+  guessed.push_back(there);
+  registers = &guessed.back();
+  const auto* const registers_there = registers;
+  frame_pointer.reset();
+  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kFarthestFrame) {
+    frame_pointer = *saved;
+  }
+  const auto pointer_there = frame_pointer;
+  if (unw_init_remote(&cursor, space, this) == 0) {
+    unw_cursor_t trial = cursor;
+    const StackEnd end = walk(trial, candidate.frame_end - 1, kTrialFrames).end;
+    registers = registers_there;
+    frame_pointer = pointer_there;
+    if (end == StackEnd::kComplete) {
+      return true;
+    }
+  }
+  registers = registers_before;
+  frame_pointer = pointer_before;
+  return false;
+}
+
+// A call to just this code speaks for itself; then the frame pointer; then any caller with which
+// the stack comes to its end. Heuristic: code that keeps no frame pointer and is called through a
+// pointer may have a stale return address in front of the true one.
+std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_cursor_t& frame,
+                                                                 unw_cursor_t& cursor,
+                                                                 std::uint64_t stack_pointer,
+                                                                 int stepped) {
+  unw_cursor_t before = frame;
+  const std::uint64_t pc = register_of(before, UNW_REG_IP);
+  const bool by_pointer =
+      stepped > 0 && is_code(register_of(cursor, UNW_REG_IP)) &&
+      register_of(cursor, UNW_REG_SP) > stack_pointer &&
+      call_before(register_of(cursor, UNW_REG_IP), memory).kind != CallKind::kNone;
+  for (const FrameCandidate& candidate : find_callers(target.maps(), memory, stack_pointer, pc)) {
+    if (trials_left == 0 || (by_pointer && !candidate.proven)) {
+      break;
+    }
+    --trials_left;
+    unw_cursor_t found{};
+    if (is_caller(candidate, found)) {
+      cursor = found;
+      return candidate.return_address;
+    }
+  }
+  no_table = true;  // the trials have left their own
+  return std::nullopt;
+}
+
 NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
                                        std::uint64_t stack_pointer,
                                        std::size_t limit) {
@@ -345,7 +426,13 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     stack.frames.push_back(frame);
 
     bool heuristic = false;
-    const int stepped = step_or_search(cursor, stack_pointer, heuristic);
+    const unw_cursor_t before = cursor;
+    int stepped = step_or_search(cursor, stack_pointer, heuristic);
+    std::optional<std::uint64_t> caller;
+    if (no_table && !after_signal_frame(cursor, stepped)) {
+      caller = search_caller(before, cursor, stack_pointer, stepped);
+      stepped = caller ? 1 : stepped;
+    }
     if (stepped < 0) {
       stack.end = bad_memory && !no_table ? StackEnd::kBadMemory : StackEnd::kNoUnwindInfo;
       return stack;
@@ -356,16 +443,16 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
       stack.end = StackEnd::kComplete;
       return stack;
     }
-    frame = {register_of(cursor, UNW_REG_IP), 0, 0};
+    frame = {caller.value_or(register_of(cursor, UNW_REG_IP)), 0, 0};
     // Stacks grow down, except where a handler ran on a stack of its own. Without a table libunwind
     // follows the frame pointer, which is believed only where a call stands.
     if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !signal_frame) ||
-        (no_table && call_before(frame.pc, memory).kind == CallKind::kNone)) {
+        (no_table && !caller && call_before(frame.pc, memory).kind == CallKind::kNone)) {
       stack.frames.back().cfa = 0;
       stack.end = StackEnd::kNoUnwindInfo;
       return stack;
     }
-    if (no_table || heuristic) {
+    if (no_table || heuristic || caller) {
       frame.flags |= snapshot::kHeuristic;
     }
     stack_pointer = caller_sp;
@@ -385,6 +472,8 @@ NativeStack NativeUnwinder::unwind(const attach::ThreadState& thread, std::size_
   impl_->registers = &*thread.registers;
   impl_->syscall = thread.syscall;
   impl_->frame_pointer.reset();
+  impl_->guessed.clear();
+  impl_->trials_left = kTrials;
   impl_->memory.start_thread(thread.registers->sp);
   unw_cursor_t cursor{};
   impl_->words_left = kWordsPerStep;
