@@ -39,6 +39,16 @@ oddrank_pkg(oddrank_libelf libelf)
 oddrank_pkg(oddrank_zstd libzstd)
 oddrank_pkg(oddrank_zlib zlib)
 
+# Of libdw only what reads DWARF: what its pkg-config file adds (bzip2, lzma) is for libdwfl.
+pkg_check_modules(PC_libdw REQUIRED libdw)
+add_library(oddrank_libdw INTERFACE)
+target_include_directories(oddrank_libdw SYSTEM INTERFACE ${PC_libdw_INCLUDE_DIRS})
+if(ODDRANK_STATIC)
+  target_link_libraries(oddrank_libdw INTERFACE dw elf z)
+else()
+  target_link_libraries(oddrank_libdw INTERFACE ${PC_libdw_LINK_LIBRARIES})
+endif()
+
 # libunwind.a defines _Unwind_Resume and its like once more; libgcc_eh, which our own exceptions use,
 # must come first, so that those are taken from there.
 pkg_check_modules(PC_libunwind REQUIRED libunwind-generic)
