@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -116,6 +117,24 @@ std::string ShownFrame::place() const {
   return line == 0 ? file : fmt::format("{}:{}", file, line);
 }
 
+std::string ShownFrame::shown_place() const {
+  if (inlined) {
+    return source.empty() ? "(inlined)" : source + " (inlined)";
+  }
+  return source.empty() ? place() : source;
+}
+
+bool FrameModel::is_inlined(FrameId id) const {
+  const Frame& frame = tables_.frame(id);
+  return frame.kind == FrameKind::kNative && (frame.flags & snapshot::kInlined) != 0;
+}
+
+std::vector<FrameId> FrameModel::called_frames(const ThreadSample& sample) const {
+  std::vector<FrameId> frames = all_frames(sample);
+  std::erase_if(frames, [this](FrameId id) { return is_inlined(id); });
+  return frames;
+}
+
 std::vector<FrameId> FrameModel::all_frames(const ThreadSample& sample) const {
   std::vector<FrameId> frames;
   for (const StackId id : {sample.stack, sample.python_stack}) {
@@ -141,8 +160,8 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
   ShownFrame& shown = entry.shown;
   shown.kind = frame.kind;
   shown.id = id;
-  shown.line = frame.line;
   if (frame.kind == FrameKind::kPython) {
+    shown.line = frame.line;
     shown.name = function.empty() ? "?" : printable(function, kMaxName);
     shown.file = printable(short_file(file));
     shown.user = is_users(file);
@@ -151,6 +170,11 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
   }
   shown.name = printable(snapshot::short_name(function), kMaxName);
   shown.file = printable(base_name(file));
+  shown.inlined = (frame.flags & snapshot::kInlined) != 0;
+  if (const std::string_view source = tables_.text(frame.source); !source.empty()) {
+    shown.source = printable(short_file(source));
+    shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
+  }
   entry.role = role_of(frame, shown.name, file);
   if (shown.name.empty()) {
     shown.name = shown.file.empty() ? fmt::format("{:#x}", frame.offset)
@@ -220,9 +244,33 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
 const FoldedStack& FrameModel::fold(const ThreadSample& sample) {
   const auto [at, is_new] = folded_.try_emplace({sample.stack, sample.python_stack});
   if (is_new) {
-    at->second = fold_frames(all_frames(sample));
+    at->second = fold_frames(called_frames(sample));
   }
   return at->second;
+}
+
+FoldedStack FrameModel::fold_with_inlined(const ThreadSample& sample) {
+  FoldedStack folded = fold(sample);
+  const std::vector<FrameId> all = all_frames(sample);
+  std::vector<ShownFrame> frames;
+  std::size_t next = 0;
+  for (const ShownFrame& frame : folded.frames) {
+    std::vector<ShownFrame> inlined;  // into the frame at hand, or into one that is not shown
+    for (; next < all.size() && all[next] != frame.id; ++next) {
+      if (is_inlined(all[next])) {
+        inlined.push_back(known(all[next]).shown);
+      } else {
+        inlined.clear();
+      }
+    }
+    next += next < all.size() ? 1U : 0U;
+    if (!frame.system_call) {
+      frames.insert(frames.end(), inlined.begin(), inlined.end());
+    }
+    frames.push_back(frame);
+  }
+  folded.frames = std::move(frames);
+  return folded;
 }
 
 std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story story) {
@@ -234,7 +282,7 @@ std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story stor
 }
 
 std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {
-  for (const FrameId id : all_frames(sample)) {
+  for (const FrameId id : called_frames(sample)) {
     const Frame& frame = tables_.frame(id);
     const std::string_view file = tables_.text(frame.file);
     const std::string& name = known(id).shown.name;

@@ -28,9 +28,15 @@ struct ShownFrame {
   std::uint32_t line = 0;
   bool system_call = false;  // libc's end of the stack: shown, but no part of the key
   bool user = false;         // Python, and neither the standard library nor an installed package
+  bool inlined = false;      // native, without a call of its own
+  // Native, where DWARF was asked for: "torch/Work.cpp:66". For people only: nodes without debug
+  // information do not have it, so it is part of no comparison.
+  std::string source;
 
-  // "train.py:88", or the module.
+  // "train.py:88", or the module. What comparisons know of where the frame is.
   std::string place() const;
+  // The same with the source of native frames: what a screen shows.
+  std::string shown_place() const;
 };
 
 struct FoldedStack {
@@ -50,7 +56,10 @@ class FrameModel {
  public:
   explicit FrameModel(const snapshot::Tables& tables) : tables_(tables) {}
 
+  // Without inlined frames: they are there or not as debug information is.
   const FoldedStack& fold(const snapshot::ThreadSample& sample);
+  // The same, each frame with those that were inlined into it.
+  FoldedStack fold_with_inlined(const snapshot::ThreadSample& sample);
   // All frames as they were read: native and Python, in call order; on a mismatch the native ones
   // first.
   std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample& sample) const;
@@ -70,6 +79,8 @@ class FrameModel {
   const Known& known(snapshot::FrameId id);
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
+  bool is_inlined(snapshot::FrameId id) const;
+  std::vector<snapshot::FrameId> called_frames(const snapshot::ThreadSample& sample) const;
 
   const snapshot::Tables& tables_;
   std::unordered_map<std::uint32_t, Known> known_;

@@ -118,7 +118,7 @@ std::string thread_stack(const JobView& view,
     return "    no stack was read\n";
   }
   const auto& sample = thread.samples.back();
-  FoldedStack stack = view.model().fold(sample);
+  FoldedStack stack = view.model().fold_with_inlined(sample);
   if (full) {
     stack.frames.clear();
     stack.hidden = 0;

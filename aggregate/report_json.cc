@@ -188,8 +188,9 @@ Json frame_json(const JobView& view, snapshot::FrameId id) {
   const bool python = frame.kind == FrameKind::kPython;
   Json json;
   json["name"] = python ? or_null(function) : or_null(snapshot::demangle(function));
-  json["filename"] = python ? or_null(file) : Json(nullptr);
-  json["short_filename"] = python ? or_null(short_file(file)) : Json(nullptr);
+  const std::string_view source = python ? file : view.text(frame.source);
+  json["filename"] = or_null(source);
+  json["short_filename"] = or_null(short_file(source));
   json["line"] = frame.line == 0 ? Json(nullptr) : Json(frame.line);
   json["kind"] = python ? "python" : "native";
   json["module"] = python ? Json(nullptr) : or_null(file);
@@ -198,6 +199,7 @@ Json frame_json(const JobView& view, snapshot::FrameId id) {
     json["build_id"] = or_null(view.text(frame.build_id));
   }
   json["heuristic"] = (frame.flags & snapshot::kHeuristic) != 0;
+  json["inlined"] = !python && (frame.flags & snapshot::kInlined) != 0;
   return json;
 }
 

@@ -67,7 +67,7 @@ std::string Style::paragraph(std::string_view first,
 }
 
 std::string Style::frame_line(const ShownFrame& frame, std::size_t indent) const {
-  const std::string place = frame.place();
+  const std::string place = frame.shown_place();
   const std::size_t room = width_ - std::min(width_ / 2, indent);
   if (frame.kind == snapshot::FrameKind::kNative) {
     // The module matters less than the whole name.

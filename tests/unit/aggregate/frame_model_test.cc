@@ -138,4 +138,38 @@ TEST_CASE("the user's own frame is found behind libraries") {
   CHECK_FALSE(model.story(folder.sample, Story::kFailed));
 }
 
+TEST_CASE("inlined frames are for people, and change no comparison") {
+  const Frames frames = {native("read", kLibc), native("_ZN1A4workEv", "/x/ext.so"),
+                         py("f", "/a/b.py", 1)};
+  Folder plain(frames);
+  Folder inlined(frames);
+  auto& tables = inlined.builder.capture.tables;
+  snapshot::Stack stack = tables.stack(inlined.sample.stack);
+  snapshot::Frame work = tables.frame(stack.frames[1]);
+  work.source = tables.string("/home/ada/src/work.cc");
+  work.line = 12;
+  snapshot::Frame queue = work;
+  queue.function = tables.string("_ZN5Queue4takeEv");
+  queue.flags = snapshot::kInlined;
+  queue.line = 66;
+  stack.frames[1] = tables.frame(work);
+  stack.frames.insert(stack.frames.begin() + 1, tables.frame(queue));
+  inlined.sample.stack = tables.stack(stack);
+
+  FrameModel without(plain.builder.capture.tables);
+  FrameModel with(tables);
+  CHECK(with.fold(inlined.sample).key == without.fold(plain.sample).key);
+  CHECK(with.fold(inlined.sample).frames.size() == without.fold(plain.sample).frames.size());
+  CHECK(with.fold(inlined.sample).hidden == without.fold(plain.sample).hidden);
+
+  const FoldedStack shown = with.fold_with_inlined(inlined.sample);
+  REQUIRE(shown.frames.size() == 4);
+  CHECK(shown.frames[0].name == "read");
+  CHECK(shown.frames[1].name == "Queue::take");
+  CHECK(shown.frames[1].shown_place() == "src/work.cc:66 (inlined)");
+  CHECK(shown.frames[2].name == "A::work");
+  CHECK(shown.frames[2].shown_place() == "src/work.cc:12");
+  CHECK(shown.frames[2].place() == "ext.so");
+}
+
 }  // namespace oddrank::aggregate
