@@ -13,13 +13,12 @@
 #include "attach/discover.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
-#include "cli/module_opener.h"
+#include "cli/naming.h"
 #include "cli/read_process.h"
 #include "collectives/find_calls.h"
 #include "snapshot/capture_file.h"
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
-#include "stacks/symbolize.h"
 #include "waits/collect_waits.h"
 
 namespace oddrank::cli {
@@ -32,8 +31,6 @@ using std::chrono::milliseconds;
 
 // Readers at a time: enough to keep the cores busy, few enough to leave the job its own.
 constexpr std::size_t kReadersAtOnce = 4;
-// Symbol tables are warm after the first sample; a file system that takes longer is hung.
-constexpr milliseconds kNamingTimeout{10000};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -155,27 +152,6 @@ bool all_unread(const Capture& capture) {
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
-// Symbol files lie on file systems that may hang, so naming has a child and a deadline as well.
-void name_in_child(Capture& capture) {
-  const IsolatedTask task{[&](int fd) {
-                            ModuleOpener opener;
-                            stacks::name_frames(capture,
-                                                [&opener](pid_t pid, const std::string& path) {
-                                                  return opener.open(pid, path);
-                                                });
-                            send_bytes(fd, snapshot::encode_capture(capture));
-                          },
-                          kNamingTimeout};
-  const IsolatedResult result = run_isolated({task}, 1).front();
-  auto named = snapshot::decode_capture(result.bytes);
-  if (named) {
-    capture = *std::move(named);
-  } else if (!capture.nodes.empty()) {
-    capture.nodes.front().notes.emplace_back(
-        "native frames have no names: the files of the programs could not be read in time");
-  }
-}
-
 // A SLURM job may have several steps with ranks: the one with the most of them is meant.
 void keep_largest_job(Capture& capture) {
   std::map<std::string_view, std::size_t> ranks;
@@ -268,6 +244,9 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   name_in_child(capture);
   waits::join_node_waits(capture);
   collectives::find_calls(capture);
+  if (options.inlines) {
+    add_inlines_in_child(capture, options.timeout / 2);
+  }
   for (const ProcessCapture& process : capture.processes) {
     capture.job.world_size = std::max(capture.job.world_size, process.world_size);
   }

@@ -1,11 +1,12 @@
 #include "cli/module_opener.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "cli/target_modules.h"
 
 namespace oddrank::cli {
 
-Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
+Result<const attach::LiveTarget*> ModuleOpener::target_of(pid_t pid, const std::string& path) {
   auto at = targets_.find(pid);
   if (at == targets_.end()) {
     auto target = attach::LiveTarget::open(pid);
@@ -15,14 +16,17 @@ Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
     return fail(Errc::kGone, "cannot open " + path + " of pid " + std::to_string(pid) +
                                  ": the process has ended");
   }
-  const auto& mappings = at->second->maps().all();
-  const auto mapping =
-      std::find_if(mappings.begin(), mappings.end(),
-                   [&](const attach::Mapping& candidate) { return candidate.path == path; });
-  if (mapping == mappings.end()) {
-    return fail(Errc::kNotFound, "pid " + std::to_string(pid) + " no longer maps " + path);
-  }
-  return at->second->open_file(*mapping);
+  return at->second.get();
+}
+
+Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
+  ODDRANK_TRY(const auto* target, target_of(pid, path));
+  return open_module(*target, path);
+}
+
+Result<UniqueFd> ModuleOpener::open_memory(pid_t pid, const std::string& path) {
+  ODDRANK_TRY(const auto* target, target_of(pid, path));
+  return open_module_memory(*target, path);
 }
 
 }  // namespace oddrank::cli

@@ -13,13 +13,18 @@
 
 namespace oddrank::cli {
 
+// Reads the maps of each process once. May block; see base/isolated.h.
 class ModuleOpener {
  public:
   // The file that `pid` has mapped under that path, in its own mount namespace, also if deleted.
-  // Reads the maps of each process once. May block; see base/isolated.h.
+  // For "[vdso]" a file with its image.
   Result<UniqueFd> open(pid_t pid, const std::string& path);
+  // A file with the dynamic symbols of that module as they lie in the memory of `pid`.
+  Result<UniqueFd> open_memory(pid_t pid, const std::string& path);
 
  private:
+  Result<const attach::LiveTarget*> target_of(pid_t pid, const std::string& path);
+
   std::map<pid_t, std::unique_ptr<attach::LiveTarget>> targets_;  // null: could not be opened
 };
 
