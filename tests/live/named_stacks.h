@@ -1,0 +1,57 @@
+// Reading a live process with all the names there are, as the agent does it, for tests that look at
+// names.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "snapshot/capture.h"
+#include "stacks/module_files.h"
+
+namespace oddrank::test {
+
+// As the agent opens them (cli/module_opener.h), for that process alone. Keeps a reference.
+stacks::ModuleFiles files_of(const attach::Target& target);
+
+// Stacks of all threads, with names.
+Result<snapshot::Capture> read_named(const attach::Target& target,
+                                     const stacks::ModuleFiles& files);
+
+// The main thread's frames in the last sample, innermost first.
+std::vector<snapshot::Frame> main_frames(const snapshot::Capture& capture);
+snapshot::StackEnd main_end(const snapshot::Capture& capture);
+
+// Short names of the main thread's frames, innermost first; "" where there is none.
+std::vector<std::string> main_names(const snapshot::Capture& capture);
+
+// Whether `wanted` are among `names` in this order.
+bool in_order(const std::vector<std::string>& names, const std::vector<std::string>& wanted);
+
+// A target whose files are opened by their paths alone, on this side: what remains to somebody who
+// may not use /proc/PID/map_files, or mistakes one mount namespace for another.
+class ByPath final : public attach::Target {
+ public:
+  explicit ByPath(const attach::Target& target) : target_(target) {}
+
+  pid_t pid() const override { return target_.pid(); }
+  const std::string& name() const override { return target_.name(); }
+  Status read(attach::Addr address, std::span<std::byte> into) const override {
+    return target_.read(address, into);
+  }
+  void read_many(std::span<attach::ReadRequest> requests) const override {
+    target_.read_many(requests);
+  }
+  const attach::MemoryMap& maps() const override { return target_.maps(); }
+  Result<UniqueFd> open_file(const attach::Mapping& mapping) const override;
+  Result<std::vector<attach::ThreadState>> threads() const override { return target_.threads(); }
+  Result<attach::ThreadState> thread(pid_t tid) const override { return target_.thread(tid); }
+
+ private:
+  const attach::Target& target_;
+};
+
+}  // namespace oddrank::test

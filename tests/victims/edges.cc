@@ -1,0 +1,78 @@
+// A process that is stuck below code that no table describes: `edges MODE`. Its main thread prints
+// "ready PID" and reads stdin. The calls are main, outer, inner, the code in question, block.
+//   no_cfi    a function in assembler without call frame information
+//   jit       code made at run time that keeps a frame pointer
+//   jit_bare  code made at run time that keeps none
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using Callee = void (*)();
+using Caller = void (*)(Callee);
+
+extern "C" void no_cfi(Callee callee);
+asm(R"(
+  .text
+  .globl no_cfi
+  .type no_cfi, @function
+no_cfi:
+  sub $40, %rsp
+  call *%rdi
+  add $40, %rsp
+  ret
+  .size no_cfi, .-no_cfi
+)");
+
+namespace work {
+
+volatile int sink = 0;
+
+[[gnu::noinline]] void block() {
+  std::printf("ready %d\n", static_cast<int>(::getpid()));
+  std::fflush(stdout);
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) != 0) {
+  }
+  std::exit(0);
+}
+
+Caller make_code(bool with_frame_pointer) {
+  // push %rbp; mov %rsp,%rbp; sub $32,%rsp; call *%rdi; leave; ret
+  static constexpr unsigned char kWith[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+                                            0xec, 0x20, 0xff, 0xd7, 0xc9, 0xc3};
+  // sub $40,%rsp; call *%rdi; add $40,%rsp; ret
+  static constexpr unsigned char kWithout[] = {0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
+                                               0x48, 0x83, 0xc4, 0x28, 0xc3};
+  void* const code =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (code == MAP_FAILED) {
+    std::exit(1);
+  }
+  if (with_frame_pointer) {
+    std::memcpy(code, kWith, sizeof kWith);
+  } else {
+    std::memcpy(code, kWithout, sizeof kWithout);
+  }
+  return reinterpret_cast<Caller>(code);
+}
+
+[[gnu::noinline]] int inner(Caller caller) {
+  volatile char space[200] = {};
+  caller(block);
+  return space[sink] + 1;
+}
+
+[[gnu::noinline]] int outer(Caller caller) {
+  return inner(caller) + sink;
+}
+
+}  // namespace work
+
+int main(int count, char** arguments) {
+  const std::string mode = count > 1 ? arguments[1] : "no_cfi";
+  return work::outer(mode == "no_cfi" ? no_cfi : work::make_code(mode == "jit"));
+}
