@@ -122,6 +122,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
   row.phase = group.phase;
   row.state = group.state;
   row.stack = group.stack;
+  row.differences = diff_locals(view, group.ranks);
   return row;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregate/frame_model.h"
+#include "aggregate/locals_diff.h"
 #include "aggregate/verdict.h"
 
 namespace oddrank::aggregate {
@@ -51,7 +52,8 @@ struct ReportedGroup {
   std::string state;  // "S", "RS"
   bool culprit = false;
   FoldedStack stack;
-  std::vector<ReportedProcess> awaited;  // of a culprit
+  std::vector<ReportedProcess> awaited;      // of a culprit
+  std::vector<LocalDifference> differences;  // of its ranks' locals, the most telling first
 };
 
 struct ReportedSlot {
@@ -70,7 +72,7 @@ struct Report {
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
   std::vector<ReportedSlot> slots;
   std::vector<std::string> notes;
-  std::string job;  // "job 4711 (pretrain)", "this node", ...; for the first screen
+  std::string job;        // "job 4711 (pretrain)", "this node", ...; for the first screen
   bool of_cores = false;  // of core files: the processes are gone
 };
 

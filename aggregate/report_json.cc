@@ -143,6 +143,19 @@ Json verdict_json(const Verdict& verdict) {
   return json;
 }
 
+Json difference_json(const LocalDifference& difference) {
+  Json json;
+  json["name"] = difference.name;
+  json["function"] = difference.function;
+  json["place"] = difference.place;
+  json["behind"] = format_ranks(difference.behind);
+  json["values"] = Json::array();
+  for (const LocalValue& value : difference.values) {
+    json["values"].push_back({{"value", value.value}, {"ranks", format_ranks(value.ranks)}});
+  }
+  return json;
+}
+
 Json groups_json(const Report& report) {
   Json groups = Json::array();
   for (const ReportedGroup& group : report.groups) {
@@ -160,6 +173,9 @@ Json groups_json(const Report& report) {
     row["state"] = group.state;
     row["culprit"] = group.culprit;
     row["hidden_frames"] = group.stack.hidden;
+    for (const LocalDifference& difference : group.differences) {
+      row["locals_differ"].push_back(difference_json(difference));
+    }
     groups.push_back(std::move(row));
   }
   return groups;
@@ -233,6 +249,26 @@ Json call_json(const JobView& view, const snapshot::CollectiveCall& call) {
   return json;
 }
 
+// Names and values of each frame that has some, innermost first.
+Json locals_json(const JobView& view, const ThreadCapture& thread, const ThreadSample& sample) {
+  Json rows = Json::array();
+  const auto& tables = view.capture().tables;
+  const bool apart = sample.python_stack != snapshot::StackId{};
+  const auto& frames = tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+  for (const snapshot::FrameLocals& row : thread.locals) {
+    if (row.frame >= frames.size()) {
+      continue;
+    }
+    const ShownFrame frame = view.model().shown(frames[row.frame]);
+    Json locals = Json::object();
+    for (const snapshot::Local& local : row.locals) {
+      locals[printable(view.text(local.name))] = printable(view.text(local.value));
+    }
+    rows.push_back({{"function", frame.name}, {"place", frame.place()}, {"locals", locals}});
+  }
+  return rows;
+}
+
 Json thread_json(const JobView& view, const ThreadCapture& thread) {
   Json json;
   json["tid"] = thread.tid;
@@ -250,6 +286,9 @@ Json thread_json(const JobView& view, const ThreadCapture& thread) {
   json["frames"] = Json::array();
   for (const auto id : view.model().all_frames(last)) {
     json["frames"].push_back(frame_json(view, id));
+  }
+  if (!thread.locals.empty()) {
+    json["locals"] = locals_json(view, thread, last);
   }
   return json;
 }

@@ -19,6 +19,7 @@ constexpr std::size_t kAwaitedFrames = 2;
 constexpr std::size_t kGroupFrames = 4;
 constexpr std::size_t kGroupsWithStack = 3;
 constexpr std::size_t kMaxGroups = 12;
+constexpr std::size_t kMaxDifferences = 3;
 constexpr std::size_t kMaxUnread = 6;
 constexpr std::size_t kMaxAdvice = 2;
 constexpr std::size_t kRankColumns = 40;
@@ -134,6 +135,21 @@ std::size_t frames_shown(const ReportedGroup& group) {
   return !group.awaited.empty() ? kWaitingFrames : group.culprit ? kCulpritFrames : kGroupFrames;
 }
 
+// Ranks of a group that are in different iterations.
+std::string difference_lines(const ReportedGroup& group, const Style& style, bool full) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const LocalDifference& difference : group.differences) {
+    if (!full && ++shown > kMaxDifferences) {
+      break;
+    }
+    text += style.paragraph(
+        "  ",
+        fmt::format("{} in {} ({})", difference.words(), difference.function, difference.place), 4);
+  }
+  return text;
+}
+
 std::string group_lines(const Report& report, const Style& style, bool full) {
   std::string text = "\n";
   std::size_t shown = 0;
@@ -143,6 +159,7 @@ std::string group_lines(const Report& report, const Style& style, bool full) {
       break;
     }
     text += group_title(group, style);
+    text += difference_lines(group, style, full);
     if (full || shown < kGroupsWithStack) {
       text += style.stack_lines(group.stack, 4, frames_shown(group));
       for (const ReportedProcess& process : group.awaited) {

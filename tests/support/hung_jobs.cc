@@ -241,6 +241,32 @@ CaptureBuilder below_host_job() {
   return eight_ranks(spec);
 }
 
+CaptureBuilder loop_skew_job() {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  auto& tables = job.capture.tables;
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    if (!process.is_rank) {
+      continue;
+    }
+    snapshot::ThreadCapture& thread = process.threads.front();
+    const auto& frames = tables.stacks()[thread.samples.back().stack].frames;
+    snapshot::FrameLocals row;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (tables.frames()[frames[i]].kind == snapshot::FrameKind::kPython) {
+        row.frame = static_cast<std::uint32_t>(i);  // the outermost: the program's own
+      }
+    }
+    const auto add = [&](std::string_view name, const std::string& value) {
+      row.locals.push_back({tables.string(name), tables.string(value)});
+    };
+    add("rank", std::to_string(process.rank));
+    add("step", process.rank == 5 ? "1206" : "1207");
+    add("epoch", "3");
+    thread.locals.push_back(std::move(row));
+  }
+  return job;
+}
+
 CaptureBuilder healthy_job() {
   CaptureBuilder job = eight_ranks(training_on());
   ThreadSpec arrived = in_all_reduce();
@@ -339,6 +365,7 @@ std::vector<HungJob> hung_jobs() {
       {"stopped_rank", stopped_rank_job},
       {"unread_node", unread_node_job},
       {"below_host", below_host_job},
+      {"loop_skew", loop_skew_job},
       {"healthy", healthy_job},
       {"unknown", unknown_job},
       {"io_stall", io_stall_job},

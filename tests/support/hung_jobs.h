@@ -33,6 +33,7 @@ CaptureBuilder missing_rank_job();        // rank 7 is gone
 CaptureBuilder stopped_rank_job();        // rank 2, inside of the collective
 CaptureBuilder unread_node_job();         // n2 (ranks 4, 5) did not answer
 CaptureBuilder below_host_job();
+CaptureBuilder loop_skew_job();  // the same, but rank 5 is one step behind in its loop
 CaptureBuilder healthy_job();
 CaptureBuilder unknown_job();            // groups are not known
 CaptureBuilder io_stall_job();           // rank 6 in state D
