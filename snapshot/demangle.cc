@@ -6,8 +6,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "base/parse_number.h"
+#include "snapshot/demangle_rust.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -261,6 +263,9 @@ std::string first_names(std::string_view symbol) {
 }  // namespace
 
 std::string demangle(std::string_view symbol) {
+  if (auto rust = demangle_rust(symbol, true)) {
+    return *std::move(rust);
+  }
   if (!is_mangled(symbol) || symbol.size() > kLongestSymbol) {
     return std::string(symbol);
   }
@@ -271,6 +276,9 @@ std::string demangle(std::string_view symbol) {
 }
 
 std::string short_name(std::string_view symbol) {
+  if (auto rust = demangle_rust(symbol, false)) {
+    return *std::move(rust);
+  }
   // Only what was mangled is cut: names of Python ("<lambda>") pass through.
   if (!is_mangled(symbol)) {
     return std::string(symbol);

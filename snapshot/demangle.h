@@ -8,7 +8,7 @@
 namespace oddrank::snapshot {
 
 // "_ZN4gloo9transport3tcp4Loop3runEv" -> "gloo::transport::tcp::Loop::run()"; a name that is not
-// mangled comes back as it is.
+// mangled comes back as it is. Names of Rust too (demangle_rust.h).
 std::string demangle(std::string_view symbol);
 
 // The same without arguments and with template arguments cut to "<...>": for one line on a screen.

@@ -1,0 +1,16 @@
+// Names of Rust's symbols, both manglings: legacy ("_ZN...17h0123456789abcdefE") and v0 ("_R...").
+// Rust comes with many Python packages (tokenizers, safetensors, polars).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace oddrank::snapshot {
+
+// "_RNvNtCs1234_5serde2de5visit" -> "serde::de::visit". nullopt: it is no symbol of Rust's, or
+// damaged. `generics`: with the arguments of generic functions and types; else "<...>". v0 follows
+// RFC 2603; constants that are more than a number are not known.
+std::optional<std::string> demangle_rust(std::string_view symbol, bool generics);
+
+}  // namespace oddrank::snapshot
