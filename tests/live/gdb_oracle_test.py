@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Native stacks frame by frame against gdb's physical frames: of the victims that stand still, and
+of all threads of a hung eight-rank gloo job.
+
+    gdb_oracle_test.py --native-pcs PROGRAM --victims FOLDER
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import gdb_frames
+import harness
+import proc_facts
+from training_job import LocalRanks, TrainingJob, find_torch_python
+
+OPTIONS = argparse.Namespace()
+# Of gloo's timers and heartbeats some run at any moment: gdb sees them elsewhere than we did.
+LEAST_EQUAL = 0.995
+
+
+def our_frames(pid):
+    """{tid: (state, [pc, ...])}"""
+    result = subprocess.run([OPTIONS.native_pcs, str(pid)], capture_output=True, text=True,
+                            timeout=60, check=True)
+    rows = (line.split() for line in result.stdout.splitlines())
+    return {int(row[1]): (row[2], [int(pc, 16) for pc in row[4:]]) for row in rows}
+
+
+class Victim:
+    """A victim program that has printed "ready"; ended by the context."""
+
+    def __init__(self, program, mode):
+        self.command = [f"{OPTIONS.victims}/{program}", mode]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        for line in self.process.stdout:
+            if line.startswith("ready"):
+                return self.process
+        raise RuntimeError(f"{self.command} ended before it was ready")
+
+    def __exit__(self, kind, value, trace):
+        self.process.kill()
+        self.process.wait(20)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class GdbOracle(unittest.TestCase):
+    def check_victim(self, program, mode):
+        with Victim(program, mode) as process:
+            proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid),
+                                          "the victim blocks", 20)
+            ours = our_frames(process.pid)
+            oracle = gdb_frames.frames(process.pid)
+            self.assertEqual({tid: [hex(pc) for pc in pcs] for tid, (_, pcs) in ours.items()},
+                             {tid: [hex(pc) for pc in pcs] for tid, pcs in oracle.items()})
+
+    def test_victims(self):
+        for program in ("frames", "frames_stripped", "frames_pointer"):
+            for mode in ("read", "threads", "signal", "altstack", "recursion"):
+                with self.subTest(program=program, mode=mode):
+                    self.check_victim(program, mode)
+
+    def test_eight_ranks(self):
+        if find_torch_python() is None:
+            self.skipTest("no Python with PyTorch")
+        with harness.scratch() as scratch:
+            job = TrainingJob(f"{scratch}/job", find_torch_python(), "sleep")
+            with LocalRanks(job.prepare()) as ranks:
+                job.wait_hung(still_there=ranks.alive)
+                equal, total, different = 0, 0, []
+                for process in ranks.processes:
+                    ours = our_frames(process.pid)
+                    oracle = gdb_frames.frames(process.pid)
+                    self.assertEqual(set(ours), set(oracle))
+                    for tid, pcs in oracle.items():
+                        total += len(pcs)
+                        if ours[tid][1] == pcs:
+                            equal += len(pcs)
+                        else:
+                            different.append((process.pid, tid, ours[tid], pcs))
+                print(f"{equal} of {total} frames are gdb's", flush=True)
+                self.assertGreater(total, 8 * 20)
+                self.assertGreaterEqual(equal / total, LEAST_EQUAL, different[:3])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--native-pcs", required=True)
+    parser.add_argument("--victims", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    reason = gdb_frames.why_not()
+    if reason:
+        print(f"ODDRANK_SKIP: {reason}")
+        sys.exit(harness.SKIPPED)
+    unittest.main(argv=[sys.argv[0], "-v", *rest])
