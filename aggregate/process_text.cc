@@ -34,7 +34,7 @@ std::string_view end_words(StackEnd end) {
     case StackEnd::kLimit:
       return "cut: the stack is longer than the limit";
     case StackEnd::kRunning:
-      return "it ran: no native frames without stopping it";
+      return "it ran: no native frames, it was not stopped (--never-stop, or it could not be)";
     case StackEnd::kGone:
       return "the thread ended while it was read";
     case StackEnd::kTorn:
@@ -66,6 +66,10 @@ std::string header(const JobView& view, const ProcessCapture& process, const Sty
   }
   facts.push_back(fmt::format("state {}", process.state));
   facts.push_back(count_of(process.threads.size(), "thread"));
+  if (process.stopped != 0) {
+    facts.push_back(fmt::format("{} of at most {:.1f} ms", count_of(process.stopped, "thread stop"),
+                                static_cast<double>(process.longest_stop_us) / 1000));
+  }
   std::string line;
   for (const std::string& fact : facts) {
     line += (line.empty() ? "" : ", ") + fact;

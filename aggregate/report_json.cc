@@ -303,6 +303,9 @@ Json process_json(const JobView& view, const ProcessCapture& process) {
   json["python_version"] = or_null(view.text(process.python_version));
   json["exit_code"] = or_null_if(process.exit_code, -1);
   json["why"] = or_null(view.text(process.why));
+  if (process.stopped != 0) {
+    json["stops"] = {{"threads", process.stopped}, {"longest_us", process.longest_stop_us}};
+  }
   json["threads"] = Json::array();
   for (const ThreadCapture& thread : process.threads) {
     json["threads"].push_back(thread_json(view, thread));

@@ -16,6 +16,7 @@
 #include "attach/proc_maps.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
+#include "attach/thread_stop.h"
 
 namespace oddrank::attach {
 namespace {
@@ -187,6 +188,13 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
 
 Result<ThreadState> LiveTarget::thread(pid_t tid) const {
   return read_thread_state(pid_, tid);
+}
+
+Result<Stop> LiveTarget::while_stopped(
+    std::span<const ThreadState> threads,
+    std::chrono::milliseconds patience,
+    const std::function<void(std::span<const StopAttempt>)>& look) const {
+  return stop_threads(pid_, threads, patience, look);
 }
 
 }  // namespace oddrank::attach

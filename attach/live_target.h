@@ -1,4 +1,5 @@
-// A live process, read without stopping it and without ptrace: /proc and process_vm_readv.
+// A live process, read without stopping it: /proc and process_vm_readv. Its threads are stopped by
+// while_stopped() alone (attach/thread_stop.h).
 //
 // What touches the target's memory map (maps, and memory that a dead file system backs) can block
 // for a target in state D; run it in a child with a deadline (base/isolated.h).
@@ -6,7 +7,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +45,11 @@ class LiveTarget final : public Target {
 
   Result<std::vector<ThreadState>> threads() const override;
   Result<ThreadState> thread(pid_t tid) const override;
+
+  Result<Stop> while_stopped(
+      std::span<const ThreadState> threads,
+      std::chrono::milliseconds patience,
+      const std::function<void(std::span<const StopAttempt>)>& look) const override;
 
  private:
   LiveTarget(pid_t pid, std::string name, std::uint64_t start_us, UniqueFd memory)

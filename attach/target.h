@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +56,30 @@ struct ThreadState {
   std::optional<Registers> registers;   // nullopt: it runs, or may not be read
 };
 
+// How the attempt to stop a thread went.
+enum class StopEnd : std::uint8_t {
+  kHeld = 0,  // it stood still, and all its registers are known
+  kSpared,    // it had blocked meanwhile, so it was left alone
+  kGone,      // it ended
+  kTraced,    // somebody else traces it
+  kLate,      // it did not stop in time: it is in state D, or gets no CPU
+  kRefused,   // the kernel does not let us
+};
+
+struct StopAttempt {
+  // kHeld: `state` R, or S or T as it was before; all registers. kTraced: `tracer`. Else as given.
+  ThreadState thread;
+  StopEnd end = StopEnd::kRefused;
+  std::string why;  // where it is neither held nor spared: "it is traced by gdb (pid 77)"
+};
+
+// What came of one stop of several threads.
+struct Stop {
+  std::vector<StopAttempt> threads;   // in the order in which they were asked for
+  std::size_t held = 0;               // how many of them were stopped
+  std::chrono::microseconds took{0};  // from the first request until the last one was let go
+};
+
 struct ReadRequest {
   Addr address{};
   std::span<std::byte> into;
@@ -91,6 +117,19 @@ class Target {
   virtual Result<std::vector<ThreadState>> threads() const = 0;
   // One thread again: to see whether it moved while its stack was read. kGone if it ended.
   virtual Result<ThreadState> thread(pid_t tid) const = 0;
+
+  // Stops these threads, all together, calls `look`, and lets them go. Those that have not stopped
+  // after `patience` are left out; if none has stopped, `look` is not called. `threads` is how each
+  // was seen last: one that blocked since is spared, since a stop makes some calls fail with EINTR
+  // (and it can be read without one). `look` may read the target, and should do nothing else: they
+  // wait for it. It may run in another thread than the caller's, which waits for it.
+  // kUnsupported: this target's threads do not run (a core file), or cannot be stopped.
+  virtual Result<Stop> while_stopped(
+      std::span<const ThreadState> /*threads*/,
+      std::chrono::milliseconds /*patience*/,
+      const std::function<void(std::span<const StopAttempt>)>& /*look*/) const {
+    return fail(Errc::kUnsupported, "the threads of this target cannot be stopped");
+  }
 };
 
 // One object of trivially copyable type T.

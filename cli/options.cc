@@ -71,13 +71,8 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print the verdict's sentence alone")->group(group);
 }
 
-void add_capture_options(CLI::App& app, CaptureOptions& options) {
+void add_core_options(CLI::App& app, CaptureOptions& options) {
   const std::string group = "Capture";
-  app.add_option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str()
-      ->group(group);
-  add_duration(app, "--interval", options.interval, "Between two looks [500ms]");
   add_duration(app, "--timeout", options.timeout,
                "For each process and each node; what has not answered by then becomes a row of "
                "the report [20s]");
@@ -86,6 +81,20 @@ void add_capture_options(CLI::App& app, CaptureOptions& options) {
   app.add_flag("--inlines", options.inlines,
                "Inlined frames and source lines of native code, from debug information; slower")
       ->group(group);
+}
+
+void add_capture_options(CLI::App& app, CaptureOptions& options) {
+  const std::string group = "Capture";
+  app.add_option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str()
+      ->group(group);
+  add_duration(app, "--interval", options.interval, "Between two looks [500ms]");
+  app.add_flag("!--never-stop", options.stop,
+               "Never stop a thread, not even one that runs, for the time that copying its stack "
+               "takes; such a stack stays without native frames")
+      ->group(group);
+  add_core_options(app, options);
 }
 
 std::vector<std::string> agent_arguments(const CaptureOptions& options) {
@@ -97,6 +106,9 @@ std::vector<std::string> agent_arguments(const CaptureOptions& options) {
   }
   if (!options.python) {
     arguments.emplace_back("--no-python");
+  }
+  if (!options.stop) {
+    arguments.emplace_back("--never-stop");
   }
   if (options.inlines) {
     arguments.emplace_back("--inlines");

@@ -27,6 +27,7 @@ struct CaptureOptions {
   std::chrono::milliseconds timeout{20000};  // of each process and of each node
   bool native = true;
   bool python = true;
+  bool stop = true;      // threads that run, for a moment, to read their stacks
   bool inlines = false;  // inlined frames and source lines, from DWARF
 };
 
@@ -35,6 +36,8 @@ std::string parse_duration(const std::string& text, std::chrono::milliseconds& d
 
 void add_output_options(CLI::App& app, OutputOptions& options);
 void add_capture_options(CLI::App& app, CaptureOptions& options);
+// Those that make sense for core files, which do not change.
+void add_core_options(CLI::App& app, CaptureOptions& options);
 
 // The same capture options as arguments of `oddrank agent` on another node.
 std::vector<std::string> agent_arguments(const CaptureOptions& options);

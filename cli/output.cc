@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
+#include "aggregate/printable.h"
 #include "aggregate/process_text.h"
 #include "aggregate/report_dot.h"
 #include "aggregate/report_folded.h"
@@ -111,6 +112,11 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
     text += "\n";
     complete &= process.read == snapshot::ReadState::kFull;
     any |= process.read != snapshot::ReadState::kNone;
+  }
+  for (const snapshot::NodeCapture& node : capture.nodes) {
+    for (const std::string& note : node.notes) {
+      text += "Note: " + aggregate::printable(node.host + ": " + note, 400) + "\n";
+    }
   }
   if (!options.json.empty()) {
     written &=

@@ -40,6 +40,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
     stacks::CollectOptions collect;
     collect.native = options.native;
     collect.python = options.python;
+    collect.stop = options.stop;
     if (auto status = stacks::collect_stacks(**target, collect, capture.tables, process); !status) {
       give_up(status.error());
     } else {

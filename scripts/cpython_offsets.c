@@ -27,18 +27,18 @@
 #endif
 #if PY_MINOR_VERSION >= 11
 #include "internal/pycore_code.h"
-#include "internal/pycore_frame.h"
 #include "internal/pycore_dict.h"
+#include "internal/pycore_frame.h"
 #include "internal/pycore_moduleobject.h"
 #else
 // Objects/dict-common.h and Objects/moduleobject.c, which are not installed.
 typedef struct {
-  PyObject_HEAD PyObject *md_dict;
+  PyObject_HEAD PyObject* md_dict;
 } PyModuleObject;
 struct _dictkeysobject {
   Py_ssize_t dk_refcnt;
   Py_ssize_t dk_size;
-  void *dk_lookup;
+  void* dk_lookup;
   Py_ssize_t dk_usable;
   Py_ssize_t dk_nentries;
   char dk_indices[];

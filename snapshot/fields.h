@@ -95,6 +95,8 @@ void process_fields(Io& io, Row& process) {
   io("why", process.why);
   io("python_version", process.python_version);
   io("exit_code", process.exit_code);
+  io("stopped", process.stopped);
+  io("longest_stop_us", process.longest_stop_us);
 }
 
 }  // namespace oddrank::snapshot

@@ -34,6 +34,8 @@ void append_samples(ProcessCapture& earlier, ProcessCapture later) {
   if (later.read < earlier.read) {
     earlier.why = later.why;
     earlier.state = later.state;
+    earlier.stopped = std::max(earlier.stopped, later.stopped);
+    earlier.longest_stop_us = std::max(earlier.longest_stop_us, later.longest_stop_us);
     earlier.threads = std::move(threads);
     return;
   }

@@ -38,6 +38,10 @@ struct ProcessCapture {
   StringId why{};               // where read is not kFull: a sentence
   StringId python_version{};    // "3.11.7"; empty: no CPython found
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
+  // How often a thread was stopped to be read, in all samples together; and the longest stop, from
+  // the first thread's until the last one went on.
+  std::uint32_t stopped = 0;
+  std::uint64_t longest_stop_us = 0;
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   std::vector<std::pair<StringId, StringId>> environment;
   std::vector<ThreadCapture> threads;  // main thread first

@@ -1,80 +1,44 @@
-// How a picture of one instant is made without stopping anybody: each thread's state is read first
-// (with its counts of context switches), then all Python frames, then the native stack, then the
-// state again. A thread whose counts, pc and sp are as before has not run in between, so that all
-// that was read of it belongs together. The others are read again, and marked as torn if they keep
-// moving.
 #include "stacks/collect.h"
 
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stacks/convert_frames.h"
-#include "stacks/cpython/python_process.h"
 #include "stacks/merge.h"
-#include "stacks/module_map.h"
-#include "stacks/native_unwind.h"
+#include "stacks/reading.h"
 
 namespace oddrank::stacks {
 namespace {
 
-using cpython::PythonProcess;
-using cpython::PythonThread;
 using snapshot::StackEnd;
 
-constexpr int kRounds = 3;
 // Of a process; the main thread's come first.
 constexpr std::size_t kMostLocals = 4096;
 
-// What was read of one thread.
-struct Reading {
-  attach::ThreadState state;
-  NativeStack native;
-  std::optional<PythonThread> python;
-  bool moved = true;  // since the state was read; what was read may be of two instants
-  bool gone = false;
-};
-
-bool is_dead(const attach::ThreadState& state) {
-  return state.state == 'Z' || state.state == 'X';
-}
-
-bool stood_still(const attach::ThreadState& before, const attach::ThreadState& after) {
-  if (!before.registers || !after.registers) {
-    // Where registers may not be read, only the counts speak.
-    return before.registers.has_value() == after.registers.has_value() && before.state != 'R' &&
-           before.voluntary_switches == after.voluntary_switches &&
-           before.involuntary_switches == after.involuntary_switches;
-  }
-  return before.voluntary_switches == after.voluntary_switches &&
-         before.involuntary_switches == after.involuntary_switches &&
-         before.registers->pc == after.registers->pc && before.registers->sp == after.registers->sp;
-}
-
+// Readings as rows of a capture.
 class Collector {
  public:
-  Collector(const attach::Target& target,
+  Collector(ProcessReader& reader,
             const CollectOptions& options,
             snapshot::Tables& tables,
             snapshot::ProcessCapture& process)
-      : target_(target),
+      : reader_(reader),
         options_(options),
         tables_(tables),
         process_(process),
-        modules_(target),
-        unwinder_(target, modules_) {}
+        converter_(
+            reader.modules(),
+            tables,
+            reader.python() ? reader.python()->evaluation_ranges() : std::vector<ElfRange>()) {}
 
-  Status run();
+  void add(const std::vector<Reading>& readings);
 
  private:
-  void find_python();
-  void read_python(std::vector<Reading>& readings);
-  void read_round(std::vector<Reading>& readings, bool first);
-  void add_sample(const Reading& reading, FrameConverter& converter);
+  void add_sample(const Reading& reading);
   void add_locals(const Reading& reading,
                   const std::vector<std::size_t>& python_index,
                   snapshot::ThreadCapture& thread);
@@ -83,78 +47,13 @@ class Collector {
   bool wants_gil(const attach::ThreadState& state) const;
   void judge(const Reading& main);
 
-  const attach::Target& target_;
+  ProcessReader& reader_;
   const CollectOptions& options_;
   snapshot::Tables& tables_;
   snapshot::ProcessCapture& process_;
-  ModuleMap modules_;
-  NativeUnwinder unwinder_;
-  std::optional<PythonProcess> python_;
-  std::string python_trouble_;  // why there are no Python frames where there should be
+  FrameConverter converter_;
   std::size_t locals_ = 0;
 };
-
-void Collector::find_python() {
-  auto found = PythonProcess::find(target_, modules_);
-  if (found) {
-    python_ = std::move(*found);
-    process_.python_version = tables_.string(python_->version());
-  } else if (found.error().code != Errc::kNotFound) {
-    python_trouble_ = "no Python frames: " + found.error().what;
-  }
-}
-
-void Collector::read_python(std::vector<Reading>& readings) {
-  if (!python_) {
-    return;
-  }
-  auto threads = python_->threads(options_.locals);
-  if (!threads) {
-    python_trouble_ = "no Python frames: " + threads.error().what;
-    return;
-  }
-  python_trouble_.clear();
-  for (Reading& reading : readings) {
-    if (!reading.moved || reading.gone) {
-      continue;
-    }
-    const auto found =
-        std::find_if(threads->begin(), threads->end(), [&reading](const PythonThread& thread) {
-          return thread.target_tid != 0 && thread.target_tid == reading.state.target_tid;
-        });
-    if (found != threads->end()) {
-      reading.python = std::move(*found);
-      found->target_tid = 0;  // taken
-    } else {
-      reading.python.reset();
-    }
-  }
-}
-
-void Collector::read_round(std::vector<Reading>& readings, bool first) {
-  for (Reading& reading : readings) {
-    if (first || !reading.moved || reading.gone) {
-      continue;
-    }
-    if (auto state = target_.thread(reading.state.tid)) {
-      reading.state = std::move(*state);
-    } else {
-      reading.gone = true;
-    }
-  }
-  read_python(readings);
-  for (Reading& reading : readings) {
-    if (!reading.moved || reading.gone) {
-      continue;
-    }
-    if (options_.native) {
-      reading.native = unwinder_.unwind(reading.state, options_.frame_limit);
-    }
-    const auto after = target_.thread(reading.state.tid);
-    reading.gone = !after;
-    reading.moved = after && !stood_still(reading.state, *after);
-  }
-}
 
 snapshot::ThreadCapture& Collector::row_of(const attach::ThreadState& state) {
   auto& threads = process_.threads;
@@ -180,10 +79,10 @@ StackEnd Collector::end_of(const Reading& reading) const {
 }
 
 bool Collector::wants_gil(const attach::ThreadState& state) const {
-  if (!python_ || !state.syscall || state.syscall->number != SYS_futex) {
+  if (!reader_.python() || !state.syscall || state.syscall->number != SYS_futex) {
     return false;
   }
-  const ElfRange words = python_->gil_words();
+  const ElfRange words = reader_.python()->gil_words();
   return state.syscall->arguments[0] - words.address < words.size;
 }
 
@@ -205,7 +104,7 @@ void Collector::add_locals(const Reading& reading,
   }
 }
 
-void Collector::add_sample(const Reading& reading, FrameConverter& converter) {
+void Collector::add_sample(const Reading& reading) {
   snapshot::ThreadCapture& thread = row_of(reading.state);
   thread.has_python = reading.python.has_value();
   thread.holds_gil = reading.python && reading.python->holds_gil;
@@ -215,8 +114,8 @@ void Collector::add_sample(const Reading& reading, FrameConverter& converter) {
   }
   const StackEnd end = end_of(reading);
   auto merged =
-      merge(converter.native(reading.native),
-            reading.python ? converter.python(*reading.python) : std::vector<snapshot::Frame>(),
+      merge(converter_.native(reading.native),
+            reading.python ? converter_.python(*reading.python) : std::vector<snapshot::Frame>(),
             reading.native.end == StackEnd::kComplete && !reading.moved);
   const auto intern = [&](const std::vector<snapshot::Frame>& frames) {
     if (frames.empty()) {
@@ -246,47 +145,33 @@ void Collector::add_sample(const Reading& reading, FrameConverter& converter) {
 // Partial only where something is missing that the diagnosis needs: the main thread's stack.
 void Collector::judge(const Reading& main) {
   std::string why;
-  const bool readable = main.state.state != 'R' && !is_dead(main.state);
-  if (options_.native && readable && main.native.frames.empty()) {
-    why = "no native stack of the main thread: its registers cannot be read";
+  if (options_.native && main.native.frames.empty() && !is_dead(main.state)) {
+    if (main.state.state != 'R') {
+      why = "no native stack of the main thread: its registers cannot be read";
+    } else if (!main.unstopped.empty()) {
+      why = "no native stack of the main thread: it runs, and could not be stopped: " +
+            main.unstopped;
+    }
   }
-  if (options_.python && !python_trouble_.empty()) {
-    why += why.empty() ? python_trouble_ : "; " + python_trouble_;
+  if (const std::string& trouble = reader_.python_trouble(); !trouble.empty()) {
+    why += why.empty() ? trouble : "; " + trouble;
   }
   process_.state = main.state.state;
   process_.read = why.empty() ? snapshot::ReadState::kFull : snapshot::ReadState::kPartial;
   process_.why = tables_.string(why);
 }
 
-Status Collector::run() {
-  ODDRANK_TRY(auto states, target_.threads());
-  if (states.empty()) {
-    return fail(Errc::kGone, "pid " + std::to_string(target_.pid()) + " has no threads any more");
+void Collector::add(const std::vector<Reading>& readings) {
+  if (reader_.python()) {
+    process_.python_version = tables_.string(reader_.python()->version());
   }
-  if (options_.python) {
-    find_python();
-  }
-  std::vector<Reading> readings;
-  readings.reserve(states.size());
-  for (attach::ThreadState& state : states) {
-    Reading reading;
-    reading.state = std::move(state);
-    readings.push_back(std::move(reading));
-  }
-  const auto any_moved = [&readings] {
-    return std::any_of(readings.begin(), readings.end(),
-                       [](const Reading& one) { return one.moved && !one.gone; });
-  };
-  for (int round = 0; round < kRounds && any_moved(); ++round) {
-    read_round(readings, round == 0);
-  }
-  FrameConverter converter(modules_, tables_,
-                           python_ ? python_->evaluation_ranges() : std::vector<ElfRange>());
+  process_.stopped += static_cast<std::uint32_t>(reader_.stopped());
+  process_.longest_stop_us =
+      std::max(process_.longest_stop_us, static_cast<std::uint64_t>(reader_.stop_took().count()));
   for (const Reading& reading : readings) {
-    add_sample(reading, converter);
+    add_sample(reading);
   }
   judge(readings.front());
-  return ok();
 }
 
 }  // namespace
@@ -295,7 +180,10 @@ Status collect_stacks(const attach::Target& target,
                       const CollectOptions& options,
                       snapshot::Tables& tables,
                       snapshot::ProcessCapture& process) {
-  return Collector(target, options, tables, process).run();
+  ProcessReader reader(target, options);
+  ODDRANK_TRY(const auto readings, reader.read());
+  Collector(reader, options, tables, process).add(readings);
+  return ok();
 }
 
 }  // namespace oddrank::stacks

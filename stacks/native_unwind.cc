@@ -92,6 +92,7 @@ struct NativeUnwinder::Impl {
   bool no_table = false;
   bool bad_memory = false;
   bool needs_frame_pointer = false;
+  bool needs_registers = false;
 
   const std::optional<UnwindTable>& table_of(const Module& module);
   int find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind_info);
@@ -113,6 +114,8 @@ struct NativeUnwinder::Impl {
   // Whether `frame` may end where the candidate says. If so, `cursor` is at its caller.
   bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
+  // Once `memory` is that of the thread.
+  NativeStack unwind(const attach::ThreadState& thread, std::size_t limit);
 };
 
 namespace {
@@ -250,6 +253,7 @@ int NativeUnwinder::Impl::access_register(int number, unw_word_t* value) {
     case UNW_X86_64_RBP:
       if (!registers->all && !frame_pointer) {
         needs_frame_pointer = true;
+        needs_registers = true;
         return -UNW_EBADREG;
       }
       *value = registers->all ? registers->rbp : *frame_pointer;
@@ -272,6 +276,7 @@ int NativeUnwinder::Impl::access_register(int number, unw_word_t* value) {
     default:
       return access_argument(number, value);
   }
+  needs_registers = needs_registers || !registers->all;
   return registers->all ? 0 : -UNW_EBADREG;
 }
 
@@ -293,6 +298,7 @@ int NativeUnwinder::Impl::step(unw_cursor_t& cursor) {
   no_table = false;
   bad_memory = false;
   needs_frame_pointer = false;
+  needs_registers = false;
   return unw_step(&cursor);
 }
 
@@ -393,6 +399,7 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
       stepped > 0 && is_code(register_of(cursor, UNW_REG_IP)) &&
       register_of(cursor, UNW_REG_SP) > stack_pointer &&
       call_before(register_of(cursor, UNW_REG_IP), memory).kind != CallKind::kNone;
+  const bool registers_missing = needs_registers;
   for (const FrameCandidate& candidate : find_callers(target.maps(), memory, stack_pointer, pc)) {
     if (trials_left == 0 || (by_pointer && !candidate.proven)) {
       break;
@@ -405,6 +412,7 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
     }
   }
   no_table = true;  // the trials have left their own
+  needs_registers = registers_missing;
   return std::nullopt;
 }
 
@@ -415,10 +423,6 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
   NativeFrame frame{register_of(cursor, UNW_REG_IP), 0, 0};
   while (true) {
     words_left = kWordsPerStep;
-    const bool signal_frame = unw_is_signal_frame(&cursor) > 0;
-    if (signal_frame) {
-      frame.flags |= snapshot::kSignalFrame;
-    }
     if (stack.frames.size() >= limit) {
       stack.end = StackEnd::kLimit;
       return stack;
@@ -435,7 +439,12 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     }
     if (stepped < 0) {
       stack.end = bad_memory && !no_table ? StackEnd::kBadMemory : StackEnd::kNoUnwindInfo;
+      stack.needs_registers = needs_registers;
       return stack;
+    }
+    const bool signal_frame = after_signal_frame(cursor, stepped);
+    if (signal_frame) {
+      stack.frames.back().flags |= snapshot::kSignalFrame;
     }
     const std::uint64_t caller_sp = register_of(cursor, UNW_REG_SP);
     stack.frames.back().cfa = caller_sp;
@@ -463,27 +472,42 @@ NativeUnwinder::NativeUnwinder(const attach::Target& target, ModuleMap& modules)
     : impl_(std::make_unique<Impl>(target, modules)) {}
 NativeUnwinder::~NativeUnwinder() = default;
 
-NativeStack NativeUnwinder::unwind(const attach::ThreadState& thread, std::size_t limit) {
-  NativeStack stack;
-  if (!thread.registers) {
-    stack.end = thread.state == 'R' ? StackEnd::kRunning : StackEnd::kUnknown;
-    return stack;
-  }
-  impl_->registers = &*thread.registers;
-  impl_->syscall = thread.syscall;
-  impl_->frame_pointer.reset();
-  impl_->guessed.clear();
-  impl_->trials_left = kTrials;
-  impl_->memory.start_thread(thread.registers->sp);
+NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std::size_t limit) {
+  registers = &*thread.registers;
+  syscall = thread.syscall;
+  frame_pointer.reset();
+  guessed.clear();
+  trials_left = kTrials;
   unw_cursor_t cursor{};
-  impl_->words_left = kWordsPerStep;
-  if (impl_->space == nullptr || unw_init_remote(&cursor, impl_->space, impl_.get()) != 0) {
-    stack.frames.push_back({thread.registers->pc, 0, 0});
+  words_left = kWordsPerStep;
+  if (space == nullptr || unw_init_remote(&cursor, space, this) != 0) {
+    NativeStack stack;
+    stack.frames.push_back({registers->pc, 0, 0});
     stack.end = StackEnd::kBadMemory;
     return stack;
   }
   // One less: vfork() takes its return address off the stack, so that it has no frame of its own.
-  return impl_->walk(cursor, thread.registers->sp - 1, limit);
+  return walk(cursor, registers->sp - 1, limit);
+}
+
+NativeStack NativeUnwinder::unwind(const attach::ThreadState& thread, std::size_t limit) {
+  if (!thread.registers) {
+    NativeStack stack;
+    stack.end = thread.state == 'R' ? StackEnd::kRunning : StackEnd::kUnknown;
+    return stack;
+  }
+  impl_->memory.start_thread(thread.registers->sp);
+  return impl_->unwind(thread, limit);
+}
+
+NativeStack NativeUnwinder::unwind(const attach::ThreadState& thread,
+                                   const StackCopy& copy,
+                                   std::size_t limit) {
+  if (!thread.registers) {
+    return unwind(thread, limit);
+  }
+  impl_->memory.start_thread(copy);
+  return impl_->unwind(thread, limit);
 }
 
 }  // namespace oddrank::stacks

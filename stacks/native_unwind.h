@@ -10,6 +10,7 @@
 #include "attach/target.h"
 #include "snapshot/stack.h"
 #include "stacks/module_map.h"
+#include "stacks/stack_copy.h"
 
 namespace oddrank::stacks {
 
@@ -22,6 +23,8 @@ struct NativeFrame {
 struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first
   snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
+  // It ends where it does since a register is needed that only a stop can tell.
+  bool needs_registers = false;
 };
 
 class NativeUnwinder {
@@ -36,6 +39,10 @@ class NativeUnwinder {
 
   // `thread` must have been blocked when its registers were read. At most `limit` frames.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);
+  // Of a thread that was stopped; it may be running again.
+  NativeStack unwind(const attach::ThreadState& thread,
+                     const StackCopy& copy,
+                     std::size_t limit = 4096);
 
  private:
   struct Impl;

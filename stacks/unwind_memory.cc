@@ -24,7 +24,7 @@ bool UnwindMemory::Bytes::copy_to(std::uint64_t from, std::span<std::byte> into)
 
 void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
   pages_.clear();
-  stack_ = {};
+  stacks_.clear();
   const attach::Mapping* mapping = target_.maps().find(attach::Addr{stack_pointer});
   if (mapping == nullptr) {
     return;
@@ -32,7 +32,15 @@ void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
   stack_bytes_.resize(std::min(mapping->end - stack_pointer, kBulk));
   // Where it fails, the parts that are there come in by pages.
   if (target_.read(attach::Addr{stack_pointer}, stack_bytes_)) {
-    stack_ = {stack_pointer, stack_bytes_};
+    stacks_.push_back({stack_pointer, stack_bytes_});
+  }
+}
+
+void UnwindMemory::start_thread(const StackCopy& copy) {
+  pages_.clear();
+  stacks_.clear();
+  for (const CopiedMemory& memory : copy) {
+    stacks_.push_back({memory.address, memory.bytes});
   }
 }
 
@@ -53,7 +61,12 @@ std::optional<std::uint64_t> UnwindMemory::word(std::uint64_t address) {
 }
 
 bool UnwindMemory::read(std::uint64_t address, std::span<std::byte> into) {
-  return stack_.copy_to(address, into) || read_file(address, into) || read_pages(address, into);
+  for (const Bytes& stack : stacks_) {
+    if (stack.copy_to(address, into)) {
+      return true;
+    }
+  }
+  return read_file(address, into) || read_pages(address, into);
 }
 
 bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {

@@ -1,7 +1,8 @@
 // The memory that unwinding one thread needs, at the price of few reads of the target.
 //
 // From the stack pointer to the top of its mapping: one bulk read, so that the stack is of one
-// instant as nearly as can be without a stop. Read-only segments of modules (unwind tables, code):
+// instant as nearly as can be without a stop; or the copies that were made while the thread was
+// stopped (stack_copy.h). Read-only segments of modules (unwind tables, code):
 // the module's file. All else (another stack that a signal handler came from): pages on demand.
 #pragma once
 
@@ -15,6 +16,7 @@
 
 #include "attach/target.h"
 #include "stacks/module_map.h"
+#include "stacks/stack_copy.h"
 
 namespace oddrank::stacks {
 
@@ -26,6 +28,8 @@ class UnwindMemory {
 
   // Forgets all that may change and copies the stack above `stack_pointer`.
   void start_thread(std::uint64_t stack_pointer);
+  // The same with copies made before, which must outlive the work on this thread.
+  void start_thread(const StackCopy& copy);
 
   // Keeps bytes that are of no target, and gives the address at which they can be read from now on:
   // one of the kernel's half, where no target has any memory.
@@ -50,7 +54,7 @@ class UnwindMemory {
   const attach::Target& target_;
   ModuleMap& modules_;
   std::vector<std::byte> stack_bytes_;
-  Bytes stack_;
+  std::vector<Bytes> stacks_;
   std::vector<Bytes> segments_;  // of files, met so far
   std::size_t last_segment_ = 0;
   std::vector<std::vector<std::byte>> held_;

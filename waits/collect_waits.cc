@@ -104,6 +104,15 @@ void look_for_holder(ThreadWait& wait) {
   }
 }
 
+void name_tracer(ThreadWait& wait) {
+  if (wait.on != WaitOn::kDebugger || wait.holder_pid <= 0) {
+    return;
+  }
+  if (const auto stat = attach::read_proc_stat(wait.holder_pid)) {
+    wait.detail += " (" + stat->name + ")";
+  }
+}
+
 void collect(const attach::Target& target,
              const ProcessFiles& files,
              bool live,
@@ -123,6 +132,7 @@ void collect(const attach::Target& target,
     ThreadWait wait = wait_of_thread({target, files, *states, *state});
     if (live) {
       look_for_holder(wait);
+      name_tracer(wait);
     }
     name_gil(process, thread, wait);
     thread.wait = to_capture(wait, tables);

@@ -46,10 +46,12 @@ Result<snapshot::Capture> read_process(pid_t pid, const CollectOptions& options 
 // Reads until the fact that the test is about has come to be: a thread that waits for the GIL wakes
 // up every 5 ms, one that printed has given the GIL away for that time.
 Result<snapshot::Capture> read_until(
-    pid_t pid, const std::function<bool(const snapshot::ProcessCapture&)>& is_so) {
+    pid_t pid,
+    const std::function<bool(const snapshot::ProcessCapture&)>& is_so,
+    const CollectOptions& options = {}) {
   const Deadline deadline = test::Victim::soon();
   while (true) {
-    auto capture = read_process(pid);
+    auto capture = read_process(pid, options);
     if (!capture || is_so(capture->processes[0]) || deadline.passed()) {
       return capture;
     }
@@ -209,7 +211,7 @@ ctypes.PyDLL(None).pause()
   CHECK(in_order(names_of(*capture, stack_of(*capture, waiter)), {"spin", "*"}));
 }
 
-TEST_CASE("collect: a Python thread that runs shows its Python frames") {
+TEST_CASE("collect: a Python thread that runs and may not be stopped shows its Python frames") {
   if (!has_python()) {
     ODDRANK_SKIP(kNoPython);
   }
@@ -222,9 +224,12 @@ spin()
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
   REQUIRE(victim->wait_state("R"));
-  const auto capture = read_until(victim->pid(), [](const snapshot::ProcessCapture& process) {
-    return process.threads[0].holds_gil;
-  });
+  CollectOptions never_stop;
+  never_stop.stop = false;
+  const auto capture = read_until(
+      victim->pid(),
+      [](const snapshot::ProcessCapture& process) { return process.threads[0].holds_gil; },
+      never_stop);
   REQUIRE(capture);
   const auto& process = capture->processes[0];
   const auto& stack = stack_of(*capture, process.threads.at(0));

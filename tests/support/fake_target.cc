@@ -116,4 +116,28 @@ Result<ThreadState> FakeTarget::thread(pid_t tid) const {
   return seen;
 }
 
+Result<attach::Stop> FakeTarget::while_stopped(
+    std::span<const ThreadState> threads,
+    std::chrono::milliseconds patience,
+    const std::function<void(std::span<const attach::StopAttempt>)>& look) const {
+  if (!on_stop_) {
+    return Target::while_stopped(threads, patience, look);
+  }
+  attach::Stop stop;
+  std::vector<pid_t>& tids = stops_.emplace_back();
+  for (const ThreadState& thread : threads) {
+    tids.push_back(thread.tid);
+    attach::StopAttempt attempt{thread, attach::StopEnd::kHeld, {}};
+    attempt.end = on_stop_(attempt.thread);
+    attempt.why = attempt.end == attach::StopEnd::kTraced ? "it is traced by gdb (pid 77)" : "";
+    stop.held += attempt.end == attach::StopEnd::kHeld ? 1 : 0;
+    stop.threads.push_back(std::move(attempt));
+  }
+  if (stop.held != 0) {
+    look(stop.threads);
+    stop.took = std::chrono::microseconds(250);
+  }
+  return stop;
+}
+
 }  // namespace oddrank::test

@@ -1,6 +1,7 @@
 // A target made up by a test: memory, mappings, files and threads as the test says.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,14 @@ class FakeTarget final : public attach::Target {
   // can let a thread move while it is read.
   void on_look(std::function<void(attach::ThreadState&)> look) { on_look_ = std::move(look); }
 
+  // Lets threads be stopped: called for each thread that is asked for, says how the attempt goes,
+  // and gives a thread that is held its registers. Without it, stops are not supported.
+  void on_stop(std::function<attach::StopEnd(attach::ThreadState&)> stop) {
+    on_stop_ = std::move(stop);
+  }
+  // The tids of each call of while_stopped.
+  const std::vector<std::vector<pid_t>>& stops() const { return stops_; }
+
   // How many calls of read() and read_many() there were.
   std::size_t read_calls() const { return read_calls_; }
 
@@ -51,6 +60,10 @@ class FakeTarget final : public attach::Target {
   Result<UniqueFd> open_file(const attach::Mapping& mapping) const override;
   Result<std::vector<attach::ThreadState>> threads() const override;
   Result<attach::ThreadState> thread(pid_t tid) const override;
+  Result<attach::Stop> while_stopped(
+      std::span<const attach::ThreadState> threads,
+      std::chrono::milliseconds patience,
+      const std::function<void(std::span<const attach::StopAttempt>)>& look) const override;
 
  private:
   struct Segment {
@@ -73,7 +86,9 @@ class FakeTarget final : public attach::Target {
   std::map<std::string, File> files_;
   std::vector<attach::ThreadState> threads_;
   std::function<void(attach::ThreadState&)> on_look_;
+  std::function<attach::StopEnd(attach::ThreadState&)> on_stop_;
   mutable std::size_t read_calls_ = 0;
+  mutable std::vector<std::vector<pid_t>> stops_;
 };
 
 }  // namespace oddrank::test

@@ -20,6 +20,7 @@ attach::ThreadState blocked(pid_t tid) {
   state.state = 'S';
   state.cpu_us = 100;
   state.voluntary_switches = 5;
+  state.syscall = attach::SyscallState{0, {}};  // read: not to be stopped
   state.registers = attach::Registers{};
   state.registers->pc = kCode + 16;
   state.registers->sp = kStack;
@@ -119,6 +120,144 @@ TEST_CASE("collect: a thread that runs has no native stack, and that is no fault
   CHECK(collected.process.read == ReadState::kFull);
   CHECK(collected.process.threads[0].samples[0].stack == snapshot::StackId{});
   CHECK(collected.stack(1).frames.size() == 1);
+}
+
+attach::ThreadState running(pid_t tid) {
+  attach::ThreadState state = blocked(tid);
+  state.state = 'R';
+  state.syscall.reset();
+  state.registers.reset();
+  return state;
+}
+
+// A stop gives every register; a frame pointer of 0 ends the stack.
+attach::StopEnd hold(attach::ThreadState& thread) {
+  thread.registers = attach::Registers{};
+  thread.registers->all = true;
+  thread.registers->pc = kCode + 32;
+  thread.registers->sp = kStack;
+  return attach::StopEnd::kHeld;
+}
+
+TEST_CASE("collect: threads that run are stopped together, once a sample, and no others") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.set_threads({running(10), blocked(11), running(12)});
+  target.on_stop(hold);
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(target.stops() == std::vector<std::vector<pid_t>>{{10, 12}});
+  CHECK(collected.process.read == ReadState::kFull);
+  CHECK(collected.process.stopped == 2);
+  CHECK(collected.process.longest_stop_us == 250);
+  REQUIRE(collected.stack(0).frames.size() == 1);
+  CHECK(collected.stack(0).end == StackEnd::kComplete);
+  CHECK(collected.stack(1).end == StackEnd::kNoUnwindInfo);
+  CHECK(collected.tables.frame(collected.stack(0).frames[0]).offset == kCode + 32);
+  CHECK(collected.tables.frame(collected.stack(1).frames[0]).offset == kCode + 16);
+  CHECK(collected.process.threads[0].samples[0].state == 'R');
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(target.stops().size() == 2);
+  CHECK(collected.process.stopped == 4);
+}
+
+TEST_CASE("collect: threads that sleep are never stopped, nor is anything if that is forbidden") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.on_stop(hold);
+  Collected collected;
+  SECTION("all sleep") {
+    target.set_threads({blocked(10), blocked(11)});
+    REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  }
+  SECTION("--never-stop") {
+    target.set_threads({running(10)});
+    CollectOptions options;
+    options.stop = false;
+    REQUIRE(collect_stacks(target, options, collected.tables, collected.process));
+    CHECK(collected.process.read == ReadState::kFull);
+  }
+  SECTION("no native stacks are wanted") {
+    target.set_threads({running(10)});
+    CollectOptions options;
+    options.native = false;
+    REQUIRE(collect_stacks(target, options, collected.tables, collected.process));
+  }
+  SECTION("state D") {
+    attach::ThreadState stuck = running(10);
+    stuck.state = 'D';
+    target.set_threads({stuck});
+    REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  }
+  CHECK(target.stops().empty());
+  CHECK(collected.process.stopped == 0);
+}
+
+TEST_CASE("collect: a thread that keeps moving is stopped, unless its call would fail by that") {
+  test::FakeTarget target;
+  add_memory(target);
+  attach::ThreadState futex = blocked(10);
+  futex.syscall = attach::SyscallState{202, {}};
+  attach::ThreadState epoll = blocked(11);
+  epoll.syscall = attach::SyscallState{232, {}};
+  attach::ThreadState comes_and_goes = blocked(12);
+  comes_and_goes.syscall = attach::SyscallState{232, {}};
+  target.set_threads({futex, epoll, comes_and_goes});
+  std::uint64_t looks = 0;
+  target.on_look([&looks](attach::ThreadState& state) {
+    state.voluntary_switches = ++looks;
+    if (state.tid == 12 && looks % 2 == 1) {
+      state.state = 'R';
+      state.syscall.reset();
+      state.registers.reset();
+    }
+  });
+  target.on_stop(hold);
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(target.stops() == std::vector<std::vector<pid_t>>{{10}});
+  CHECK(collected.stack(0).end == StackEnd::kComplete);
+  CHECK(collected.stack(1).end == StackEnd::kTorn);
+}
+
+TEST_CASE("collect: a thread that blocked before it could be stopped is read without") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.set_threads({running(10)});
+  bool asked = false;
+  target.on_stop([&asked](attach::ThreadState&) {
+    asked = true;
+    return attach::StopEnd::kSpared;
+  });
+  target.on_look([&asked](attach::ThreadState& state) {
+    if (asked) {
+      state = blocked(10);
+    }
+  });
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(asked);
+  CHECK(collected.process.stopped == 0);
+  CHECK(collected.process.longest_stop_us == 0);
+  REQUIRE(collected.stack(0).frames.size() == 1);
+  CHECK(collected.stack(0).end == StackEnd::kNoUnwindInfo);
+  CHECK(collected.process.threads[0].samples[0].state == 'S');
+}
+
+TEST_CASE("collect: why a thread that runs could not be stopped") {
+  test::FakeTarget target;
+  add_memory(target);
+  target.set_threads({running(10), running(11)});
+  target.on_stop([](attach::ThreadState& thread) {
+    return thread.tid == 10 ? attach::StopEnd::kTraced : attach::StopEnd::kGone;
+  });
+  Collected collected;
+  REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
+  CHECK(collected.process.read == ReadState::kPartial);
+  CHECK(collected.why() ==
+        "no native stack of the main thread: it runs, and could not be stopped: it is traced by "
+        "gdb (pid 77)");
+  CHECK(collected.process.threads.size() == 2);
 }
 
 TEST_CASE("collect: a main thread whose registers are refused makes the reading partial") {

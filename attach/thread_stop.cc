@@ -1,0 +1,343 @@
+// The order of things matters here, and why:
+// - The last look at a thread comes right before its request. What lies between the two is the only
+//   time in which a thread can enter a call that the stop will end early: some microseconds.
+// - A thread that was seized but not stopped cannot be let go by its tracer, and would hang at its
+//   next signal. Only the tracer's end frees it. So the tracer is a thread that ends soon.
+// - waitpid() is asked about each thread by its number, and never waits: a thread in state D does
+//   not stop, and must not hold up the others.
+#include "attach/thread_stop.h"
+
+#include <pthread.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <optional>
+#include <string>
+
+#include "attach/proc_stat.h"
+#include "attach/proc_status.h"
+#include "attach/proc_task.h"
+#include "base/deadline.h"
+#include "base/log.h"
+#include "base/read_file.h"
+
+namespace oddrank::attach {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A thread that runs stops within its turn on a CPU: 0.1 to 1 ms on a busy machine.
+constexpr long kNapNs = 50'000;
+// From then on, those that have not stopped are asked whether they are in state D.
+constexpr milliseconds kNormalStop{2};
+// System calls that a stop interrupted and the kernel will begin again: -ERESTARTSYS (512) to
+// -ERESTART_RESTARTBLOCK (516), which no program ever sees.
+constexpr std::int64_t kLeastRestart = -516;
+constexpr std::int64_t kMostRestart = -512;
+
+using Look = std::function<void(std::span<const StopAttempt>)>;
+
+// Numbers of a thread as ptrace(2) wants them.
+long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
+  return ::ptrace(request, tid, nullptr, data);
+}
+
+char state_letter(pid_t pid, pid_t tid) {
+  const auto stat = read_thread_stat(pid, tid);
+  return stat ? stat->state : 'X';
+}
+
+// Whether the thread may still be stopped as far as it was seen before: one that ran still runs,
+// one that was blocked is in the same call. kHeld: yes.
+StopEnd last_look(pid_t pid, ThreadState& seen) {
+  const std::string path =
+      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(seen.tid) + "/syscall";
+  const auto text = read_file(path, 512);
+  if (!text) {
+    return text.error().code == Errc::kPermission ? StopEnd::kRefused : StopEnd::kGone;
+  }
+  const auto now = parse_proc_syscall(*text);
+  if (now && !now->syscall) {
+    seen.state = 'R';
+    return StopEnd::kHeld;
+  }
+  if (!now || !seen.syscall || now->syscall->number != seen.syscall->number) {
+    return StopEnd::kSpared;
+  }
+  const char letter = state_letter(pid, seen.tid);
+  return letter == seen.state && (letter == 'S' || letter == 'T') ? StopEnd::kHeld
+                                                                  : StopEnd::kSpared;
+}
+
+void set_registers(const user_regs_struct& from, ThreadState& thread) {
+  Registers registers;
+  registers.pc = from.rip;
+  registers.sp = from.rsp;
+  registers.rbp = from.rbp;
+  registers.rbx = from.rbx;
+  registers.r12 = from.r12;
+  registers.r13 = from.r13;
+  registers.r14 = from.r14;
+  registers.r15 = from.r15;
+  registers.fs_base = from.fs_base;
+  registers.all = true;
+  thread.registers = registers;
+  const auto number = static_cast<std::int64_t>(from.orig_rax);
+  const auto result = static_cast<std::int64_t>(from.rax);
+  thread.syscall.reset();
+  if (number >= 0 && result >= kLeastRestart && result <= kMostRestart) {
+    thread.syscall =
+        SyscallState{number, {from.rdi, from.rsi, from.rdx, from.r10, from.r8, from.r9}};
+  }
+}
+
+// Threads that we trace. Its destructor lets go of all that can be let go.
+class Tracees {
+ public:
+  Tracees(pid_t pid, std::span<const ThreadState> threads);
+  ~Tracees() { let_go(); }
+  Tracees(const Tracees&) = delete;
+  Tracees& operator=(const Tracees&) = delete;
+  Tracees(Tracees&&) = delete;
+  Tracees& operator=(Tracees&&) = delete;
+
+  void request_all();
+  void wait_all(const Deadline& deadline);
+  void let_go();
+  // A thread must not stay stopped through us; if one is, that has to be known.
+  void check_after() const;
+
+  const std::vector<StopAttempt>& attempts() const { return attempts_; }
+
+ private:
+  enum class Phase { kNotOurs, kWaiting, kStopped };
+  struct Tracee {
+    Phase phase = Phase::kNotOurs;
+    char before = '?';
+    int signal = 0;  // met by the stop, to be delivered when the thread is let go
+  };
+
+  void request(StopAttempt& attempt, Tracee& tracee) const;
+  void refuse(StopAttempt& attempt, int error_number) const;
+  // True if the thread has stopped or ended.
+  bool poll(StopAttempt& attempt, Tracee& tracee) const;
+  bool poll_all();
+  bool any_waiting() const;
+  void give_up_on_blocked();
+
+  pid_t pid_;
+  std::vector<StopAttempt> attempts_;
+  std::vector<Tracee> tracees_;  // of each attempt
+};
+
+Tracees::Tracees(pid_t pid, std::span<const ThreadState> threads)
+    : pid_(pid), tracees_(threads.size()) {
+  attempts_.reserve(threads.size());
+  for (const ThreadState& thread : threads) {
+    attempts_.push_back({thread, StopEnd::kRefused, {}});
+  }
+}
+
+void Tracees::refuse(StopAttempt& attempt, int error_number) const {
+  const char letter = state_letter(pid_, attempt.thread.tid);
+  if (error_number == ESRCH || letter == 'Z' || letter == 'X') {
+    attempt.end = StopEnd::kGone;
+    attempt.why = "it ended";
+    return;
+  }
+  const auto status = read_proc_status(attempt.thread.tid);
+  if (error_number == EPERM && status && status->tracer != 0) {
+    attempt.end = StopEnd::kTraced;
+    attempt.thread.tracer = status->tracer;
+    const auto tracer = read_proc_stat(status->tracer);
+    attempt.why = "it is traced by " + (tracer ? tracer->name + " (pid " : std::string("pid ")) +
+                  std::to_string(status->tracer) + (tracer ? ")" : "");
+    return;
+  }
+  attempt.end = StopEnd::kRefused;
+  attempt.why = "ptrace: " + errno_text(error_number);
+}
+
+void Tracees::request(StopAttempt& attempt, Tracee& tracee) const {
+  tracee.before = attempt.thread.state;
+  attempt.end = last_look(pid_, attempt.thread);
+  if (attempt.end != StopEnd::kHeld) {
+    attempt.why = attempt.end == StopEnd::kGone ? "it ended" : "";
+    return;
+  }
+  const pid_t tid = attempt.thread.tid;
+  if (ptrace_thread(PTRACE_SEIZE, tid, nullptr) != 0) {
+    refuse(attempt, errno);
+    return;
+  }
+  tracee.phase = Phase::kWaiting;
+  attempt.end = StopEnd::kLate;
+  // Fails only for a thread that is dying; waitpid() will tell.
+  static_cast<void>(ptrace_thread(PTRACE_INTERRUPT, tid, nullptr));
+}
+
+void Tracees::request_all() {
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    request(attempts_[i], tracees_[i]);
+  }
+}
+
+bool Tracees::poll(StopAttempt& attempt, Tracee& tracee) const {
+  const pid_t tid = attempt.thread.tid;
+  int status = 0;
+  const pid_t got = ::waitpid(tid, &status, __WALL | WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) {
+    return false;
+  }
+  tracee.phase = Phase::kNotOurs;
+  attempt.end = StopEnd::kGone;
+  if (got < 0 || !WIFSTOPPED(status)) {
+    return true;
+  }
+  tracee.phase = Phase::kStopped;
+  // Without an event it is a signal on its way to the thread; ours has one, and so has the stop of
+  // a process that SIGSTOP had stopped before.
+  tracee.signal = (status >> 16) == 0 ? WSTOPSIG(status) : 0;
+  user_regs_struct registers{};
+  if (ptrace_thread(PTRACE_GETREGS, tid, &registers) == 0) {
+    set_registers(registers, attempt.thread);
+    attempt.end = StopEnd::kHeld;
+  }
+  return true;
+}
+
+bool Tracees::poll_all() {
+  bool progress = false;
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (tracees_[i].phase == Phase::kWaiting) {
+      progress = poll(attempts_[i], tracees_[i]) || progress;
+    }
+  }
+  return progress;
+}
+
+bool Tracees::any_waiting() const {
+  return std::any_of(tracees_.begin(), tracees_.end(),
+                     [](const Tracee& tracee) { return tracee.phase == Phase::kWaiting; });
+}
+
+void Tracees::give_up_on_blocked() {
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (tracees_[i].phase == Phase::kWaiting &&
+        state_letter(pid_, attempts_[i].thread.tid) == 'D') {
+      attempts_[i].why = "it went into state D";
+    }
+  }
+}
+
+void Tracees::wait_all(const Deadline& deadline) {
+  const Deadline normal = deadline.at_most(kNormalStop);
+  const auto worth_waiting = [this] {
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+      if (tracees_[i].phase == Phase::kWaiting && attempts_[i].why.empty()) {
+        return true;
+      }
+    }
+    return false;
+  };
+  while (worth_waiting() && !deadline.passed()) {
+    if (poll_all()) {
+      continue;
+    }
+    const timespec nap{0, kNapNs};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
+    if (normal.passed()) {
+      give_up_on_blocked();
+    }
+  }
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (tracees_[i].phase == Phase::kWaiting && attempts_[i].why.empty()) {
+      attempts_[i].why = "it did not stop in time";
+    }
+  }
+}
+
+void Tracees::let_go() {
+  static_cast<void>(any_waiting() && poll_all());  // those that came late
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (tracees_[i].phase != Phase::kStopped) {
+      continue;
+    }
+    tracees_[i].phase = Phase::kNotOurs;
+    const pid_t tid = attempts_[i].thread.tid;
+    const auto signal = static_cast<std::uintptr_t>(tracees_[i].signal);
+    if (ptrace_thread(PTRACE_DETACH, tid, reinterpret_cast<void*>(signal)) != 0) {  // NOLINT
+      // It was killed while we held it; its parent is told when we have taken note.
+      int status = 0;
+      ::waitpid(tid, &status, __WALL | WNOHANG);
+    }
+  }
+}
+
+void Tracees::check_after() const {
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (attempts_[i].end != StopEnd::kHeld || tracees_[i].before == 'T') {
+      continue;
+    }
+    const pid_t tid = attempts_[i].thread.tid;
+    if (const char letter = state_letter(pid_, tid); letter == 'T') {
+      log_line(LogLevel::kWarning, "thread " + std::to_string(tid) + " of pid " +
+                                       std::to_string(pid_) +
+                                       " is in state T since it was looked at");
+    }
+  }
+}
+
+struct Job {
+  pid_t pid;
+  std::span<const ThreadState> threads;
+  milliseconds patience;
+  const Look& look;
+  Stop stop;
+};
+
+void run_stop(Job& job) {
+  const auto start = Deadline::Clock::now();
+  Tracees tracees(job.pid, job.threads);
+  tracees.request_all();
+  tracees.wait_all(Deadline::after(job.patience));
+  const auto& attempts = tracees.attempts();
+  job.stop.held = static_cast<std::size_t>(std::count_if(
+      attempts.begin(), attempts.end(), [](const auto& one) { return one.end == StopEnd::kHeld; }));
+  if (job.stop.held != 0) {
+    job.look(attempts);
+  }
+  tracees.let_go();
+  job.stop.took = std::chrono::duration_cast<microseconds>(Deadline::Clock::now() - start);
+  tracees.check_after();
+  job.stop.threads = attempts;
+}
+
+void* thread_main(void* argument) {
+  run_stop(*static_cast<Job*>(argument));
+  return nullptr;
+}
+
+}  // namespace
+
+Result<Stop> stop_threads(pid_t pid,
+                          std::span<const ThreadState> threads,
+                          milliseconds patience,
+                          const Look& look) {
+  Job job{pid, threads, patience, look, {}};
+  pthread_t tracer{};
+  const int error = ::pthread_create(&tracer, nullptr, thread_main, &job);
+  if (error != 0) {
+    return fail(Errc::kUnsupported, "cannot stop threads of pid " + std::to_string(pid) +
+                                        ": no thread to do it: " + errno_text(error));
+  }
+  ::pthread_join(tracer, nullptr);
+  return std::move(job.stop);
+}
+
+}  // namespace oddrank::attach

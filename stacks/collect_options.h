@@ -1,0 +1,18 @@
+// What of a process's stacks is wanted.
+#pragma once
+
+#include <cstddef>
+
+namespace oddrank::stacks {
+
+struct CollectOptions {
+  bool native = true;
+  bool python = true;
+  bool locals = true;  // scalar locals of Python frames, within bounds
+  // Threads whose native stack cannot be read otherwise may be stopped for a moment, where that
+  // does them no harm (stop_choice.h).
+  bool stop = true;
+  std::size_t frame_limit = 4096;
+};
+
+}  // namespace oddrank::stacks

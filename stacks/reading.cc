@@ -1,0 +1,225 @@
+// How a picture of one instant is made without stopping anybody: each thread's state is read first
+// (with its counts of context switches), then all Python frames, then the native stack, then the
+// state again. A thread whose counts, pc and sp are as before has not run in between, so that all
+// that was read of it belongs together. The others are read again.
+//
+// What is left then runs, or keeps moving, or has a stack that needs registers which only a stop
+// can tell. Those threads are stopped, all at once and once: while they stand still, their stacks
+// are copied and the Python frames are read; then they go on, and the copies are unwound. A thread
+// that blocked before it could be stopped is read like the others. One to which a stop would do
+// harm is left alone (stop_choice.h), and so are all on request.
+#include "stacks/reading.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "stacks/stack_copy.h"
+#include "stacks/stop_choice.h"
+
+namespace oddrank::stacks {
+namespace {
+
+using attach::StopAttempt;
+using attach::StopEnd;
+using attach::ThreadState;
+using cpython::PythonProcess;
+using cpython::PythonThread;
+
+constexpr int kRounds = 3;
+// A thread that gets a CPU stops in well under a millisecond. The others are held meanwhile.
+constexpr std::chrono::milliseconds kStopPatience{100};
+
+bool stood_still(const ThreadState& before, const ThreadState& after) {
+  if (!before.registers || !after.registers) {
+    // Where registers may not be read, only the counts speak.
+    return before.registers.has_value() == after.registers.has_value() && before.state != 'R' &&
+           before.voluntary_switches == after.voluntary_switches &&
+           before.involuntary_switches == after.involuntary_switches;
+  }
+  return before.voluntary_switches == after.voluntary_switches &&
+         before.involuntary_switches == after.involuntary_switches &&
+         before.registers->pc == after.registers->pc && before.registers->sp == after.registers->sp;
+}
+
+bool to_be_read(const Reading& reading) {
+  return reading.moved && !reading.gone;
+}
+
+// What came of the attempt, apart from what was read.
+void note_attempt(const StopAttempt& attempt, Reading& reading) {
+  switch (attempt.end) {
+    case StopEnd::kHeld:
+      reading.state = attempt.thread;
+      reading.moved = false;
+      break;
+    case StopEnd::kSpared:
+      reading.moved = true;
+      break;
+    case StopEnd::kGone:
+      reading.gone = true;
+      break;
+    default:
+      reading.state.tracer = attempt.thread.tracer;
+      reading.unstopped = attempt.why;
+      break;
+  }
+}
+
+}  // namespace
+
+bool is_dead(const ThreadState& state) {
+  return state.state == 'Z' || state.state == 'X';
+}
+
+ProcessReader::ProcessReader(const attach::Target& target, const CollectOptions& options)
+    : target_(target), options_(options), modules_(target), unwinder_(target, modules_) {}
+
+void ProcessReader::find_python() {
+  auto found = PythonProcess::find(target_, modules_);
+  if (found) {
+    python_ = std::move(*found);
+  } else if (found.error().code != Errc::kNotFound) {
+    python_trouble_ = "no Python frames: " + found.error().what;
+  }
+}
+
+void ProcessReader::read_python(std::vector<Reading>& readings, const Which& which) {
+  if (!python_) {
+    return;
+  }
+  auto threads = python_->threads(options_.locals);
+  if (!threads) {
+    python_trouble_ = "no Python frames: " + threads.error().what;
+    return;
+  }
+  python_trouble_.clear();
+  for (Reading& reading : readings) {
+    if (!which(reading)) {
+      continue;
+    }
+    const auto found =
+        std::find_if(threads->begin(), threads->end(), [&reading](const PythonThread& thread) {
+          return thread.target_tid != 0 && thread.target_tid == reading.state.target_tid;
+        });
+    if (found != threads->end()) {
+      reading.python = std::move(*found);
+      found->target_tid = 0;  // taken
+    } else {
+      reading.python.reset();
+    }
+  }
+}
+
+void ProcessReader::look_again(Reading& reading) {
+  const auto after = target_.thread(reading.state.tid);
+  reading.gone = !after;
+  reading.moved = after && !stood_still(reading.state, *after);
+  reading.spare =
+      reading.spare || must_be_spared(reading.state) || (after && must_be_spared(*after));
+}
+
+void ProcessReader::read_round(std::vector<Reading>& readings, bool first) {
+  for (Reading& reading : readings) {
+    if (first || !to_be_read(reading)) {
+      continue;
+    }
+    if (auto state = target_.thread(reading.state.tid)) {
+      reading.state = std::move(*state);
+    } else {
+      reading.gone = true;
+    }
+  }
+  read_python(readings, to_be_read);
+  for (Reading& reading : readings) {
+    if (!to_be_read(reading)) {
+      continue;
+    }
+    if (options_.native) {
+      reading.native = unwinder_.unwind(reading.state, options_.frame_limit);
+    }
+    look_again(reading);
+  }
+}
+
+bool ProcessReader::wants_stop(const Reading& reading) const {
+  if (!options_.stop || !options_.native || reading.gone || reading.spare ||
+      !may_be_stopped(reading.state)) {
+    return false;
+  }
+  const bool runs = reading.state.state == 'R' && reading.native.frames.empty();
+  return runs || reading.moved || reading.native.needs_registers;
+}
+
+bool ProcessReader::read_stopped(std::vector<Reading>& readings) {
+  std::vector<ThreadState> wanted;
+  std::vector<Reading*> of;
+  for (Reading& reading : readings) {
+    if (wants_stop(reading)) {
+      wanted.push_back(reading.state);
+      of.push_back(&reading);
+    }
+  }
+  if (wanted.empty()) {
+    return false;
+  }
+  std::vector<Reading*> held;
+  std::vector<StackCopy> copies;
+  const auto look = [&](std::span<const StopAttempt> attempts) {
+    std::vector<const ThreadState*> states;
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+      if (attempts[i].end == StopEnd::kHeld) {
+        states.push_back(&attempts[i].thread);
+        held.push_back(of[i]);
+      }
+    }
+    copies = copy_stacks(target_, states);
+    const auto is_held = [&held](const Reading& reading) {
+      return std::find(held.begin(), held.end(), &reading) != held.end();
+    };
+    read_python(readings, is_held);
+  };
+  const auto stop = target_.while_stopped(wanted, kStopPatience, look);
+  if (!stop) {
+    return false;
+  }
+  stopped_ += stop->held;
+  stop_took_ = std::max(stop_took_, stop->held == 0 ? stop_took_ : stop->took);
+  bool spared = false;
+  for (std::size_t i = 0; i < stop->threads.size() && i < of.size(); ++i) {
+    note_attempt(stop->threads[i], *of[i]);
+    spared = spared || stop->threads[i].end == StopEnd::kSpared;
+  }
+  for (std::size_t i = 0; i < held.size() && i < copies.size(); ++i) {
+    held[i]->native = unwinder_.unwind(held[i]->state, copies[i], options_.frame_limit);
+  }
+  return spared;
+}
+
+Result<std::vector<Reading>> ProcessReader::read() {
+  ODDRANK_TRY(auto states, target_.threads());
+  if (states.empty()) {
+    return fail(Errc::kGone, "pid " + std::to_string(target_.pid()) + " has no threads any more");
+  }
+  if (options_.python) {
+    find_python();
+  }
+  std::vector<Reading> readings;
+  readings.reserve(states.size());
+  for (ThreadState& state : states) {
+    Reading reading;
+    reading.state = std::move(state);
+    readings.push_back(std::move(reading));
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    if (!std::any_of(readings.begin(), readings.end(), to_be_read)) {
+      break;
+    }
+    read_round(readings, round == 0);
+  }
+  if (read_stopped(readings)) {
+    read_round(readings, false);
+  }
+  return readings;
+}
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,75 @@
+// What is read of one process at one moment: each thread's state, its native stack, its Python
+// frames. Mostly without stopping anybody; see reading.cc.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "stacks/collect_options.h"
+#include "stacks/cpython/python_process.h"
+#include "stacks/module_map.h"
+#include "stacks/native_unwind.h"
+
+namespace oddrank::stacks {
+
+// What was read of one thread.
+struct Reading {
+  attach::ThreadState state;
+  NativeStack native;
+  std::optional<cpython::PythonThread> python;
+  bool moved = true;  // since the state was read; what was read may be of two instants
+  bool gone = false;
+  bool spare = false;  // seen in a call that a stop would end early (stop_choice.h)
+  std::string
+      unstopped;  // why it could not be stopped, where that was tried: "it is traced by ..."
+};
+
+class ProcessReader {
+ public:
+  // The target must outlive the object.
+  ProcessReader(const attach::Target& target, const CollectOptions& options);
+
+  // Every thread, main thread first. An Error only if nothing at all could be read.
+  Result<std::vector<Reading>> read();
+
+  ModuleMap& modules() { return modules_; }
+  // Empty if this is no Python, or Python was not wanted.
+  const std::optional<cpython::PythonProcess>& python() const { return python_; }
+  // Why there are no Python frames where there should be; "" if there are.
+  const std::string& python_trouble() const { return python_trouble_; }
+  // Threads that were stopped, and for how long: from the first request until all were let go.
+  std::size_t stopped() const { return stopped_; }
+  std::chrono::microseconds stop_took() const { return stop_took_; }
+
+ private:
+  using Which = std::function<bool(const Reading&)>;
+
+  void find_python();
+  void read_python(std::vector<Reading>& readings, const Which& which);
+  void look_again(Reading& reading);
+  void read_round(std::vector<Reading>& readings, bool first);
+  bool wants_stop(const Reading& reading) const;
+  // True if threads were left alone since they had blocked: they can be read without a stop now.
+  bool read_stopped(std::vector<Reading>& readings);
+
+  const attach::Target& target_;
+  CollectOptions options_;
+  ModuleMap modules_;
+  NativeUnwinder unwinder_;
+  std::optional<cpython::PythonProcess> python_;
+  std::string python_trouble_;
+  std::size_t stopped_ = 0;
+  std::chrono::microseconds stop_took_{0};
+};
+
+// The thread has ended, and only its parent or tracer has not noticed.
+bool is_dead(const attach::ThreadState& state);
+
+}  // namespace oddrank::stacks

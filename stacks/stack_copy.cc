@@ -1,0 +1,124 @@
+#include "stacks/stack_copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace oddrank::stacks {
+namespace {
+
+using attach::Addr;
+using attach::Mapping;
+using attach::ThreadState;
+
+constexpr std::uint64_t kRedZone = 128;  // System V ABI: leaf functions use it without moving sp
+constexpr std::uint64_t kMostOfStack = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostOfAll = std::uint64_t{16} << 20;
+// Of a stack whose mapping is not known (of a thread that was born after the maps were read), and
+// of each where there are very many.
+constexpr std::uint64_t kLeastOfStack = std::uint64_t{64} << 10;
+
+struct Range {
+  std::size_t thread = 0;
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;
+};
+
+Range from_stack_pointer(std::size_t thread,
+                         std::uint64_t stack_pointer,
+                         const Mapping* mapping,
+                         std::uint64_t most) {
+  std::uint64_t start = stack_pointer - std::min(stack_pointer, kRedZone);
+  if (mapping == nullptr) {
+    return {thread, start, kLeastOfStack};
+  }
+  start = std::max(start, mapping->start);
+  return {thread, start, std::min(mapping->end - start, most)};
+}
+
+void read_ranges(const attach::Target& target,
+                 const std::vector<Range>& ranges,
+                 std::vector<StackCopy>& copies) {
+  std::vector<CopiedMemory> read(ranges.size());
+  std::vector<attach::ReadRequest> requests(ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    read[i].address = ranges[i].start;
+    read[i].bytes.resize(ranges[i].size);
+    requests[i].address = Addr{ranges[i].start};
+    requests[i].into = read[i].bytes;
+  }
+  target.read_many(requests);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    read[i].bytes.resize(requests[i].got);
+    if (requests[i].got != 0) {
+      copies[ranges[i].thread].push_back(std::move(read[i]));
+    }
+  }
+}
+
+// The thread's own stack, if the stack pointer is on another one. glibc puts the block that fs_base
+// points at on top of the stack of each thread but the main one, whose stack has a name.
+const Mapping* own_stack(const attach::Target& target,
+                         const ThreadState& thread,
+                         const Mapping* current) {
+  if (current == nullptr || thread.registers->fs_base == 0) {
+    return nullptr;
+  }
+  const Mapping* own = target.maps().find(Addr{thread.registers->fs_base});
+  if (thread.tid == target.pid()) {
+    const auto& all = target.maps().all();
+    const auto main = std::find_if(
+        all.begin(), all.end(), [](const Mapping& mapping) { return mapping.path == "[stack]"; });
+    own = main == all.end() ? nullptr : &*main;
+  }
+  return own == current ? nullptr : own;
+}
+
+// Where the interrupted function left its own stack: the kernel saved that stack pointer on the
+// alternate stack. Heuristic: the lowest word there that points into the own stack; an older one
+// that was left behind costs only a larger copy.
+std::optional<std::uint64_t> left_at(const CopiedMemory& alternate, const Mapping& own) {
+  std::optional<std::uint64_t> lowest;
+  const std::size_t skew = (8 - alternate.address % 8) % 8;
+  for (std::size_t at = skew; at + 8 <= alternate.bytes.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, alternate.bytes.data() + at, sizeof word);
+    if (word >= own.start && word < own.end && (!lowest || word < *lowest)) {
+      lowest = word;
+    }
+  }
+  return lowest;
+}
+
+}  // namespace
+
+std::vector<StackCopy> copy_stacks(const attach::Target& target,
+                                   std::span<const ThreadState* const> threads) {
+  std::vector<StackCopy> copies(threads.size());
+  if (threads.empty()) {
+    return copies;
+  }
+  const std::uint64_t most = std::clamp(kMostOfAll / threads.size(), kLeastOfStack, kMostOfStack);
+  std::vector<Range> ranges;
+  std::vector<const Mapping*> mappings;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    const std::uint64_t stack_pointer = threads[i]->registers->sp;
+    mappings.push_back(target.maps().find(Addr{stack_pointer}));
+    ranges.push_back(from_stack_pointer(i, stack_pointer, mappings.back(), most));
+  }
+  read_ranges(target, ranges, copies);
+  ranges.clear();
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    const Mapping* own = own_stack(target, *threads[i], mappings[i]);
+    if (own == nullptr || copies[i].empty()) {
+      continue;
+    }
+    if (const auto left = left_at(copies[i].front(), *own)) {
+      ranges.push_back(from_stack_pointer(i, *left, own, most));
+    }
+  }
+  read_ranges(target, ranges, copies);
+  return copies;
+}
+
+}  // namespace oddrank::stacks

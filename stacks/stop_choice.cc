@@ -1,0 +1,41 @@
+#include "stacks/stop_choice.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+
+namespace oddrank::stacks {
+namespace {
+
+// Only what is known to be harmless: a read() or an ioctl() may be a driver's, which does as it
+// likes.
+constexpr std::array<std::int64_t, 13> kBegunAgain = {
+    SYS_clock_nanosleep, SYS_futex,    SYS_nanosleep,       SYS_pause,         SYS_poll,
+    SYS_ppoll,           SYS_pselect6, SYS_restart_syscall, SYS_rt_sigsuspend, SYS_sched_yield,
+    SYS_select,          SYS_wait4,    SYS_waitid};
+
+bool is_begun_again(const attach::SyscallState& call) {
+  return std::find(kBegunAgain.begin(), kBegunAgain.end(), call.number) != kBegunAgain.end();
+}
+
+}  // namespace
+
+bool may_be_stopped(const attach::ThreadState& thread) {
+  switch (thread.state) {
+    case 'T':
+      return true;  // its call, if any, is already to be begun again
+    case 'R':
+    case 'S':
+      return !thread.syscall || is_begun_again(*thread.syscall);
+    default:
+      return false;
+  }
+}
+
+bool must_be_spared(const attach::ThreadState& thread) {
+  return thread.state != 'T' && thread.syscall && thread.syscall->number >= 0 &&
+         !is_begun_again(*thread.syscall);
+}
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,331 @@
+// Stopping threads of real processes for a moment, and what they notice of it.
+#include <sys/ptrace.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <map>
+
+#include "attach/live_target.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "tests/live/running_victim.h"
+#include "tests/support/catch.h"
+#include "tests/support/victim.h"
+
+namespace oddrank::attach {
+namespace {
+
+using test::goes_on;
+using test::harm_of;
+using test::RunningVictim;
+using test::start_running;
+using test::Victim;
+
+constexpr std::chrono::milliseconds kPatience{100};
+
+void look_at_nothing(std::span<const StopAttempt>) {}
+
+ThreadState as_running(pid_t tid) {
+  ThreadState thread;
+  thread.tid = tid;
+  thread.state = 'R';
+  return thread;
+}
+
+// One stop of one thread; where it got no CPU in time, again.
+StopAttempt stop_one(const Target& target, const ThreadState& thread) {
+  const Deadline deadline = Victim::soon();
+  while (true) {
+    const auto stop = target.while_stopped(std::span(&thread, 1), kPatience, look_at_nothing);
+    REQUIRE(stop);
+    REQUIRE(stop->threads.size() == 1);
+    if (stop->threads[0].end != StopEnd::kLate || deadline.passed()) {
+      return stop->threads[0];
+    }
+  }
+}
+
+// A child that traces a thread, and stops it or lets it run, until the object goes.
+class OtherTracer {
+ public:
+  OtherTracer(pid_t tid, bool stops) {
+    std::array<int, 2> ready{-1, -1};
+    REQUIRE(::pipe(ready.data()) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      char answer = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0 ? 'y' : 'n';
+      if (stops && (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0 ||
+                    ::waitpid(tid, nullptr, __WALL) != tid)) {
+        answer = 'n';
+      }
+      (void)!::write(ready[1], &answer, 1);
+      while (true) {
+        ::pause();
+      }
+    }
+    char answer = 0;
+    REQUIRE(::read(ready[0], &answer, 1) == 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+    REQUIRE(answer == 'y');
+  }
+  ~OtherTracer() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  OtherTracer(const OtherTracer&) = delete;
+  OtherTracer& operator=(const OtherTracer&) = delete;
+  OtherTracer(OtherTracer&&) = delete;
+  OtherTracer& operator=(OtherTracer&&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST_CASE("stop: a thread that runs stands still while it is looked at, and runs on") {
+  const auto running = start_running("spin");
+  REQUIRE(running);
+  const auto target = LiveTarget::open(running->victim.pid());
+  REQUIRE(target);
+  const ThreadState seen = as_running(running->tid);
+  std::vector<std::uint64_t> counts;
+  char state_inside = '?';
+  const auto look = [&](std::span<const StopAttempt>) {
+    for (int i = 0; i < 50; ++i) {
+      counts.push_back(read_object<std::uint64_t>(**target, running->counter).value_or(0));
+    }
+    state_inside = (*target)->thread(seen.tid)->state;
+  };
+  const auto stop = (*target)->while_stopped(std::span(&seen, 1), kPatience, look);
+  REQUIRE(stop);
+  CHECK(stop->held == 1);
+  REQUIRE(stop->threads.at(0).end == StopEnd::kHeld);
+  CHECK(state_inside == 't');
+  CHECK(std::vector<std::uint64_t>(50, counts.at(0)) == counts);
+  CHECK(stop->took.count() > 0);
+  const ThreadState& held = stop->threads[0].thread;
+  CHECK(held.state == 'R');
+  CHECK_FALSE(held.syscall);
+  REQUIRE(held.registers);
+  CHECK(held.registers->all);
+  const Mapping* code = (*target)->maps().find(Addr{held.registers->pc});
+  REQUIRE(code != nullptr);
+  CHECK(code->executable);
+  CHECK((*target)->maps().find(Addr{held.registers->sp}) != nullptr);
+  CHECK((*target)->maps().find(Addr{held.registers->fs_base}) != nullptr);
+  CHECK(goes_on(*running));
+  CHECK(harm_of(running->victim.pid(), "R").empty());
+}
+
+TEST_CASE("stop: a thread that has blocked meanwhile is spared") {
+  const auto running = start_running("thread");
+  REQUIRE(running);
+  const pid_t main = running->victim.pid();
+  REQUIRE(running->victim.wait_syscall(SYS_pause));
+  const auto target = LiveTarget::open(main);
+  REQUIRE(target);
+  const std::vector<ThreadState> seen = {as_running(main), as_running(running->tid)};
+  std::size_t looks = 0;
+  const auto stop = (*target)->while_stopped(seen, kPatience,
+                                             [&looks](std::span<const StopAttempt>) { ++looks; });
+  REQUIRE(stop);
+  CHECK(stop->threads.at(0).end == StopEnd::kSpared);
+  CHECK(stop->threads.at(1).end == StopEnd::kHeld);
+  CHECK(looks == 1);
+
+  const auto nobody = (*target)->while_stopped(std::span(seen).first(1), kPatience,
+                                               [&looks](std::span<const StopAttempt>) { ++looks; });
+  REQUIRE(nobody);
+  CHECK(nobody->held == 0);
+  CHECK(looks == 1);
+  CHECK(goes_on(*running));
+}
+
+TEST_CASE("stop: a blocked thread that was seen so gives its call and its registers") {
+  auto victim = Victim::start({test::victim_path("frames"), "threads"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  REQUIRE(victim->wait_syscall(SYS_pause));
+  const auto target = LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const auto seen = (*target)->thread(victim->pid());
+  REQUIRE(seen);
+  const StopAttempt held = stop_one(**target, *seen);
+  REQUIRE(held.end == StopEnd::kHeld);
+  CHECK(held.thread.state == 'S');
+  REQUIRE(held.thread.syscall);
+  CHECK(held.thread.syscall->number == SYS_pause);
+  CHECK(held.thread.registers->pc == seen->registers->pc);
+  CHECK(held.thread.registers->sp == seen->registers->sp);
+  CHECK(victim->wait_syscall(SYS_pause));
+  CHECK(harm_of(victim->pid(), "S").empty());
+}
+
+TEST_CASE("stop: a process stopped by SIGSTOP stays so, and goes on at SIGCONT") {
+  const auto running = start_running("spin");
+  REQUIRE(running);
+  running->victim.signal(SIGSTOP);
+  REQUIRE(running->victim.wait_state("T"));
+  const auto target = LiveTarget::open(running->victim.pid());
+  REQUIRE(target);
+  const auto seen = (*target)->thread(running->tid);
+  REQUIRE(seen);
+  for (int i = 0; i < 20; ++i) {
+    const StopAttempt held = stop_one(**target, *seen);
+    REQUIRE(held.end == StopEnd::kHeld);
+    CHECK(held.thread.registers->all);
+    // It is woken to go back to being stopped: a moment of state R.
+    CHECK(running->victim.wait_state("T", running->tid));
+    CHECK(harm_of(running->victim.pid(), "T").empty());
+  }
+  running->victim.signal(SIGCONT);
+  CHECK(goes_on(*running));
+  CHECK(harm_of(running->victim.pid(), "R").empty());
+}
+
+TEST_CASE("stop: a thread that somebody else traces is left to him, and he is named") {
+  const auto running = start_running("spin");
+  REQUIRE(running);
+  const OtherTracer tracer(running->tid, false);
+  const auto target = LiveTarget::open(running->victim.pid());
+  REQUIRE(target);
+  const StopAttempt attempt = stop_one(**target, as_running(running->tid));
+  CHECK(attempt.end == StopEnd::kTraced);
+  CHECK(attempt.thread.tracer == tracer.pid());
+  CHECK(attempt.why == "it is traced by live_stop (pid " + std::to_string(tracer.pid()) + ")");
+  CHECK(goes_on(*running));
+}
+
+TEST_CASE("stop: state D and held by another: not even tried") {
+  auto victim = Victim::start({test::victim_path("blocked"), "vfork"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  REQUIRE(victim->wait_state("D"));
+  const auto target = LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const auto seen = (*target)->thread(victim->pid());
+  REQUIRE(seen);
+  CHECK(stop_one(**target, *seen).end == StopEnd::kSpared);
+  CHECK(stop_one(**target, as_running(victim->pid())).end == StopEnd::kSpared);
+  CHECK(harm_of(victim->pid(), "D").empty());
+
+  const auto running = start_running("spin");
+  REQUIRE(running);
+  const OtherTracer tracer(running->tid, true);
+  const auto traced = LiveTarget::open(running->victim.pid());
+  REQUIRE(traced);
+  const auto stopped = (*traced)->thread(running->tid);
+  REQUIRE(stopped);
+  CHECK(stopped->state == 't');
+  CHECK(stop_one(**traced, *stopped).end != StopEnd::kHeld);
+}
+
+TEST_CASE("stop: a thread that has ended is gone") {
+  auto running = start_running("spin");
+  REQUIRE(running);
+  const auto target = LiveTarget::open(running->victim.pid());
+  REQUIRE(target);
+  CHECK(stop_one(**target, as_running(1)).end == StopEnd::kGone);  // not of this process
+  const ThreadState seen = as_running(running->tid);
+  running->victim.kill();
+  CHECK(stop_one(**target, seen).end == StopEnd::kGone);
+}
+
+TEST_CASE("stop: a process that is killed while it is held ends, and its parent is told") {
+  auto running = start_running("threads");
+  REQUIRE(running);
+  const auto target = LiveTarget::open(running->victim.pid());
+  REQUIRE(target);
+  std::vector<ThreadState> seen;
+  for (const ThreadState& thread : (*target)->threads().value()) {
+    seen.push_back(as_running(thread.tid));
+  }
+  const auto stop = (*target)->while_stopped(
+      seen, kPatience, [&](std::span<const StopAttempt>) { running->victim.signal(SIGKILL); });
+  REQUIRE(stop);
+  CHECK(stop->held > 0);
+  const auto status = running->victim.wait_end();
+  REQUIRE(status);
+  CHECK(WTERMSIG(*status) == SIGKILL);
+}
+
+// SIGTERM's default action; had it been swallowed, the victim would run on.
+TEST_CASE("stop: a signal that comes while a thread is held is delivered afterwards") {
+  auto running = start_running("spin");
+  REQUIRE(running);
+  const auto target = LiveTarget::open(running->victim.pid());
+  REQUIRE(target);
+  const ThreadState seen = as_running(running->tid);
+  const auto stop = (*target)->while_stopped(
+      std::span(&seen, 1), kPatience,
+      [&](std::span<const StopAttempt>) { running->victim.signal(SIGTERM); });
+  REQUIRE(stop);
+  REQUIRE(stop->held == 1);
+  const auto status = running->victim.wait_end();
+  REQUIRE(status);
+  CHECK(WTERMSIG(*status) == SIGTERM);
+}
+
+TEST_CASE("stop: 3000 stops of a thread in a storm of signals lose none") {
+  auto victim = Victim::start({test::victim_path("signals")});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  const auto target = LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  int held = 0;
+  for (int i = 0; i < 3000; ++i) {
+    held += stop_one(**target, as_running(victim->pid())).end == StopEnd::kHeld ? 1 : 0;
+  }
+  CHECK(held > 2000);
+  CHECK(harm_of(victim->pid(), "RS").empty());
+  REQUIRE(victim->send("\n"));
+  const auto line = victim->wait_line("record");
+  REQUIRE(line);
+  const auto words = split_blanks(*line);
+  CAPTURE(*line);
+  REQUIRE(words.size() == 4);
+  CHECK(words[0] == words[1]);
+  CHECK(words[2] == "0");
+  CHECK(words[0] != "0");
+  CHECK(words[3] != "0");
+}
+
+// What the sparing is for; and that the victim's own record can tell.
+TEST_CASE("stop: calls that a stop ends early notice it") {
+  auto victim = Victim::start({test::victim_path("interrupted")});
+  REQUIRE(victim);
+  const auto semaphores = victim->wait_line("ready");
+  REQUIRE(semaphores);
+  const auto target = LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  const std::map<std::string, long> calls = {{"epoll", SYS_epoll_wait},
+                                             {"recv", SYS_recvfrom},
+                                             {"sigtimedwait", SYS_rt_sigtimedwait},
+                                             {"semop", SYS_semtimedop}};
+  for (const ThreadState& thread : (*target)->threads().value()) {
+    const auto call = calls.find(thread.name);
+    if (call == calls.end()) {
+      continue;
+    }
+    REQUIRE(victim->wait_syscall(call->second, thread.tid));
+    const auto seen = (*target)->thread(thread.tid);
+    REQUIRE(seen);
+    CHECK(stop_one(**target, *seen).end == StopEnd::kHeld);
+    CHECK(victim->wait_syscall(call->second, thread.tid));
+  }
+  REQUIRE(victim->send("\n"));
+  const auto record = victim->wait_line("record");
+  ::semctl(parse_number<int>(*semaphores).value_or(-1), 0, IPC_RMID);
+  REQUIRE(record);
+  INFO(*record);
+  CHECK(record->rfind("epoll 1 recv 1 sigtimedwait 1 semop 1 nanosleep 0 runs ", 0) == 0);
+}
+
+}  // namespace
+}  // namespace oddrank::attach

@@ -1,0 +1,55 @@
+#include "tests/live/running_victim.h"
+
+#include <unistd.h>
+
+#include "attach/live_target.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+
+namespace oddrank::test {
+
+Result<RunningVictim> start_running(const std::string& mode) {
+  ODDRANK_TRY(auto victim, Victim::start({victim_path("running"), mode}));
+  ODDRANK_TRY(const std::string line, victim.wait_line("ready"));
+  const auto words = split_blanks(line);
+  if (words.size() != 2) {
+    return fail(Errc::kBadData, "the victim said: ready " + line);
+  }
+  return RunningVictim{std::move(victim),
+                       attach::Addr{parse_number<std::uint64_t>(words[0], 16).value_or(0)},
+                       parse_number<pid_t>(words[1]).value_or(0)};
+}
+
+Status goes_on(const RunningVictim& running) {
+  ODDRANK_TRY(const auto target, attach::LiveTarget::open(running.victim.pid()));
+  ODDRANK_TRY(const auto before, attach::read_object<std::uint64_t>(*target, running.counter));
+  const Deadline deadline = Victim::soon();
+  while (!deadline.passed()) {
+    ODDRANK_TRY(const auto now, attach::read_object<std::uint64_t>(*target, running.counter));
+    if (now != before) {
+      return ok();
+    }
+    ::usleep(100);
+  }
+  return fail(Errc::kTimeout, "the victim does nothing any more");
+}
+
+std::string harm_of(pid_t pid, const std::string& states) {
+  const auto target = attach::LiveTarget::open(pid);
+  if (!target) {
+    return target.error().what;
+  }
+  const auto threads = (*target)->threads();
+  if (!threads) {
+    return threads.error().what;
+  }
+  for (const attach::ThreadState& thread : *threads) {
+    if (states.find(thread.state) == std::string::npos || thread.tracer != 0) {
+      return "thread " + std::to_string(thread.tid) + " is in state " + thread.state +
+             ", traced by " + std::to_string(thread.tracer);
+    }
+  }
+  return {};
+}
+
+}  // namespace oddrank::test

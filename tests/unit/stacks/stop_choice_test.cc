@@ -1,0 +1,47 @@
+#include "stacks/stop_choice.h"
+
+#include <sys/syscall.h>
+
+#include "tests/support/catch.h"
+
+namespace oddrank::stacks {
+namespace {
+
+attach::ThreadState thread_in(char state, std::int64_t call) {
+  attach::ThreadState thread;
+  thread.state = state;
+  thread.syscall = attach::SyscallState{call, {}};
+  return thread;
+}
+
+TEST_CASE("stop_choice: calls that the kernel begins again, and those that fail") {
+  for (const long call : {SYS_futex, SYS_poll, SYS_clock_nanosleep, SYS_wait4, SYS_pause}) {
+    CAPTURE(call);
+    CHECK(may_be_stopped(thread_in('S', call)));
+    CHECK_FALSE(must_be_spared(thread_in('S', call)));
+  }
+  // read() and ioctl() may be a driver's.
+  for (const long call : {SYS_epoll_wait, SYS_epoll_pwait, SYS_recvfrom, SYS_rt_sigtimedwait,
+                          SYS_semop, SYS_semtimedop, SYS_io_getevents, SYS_read, SYS_ioctl}) {
+    CAPTURE(call);
+    CHECK_FALSE(may_be_stopped(thread_in('S', call)));
+    CHECK(must_be_spared(thread_in('S', call)));
+  }
+}
+
+TEST_CASE("stop_choice: by state") {
+  attach::ThreadState thread;
+  thread.state = 'R';
+  CHECK(may_be_stopped(thread));
+  for (const char state : {'D', 't', 'Z', 'X', 'I', '?'}) {
+    CAPTURE(state);
+    thread.state = state;
+    CHECK_FALSE(may_be_stopped(thread));
+  }
+  CHECK(may_be_stopped(thread_in('T', SYS_epoll_wait)));
+  CHECK_FALSE(must_be_spared(thread_in('T', SYS_epoll_wait)));
+  CHECK_FALSE(may_be_stopped(thread_in('D', SYS_futex)));
+}
+
+}  // namespace
+}  // namespace oddrank::stacks
