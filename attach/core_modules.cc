@@ -19,6 +19,9 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLongestNotes = 4096;
+// gcore writes no segment for what it leaves out, so that nothing tells code from data but the
+// number of mappings: linkers make four or five of a library, data has one.
+constexpr std::size_t kMappingsOfCode = 3;
 
 // The program headers of an ELF file, as many as `bytes` (its first ones) hold; empty if it is none
 // for x86-64.
@@ -107,9 +110,12 @@ CoreModules::CoreModules(const CoreFile& core, std::string sysroot, std::int64_t
       known.header_at = file.start;
       known.has_header = is_elf(core.bytes_at(file.start, kPage));
     }
-    // gcore leaves mappings out of which it writes nothing.
+    ++known.mappings;
     const CoreSegment* segment = core.find(file.start);
-    known.is_code = known.is_code || known.has_header || segment == nullptr || segment->executable;
+    known.is_code = known.is_code || known.has_header ||
+                    (segment != nullptr && segment->executable) ||
+                    known.mappings >= kMappingsOfCode;
+    known.is_data = !known.is_code && (known.is_data || segment != nullptr);
   }
 }
 
@@ -210,7 +216,7 @@ Result<UniqueFd> CoreModules::open(std::size_t file) const {
 }
 
 Bytes CoreModules::bytes_at(std::size_t file, std::uint64_t offset) const {
-  if (!known_[file].is_code) {
+  if (known_[file].is_data) {
     return {};
   }
   const Bytes all = find(file).bytes.span();

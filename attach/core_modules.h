@@ -60,7 +60,9 @@ class CoreModules {
     std::uint64_t header_at = 0;  // where its offset 0 was mapped
     bool has_header = false;
     bool deleted = false;
-    bool is_code = false;  // as far as the core tells: a program or library
+    std::size_t mappings = 0;
+    bool is_code = false;  // a program or library, as far as the core tells
+    bool is_data = false;  // certainly none
     // Looked for at the first request.
     bool tried = false;
     UniqueFd fd;

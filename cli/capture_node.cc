@@ -13,10 +13,10 @@
 #include "attach/discover.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "cli/isolated_read.h"
 #include "cli/naming.h"
 #include "cli/read_process.h"
 #include "collectives/find_calls.h"
-#include "snapshot/capture_file.h"
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
@@ -40,69 +40,31 @@ std::string host_name() {
   return name.data();
 }
 
-// An Error over the pipe of an isolated child: code, what and hint, each on its own line.
-std::string encode_error(const Error& error) {
-  return "E" + std::to_string(static_cast<int>(error.code)) + "\n" + error.what + "\n" + error.hint;
-}
-
-Error decode_error(const std::string& text) {
-  const auto what = text.find('\n');
-  const auto hint = what == std::string::npos ? what : text.find('\n', what + 1);
-  if (hint == std::string::npos) {
-    return {Errc::kIo, "a reader sent half an error", ""};
-  }
-  const int code = std::atoi(text.substr(1, what - 1).c_str());  // NOLINT(cert-err34-c): our own
-  return {static_cast<Errc>(code), text.substr(what + 1, hint - what - 1), text.substr(hint + 1)};
-}
-
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   attach::DiscoverOptions discover;
   discover.pids = request.pids;
   discover.slurm_job = request.slurm_job;
   discover.slurm_step = request.slurm_step;
   discover.exclude = {::getpid()};
-  const IsolatedTask task{
-      [&](int fd) {
-        const Status status = attach::discover(discover, node);
-        send_bytes(fd, status ? snapshot::encode_capture(node) : encode_error(status.error()));
-      },
-      timeout};
+  const IsolatedTask task{[&](int fd) {
+                            const Status status = attach::discover(discover, node);
+                            send_capture(fd, status ? Result<Capture>(std::move(node))
+                                                    : Result<Capture>(fail(status.error())));
+                          },
+                          timeout};
   const IsolatedResult result = run_isolated({task}, 1).front();
   if (result.end == IsolatedEnd::kDeadline) {
     return fail(Errc::kTimeout, "looking for ranks did not end in time",
                 "a process in state D may hold its memory map; give the pids of the ranks");
   }
-  if (!result.bytes.empty() && result.bytes.front() == 'E') {
-    return fail(decode_error(result.bytes));
-  }
-  auto found = snapshot::decode_capture(result.bytes);
-  if (!found) {
-    return fail(std::move(found).error().in("looking for ranks failed"));
-  }
-  return found;
-}
-
-// What became of a reader that sent no capture, in words.
-std::string reader_failure(const IsolatedResult& result, milliseconds timeout) {
-  switch (result.end) {
-    case IsolatedEnd::kDeadline:
-      return "did not answer in " + std::to_string(timeout.count() / 1000) + " s";
-    case IsolatedEnd::kCrashed:
-      return result.signal != 0 ? "the reader was ended by signal " + std::to_string(result.signal)
-                                : "the reader failed";
-    case IsolatedEnd::kNotRun:
-      return "no reader could be started";
-    case IsolatedEnd::kFinished:
-      break;
-  }
-  return "the reader sent nothing";
+  return received_capture(result, timeout);
 }
 
 void add_answer(Capture& capture,
                 ProcessCapture& process,
                 const IsolatedResult& result,
                 const CaptureOptions& options) {
-  auto read = snapshot::decode_capture(result.bytes);
+  const auto read = received_capture(result, options.timeout);
   if (read && read->processes.size() == 1) {
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.process(read->processes.front());
@@ -110,7 +72,7 @@ void add_answer(Capture& capture,
     snapshot::append_samples(process, std::move(sample));
     return;
   }
-  process.why = capture.tables.string(reader_failure(result, options.timeout));
+  process.why = capture.tables.string(read ? "the reader sent nothing" : read.error().what);
   if (process.read == ReadState::kNone) {
     read_from_outside(capture, process);
   }
@@ -132,8 +94,7 @@ void take_sample(Capture& capture,
     tasks.push_back({[&capture, &options, i](int fd) {
                        ProcessCapture identity = capture.processes[i];
                        identity.threads.clear();
-                       send_bytes(
-                           fd, snapshot::encode_capture(read_process(capture, identity, options)));
+                       send_capture(fd, read_process(capture, identity, options));
                      },
                      options.timeout});
   }

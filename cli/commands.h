@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 
 void add_job_command(CLI::App& app, Action& action);
 void add_node_command(CLI::App& app, Action& action);
+void add_core_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action);
 void add_agent_command(CLI::App& app, Action& action);
 

@@ -25,7 +25,8 @@ constexpr const char* kFooter =
     "  oddrank job 4711 --json out.json --save out.odd\n"
     "  oddrank report out.odd           the verdict again, elsewhere\n"
     "  oddrank node                     all ranks on this node, without SLURM\n"
-    "  oddrank node 31337               one process: Python and native frames in one stack\n\n"
+    "  oddrank node 31337               one process: Python and native frames in one stack\n"
+    "  oddrank core core.*              the core files of a job, merged like its ranks\n\n"
     "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
     "read, 2 wrong usage, 1 a fault of oddrank itself.";
 
@@ -57,6 +58,7 @@ int run(int argc, char** argv) {
   Action action;
   add_job_command(app, action);
   add_node_command(app, action);
+  add_core_command(app, action);
   add_report_command(app, action);
   add_agent_command(app, action);
   if (is_unknown_command(app, argc, argv)) {

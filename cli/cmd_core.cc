@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "cli/capture_cores.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+namespace oddrank::cli {
+namespace {
+
+struct CoreOptions {
+  CoresRequest request;
+  CaptureOptions capture;
+  OutputOptions output;
+};
+
+bool has_rank(const snapshot::Capture& capture) {
+  return std::any_of(capture.processes.begin(), capture.processes.end(),
+                     [](const auto& process) { return process.is_rank && process.rank >= 0; });
+}
+
+// Cores that could not be read are said on stderr too: a report of processes has no place for them.
+bool warn_of_unread(const snapshot::Capture& capture) {
+  bool any = false;
+  for (const snapshot::NodeCapture& node : capture.nodes) {
+    if (!node.answered) {
+      log_line(LogLevel::kWarning, node.why);
+      any = true;
+    }
+  }
+  return any;
+}
+
+int run_core(const CoreOptions& options) {
+  CoresRequest request = options.request;
+  auto capture = [&] {
+    Progress progress("core files", options.output.quiet);
+    request.progress = [&progress](std::size_t done, std::size_t total) {
+      progress.update(done, total);
+    };
+    return capture_cores(request, options.capture);
+  }();
+  if (!capture) {
+    return report_error(capture.error());
+  }
+  const bool unread = warn_of_unread(*capture);
+  // One process is asked about itself; several are asked about each other, if they are ranks.
+  const ExitStatus status = request.paths.size() == 1 || !has_rank(*capture)
+                                ? deliver_processes(*capture, options.output)
+                                : deliver(*capture, options.output);
+  return status == kAllRead && unread ? kPartial : status;
+}
+
+}  // namespace
+
+void add_core_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CoreOptions>();
+  CLI::App* command =
+      app.add_subcommand("core", "Stacks of core files; those of one job are merged like ranks");
+  command->add_option("CORE", options->request.paths, "Core files, of the kernel or of gcore")
+      ->required();
+  command
+      ->add_option(
+          "--sysroot", options->request.sysroot,
+          "Look for the programs and libraries of the cores below this folder first (or in "
+          "it): for cores of containers and of other nodes. Only files of the same build "
+          "are used")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  add_core_options(*command, options->capture);
+  add_output_options(*command, options->output);
+  command->footer(
+      "A rank is known by the environment in its core. Compressed cores have to be decompressed\n"
+      "first; `coredumpctl dump PID -o FILE` does so for those of systemd.\n\n"
+      "Examples:\n"
+      "  oddrank core core.31337                  its threads, Python and native frames in one "
+      "stack\n"
+      "  oddrank core /scratch/cores/core.*       all ranks of a job: who holds the others up?\n"
+      "  oddrank core core.7 --sysroot /images/train-24.05   of a container, with its files\n"
+      "  oddrank core core.* --save hang.odd      for `oddrank report`; a core of GB becomes KB");
+  command->callback([options, &action] { action = [options] { return run_core(*options); }; });
+}
+
+}  // namespace oddrank::cli
