@@ -112,7 +112,7 @@ class Inlines(unittest.TestCase):
 
     def test_a_server_that_gives_another_build_is_not_believed(self):
         pid = self.start("inlined_bare")
-        self.client(f"echo {VICTIMS}/inlined")
+        self.client(f"echo {VICTIMS}/waiting")
         self.check_no_inlined(self.read(pid, "--inlines", urls="http://127.0.0.1:1"))
 
     def test_a_server_that_does_not_answer_costs_its_frames_and_a_few_seconds(self):
