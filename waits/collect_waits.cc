@@ -7,7 +7,9 @@
 
 #include "attach/proc_fds.h"
 #include "attach/proc_stat.h"
+#include "attach/proc_status.h"
 #include "base/read_file.h"
+#include "waits/python_locks.h"
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {
@@ -41,6 +43,10 @@ class LiveFiles final : public ProcessFiles {
     }
     return *locks_;
   }
+  pid_t process_of_thread(pid_t tid) const override {
+    const auto status = attach::read_proc_status(tid);
+    return status ? status->process : 0;
+  }
 
  private:
   pid_t pid_;
@@ -58,6 +64,7 @@ class NoFiles final : public ProcessFiles {
 snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   snapshot::Wait wait;
   wait.on = from.on;
+  wait.inferred = from.inferred;
   wait.syscall = from.syscall;
   wait.syscall_name = tables.string(from.syscall_name);
   wait.wchan = tables.string(from.wchan);
@@ -74,7 +81,8 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
 // The GIL is a futex like any other to the kernel; that this futex is the GIL was found when the
 // Python runtime was read.
 void name_gil(const ProcessCapture& process, const ThreadCapture& thread, ThreadWait& wait) {
-  if (!thread.wants_gil || wait.on != WaitOn::kLock) {
+  // Who wants it wakes up every few milliseconds, and may run just now.
+  if (!thread.wants_gil || (wait.on != WaitOn::kLock && wait.on != WaitOn::kNothing)) {
     return;
   }
   wait.on = WaitOn::kGil;
@@ -122,20 +130,25 @@ void collect(const attach::Target& target,
   if (!states) {
     return;
   }
-  for (ThreadCapture& thread : process.threads) {
+  std::vector<ThreadWait> waits(process.threads.size());
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const ThreadCapture& thread = process.threads[i];
     const auto state = std::find_if(states->begin(), states->end(), [&](const ThreadState& each) {
       return each.tid == thread.tid;
     });
     if (state == states->end()) {
       continue;
     }
-    ThreadWait wait = wait_of_thread({target, files, *states, *state});
+    waits[i] = wait_of_thread({target, files, *states, *state});
     if (live) {
-      look_for_holder(wait);
-      name_tracer(wait);
+      look_for_holder(waits[i]);
+      name_tracer(waits[i]);
     }
-    name_gil(process, thread, wait);
-    thread.wait = to_capture(wait, tables);
+    name_gil(process, thread, waits[i]);
+  }
+  read_python_locks(target, *states, process, waits);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    process.threads[i].wait = to_capture(waits[i], tables);
   }
 }
 

@@ -7,10 +7,10 @@ namespace oddrank::waits {
 
 // Fills on, address, holder and detail of `wait`.
 //
-// The owner is known for a contended pthread mutex of glibc (its structure carries the owner's tid)
-// and for priority-inheriting locks (the word is the owner's tid). Semaphores, condition variables
-// and Python's locks have no owner in memory. An owner is believed only if it is a thread of this
-// process; one that is not is reported as a lock that nobody here can release.
+// The owner is known for the locks that carry it (native_lock.h). Semaphores, condition variables,
+// barriers and most of Python's locks have none in memory. An owner that is no thread of this
+// process is reported as one that is gone, unless the lock is shared by processes and the owner is
+// found among them.
 void read_futex_wait(const WaitContext& context, ThreadWait& wait);
 
 }  // namespace oddrank::waits

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "waits/collect_waits.h"
+#include "waits/name_wait.h"
 #include "waits/node_family.h"
 #include "waits/worker_pools.h"
 
@@ -206,7 +207,11 @@ void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dea
 }
 
 void join_thread(Capture& capture, std::size_t process, Wait& wait, const ThreadCapture& thread) {
-  if (wait.on == WaitOn::kNothing || thread.samples.empty()) {
+  if (thread.samples.empty()) {
+    return;
+  }
+  name_wait(capture.processes[process], thread, capture.tables, wait);
+  if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
     return;
   }
   const auto frames = python_frames(thread, capture.tables);

@@ -24,11 +24,12 @@ struct ThreadWait {
   pid_t holder_pid = 0;
   pid_t holder_tid = 0;
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
+  bool inferred = false;  // the holder was concluded from frames
   std::string detail;
 };
 
-// What the kernel tells about the files of a process. Every answer may be empty: not permitted, not
-// open any more, or a test that has none.
+// What the kernel tells about the files of a process, and about processes beside it. Every answer
+// may be empty: not permitted, not open any more, or a test that has none.
 class ProcessFiles {
  public:
   ProcessFiles() = default;
@@ -41,6 +42,8 @@ class ProcessFiles {
   virtual std::string link(int fd) const = 0;    // "/data/x", "pipe:[123]", "anon_inode:[eventfd]"
   virtual std::string info(int fd) const = 0;    // text of /proc/PID/fdinfo/FD
   virtual std::string locked_files() const = 0;  // text of /proc/locks
+  // The process of any thread, in our pid namespace; 0 if there is no such thread.
+  virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
 };
 
 // All that the readers of one wait may look at. Borrows; valid for one call.

@@ -1,0 +1,157 @@
+// Owners in the memory of glibc's locks, and memory that only looks like one.
+#include "waits/native_lock.h"
+
+#include <linux/futex.h>
+
+#include <array>
+
+#include "snapshot/capture.h"
+#include "tests/support/catch.h"
+#include "tests/support/fake_target.h"
+#include "waits/native_lock_names.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+
+constexpr std::int32_t kOwner = 50;  // a thread of the target
+constexpr std::int32_t kGone = 51;
+
+struct Scene {
+  test::FakeTarget target;
+
+  NativeLock lock(std::uint64_t word, std::uint64_t operation, std::uint64_t expected) {
+    attach::SyscallState call;
+    call.arguments = {word, operation, expected, 0, 0, 0};
+    return read_native_lock(target, call, [](std::int32_t tid) { return tid == kOwner; });
+  }
+};
+
+constexpr std::uint64_t kWait = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+constexpr std::uint64_t kTimedWait = 0x189;
+
+TEST_CASE("robust: the word and the structure must agree") {
+  Scene scene;
+  const std::uint64_t word = FUTEX_WAITERS | kOwner;
+  scene.target.add_object(Addr{0x9000}, std::array<std::uint64_t, 3>{word, kOwner, 16});
+  CHECK(scene.lock(0x9000, FUTEX_WAIT, word).kind == LockKind::kRobust);
+  CHECK(scene.lock(0x9000, FUTEX_WAIT, word).owner == kOwner);
+  // Without the flag it is believed only if the owner is there: musl's mutex.
+  const std::uint64_t gone = FUTEX_WAITERS | kGone;
+  scene.target.add_object(Addr{0xa000}, std::array<std::uint64_t, 3>{gone, kGone, 0});
+  CHECK(scene.lock(0xa000, FUTEX_WAIT, gone).kind == LockKind::kUnknown);
+}
+
+TEST_CASE("robust: the kernel's mark of a dead owner") {
+  Scene scene;
+  const std::uint64_t word = FUTEX_WAITERS | FUTEX_OWNER_DIED | kGone;
+  scene.target.add_object(Addr{0x9000}, std::array<std::uint64_t, 3>{word, kGone, 16});
+  CHECK(scene.lock(0x9000, FUTEX_WAIT, word).owner_died);
+}
+
+TEST_CASE("a wait with a time limit is no mutex of somebody who is not there") {
+  Scene scene;
+  const std::array<std::int32_t, 5> mutex = {2, 0, kGone, 1, 0};
+  scene.target.add_object(Addr{0x9000}, mutex);
+  CHECK(scene.lock(0x9000, kWait, 2).owner == kGone);
+  CHECK(scene.lock(0x9000, kTimedWait, 2).kind == LockKind::kUnknown);
+}
+
+TEST_CASE("read-write lock: writer, readers, neither") {
+  Scene scene;
+  std::array<std::uint32_t, 8> lock = {1 | 2, 0, 3, 0, 0, 0, kOwner, 0};
+  scene.target.add_object(Addr{0x9000}, lock);
+  CHECK(scene.lock(0x9008, kTimedWait, 3).kind == LockKind::kWriteLock);
+  CHECK(scene.lock(0x9008, kTimedWait, 3).owner == kOwner);
+  CHECK(scene.lock(0x900c, kTimedWait, 3).owner == kOwner);
+  lock[0] = 1;  // not locked for writing
+  scene.target.add_object(Addr{0x9000}, lock);
+  CHECK(scene.lock(0x9008, kTimedWait, 3).kind == LockKind::kUnknown);
+  lock = {(3U << 3) | 2, 0, 2, 0, 0, 0, 0, 0};
+  scene.target.add_object(Addr{0x9000}, lock);
+  CHECK(scene.lock(0x9008, kTimedWait, 2).kind == LockKind::kReadLocks);
+  CHECK(scene.lock(0x9008, kTimedWait, 2).readers == 3);
+}
+
+TEST_CASE("a join is believed only if the word is a thread's own") {
+  Scene scene;
+  constexpr std::uint64_t kThread = 0x7000;
+  CHECK(scene.lock(kThread + 720, kTimedWait, kOwner).kind == LockKind::kUnknown);
+  scene.target.add_object(Addr{kThread}, std::array<std::uint64_t, 3>{kThread, 0, kThread});
+  scene.target.add_object(Addr{kThread + 720}, kOwner);
+  CHECK(scene.lock(kThread + 720, kTimedWait, kOwner).kind == LockKind::kThreadEnd);
+  CHECK(scene.lock(kThread + 720, kTimedWait, kGone).kind == LockKind::kUnknown);
+}
+
+TEST_CASE("addresses that cannot be read end in nothing") {
+  Scene scene;
+  for (const std::uint64_t expected : {0UL, 2UL, 3UL, 50UL, 0x80000032UL}) {
+    for (const std::uint64_t word : {0UL, 8UL, ~0UL, 0x7fffffffffffUL}) {
+      const NativeLock lock = scene.lock(word, kTimedWait, expected);
+      CHECK(lock.kind == LockKind::kUnknown);
+    }
+  }
+  CHECK(scene.lock(0, FUTEX_LOCK_PI, 0).owner == 0);
+}
+
+// Names, on plain data.
+struct Named {
+  snapshot::Tables tables;
+  snapshot::ThreadCapture thread;
+  snapshot::Wait wait;
+
+  Named() {
+    wait.on = snapshot::WaitOn::kLock;
+    wait.detail = tables.string("semaphore, condition or join, with a time limit");
+  }
+  std::string name(std::initializer_list<const char*> functions,
+                   const char* file = "/l/libc.so.6") {
+    snapshot::Stack stack;
+    for (const char* function : functions) {
+      snapshot::Frame frame;
+      frame.function = tables.string(function);
+      frame.file = tables.string(file);
+      stack.frames.push_back(tables.frame(frame));
+    }
+    thread.samples.resize(1);
+    thread.samples[0].stack = tables.stack(stack);
+    name_native_lock(thread, tables, wait);
+    return std::string(tables.text(wait.detail));
+  }
+};
+
+TEST_CASE("the call says what has no owner") {
+  CHECK(Named().name({"__futex_abstimed_wait_common", "___pthread_cond_wait"}) ==
+        "a condition variable, which has no owner, with a time limit");
+  CHECK(Named().name({"__new_sem_wait_slow64.constprop.0", "sem_wait@@GLIBC_2.34"}) ==
+        "a semaphore, which has no owner, with a time limit");
+}
+
+TEST_CASE("an owner that is there stays, one that seemed gone does not") {
+  Named named;
+  named.wait.holder_tid = 7;
+  named.wait.holder_pid = 5;
+  named.wait.detail = named.tables.string("mutex locked by thread 7");
+  CHECK(named.name({"pthread_cond_wait"}) == "mutex locked by thread 7");
+  CHECK(named.wait.holder_tid == 7);
+  Named gone;
+  gone.wait.holder_alive = snapshot::Known::kNo;
+  gone.name({"pthread_cond_wait"});
+  CHECK(gone.wait.holder_alive == snapshot::Known::kUnknown);
+}
+
+TEST_CASE("locks of libc's own are named, and only within libc") {
+  Named named;
+  named.wait.detail = named.tables.string("mutex locked by thread 7");
+  CHECK(named.name({"__lll_lock_wait", "pthread_mutex_lock", "__GI___dl_iterate_phdr"}) ==
+        "mutex locked by thread 7; in dl_iterate_phdr(): the dynamic loader's lock");
+  Named other;
+  other.wait.detail = other.tables.string("contended lock");
+  CHECK(other.name({"malloc"}, "/x/libmine.so") == "contended lock");
+  CHECK(other.name({"__lll_lock_wait_private", "malloc"}) ==
+        "contended lock; in malloc(): the allocator's lock");
+}
+
+}  // namespace
+}  // namespace oddrank::waits

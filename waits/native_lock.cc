@@ -1,0 +1,234 @@
+#include "waits/native_lock.h"
+
+#include <linux/futex.h>
+
+#include <array>
+#include <optional>
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using attach::Target;
+using IsThread = std::function<bool(std::int32_t)>;
+
+constexpr std::int32_t kTidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
+
+struct FutexCall {
+  Addr word{};
+  int command = 0;
+  std::uint32_t expected = 0;
+  bool shared = false;
+};
+
+// First fields of glibc's struct __pthread_mutex_s (sysdeps/x86/nptl/bits/struct_mutex.h; unchanged
+// since 2.18 but for names).
+struct Mutex {
+  std::uint32_t lock;
+  std::uint32_t count;
+  std::int32_t owner;
+  std::uint32_t users;
+  std::int32_t kind;
+};
+constexpr std::uint32_t kContended = 2;         // what __lll_lock_wait sleeps on
+constexpr std::uint32_t kUserLimit = 1U << 16;  // more waiters than any process has threads
+constexpr std::int32_t kKindLimit = 0x400;      // above all flags of a mutex's kind
+constexpr std::int32_t kRobustKind = 16;        // PTHREAD_MUTEX_ROBUST_NORMAL_NP
+
+// struct __pthread_rwlock_arch_t (sysdeps/x86/nptl/bits/struct_rwlock.h; since 2.25). Readers sleep
+// on phase_word until the writers' phase ends, writers on writer_word until the writer before them
+// has gone, and then on phase_word until the readers have.
+struct ReadWriteLock {
+  std::uint32_t readers;  // count above the three flags
+  std::uint32_t writers;
+  std::uint32_t phase_word;
+  std::uint32_t writer_word;
+  std::array<std::uint32_t, 2> pads;
+  std::int32_t writer;
+  std::int32_t shared;
+};
+constexpr std::uint64_t kPhaseWordOffset = 8;
+constexpr std::uint64_t kWriterWordOffset = 12;
+constexpr std::uint32_t kWritePhase = 1;
+constexpr std::uint32_t kWriteLocked = 2;
+constexpr std::uint32_t kReaderShift = 3;
+constexpr std::uint32_t kLockedAndSlept = 1 | 2;  // the value that both words are waited on with
+constexpr std::uint32_t kSlept = 2;
+
+// _IO_lock_t (sysdeps/nptl/stdio-lock.h); the owner is its struct pthread.
+struct StreamLock {
+  std::uint32_t lock;
+  std::uint32_t count;
+  std::uint64_t owner;
+};
+
+// struct pthread (nptl/descr.h): begins with the thread's own address, which is there again at
+// offset 16; `tid` follows the 704 bytes of the thread control block and a list's two pointers.
+constexpr std::uint64_t kSelfOffset = 16;
+constexpr std::uint64_t kTidOffset = 720;
+
+bool is_tid(std::int32_t tid) {
+  return tid > 0 && tid <= kTidLimit;
+}
+
+// The tid of the struct pthread at `address`; nullopt if there is none.
+std::optional<std::int32_t> tid_of_pthread(const Target& target, std::uint64_t address) {
+  const auto begin = attach::read_object<std::array<std::uint64_t, 3>>(target, Addr{address});
+  if (!begin || (*begin)[0] != address || (*begin)[kSelfOffset / 8] != address) {
+    return std::nullopt;
+  }
+  const auto tid = attach::read_object<std::int32_t>(target, Addr{address + kTidOffset});
+  return tid && is_tid(*tid) ? std::optional(*tid) : std::nullopt;
+}
+
+std::optional<NativeLock> as_inheriting(const Target& target, const FutexCall& call) {
+  const auto word = attach::read_object<std::uint32_t>(target, call.word);
+  NativeLock lock{LockKind::kInheriting, 0, false, call.shared, 0};
+  lock.owner = word ? static_cast<std::int32_t>(*word & FUTEX_TID_MASK) : 0;
+  return lock;
+}
+
+// The owner's tid with the bit for waiters, in the word and in what the call expects. glibc's
+// robust mutexes, and every mutex of musl, whose type lies elsewhere: there the owner must live.
+std::optional<NativeLock> as_robust(const Target& target,
+                                    const FutexCall& call,
+                                    const IsThread& is_thread) {
+  const auto owner = static_cast<std::int32_t>(call.expected & FUTEX_TID_MASK);
+  const auto mutex = attach::read_object<Mutex>(target, call.word);
+  if (!is_tid(owner) || !mutex ||
+      (mutex->lock & FUTEX_TID_MASK) != (call.expected & FUTEX_TID_MASK)) {
+    return std::nullopt;
+  }
+  const bool robust = mutex->owner == owner && mutex->kind > 0 && mutex->kind < kKindLimit &&
+                      (mutex->kind & kRobustKind) != 0;
+  if (!robust && !is_thread(owner)) {
+    return std::nullopt;
+  }
+  return NativeLock{robust ? LockKind::kRobust : LockKind::kMutex, owner,
+                    (mutex->lock & FUTEX_OWNER_DIED) != 0, call.shared, 0};
+}
+
+std::optional<NativeLock> as_stream(const Target& target,
+                                    const FutexCall& call,
+                                    const IsThread& is_thread) {
+  const auto stream = attach::read_object<StreamLock>(target, call.word);
+  if (!stream || stream->lock != kContended || stream->count == 0) {
+    return std::nullopt;
+  }
+  const auto owner = tid_of_pthread(target, stream->owner);
+  return owner && is_thread(*owner)
+             ? std::optional(NativeLock{LockKind::kStream, *owner, false, false, 0})
+             : std::nullopt;
+}
+
+std::optional<NativeLock> as_mutex(const Target& target,
+                                   const FutexCall& call,
+                                   const IsThread& is_thread) {
+  const auto mutex = attach::read_object<Mutex>(target, call.word);
+  if (!mutex || mutex->lock != kContended || !is_tid(mutex->owner) || mutex->users == 0 ||
+      mutex->users > kUserLimit || mutex->kind < 0 || mutex->kind >= kKindLimit) {
+    return std::nullopt;
+  }
+  // Waits with a time limit have a call of their own, which other things use as well.
+  if (call.command != FUTEX_WAIT && !is_thread(mutex->owner)) {
+    return std::nullopt;
+  }
+  return NativeLock{LockKind::kMutex, mutex->owner, false, call.shared, 0};
+}
+
+bool fits(const ReadWriteLock& lock, const FutexCall& call) {
+  return (lock.shared == 0 || lock.shared == 1) && (lock.shared == 1) == call.shared &&
+         lock.phase_word <= kLockedAndSlept && lock.writer_word <= kLockedAndSlept;
+}
+
+std::optional<NativeLock> as_written(const Target& target,
+                                     const FutexCall& call,
+                                     const IsThread& is_thread) {
+  for (const std::uint64_t offset : {kPhaseWordOffset, kWriterWordOffset}) {
+    const auto lock = attach::read_object<ReadWriteLock>(target, call.word - offset);
+    if (!lock || !fits(*lock, call) || !is_tid(lock->writer)) {
+      continue;
+    }
+    const bool held = (lock->readers & kWriteLocked) != 0 && (lock->readers & kWritePhase) != 0 &&
+                      (lock->readers >> kReaderShift) < kUserLimit;
+    if (held && (is_thread(lock->writer) || lock->phase_word == kLockedAndSlept)) {
+      return NativeLock{LockKind::kWriteLock, lock->writer, false, call.shared, 0};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<NativeLock> as_read(const Target& target, const FutexCall& call) {
+  const auto lock = attach::read_object<ReadWriteLock>(target, call.word - kPhaseWordOffset);
+  if (!lock || !fits(*lock, call) || lock->phase_word != kSlept || lock->writer != 0) {
+    return std::nullopt;
+  }
+  const std::uint32_t readers = lock->readers >> kReaderShift;
+  const bool claimed = (lock->readers & kWriteLocked) != 0 && (lock->readers & kWritePhase) == 0;
+  return claimed && readers > 0 && readers < kUserLimit
+             ? std::optional(NativeLock{LockKind::kReadLocks, 0, false, call.shared, readers})
+             : std::nullopt;
+}
+
+std::optional<NativeLock> as_thread_end(const Target& target,
+                                        const FutexCall& call,
+                                        const IsThread& is_thread) {
+  const auto tid = static_cast<std::int32_t>(call.expected);
+  if (!is_tid(tid) || !is_thread(tid)) {
+    return std::nullopt;
+  }
+  const auto there = tid_of_pthread(target, attach::value_of(call.word) - kTidOffset);
+  return there == tid ? std::optional(NativeLock{LockKind::kThreadEnd, tid, false, false, 0})
+                      : std::nullopt;
+}
+
+}  // namespace
+
+NativeLock read_native_lock(const Target& target,
+                            const attach::SyscallState& futex,
+                            const IsThread& is_thread) {
+  const auto operation = static_cast<int>(futex.arguments[1]);
+  const FutexCall call{Addr{futex.arguments[0]}, operation & FUTEX_CMD_MASK,
+                       static_cast<std::uint32_t>(futex.arguments[2]),
+                       (operation & FUTEX_PRIVATE_FLAG) == 0};
+  std::optional<NativeLock> lock;
+  if (call.command == FUTEX_LOCK_PI || call.command == FUTEX_LOCK_PI2) {
+    lock = as_inheriting(target, call);
+  } else if (call.command != FUTEX_WAIT && call.command != FUTEX_WAIT_BITSET) {
+    return {};
+  } else if ((call.expected & FUTEX_WAITERS) != 0) {
+    lock = as_robust(target, call, is_thread);
+  } else if (call.expected == kContended) {
+    lock = as_stream(target, call, is_thread);
+    lock = lock ? lock : as_mutex(target, call, is_thread);
+    lock = lock ? lock : as_read(target, call);
+  } else if (call.expected == kLockedAndSlept) {
+    lock = as_written(target, call, is_thread);
+  }
+  // A tid is any number, also one that means something for a lock.
+  lock = lock ? lock : as_thread_end(target, call, is_thread);
+  return lock.value_or(NativeLock{});
+}
+
+const char* lock_words(LockKind kind) {
+  switch (kind) {
+    case LockKind::kMutex:
+      return "mutex";
+    case LockKind::kRobust:
+      return "robust mutex";
+    case LockKind::kInheriting:
+      return "priority-inheriting mutex";
+    case LockKind::kWriteLock:
+    case LockKind::kReadLocks:
+      return "read-write lock";
+    case LockKind::kStream:
+      return "lock of a stdio stream";
+    case LockKind::kThreadEnd:
+      return "end of a thread";
+    case LockKind::kUnknown:
+      break;
+  }
+  return "semaphore, condition or join";
+}
+
+}  // namespace oddrank::waits
