@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "aggregate/thread_cycle.h"
+
 namespace oddrank::aggregate {
 
 using snapshot::CallKind;
@@ -19,6 +21,20 @@ constexpr std::uint64_t kCpuThatCountsUs = 1000;
 
 bool may_wait_for_thread(WaitOn on) {
   return on == WaitOn::kThread || on == WaitOn::kLock || on == WaitOn::kUnknown;
+}
+
+bool leads_on(WaitOn on) {
+  return !may_wait_for_thread(on) && on != WaitOn::kGil;
+}
+
+// Main waits for a lock of another thread, and that one for something beyond the process: then it
+// is the one whose wait decides. Owners that were only concluded decide nothing, nor does a thread
+// that just uses the GIL for its turn.
+const ThreadCapture* end_of_locks(const ProcessCapture& process, const ThreadCapture& main) {
+  const ThreadChain chain = follow_threads(process, main);
+  const ThreadCapture& last = *chain.way.back();
+  const bool turn = has_gil(chain.way) && last.wait.on == WaitOn::kNothing;
+  return is_inferred(chain.way) || turn || !(last.call || leads_on(last.wait.on)) ? nullptr : &last;
 }
 
 // Background threads of a library are in its functions all the time; only a thread of the program,
@@ -39,7 +55,16 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
     return thread.tid == process.pid;
   });
   const ThreadCapture* leader = main == threads.end() ? &threads.front() : &*main;
-  if (leader->call || !may_wait_for_thread(leader->wait.on)) {
+  if (leader->call || leads_on(leader->wait.on)) {
+    return leader;
+  }
+  if (!follow_threads(process, *leader).circle.empty()) {
+    return leader;
+  }
+  if (const ThreadCapture* last = end_of_locks(process, *leader)) {
+    return last;
+  }
+  if (leader->wait.on == WaitOn::kGil) {
     return leader;
   }
   for (const ThreadCapture& thread : threads) {

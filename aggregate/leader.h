@@ -8,7 +8,8 @@
 namespace oddrank::aggregate {
 
 // The main thread, unless it waits for another thread and that one is in a call of a communication
-// library. Null if no thread was read.
+// library, or owns the lock that the main thread waits for and itself waits for something that is
+// no thread of the process. Null if no thread was read.
 const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& process,
                                            FrameModel& model);
 

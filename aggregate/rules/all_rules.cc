@@ -17,6 +17,7 @@ constexpr auto kRules = std::to_array<Rule>({
     child_deadlock,
     io_stall,
     file_lock,
+    lock_deadlock,
     rendezvous,
     external_wait,
     failed_rank,

@@ -19,6 +19,7 @@ std::vector<Finding> input_stall(const RuleInput& input);
 std::vector<Finding> child_deadlock(const RuleInput& input);
 std::vector<Finding> io_stall(const RuleInput& input);
 std::vector<Finding> file_lock(const RuleInput& input);
+std::vector<Finding> lock_deadlock(const RuleInput& input);  // gil_deadlock as well
 std::vector<Finding> rendezvous(const RuleInput& input);
 std::vector<Finding> external_wait(const RuleInput& input);
 std::vector<Finding> failed_rank(const RuleInput& input);

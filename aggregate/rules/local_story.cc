@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregate/thread_cycle.h"
 #include "aggregate/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -28,7 +29,7 @@ bool waits_for_inherited_lock(const RuleInput& input,
   if (thread == nullptr || thread->samples.empty() || thread->wait.on != WaitOn::kLock) {
     return false;
   }
-  if (thread->wait.holder_alive == Known::kNo) {
+  if (thread->wait.holder_alive == Known::kNo || !follow_threads(child, *thread).circle.empty()) {
     return true;
   }
   return thread->wait.holder_alive == Known::kUnknown && thread->wait.holder_tid == 0 &&
@@ -39,6 +40,25 @@ bool waits_for_inherited_lock(const RuleInput& input,
 bool is_stopped(const RuleInput& input, const RankView& rank) {
   (void)input;
   return rank.state() == 'T' || rank.state() == 't';
+}
+
+// The thread that speaks for the rank is in a circle of threads, or waits for one that is.
+ThreadList circle_of(const RankView& rank) {
+  if (rank.process == nullptr || rank.leader == nullptr) {
+    return {};
+  }
+  return follow_threads(*rank.process, *rank.leader).circle;
+}
+
+bool is_in_lock_circle(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  const ThreadList circle = circle_of(rank);
+  return !circle.empty() && !has_gil(circle);
+}
+
+bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {
+  (void)input;
+  return has_gil(circle_of(rank));
 }
 
 bool is_failed(const RuleInput& input, const RankView& rank) {
@@ -93,8 +113,10 @@ struct LocalStory {
 };
 
 // In the order of what explains most: a stopped rank explains itself, wherever it was stopped.
-constexpr std::array<LocalStory, 9> kLocalStories = {{
+constexpr std::array<LocalStory, 11> kLocalStories = {{
     {Kind::kStoppedRank, is_stopped},
+    {Kind::kLockDeadlock, is_in_lock_circle},
+    {Kind::kGilDeadlock, is_in_gil_circle},
     {Kind::kFailedRank, is_failed},
     {Kind::kChildDeadlock, has_doomed_child},
     {Kind::kIoStall, is_in_io},

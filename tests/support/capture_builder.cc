@@ -128,6 +128,8 @@ ThreadCapture& CaptureBuilder::thread(ProcessCapture& process, const ThreadSpec&
   thread.wait.holder_tid = spec.wait.holder_tid;
   thread.wait.fd = spec.wait.fd;
   thread.wait.holder_alive = spec.wait.holder_alive;
+  thread.wait.address = spec.wait.address;
+  thread.wait.inferred = spec.wait.inferred;
   if (spec.call) {
     snapshot::CollectiveCall call;
     call.kind = spec.call->kind;

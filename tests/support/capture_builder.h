@@ -38,6 +38,8 @@ struct WaitSpec {
   pid_t holder_tid = 0;
   std::int32_t fd = -1;
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
+  std::uint64_t address = 0;
+  bool inferred = false;
 };
 
 struct CallSpec {

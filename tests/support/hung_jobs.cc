@@ -328,6 +328,62 @@ CaptureBuilder child_deadlock_job() {
   return job;
 }
 
+namespace {
+
+// A thread that waits for what another thread of its rank holds.
+ThreadSpec wants_lock(std::int32_t rank, pid_t holder, std::uint64_t address, Frames outer) {
+  ThreadSpec spec;
+  spec.frames = Frames{native("__futex_abstimed_wait_common", kLibc),
+                       native("___pthread_mutex_lock", kLibc)} +
+                std::move(outer);
+  spec.wait.on = WaitOn::kLock;
+  spec.wait.syscall = "futex";
+  spec.wait.holder_pid = pid_of(rank);
+  spec.wait.holder_tid = holder;
+  spec.wait.holder_alive = snapshot::Known::kYes;
+  spec.wait.address = address;
+  spec.wait.detail = "mutex locked by thread " + std::to_string(holder);
+  return spec;
+}
+
+Frames writer_thread(std::string_view function, std::uint32_t line) {
+  return {py(function, kProgram, line), native("_PyEval_EvalFrameDefault", kPython),
+          native("start_thread", kLibc), native("clone3", kLibc)};
+}
+
+}  // namespace
+
+CaptureBuilder lock_deadlock_job() {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 5, wants_lock(5, 3155, 0x55d0c0, program("save_checkpoint", 101)));
+  ThreadSpec writer = wants_lock(5, pid_of(5), 0x55d100, writer_thread("write_shards", 61));
+  writer.python_name = "Thread-3 (write_shards)";
+  job.thread(job.process(pid_of(5)), writer).tid = 3155;
+  return job;
+}
+
+CaptureBuilder gil_deadlock_job() {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  ThreadSpec main = wants_lock(3, 3133, 0x7f2040, program("allocate", 44));
+  main.holds_gil = true;
+  replace(job, 3, main);
+  ThreadSpec other = wants_lock(3, pid_of(3), 0x9a5e20, {});
+  other.frames = {native("__futex_abstimed_wait_common", kLibc),
+                  native("pthread_cond_timedwait@@GLIBC_2.3.2", kLibc),
+                  native("take_gil", kPython),
+                  native("PyGILState_Ensure", kPython),
+                  native("_ZN3c1016StackContextImplD2Ev", kTorchPython),
+                  native("start_thread", kLibc)};
+  other.wait.on = WaitOn::kGil;
+  other.wait.detail = "waits for Python's GIL, held by thread " + std::to_string(pid_of(3));
+  other.switch_step = 100;
+  other.has_python = false;
+  other.name = "allocator";
+  other.python_name = "";
+  job.thread(job.process(pid_of(3)), other).tid = 3133;
+  return job;
+}
+
 // Two stages of a pipeline, each a tensor group of four. Stage 0 ranks 0, 1, 3 broadcast their
 // batch and wait for rank 2; stage 1 waits to receive from stage 0.
 CaptureBuilder three_dimensional_job() {
@@ -372,6 +428,8 @@ std::vector<HungJob> hung_jobs() {
       {"busy_rank", busy_rank_job},
       {"rendezvous", rendezvous_job},
       {"child_deadlock", child_deadlock_job},
+      {"lock_deadlock", lock_deadlock_job},
+      {"gil_deadlock", gil_deadlock_job},
       {"three_dimensional", three_dimensional_job},
   };
 }

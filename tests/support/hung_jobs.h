@@ -40,6 +40,8 @@ CaptureBuilder io_stall_job();           // rank 6 in state D
 CaptureBuilder busy_rank_job();          // rank 1 compiles
 CaptureBuilder rendezvous_job();         // rank 7 never came
 CaptureBuilder child_deadlock_job();     // rank 5, worker dead
+CaptureBuilder lock_deadlock_job();      // rank 5, two threads
+CaptureBuilder gil_deadlock_job();       // rank 3: the GIL against a mutex
 CaptureBuilder three_dimensional_job();  // pipeline of tensor groups; rank 2 in its loader
 
 struct HungJob {

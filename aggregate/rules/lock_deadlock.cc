@@ -1,0 +1,146 @@
+// Threads of one rank wait for each other in a circle: for locks (lock_deadlock), or for locks and
+// the GIL (gil_deadlock). Every thread and every lock of the circle is said.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/printable.h"
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/thread_cycle.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+
+constexpr std::size_t kMaxThreads = 8;  // of a circle, in the sentence
+
+std::string thread_name(const JobView& view, const ThreadCapture& thread) {
+  const std::string_view python = view.text(thread.python_name);
+  return fmt::format("thread {} ({})", thread.tid,
+                     printable(python.empty() ? view.text(thread.name) : python, 40));
+}
+
+std::string place(const JobView& view, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return {};
+  }
+  if (const auto frame = view.model().user_frame(thread.samples.back())) {
+    return fmt::format(" in {} ({})", frame->name, frame->place());
+  }
+  // A native thread: its own code is what called into libc.
+  const auto& frames = view.model().fold(thread.samples.back()).frames;
+  const auto own = std::find_if(frames.begin(), frames.end(),
+                                [](const ShownFrame& frame) { return !frame.system_call; });
+  return own == frames.end() ? "" : fmt::format(" in {} ({})", own->name, own->place());
+}
+
+std::string thing(const ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  if (wait.on == WaitOn::kGil) {
+    return "the GIL";
+  }
+  if (wait.on == WaitOn::kThread) {
+    return "its end";
+  }
+  return wait.address == 0 ? "a lock" : fmt::format("the lock at {:#x}", wait.address);
+}
+
+std::string hop(const JobView& view, const ThreadCapture& thread, const ThreadCapture& next) {
+  const bool itself = &thread == &next;
+  const std::string held = thread.wait.on == WaitOn::kThread
+                               ? fmt::format("the end of thread {}", next.tid)
+                               : fmt::format("{}, which {} holds", thing(thread),
+                                             itself ? "it" : fmt::format("thread {}", next.tid));
+  return fmt::format("{}{} waits for {}{}", thread_name(view, thread), place(view, thread), held,
+                     itself ? " itself" : "");
+}
+
+std::string circle_words(const JobView& view, const ThreadList& circle) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(circle.size(), kMaxThreads); ++i) {
+    text += (i == 0 ? "" : "; ") + hop(view, *circle[i], *circle[(i + 1) % circle.size()]);
+  }
+  return circle.size() > kMaxThreads ? text + "; ..." : text;
+}
+
+std::string predicate(const JobView& view, const RankView& rank) {
+  const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
+  std::string text;
+  if (chain.circle.size() == 1) {
+    text = "is deadlocked, a thread of it waits for itself: ";
+  } else {
+    text =
+        fmt::format("is deadlocked, {} of its threads wait for each other: ", chain.circle.size());
+  }
+  text += circle_words(view, chain.circle);
+  if (!chain.way.empty()) {
+    text += fmt::format("; {} waits for thread {}", thread_name(view, *chain.way.front()),
+                        chain.way.size() > 1 ? chain.way[1]->tid : chain.circle.front()->tid);
+  }
+  return text;
+}
+
+void add_hops(const JobView& view, const ThreadChain& chain, std::vector<ChainLink>& links) {
+  constexpr std::size_t kMaxHops = 64;
+  ThreadList all = chain.way;
+  all.insert(all.end(), chain.circle.begin(), chain.circle.end());
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxHops); ++i) {
+    const ThreadCapture& next = i + 1 < all.size() ? *all[i + 1] : *chain.circle.front();
+    links.push_back({thread_name(view, *all[i]), thread_name(view, next), thing(*all[i]),
+                     printable(view.text(all[i]->wait.detail), 200)});
+  }
+}
+
+std::vector<std::string> advice_for(const RankView& rank, const ThreadChain& chain) {
+  std::vector<std::string> advice = {
+      fmt::format("{}oddrank node {} --all-threads", on_host(rank), rank.pid())};
+  if (has_gil(chain.circle)) {
+    advice.emplace_back(
+        "release the GIL around the native call that waits (py::gil_scoped_release, "
+        "Py_BEGIN_ALLOW_THREADS)");
+  } else if (chain.circle.size() == 1) {
+    advice.emplace_back("take the lock once, or make it a recursive one");
+  } else {
+    advice.emplace_back("take the locks in one order in all threads");
+  }
+  return advice;
+}
+
+Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& ranks) {
+  Finding finding = accuse(input, kind, ranks, Evidence::kOwnStall);
+  const RankView& first = input.view.ranks()[ranks.front()];
+  const ThreadChain chain = follow_threads(*first.process, *first.leader);
+  if (is_inferred(chain.circle) || is_inferred(chain.way)) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.weakness = "who holds a Python lock was concluded from the frames";
+  }
+  if (!stands_still(chain.circle, input.view.model())) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
+  finding.summary = sentence(
+      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+  finding.weight += 600;
+  add_hops(input.view, chain, finding.chain);
+  finding.advice = advice_for(first, chain);
+  finding.disproves = {"one of these threads going on"};
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> lock_deadlock(const RuleInput& input) {
+  std::vector<Finding> findings;
+  for (const Kind kind : {Kind::kLockDeadlock, Kind::kGilDeadlock}) {
+    const std::vector<std::size_t> ranks = suspects_with(input, kind);
+    if (!ranks.empty()) {
+      findings.push_back(find(input, kind, ranks));
+    }
+  }
+  return findings;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""`oddrank node` on real processes whose threads wait for each other: every thread and every lock
+of the circle is said, against what the process knows of itself.
+
+    deadlocks_test.py --oddrank PATH        with ODDRANK_VICTIMS: the folder of the victim programs
+"""
+
+import glob
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+VICTIMS = os.environ.get("ODDRANK_VICTIMS", "")
+PYTHON_LOCKS = os.path.join(os.path.dirname(HERE), "victims", "python_locks.py")
+FUTEX = 202
+
+
+class Victim:
+    """A process that says "ready" and the tids whose waits the test is about."""
+
+    def __init__(self, test, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        text=True)
+        test.addCleanup(self.end)
+        line = self.process.stdout.readline()
+        test.assertTrue(line.startswith("ready"), line)
+        self.tids = [int(word) for word in line.split()[1:] if int(word)]
+        self.pid = self.process.pid
+        for tid in [self.pid, *self.tids]:
+            proc_facts.wait_until(lambda tid=tid: (proc_facts.syscall(tid) or [0])[0] == FUTEX,
+                                  f"thread {tid} blocks", 30)
+
+    def end(self):
+        if not self.process.stdout.closed:
+            self.process.kill()
+            self.process.wait(20)
+            self.process.stdout.close()
+
+
+def read(pid, samples=2):
+    return harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--json", "-",
+                                         "--samples", str(samples), "-q"]))
+
+
+def pythons():
+    """One of each version that is at hand and whose locks say who waits for them."""
+    given = os.environ.get("ODDRANK_PYTHONS")
+    paths = given.split(":") if given else [
+        *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")), "/usr/bin/python3"]
+    found = {}
+    for path in paths:
+        version = subprocess.run(
+            [path, "-c", "import sys, sysconfig as s;"
+             "print(*sys.version_info[:2], s.get_config_var('Py_GIL_DISABLED') or 0)"],
+            capture_output=True, text=True, timeout=20, check=False).stdout.split()
+        if len(version) == 3 and version[2] == "0" and 8 <= int(version[1]) <= 13:
+            found.setdefault(int(version[1]), path)
+    return sorted(found.items())
+
+
+class Circles(unittest.TestCase):
+    def check(self, victim, circle, kind="lock_deadlock"):
+        """`circle`: who waits for whom, by tid, from the main thread on."""
+        run = read(victim.pid)
+        self.assertEqual(run.status, 0, run)
+        verdict = run.json()["verdict"]
+        self.assertEqual(verdict["kind"], kind, run)
+        self.assertEqual([row["pid"] for row in verdict["culprits"]], [victim.pid], run)
+        for (waiter, holder), link in zip(circle, verdict["chain"], strict=True):
+            self.assertTrue(link["waiters"].startswith(f"thread {waiter} "), run)
+            self.assertTrue(link["waits_for"].startswith(f"thread {holder} "), run)
+            self.assertIn(f"thread {holder}", verdict["summary"], run)
+        self.assertEqual(verdict["culprits"][0]["waits_for"]["tid"], circle[0][1], run)
+        return verdict
+
+
+class Native(Circles):
+    def start(self, mode):
+        return Victim(self, [f"{VICTIMS}/locks", mode])
+
+    def test_two_mutexes_in_different_order(self):
+        victim = self.start("circle")
+        other = victim.tids[0]
+        verdict = self.check(victim, [(victim.pid, other), (other, victim.pid)])
+        self.assertEqual(verdict["summary"].count("the lock at 0x"), 2, verdict)
+
+    def test_a_mutex_taken_twice(self):
+        victim = self.start("twice")
+        self.check(victim, [(victim.pid, victim.pid)])
+
+    def test_a_thread_is_joined_that_wants_the_joiner_s_lock(self):
+        victim = self.start("join-circle")
+        other = victim.tids[0]
+        self.check(victim, [(victim.pid, other), (other, victim.pid)])
+
+    def test_the_main_thread_waits_for_a_thread_of_a_circle(self):
+        victim = self.start("behind")
+        first, second = victim.tids
+        self.check(victim, [(victim.pid, first), (first, second), (second, first)])
+
+    def test_an_owner_that_waits_for_nobody_is_no_deadlock(self):
+        victim = Victim(self, [f"{VICTIMS}/locks", "condition"])
+        run = read(victim.pid)
+        self.assertNotIn(run.json()["verdict"]["kind"], ("lock_deadlock", "gil_deadlock"), run)
+
+
+class Python(Circles):
+    def start(self, python, mode, *more):
+        return Victim(self, [python, PYTHON_LOCKS, mode, *more])
+
+    def each(self, check, mode, *more):
+        """check(victim) with each Python."""
+        for minor, python in pythons():
+            with self.subTest(mode=mode, minor=minor):
+                victim = self.start(python, mode, *more)
+                try:
+                    check(victim)
+                finally:
+                    victim.end()
+
+    def check_crossed(self, mode, inferred, kind="lock_deadlock"):
+        def check(victim):
+            other = victim.tids[0]
+            verdict = self.check(victim, [(victim.pid, other), (other, victim.pid)], kind)
+            self.assertEqual(verdict["confidence"], "likely", verdict)
+            self.assertIn("python_locks.py", verdict["summary"], verdict)
+            self.assertEqual("`with`" in str(verdict["chain"]), inferred, verdict)
+
+        self.each(check, mode)
+
+    def wait(self, victim):
+        run = read(victim.pid, samples=1)
+        rank, = run.json()["ranks"]
+        thread = next(row for row in rank["threads"] if row["tid"] == victim.pid)
+        return thread["wait"], run
+
+    def check_owner(self, mode, inferred, words, *more, what="lock"):
+        def check(victim):
+            wait, run = self.wait(victim)
+            self.assertEqual(wait["what"], what, run)
+            self.assertEqual(wait["tid"], victim.tids[0], run)
+            self.assertEqual(wait["pid"], victim.pid, run)
+            self.assertEqual(wait["inferred"], inferred, run)
+            self.assertIn(words, wait["detail"], run)
+
+        self.each(check, mode, *more)
+
+    def check_nobody(self, mode, words):
+        def check(victim):
+            wait, run = self.wait(victim)
+            self.assertIsNone(wait["tid"], run)
+            self.assertIn(words, wait["detail"], run)
+
+        self.each(check, mode)
+
+    def test_two_locks_in_different_order(self):
+        self.check_crossed("crossed", inferred=True)
+
+    def test_two_locks_within_loops_and_try_blocks(self):
+        self.check_crossed("crossed_deep", inferred=True)
+
+    def test_two_recursive_locks_say_their_owners(self):
+        self.check_crossed("recursive_crossed", inferred=False)
+
+    def test_a_thread_is_joined_that_wants_the_joiner_s_lock(self):
+        self.check_crossed("join_crossed", inferred=True)
+
+    def test_the_gil_against_a_mutex(self):
+        self.check_crossed("gil", inferred=False, kind="gil_deadlock")
+
+    def test_a_lock_taken_twice(self):
+        self.each(lambda victim: self.check(victim, [(victim.pid, victim.pid)]), "twice")
+
+    def test_a_recursive_lock(self):
+        self.check_owner("recursive", False, "Python RLock, held by thread")
+
+    def test_a_join(self):
+        self.check_owner("join", False, "waits for the end of thread", what="thread")
+
+    def test_an_import(self):
+        with harness.scratch() as folder:
+            self.check_owner("imports", False, "import lock of module 'slow_module'", folder)
+
+    def test_a_with_that_was_left_names_nobody(self):
+        self.check_nobody("left_before", "Python lock, which does not say who holds it")
+
+    def test_what_others_have_to_do_has_no_owner(self):
+        for mode, words in (("condition", "threading.Condition"), ("get", "queue.Queue"),
+                            ("event", "threading.Event"), ("future", "future")):
+            self.check_nobody(mode, words)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,236 @@
+"""Python threads that wait for each other's locks: `python_locks.py MODE`. Prints "ready" and tids
+before it blocks: first the thread that the main thread's wait must name (0: nobody may be named),
+then a second one. Runs on every Python that oddrank reads."""
+import concurrent.futures
+import ctypes
+import queue
+import sys
+import threading
+
+first = threading.Lock()
+second = threading.Lock()
+
+
+def here():
+    return threading.get_native_id()
+
+
+def ready(owner=0, other=0):
+    print("ready %d %d" % (owner, other), flush=True)
+
+
+def start(work):
+    """Returns when the thread has said its tid."""
+    said = threading.Semaphore(0)
+    tid = []
+
+    def run():
+        tid.append(here())
+        work(said)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    said.acquire()
+    return thread, tid[0]
+
+
+def for_ever():
+    threading.Event().wait()
+
+
+def has_second_wants_first(said):
+    with second:
+        said.release()
+        with first:
+            pass
+
+
+def crossed():
+    with first:
+        _, other = start(has_second_wants_first)
+        ready(other)
+        with second:
+            pass
+
+
+class Store:
+    """A lock in an attribute, and a `with` within a loop, a try and another `with`."""
+
+    def __init__(self, go):
+        self.lock = first
+        self.go = go
+
+    def save(self):
+        for _ in range(1):
+            try:
+                with self.lock, open("/dev/null", "w") as sink:
+                    sink.write("x")
+                    return self.flush([1, 2])
+            finally:
+                self.go = None
+
+    def flush(self, parts):
+        self.go.release()
+        for _ in parts:
+            with second:
+                pass
+
+
+def crossed_deep():
+    go = threading.Semaphore(0)
+
+    def has_second(said):
+        with second:
+            said.release()
+            with go:
+                pass
+            try:
+                with first:
+                    pass
+            finally:
+                pass
+
+    for _ in range(3):
+        with second:  # leaves its old value in the slot
+            pass
+    _, other = start(has_second)
+    ready(other)
+    Store(go).save()
+
+
+def left_before():
+    """A thread has left a `with` of the lock, whose slot still holds it; another has the lock by
+    acquire(), which cannot be known: nobody may be named."""
+    def acquires(said):
+        first.acquire()
+        said.release()
+        for_ever()
+
+    def left(said):
+        with first:
+            pass
+        said.release()
+        for_ever()
+
+    start(left)
+    start(acquires)
+    ready()
+    with first:
+        pass
+
+
+def twice():
+    with first:
+        ready(here())
+        with first:
+            pass
+
+
+def recursive():
+    lock = threading.RLock()
+
+    def holds(said):
+        lock.acquire()
+        lock.acquire()
+        said.release()
+        for_ever()
+
+    _, other = start(holds)
+    ready(other)
+    with lock:
+        pass
+
+
+def recursive_crossed():
+    one, two = threading.RLock(), threading.Condition()
+
+    def holds(said):
+        with two:
+            said.release()
+            one.acquire()
+
+    with one:
+        _, other = start(holds)
+        ready(other)
+        two.acquire()
+
+
+def join():
+    thread, other = start(lambda said: (said.release(), for_ever()))
+    ready(other)
+    thread.join()
+
+
+def join_crossed():
+    def wants_first(said):
+        said.release()
+        with first:
+            pass
+
+    with first:
+        thread, other = start(wants_first)
+        ready(other)
+        thread.join()
+
+
+def imports():
+    """A module whose import waits for a thread that needs the module."""
+    sys.path.insert(0, sys.argv[2])
+    with open(sys.argv[2] + "/slow_module.py", "w") as file:
+        file.write("import threading, __main__\n"
+                   "__main__.said.release()\n"
+                   "threading.Event().wait()\n")
+    global said
+    said = threading.Semaphore(0)
+    tid = []
+
+    def importer():
+        tid.append(here())
+        __import__("slow_module")
+
+    threading.Thread(target=importer, daemon=True).start()
+    said.acquire()
+    ready(tid[0])
+    __import__("slow_module")
+
+
+def condition():
+    nobody_notifies = threading.Condition()
+    with nobody_notifies:
+        ready()
+        nobody_notifies.wait()
+
+
+def get():
+    ready()
+    queue.Queue().get()
+
+
+def event():
+    ready()
+    threading.Event().wait()
+
+
+def future():
+    ready()
+    concurrent.futures.Future().result()
+
+
+def gil():
+    """Main keeps the GIL and waits for a mutex; its owner wants the GIL."""
+    mutex = ctypes.create_string_buffer(64)
+    lock_without_gil = ctypes.CDLL(None).pthread_mutex_lock
+    lock_with_gil = ctypes.PyDLL(None).pthread_mutex_lock  # calls through PyDLL keep the GIL
+
+    def owns(said):
+        lock_without_gil(mutex)
+        said.release()
+        while True:
+            pass
+
+    _, other = start(owns)
+    ready(other)
+    lock_with_gil(mutex)
+
+
+getattr(sys.modules["__main__"], sys.argv[1])()
