@@ -275,7 +275,7 @@ Result<ThreadState> CoreTarget::thread(pid_t tid) const {
 }
 
 std::string CoreTarget::executable() const {
-  for (const std::uint64_t key : {AT_ENTRY, AT_PHDR}) {
+  for (const std::uint64_t key : {std::uint64_t{AT_ENTRY}, std::uint64_t{AT_PHDR}}) {
     const auto address = core_.notes().auxiliary_value(key);
     const Mapping* mapping = address ? maps_.find(Addr{*address}) : nullptr;
     if (mapping != nullptr && mapping->inode != 0) {

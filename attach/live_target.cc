@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "attach/mapping_query.h"
 #include "attach/open_mapped.h"
 #include "attach/permission.h"
-#include "attach/proc_maps.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
 #include "attach/thread_stop.h"
@@ -142,7 +142,7 @@ Status LiveTarget::read(Addr address, std::span<std::byte> into) const {
 const MemoryMap& LiveTarget::maps() const {
   if (!maps_read_) {
     maps_read_ = true;
-    if (auto map = read_proc_maps(pid_)) {
+    if (auto map = read_memory_map(pid_)) {
       maps_ = *std::move(map);
     }
   }
@@ -150,7 +150,7 @@ const MemoryMap& LiveTarget::maps() const {
 }
 
 Status LiveTarget::refresh_maps() {
-  auto map = read_proc_maps(pid_);
+  auto map = read_memory_map(pid_);
   if (!map) {
     const Errc code = map.error().code;
     if (code == Errc::kPermission || code == Errc::kNotFound || code == Errc::kGone) {

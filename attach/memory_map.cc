@@ -5,7 +5,19 @@
 
 namespace oddrank::attach {
 
-MemoryMap::MemoryMap(std::vector<Mapping> mappings) {
+namespace {
+
+// Nothing is mapped below the first, and no program's memory lies beyond the second (x86-64 with
+// five levels of page tables): most words of a stack need not be asked about.
+constexpr std::uint64_t kLeastAddress = 4096;
+constexpr std::uint64_t kMostAddress = std::uint64_t{1} << 56;
+// A target can have any number of mappings; words that look like addresses are fewer.
+constexpr std::size_t kMostAsked = 65536;
+
+}  // namespace
+
+MemoryMap::MemoryMap(std::vector<Mapping> mappings, std::shared_ptr<const MappingSource> others)
+    : others_(std::move(others)) {
   std::stable_sort(mappings.begin(), mappings.end(),
                    [](const Mapping& a, const Mapping& b) { return a.start < b.start; });
   std::uint64_t last_end = 0;
@@ -23,11 +35,27 @@ const Mapping* MemoryMap::find(Addr address) const {
   const auto after = std::upper_bound(
       mappings_.begin(), mappings_.end(), wanted,
       [](std::uint64_t value, const Mapping& mapping) { return value < mapping.start; });
-  if (after == mappings_.begin()) {
+  if (after != mappings_.begin() && wanted < std::prev(after)->end) {
+    return &*std::prev(after);
+  }
+  return others_ ? ask(address) : nullptr;
+}
+
+const Mapping* MemoryMap::ask(Addr address) const {
+  const std::uint64_t wanted = value_of(address);
+  const auto after = asked_.upper_bound(wanted);
+  if (after != asked_.begin() && wanted < std::prev(after)->second.end) {
+    return &std::prev(after)->second;
+  }
+  if (wanted < kLeastAddress || wanted >= kMostAddress || asked_.size() >= kMostAsked) {
     return nullptr;
   }
-  const Mapping& mapping = *std::prev(after);
-  return wanted < mapping.end ? &mapping : nullptr;
+  auto mapping = others_->at(address);
+  if (!mapping || wanted < mapping->start || wanted >= mapping->end) {
+    return nullptr;
+  }
+  // One that has grown downwards since it was asked for has another start: both are kept.
+  return &asked_.insert_or_assign(mapping->start, *std::move(mapping)).first->second;
 }
 
 }  // namespace oddrank::attach

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,18 +29,34 @@ struct Mapping {
   bool deleted = false;
 };
 
+// Who can be asked for mappings that are not listed.
+class MappingSource {
+ public:
+  virtual ~MappingSource() = default;
+  // The one that holds the address now.
+  virtual std::optional<Mapping> at(Addr address) const = 0;
+};
+
 class MemoryMap {
  public:
   MemoryMap() = default;
   // Sorts; overlapping or empty mappings (a target's maps read while they change) are dropped.
-  explicit MemoryMap(std::vector<Mapping> mappings);
+  // `others` (may be null) knows what is not among them, and is asked at most once for each.
+  explicit MemoryMap(std::vector<Mapping> mappings,
+                     std::shared_ptr<const MappingSource> others = nullptr);
 
-  // The mapping that holds the address; nullptr if none does.
+  // The mapping that holds the address; nullptr if none does. Valid as long as the map is.
   const Mapping* find(Addr address) const;
-  const std::vector<Mapping>& all() const { return mappings_; }
+  // Those that are known without asking, sorted: at least each of a file, the vdso and the main
+  // thread's stack. Of a map without a source, all of them.
+  const std::vector<Mapping>& listed() const { return mappings_; }
 
  private:
+  const Mapping* ask(Addr address) const;
+
   std::vector<Mapping> mappings_;
+  std::shared_ptr<const MappingSource> others_;
+  mutable std::map<std::uint64_t, Mapping> asked_;  // by start
 };
 
 }  // namespace oddrank::attach

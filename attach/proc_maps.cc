@@ -52,17 +52,6 @@ std::string unescape(std::string_view path) {
   }
 }
 
-void take_path(std::string_view path, Mapping& mapping) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  path.remove_prefix(std::min(path.find_first_not_of(' '), path.size()));
-  if (path.size() > kDeleted.size() && path.front() == '/' &&
-      path.substr(path.size() - kDeleted.size()) == kDeleted) {
-    mapping.deleted = true;
-    path.remove_suffix(kDeleted.size());
-  }
-  mapping.path = unescape(path);
-}
-
 // "7f00-7f10 r-xp 00001000 fd:01 1234   /usr/lib/x.so"
 std::optional<Mapping> parse_line(std::string_view line) {
   const auto range = two_hex(take_word(line), '-');
@@ -83,11 +72,22 @@ std::optional<Mapping> parse_line(std::string_view line) {
   mapping.file_offset = *offset;
   mapping.device = static_cast<std::uint32_t>(device->first << 20U | device->second);
   mapping.inode = *inode;
-  take_path(line, mapping);
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  set_mapped_path(unescape(line), mapping);
   return mapping;
 }
 
 }  // namespace
+
+void set_mapped_path(std::string_view path, Mapping& mapping) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  mapping.deleted =
+      path.size() > kDeleted.size() && path.front() == '/' && path.ends_with(kDeleted);
+  if (mapping.deleted) {
+    path.remove_suffix(kDeleted.size());
+  }
+  mapping.path = path;
+}
 
 MemoryMap parse_proc_maps(std::string_view text) {
   std::vector<Mapping> mappings;

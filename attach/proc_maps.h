@@ -18,4 +18,8 @@ MemoryMap parse_proc_maps(std::string_view text);
 
 Result<MemoryMap> read_proc_maps(pid_t pid);
 
+// The name of a mapping as the kernel tells it ("/usr/lib/x.so (deleted)") as its path and whether
+// that was deleted.
+void set_mapped_path(std::string_view path, Mapping& mapping);
+
 }  // namespace oddrank::attach

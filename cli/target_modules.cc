@@ -38,7 +38,7 @@ Result<UniqueFd> open_module(const attach::Target& target, const std::string& pa
   if (path == "[vdso]") {
     return open_module_memory(target, path);
   }
-  const auto& mappings = target.maps().all();
+  const auto& mappings = target.maps().listed();
   const auto mapping =
       std::find_if(mappings.begin(), mappings.end(),
                    [&path](const attach::Mapping& candidate) { return candidate.path == path; });

@@ -30,7 +30,7 @@ std::vector<Module> group(const attach::MemoryMap& maps) {
   using Key = std::tuple<std::string_view, std::uint32_t, std::uint64_t>;
   std::map<Key, std::size_t> latest;
   std::vector<Module> modules;
-  for (const Mapping& mapping : maps.all()) {
+  for (const Mapping& mapping : maps.listed()) {
     if (mapping.inode == 0 && !is_vdso(mapping)) {
       continue;
     }

@@ -66,7 +66,7 @@ const Mapping* own_stack(const attach::Target& target,
   }
   const Mapping* own = target.maps().find(Addr{thread.registers->fs_base});
   if (thread.tid == target.pid()) {
-    const auto& all = target.maps().all();
+    const auto& all = target.maps().listed();
     const auto main = std::find_if(
         all.begin(), all.end(), [](const Mapping& mapping) { return mapping.path == "[stack]"; });
     own = main == all.end() ? nullptr : &*main;

@@ -13,6 +13,7 @@ namespace oddrank::stacks::cpython {
 namespace {
 
 constexpr std::uint64_t kScanLimit = 16U << 20;  // bytes of one mapping
+constexpr int kMostBehind = 16;
 constexpr std::size_t kStep = 1U << 16;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
@@ -24,16 +25,24 @@ struct Region {
 // The module's data, and the zeroed memory that the loader puts behind it.
 std::vector<Region> writable_regions(const attach::Target& target, const Module& module) {
   std::vector<Region> regions;
-  std::uint64_t end = module.end;
-  for (const attach::Mapping& mapping : target.maps().all()) {
-    const bool behind = mapping.start == end && mapping.path.empty();
-    if (mapping.start < module.start || (mapping.start >= module.end && !behind)) {
-      continue;
-    }
-    end = std::max(end, mapping.end);
+  const auto add = [&regions](const attach::Mapping& mapping) {
     if (mapping.writable) {
       regions.push_back({mapping.start, std::min(mapping.end, mapping.start + kScanLimit)});
     }
+  };
+  std::uint64_t end = module.end;
+  for (const attach::Mapping& mapping : target.maps().listed()) {
+    if (mapping.start >= module.start && mapping.start < module.end) {
+      add(mapping);
+    }
+  }
+  for (int i = 0; i < kMostBehind; ++i) {
+    const attach::Mapping* behind = target.maps().find(Addr{end});
+    if (behind == nullptr || behind->start != end || !behind->path.empty()) {
+      break;
+    }
+    add(*behind);
+    end = behind->end;
   }
   return regions;
 }

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "attach/live_target.h"
+#include "attach/mapping_query.h"
 #include "attach/open_mapped.h"
+#include "attach/proc_maps.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -23,7 +25,9 @@ using oddrank::Errc;
 using oddrank::attach::Addr;
 using oddrank::attach::LiveTarget;
 using oddrank::attach::Mapping;
+using oddrank::attach::MappingQuery;
 using oddrank::attach::read_object;
+using oddrank::attach::read_proc_maps;
 using oddrank::attach::ReadRequest;
 using oddrank::attach::ThreadState;
 using oddrank::test::Victim;
@@ -106,7 +110,7 @@ TEST_CASE("many reads: each says what it got, bad ones between good ones") {
 TEST_CASE("a read across the end of a mapping gives the part that is there") {
   const Stuck stuck = start_stuck({"pause"});
   const auto target = open_target(stuck.victim.pid());
-  const auto& all = target->maps().all();
+  const auto& all = target->maps().listed();
   const auto stack = std::find_if(all.begin(), all.end(),
                                   [](const Mapping& mapping) { return mapping.path == "[stack]"; });
   REQUIRE(stack != all.end());
@@ -115,6 +119,46 @@ TEST_CASE("a read across the end of a mapping gives the part that is there") {
   target->read_many(std::span(&request, 1));
   CHECK(request.got == 4096);
   CHECK_FALSE(target->read(Addr{stack->end - 4096}, bytes));
+}
+
+// Asked one by one where the kernel takes the question (6.11 and later), read as text elsewhere.
+TEST_CASE("every mapping of a process is found as its text says") {
+  const Stuck stuck = start_stuck({"pause"});
+  const auto target = open_target(stuck.victim.pid());
+  const auto text = read_proc_maps(stuck.victim.pid());
+  REQUIRE(text);
+  REQUIRE(text->listed().size() > 10);
+  for (const Mapping& known : text->listed()) {
+    CAPTURE(known.path, known.start);
+    if (known.path == "[vsyscall]") {
+      continue;  // the kernel's own, which no question finds
+    }
+    const Mapping* const found = target->maps().find(Addr{known.end - 1});
+    REQUIRE(found != nullptr);
+    CHECK(found->start == known.start);
+    CHECK(found->end == known.end);
+    CHECK(found->path == known.path);
+    CHECK(found->deleted == known.deleted);
+    CHECK(found->file_offset == known.file_offset);
+    CHECK(found->inode == known.inode);
+    CHECK(found->device == known.device);
+    CHECK(found->readable == known.readable);
+    CHECK(found->writable == known.writable);
+    CHECK(found->executable == known.executable);
+    CHECK(found->shared == known.shared);
+  }
+  const auto& listed = target->maps().listed();
+  for (const std::string path : {"[vdso]", "[stack]"}) {
+    CHECK(std::any_of(listed.begin(), listed.end(),
+                      [&path](const Mapping& mapping) { return mapping.path == path; }));
+  }
+  // Where the kernel is new enough, it was asked: anonymous memory is not listed.
+  const auto query = MappingQuery::open(stuck.victim.pid());
+  CHECK((query || query.error().code == Errc::kUnsupported));
+  if (query) {
+    CHECK(listed.size() < text->listed().size());
+    CHECK_FALSE((*query)->at(Addr{8}));
+  }
 }
 
 TEST_CASE("blocked threads tell call, sp and pc") {
@@ -207,7 +251,7 @@ TEST_CASE("a zombie cannot be read, and is said to be one") {
 TEST_CASE("a process that ends while it is read is gone, not unreadable") {
   Stuck stuck = start_stuck({"exit"});
   const auto target = open_target(stuck.victim.pid());
-  REQUIRE_FALSE(target->maps().all().empty());
+  REQUIRE_FALSE(target->maps().listed().empty());
   REQUIRE(stuck.victim.send("x"));
   REQUIRE(stuck.victim.wait_end());
   const auto value = read_object<std::uint64_t>(*target, stuck.address);
@@ -248,7 +292,7 @@ TEST_CASE("the file behind a mapping opens, also when it was deleted") {
   const auto target = open_target(victim->pid());
   const auto program = [&] {
     REQUIRE(target->refresh_maps());
-    for (const Mapping& mapping : target->maps().all()) {
+    for (const Mapping& mapping : target->maps().listed()) {
       if (mapping.path == copy) {
         return mapping;
       }

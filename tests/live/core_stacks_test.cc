@@ -148,7 +148,7 @@ Read read_target(const attach::Target& target) {
   read.capture.processes.push_back(std::move(process));
   const stacks::OpenModule open = [&target](pid_t /*pid*/,
                                             const std::string& path) -> Result<UniqueFd> {
-    for (const attach::Mapping& mapping : target.maps().all()) {
+    for (const attach::Mapping& mapping : target.maps().listed()) {
       if (mapping.path == path) {
         return target.open_file(mapping);
       }

@@ -36,7 +36,7 @@ stacks::ModuleFiles files_of(const attach::Target& target) {
     if (path == "[vdso]") {
       return open_memory(target, path);
     }
-    for (const attach::Mapping& mapping : target.maps().all()) {
+    for (const attach::Mapping& mapping : target.maps().listed()) {
       if (mapping.path == path) {
         return target.open_file(mapping);
       }

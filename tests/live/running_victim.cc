@@ -34,7 +34,9 @@ Status goes_on(const RunningVictim& running) {
   return fail(Errc::kTimeout, "the victim does nothing any more");
 }
 
-std::string harm_of(pid_t pid, const std::string& states) {
+namespace {
+
+std::string harm_now(pid_t pid, const std::string& states) {
   const auto target = attach::LiveTarget::open(pid);
   if (!target) {
     return target.error().what;
@@ -50,6 +52,19 @@ std::string harm_of(pid_t pid, const std::string& states) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+std::string harm_of(pid_t pid, const std::string& states) {
+  const Deadline deadline = Victim::soon();
+  while (true) {
+    std::string harm = harm_now(pid, states);
+    if (harm.empty() || deadline.passed()) {
+      return harm;
+    }
+    ::usleep(1000);
+  }
 }
 
 }  // namespace oddrank::test

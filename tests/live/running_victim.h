@@ -25,6 +25,7 @@ Result<RunningVictim> start_running(const std::string& mode);
 Status goes_on(const RunningVictim& running);
 
 // "" if each thread of the process is in one of `states`, and nobody traces it; else what is wrong.
+// Looks again for a while: one that was let go runs for a moment before it sleeps again.
 std::string harm_of(pid_t pid, const std::string& states);
 
 }  // namespace oddrank::test

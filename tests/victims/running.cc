@@ -12,6 +12,7 @@
 //   naps       main thread sleeps for 50 us again and again
 //   handmade   main thread in pause(), called by code that keeps its frame in rbx and saves it
 //              nowhere: without registers its stack cannot be unwound
+//   handmades  the same in 99 threads, of which each prints a line
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -168,8 +169,11 @@ int main(int count, char** arguments) {
   action.sa_handler = work::on_signal;
   action.sa_flags = SA_ONSTACK;
   ::sigaction(SIGUSR1, &action, nullptr);
-  if (mode == "thread" || mode == "threads" || mode == "handlers") {
-    work::start_threads(mode == "threads" ? 8 : 1, mode == "handlers" ? "altstack" : "spin");
+  if (mode == "thread" || mode == "threads" || mode == "handlers" || mode == "handmades") {
+    const char* const each = mode == "handlers"    ? "altstack"
+                             : mode == "handmades" ? "handmade"
+                                                   : "spin";
+    work::start_threads(mode == "threads" ? 8 : mode == "handmades" ? 99 : 1, each);
     while (true) {
       ::pause();
     }
