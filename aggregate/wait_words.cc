@@ -7,6 +7,7 @@
 
 #include "aggregate/leader.h"
 #include "aggregate/printable.h"
+#include "aggregate/rank_set.h"
 
 namespace oddrank::aggregate {
 
@@ -106,8 +107,17 @@ std::string group_words(const JobView& view, const CollectiveCall& call) {
   if (call.whole_world) {
     return "default group";
   }
-  const std::string_view name = view.text(call.group);
-  return name.empty() ? "an unknown group" : "group " + printable(name, 60);
+  const std::string_view label = view.text(call.label);
+  const std::string_view name = label.empty() ? view.text(call.group) : label;
+  if (call.members.empty()) {
+    return name.empty() ? "an unknown group" : "group " + printable(name, 60);
+  }
+  constexpr std::size_t kWidth = 40;
+  constexpr std::size_t kMostListed = 64;  // this is said for each rank; large groups are counted
+  const std::string members = call.members.size() > kMostListed
+                                  ? fmt::format("{} ranks", call.members.size())
+                                  : format_ranks_within(call.members, kWidth);
+  return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
 }
 
 std::string call_words(const JobView& view, const CollectiveCall& call) {
@@ -122,6 +132,10 @@ std::string call_words(const JobView& view, const CollectiveCall& call) {
       return fmt::format("rendezvous ({})", op);
     case CallKind::kCollective:
       break;
+  }
+  if (call.root >= 0) {
+    const bool gathers = op.find("reduce") != std::string::npos || op.starts_with("gather");
+    op += fmt::format(" {} rank {}", gathers ? "to" : "from", call.root);
   }
   std::string words = fmt::format("{} in {}", op, group_words(view, call));
   if (call.sequence >= 0) {

@@ -5,6 +5,7 @@
 
 #include "attach/core_process.h"
 #include "attach/core_target.h"
+#include "collectives/collect_groups.h"
 #include "stacks/collect.h"
 #include "waits/collect_waits.h"
 
@@ -31,6 +32,9 @@ Result<snapshot::Capture> read_core(const std::string& path,
   stacks::CollectOptions collect;
   collect.native = options.native;
   collect.python = options.python;
+  collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
+    collectives::collect_groups(python, capture.tables, process);
+  };
   if (auto status = stacks::collect_stacks(*target, collect, capture.tables, process); !status) {
     process.read = snapshot::ReadState::kNone;
     process.why = capture.tables.string(status.error().what);

@@ -6,6 +6,7 @@
 
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
+#include "collectives/collect_groups.h"
 #include "snapshot/carrier.h"
 #include "stacks/collect.h"
 #include "waits/collect_waits.h"
@@ -41,6 +42,9 @@ snapshot::Capture read_process(const snapshot::Capture& known,
     collect.native = options.native;
     collect.python = options.python;
     collect.stop = options.stop;
+    collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
+      collectives::collect_groups(python, capture.tables, process);
+    };
     if (auto status = stacks::collect_stacks(**target, collect, capture.tables, process); !status) {
       give_up(status.error());
     } else {

@@ -66,6 +66,18 @@ std::optional<std::string_view> CallFrames::local(std::size_t index, std::string
   return std::nullopt;
 }
 
+std::vector<std::string_view> CallFrames::locals(std::size_t index) const {
+  std::vector<std::string_view> values;
+  for (const snapshot::FrameLocals& of_frame : thread_.locals) {
+    for (const snapshot::Local& local : of_frame.locals) {
+      if (has_locals_ && of_frame.frame == index) {
+        values.push_back(tables_.text(local.value));
+      }
+    }
+  }
+  return values;
+}
+
 std::string CallFrames::describe(std::size_t index) const {
   if (!is_python(index)) {
     return snapshot::short_name(function(index));

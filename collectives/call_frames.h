@@ -26,6 +26,8 @@ class CallFrames {
   bool is_python(std::size_t index) const;
   // The value of a local variable as text; nullopt where it is not bound or was not read.
   std::optional<std::string_view> local(std::size_t index, std::string_view name) const;
+  // The values of all locals of a frame.
+  std::vector<std::string_view> locals(std::size_t index) const;
   // "all_reduce (distributed_c10d.py:3234)", "c10d::Reducer::finalize_backward".
   std::string describe(std::size_t index) const;
 

@@ -14,6 +14,7 @@
 #include "collectives/call_frames.h"
 #include "collectives/call_table.h"
 #include "collectives/group_evidence.h"
+#include "collectives/group_join.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -106,54 +107,156 @@ std::int32_t number_of(const CallFrames& frames, std::size_t index, std::string_
   return number && *number >= 0 ? *number : -1;
 }
 
+// What a call's group was found to be, and by what.
+struct FoundGroup {
+  const snapshot::ProcessGroup* row = nullptr;  // null: not one that was read
+  bool whole_world = false;                     // with or without a row
+  std::string evidence;
+};
+
 // The other side as a global rank. `src` is one (torch up to 2.x knows no other); `group_src` is a
 // rank of the group, the same number only in the group of all ranks.
 std::int32_t other_side(const CallFrames& frames,
                         std::size_t index,
-                        bool whole_world,
+                        const FoundGroup& group,
+                        const GroupJoin& groups,
                         std::string_view name) {
   const std::int32_t global = number_of(frames, index, name);
-  return global < 0 && whole_world ? number_of(frames, index, "group_" + std::string(name))
-                                   : global;
+  if (global >= 0) {
+    return global;
+  }
+  const std::int32_t within = number_of(frames, index, "group_" + std::string(name));
+  return group.row != nullptr ? groups.global_rank(*group.row, within)
+                              : (group.whole_world ? within : -1);
 }
 
-void read_peer(const CallFrames& frames, const PythonMatch& match, CollectiveCall& call) {
+void read_peer(const CallFrames& frames,
+               const PythonMatch& match,
+               const FoundGroup& group,
+               const GroupJoin& groups,
+               CollectiveCall& call) {
   const PeerLocal peer = match.call->peer;
   if (peer == PeerLocal::kNone) {
     return;
   }
   const bool is_source = peer == PeerLocal::kSrcIsRoot || peer == PeerLocal::kSrcIsPeer;
   const std::int32_t rank =
-      other_side(frames, match.index, call.whole_world, is_source ? "src" : "dst");
+      other_side(frames, match.index, group, groups, is_source ? "src" : "dst");
   const bool is_root = peer == PeerLocal::kSrcIsRoot || peer == PeerLocal::kDstIsRoot;
   (is_root ? call.root : call.peer) = rank;
+}
+
+// By the frame's own locals, then by how it was called, then by the process having one group only.
+FoundGroup find_group(const CallFrames& frames, const PythonMatch& match, const GroupJoin& groups) {
+  FoundGroup found;
+  if (const auto text = frames.local(match.index, "group")) {
+    found.row = groups.of_object(*text);
+    found.evidence = "group=" + std::string(*text);
+  }
+  if (const auto text = frames.local(match.index, "group_name"); found.row == nullptr && text) {
+    found.row = groups.of_name(*text);
+    found.evidence = "group_name=" + std::string(*text);
+  }
+  if (found.row != nullptr) {
+    found.whole_world = found.row->is_default;
+    return found;
+  }
+  if (auto world = world_evidence(frames, match)) {
+    return {nullptr, true, std::move(*world)};
+  }
+  if (match.call->kind != CallKind::kRendezvous && groups.only() != nullptr) {
+    return {groups.only(), groups.only()->is_default, "the only group of this process"};
+  }
+  return found;
+}
+
+void set_group(const FoundGroup& found, const GroupJoin& groups, CollectiveCall& call) {
+  call.whole_world = found.whole_world;
+  if (found.row != nullptr) {
+    groups.fill(*found.row, call);
+  }
+}
+
+// Of the batches that the frame holds, the one send or receive that can be meant; nullopt if it
+// could be several. `kind`: the direction, where it is known.
+std::optional<P2pOperation> sole_operation(const CallFrames& frames,
+                                           std::size_t index,
+                                           std::optional<CallKind> kind) {
+  std::optional<P2pOperation> sole;
+  for (const std::string_view text : frames.locals(index)) {
+    for (const P2pOperation& operation : p2p_operations(text)) {
+      if (kind && operation.receives != (*kind == CallKind::kRecv)) {
+        continue;
+      }
+      if (sole && *sole != operation) {
+        return std::nullopt;
+      }
+      sole = operation;
+    }
+  }
+  return sole;
+}
+
+void set_operation(const P2pOperation& operation,
+                   const GroupJoin& groups,
+                   CollectiveCall& call,
+                   std::string& evidence) {
+  call.kind = operation.receives ? CallKind::kRecv : CallKind::kSend;
+  call.peer = operation.peer;
+  if (const auto* group = groups.of_object(operation.group)) {
+    groups.fill(*group, call);
+  }
+  evidence += std::string(", P2POp(") + (operation.receives ? "irecv" : "isend") +
+              ", peer=" + std::to_string(operation.peer) + ")";
 }
 
 CollectiveCall python_call(const CallFrames& frames,
                            const PythonMatch& match,
                            const NativeMatches& native,
+                           const GroupJoin& groups,
                            snapshot::Tables& tables) {
   CollectiveCall call;
   call.kind = match.call->kind;
   call.op = tables.string(match.call->function);
   std::string evidence = "frame " + frames.describe(match.index);
-  if (const auto world = world_evidence(frames, match)) {
-    call.whole_world = true;
-    evidence += ", " + *world;
-  } else if (const auto group = frames.local(match.index, "group")) {
-    evidence += ", group=" + std::string(*group);
+  const FoundGroup group = find_group(frames, match, groups);
+  set_group(group, groups, call);
+  if (!group.evidence.empty()) {
+    evidence += ", " + group.evidence;
+  }
+  if (const auto operation = sole_operation(frames, match.index, std::nullopt)) {
+    set_operation(*operation, groups, call, evidence);
   }
   if (native.rendezvous.call != nullptr && call.kind != CallKind::kRendezvous) {
     call.kind = CallKind::kRendezvous;
     evidence += ", still in " + frames.describe(native.rendezvous.index);
   }
-  read_peer(frames, match, call);
+  read_peer(frames, match, group, groups, call);
   call.evidence = tables.string(evidence);
   return call;
 }
 
+// A request of a batch is waited for in the frame that made the batch.
+void read_batch(const CallFrames& frames,
+                const NativeMatch& match,
+                const GroupJoin& groups,
+                CollectiveCall& call,
+                std::string& evidence) {
+  std::size_t caller = match.index;
+  while (caller < frames.size() && !frames.is_python(caller)) {
+    ++caller;
+  }
+  if (caller == frames.size()) {
+    return;
+  }
+  if (const auto operation = sole_operation(frames, caller, call.kind)) {
+    set_operation(*operation, groups, call, evidence);
+  }
+}
+
 CollectiveCall native_call(const CallFrames& frames,
                            const NativeMatches& native,
+                           const GroupJoin& groups,
                            snapshot::Tables& tables) {
   const NativeMatch& match = native.named.call != nullptr && native.rendezvous.call == nullptr
                                  ? native.named
@@ -161,11 +264,22 @@ CollectiveCall native_call(const CallFrames& frames,
   CollectiveCall call;
   call.kind = native.rendezvous.call != nullptr ? CallKind::kRendezvous : match.call->kind;
   call.op = tables.string(match.call->op);
-  call.evidence = tables.string("frame " + frames.describe(match.index));
+  std::string evidence = "frame " + frames.describe(match.index);
+  const bool of_torch = match.call->name.starts_with("c10d::");
+  if (call.kind != CallKind::kRendezvous && of_torch && groups.only() != nullptr) {
+    groups.fill(*groups.only(), call);
+    evidence += ", the only group of this process";
+  }
+  if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
+    read_batch(frames, match, groups, call, evidence);
+  }
+  call.evidence = tables.string(evidence);
   return call;
 }
 
-std::optional<CollectiveCall> find_call(const ThreadCapture& thread, snapshot::Tables& tables) {
+std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
+                                        const GroupJoin& groups,
+                                        snapshot::Tables& tables) {
   const CallFrames frames(thread, tables, false);
   const CallFrames apart(thread, tables, true);
   const CallFrames& python_frames = apart.size() > 0 ? apart : frames;
@@ -175,10 +289,10 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread, snapshot::T
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
   if (python.call != nullptr) {
-    return python_call(python_frames, python, merged ? native : NativeMatches{}, tables);
+    return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, tables);
   }
   if (native.innermost.call != nullptr) {
-    return native_call(frames, native, tables);
+    return native_call(frames, native, groups, tables);
   }
   return std::nullopt;
 }
@@ -187,8 +301,9 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread, snapshot::T
 
 void find_calls(snapshot::Capture& capture) {
   for (snapshot::ProcessCapture& process : capture.processes) {
+    const GroupJoin groups(process.groups, capture.tables);
     for (ThreadCapture& thread : process.threads) {
-      thread.call = find_call(thread, capture.tables);
+      thread.call = find_call(thread, groups, capture.tables);
     }
   }
 }

@@ -7,8 +7,9 @@
 namespace oddrank::collectives {
 
 // Fills ThreadCapture::call of every thread whose stack is inside a call of torch.distributed,
-// c10d, gloo, NCCL or MPI. The group is known only with evidence: the frame's local `group` (None =
-// the default group of all ranks), otherwise it stays unknown.
+// c10d, gloo, NCCL or MPI. The group is known only with evidence: the frame's local `group` is one
+// of ProcessCapture::groups or None (the default group of all ranks), or the process has no other;
+// otherwise it stays unknown.
 void find_calls(snapshot::Capture& capture);
 
 }  // namespace oddrank::collectives

@@ -71,7 +71,7 @@ std::optional<std::string> wrapper_evidence(const CallFrames& frames,
   const auto args = frames.local(*wrapper, "args");
   const auto kwargs = frames.local(*wrapper, "kwargs");
   std::vector<std::string_view> values;
-  const auto given = args ? tuple_size(*args, values) : std::nullopt;
+  const auto given = args ? sequence_size(*args, values) : std::nullopt;
   const auto keywords = kwargs ? dict_size(*kwargs) : std::nullopt;
   if (!given || !keywords) {
     return std::nullopt;
@@ -92,10 +92,12 @@ std::optional<std::string> wrapper_evidence(const CallFrames& frames,
 
 }  // namespace
 
-std::optional<std::size_t> tuple_size(std::string_view text,
-                                      std::vector<std::string_view>& values) {
+std::optional<std::size_t> sequence_size(std::string_view text,
+                                         std::vector<std::string_view>& values) {
   values.clear();
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')') {
+  const bool tuple = text.size() >= 2 && text.front() == '(' && text.back() == ')';
+  const bool list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  if (!tuple && !list) {
     return std::nullopt;
   }
   text.remove_prefix(1);

@@ -27,8 +27,9 @@ std::optional<std::string> default_group_evidence(const CallFrames& frames,
                                                   std::size_t index,
                                                   const PythonCall& call);
 
-// How many values the text of a tuple holds: "()" 0, "(<Tensor>,)" 1, "(1, 2, 3, 4, ... 6 items)"
-// 6; nullopt: no tuple. `values` gets the ones that are in the text.
-std::optional<std::size_t> tuple_size(std::string_view text, std::vector<std::string_view>& values);
+// How many values the text of a tuple or list holds: "()" 0, "(<Tensor>,)" 1, "[1, 2, 3, 4, ... 6
+// items]" 6; nullopt: neither. `values` gets the ones that are in the text.
+std::optional<std::size_t> sequence_size(std::string_view text,
+                                         std::vector<std::string_view>& values);
 
 }  // namespace oddrank::collectives

@@ -64,6 +64,7 @@ CollectiveCall Carrier::call(const CollectiveCall& call) {
   CollectiveCall carried = call;
   carried.op = string(call.op);
   carried.group = string(call.group);
+  carried.label = string(call.label);
   carried.evidence = string(call.evidence);
   return carried;
 }
@@ -103,6 +104,12 @@ ProcessCapture Carrier::process(const ProcessCapture& process) {
   }
   for (ThreadCapture& captured : carried.threads) {
     captured = thread(captured);
+  }
+  for (ProcessGroup& group : carried.groups) {
+    group.name = string(group.name);
+    group.label = string(group.label);
+    group.backend = string(group.backend);
+    group.members = string(group.members);
   }
   return carried;
 }

@@ -19,6 +19,7 @@ struct CollectiveCall {
   CallKind kind = CallKind::kCollective;
   StringId op{};     // "all_reduce"
   StringId group{};  // name of the group; "" = unknown
+  StringId label{};  // what the program calls the group: "tp"; "" = unknown
   // True only with evidence that the group is the default one (all ranks): the frame's `group` is
   // None. Where neither this nor members is known, the group is unknown, not the world.
   bool whole_world = false;

@@ -28,6 +28,7 @@ class Decoder {
         notes_(reader("notes")),
         processes_(reader("processes")),
         environment_(reader("environment")),
+        groups_(reader("groups")),
         threads_(reader("threads")),
         samples_(reader("samples")),
         calls_(reader("calls")),
@@ -88,7 +89,8 @@ class Decoder {
   Document document_;
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
-      processes_, environment_, threads_, samples_, calls_, call_members_, frame_locals_, locals_;
+      processes_, environment_, groups_, threads_, samples_, calls_, call_members_, frame_locals_,
+      locals_;
   Capture capture_;
 };
 
@@ -236,11 +238,15 @@ void Decoder::decode_processes() {
       processes_.refuse("a process is on a node that is not there");
     }
     const std::uint64_t variables = count(processes_, "environment", environment_);
+    const std::uint64_t groups = count(processes_, "groups", groups_);
     const std::uint64_t threads = count(processes_, "threads", threads_);
     for (std::uint64_t i = 0; i < variables && step(environment_); ++i) {
       auto& [name, value] = process.environment.emplace_back();
       environment_("name", name);
       environment_("value", value);
+    }
+    for (std::uint64_t i = 0; i < groups && step(groups_); ++i) {
+      group_fields(groups_, process.groups.emplace_back());
     }
     for (std::uint64_t i = 0; i < threads && threads_.problem().empty(); ++i) {
       process.threads.push_back(decode_thread());
@@ -250,10 +256,10 @@ void Decoder::decode_processes() {
 }
 
 Result<Capture> Decoder::finish() {
-  const std::array all = {&frames_,    &stacks_,       &stack_frames_, &job_,
-                          &job_hosts_, &nodes_,        &notes_,        &expected_ranks_,
-                          &processes_, &environment_,  &threads_,      &samples_,
-                          &calls_,     &call_members_, &frame_locals_, &locals_};
+  const std::array all = {&frames_,       &stacks_,  &stack_frames_,   &job_,       &job_hosts_,
+                          &nodes_,        &notes_,   &expected_ranks_, &processes_, &environment_,
+                          &groups_,       &threads_, &samples_,        &calls_,     &call_members_,
+                          &frame_locals_, &locals_};
   std::size_t known = 0;
   for (RowReader* table : all) {
     if (table->problem().empty() && table->next()) {

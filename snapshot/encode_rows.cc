@@ -90,13 +90,18 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
 void encode_processes(const Capture& capture, Document& document) {
   RowWriter processes(document.tables["processes"]);
   RowWriter environment(document.tables["environment"]);
+  RowWriter groups(document.tables["groups"]);
   for (const ProcessCapture& process : capture.processes) {
     process_fields(processes, process);
     processes("threads", process.threads.size());
     processes("environment", process.environment.size());
+    processes("groups", process.groups.size());
     for (const auto& [name, value] : process.environment) {
       environment("name", name);
       environment("value", value);
+    }
+    for (const ProcessGroup& group : process.groups) {
+      group_fields(groups, group);
     }
     for (const ThreadCapture& thread : process.threads) {
       encode_thread(thread, document);

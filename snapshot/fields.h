@@ -67,11 +67,21 @@ void call_fields(Io& io, Row& call) {
   io("kind", call.kind);
   io("op", call.op);
   io("group", call.group);
+  io("label", call.label);
   io("whole_world", call.whole_world);
   io("root", call.root);
   io("peer", call.peer);
   io("sequence", call.sequence);
   io("evidence", call.evidence);
+}
+
+template <typename Io, typename Row>
+void group_fields(Io& io, Row& group) {
+  io("name", group.name);
+  io("label", group.label);
+  io("backend", group.backend);
+  io("is_default", group.is_default);
+  io("members", group.members);
 }
 
 template <typename Io, typename Row>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "snapshot/ids.h"
+#include "snapshot/process_group.h"
 #include "snapshot/thread_capture.h"
 
 namespace oddrank::snapshot {
@@ -45,6 +46,7 @@ struct ProcessCapture {
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   std::vector<std::pair<StringId, StringId>> environment;
   std::vector<ThreadCapture> threads;  // main thread first
+  std::vector<ProcessGroup> groups;    // that torch.distributed has here, oldest first
 
   bool operator==(const ProcessCapture&) const = default;
 };

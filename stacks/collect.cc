@@ -183,6 +183,9 @@ Status collect_stacks(const attach::Target& target,
   ProcessReader reader(target, options);
   ODDRANK_TRY(const auto readings, reader.read());
   Collector(reader, options, tables, process).add(readings);
+  if (options.visit_python && reader.python()) {
+    options.visit_python(*reader.python());
+  }
   return ok();
 }
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace oddrank::stacks {
+
+namespace cpython {
+class PythonProcess;
+}
 
 struct CollectOptions {
   bool native = true;
@@ -13,6 +18,8 @@ struct CollectOptions {
   // does them no harm (stop_choice.h).
   bool stop = true;
   std::size_t frame_limit = 4096;
+  // Called once at the end if the target is a Python that could be read: for other objects of it.
+  std::function<void(const cpython::PythonProcess&)> visit_python = {};
 };
 
 }  // namespace oddrank::stacks

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "stacks/cpython/attributes.h"
 #include "stacks/cpython/strings.h"
+#include "stacks/cpython/telling_types.h"
 #include "stacks/cpython/types.h"
 
 namespace oddrank::stacks::cpython {
@@ -96,10 +98,40 @@ class Printer {
       return print_items(object, items, "[]", depth);
     }
     // Static types carry their module, others do not: "<OrderedDict>" in both cases.
-    return "<" + name.substr(name.rfind('.') + 1) + ">";
+    return print_instance(object, name.substr(name.rfind('.') + 1));
   }
 
  private:
+  static std::string with_address(const std::string& name, Addr object) {
+    std::array<char, 20> digits{};
+    const auto written =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value_of(object), 16);
+    return "<" + name + " at 0x" + std::string(digits.data(), written.ptr) + ">";
+  }
+
+  std::string print_instance(Addr object, const std::string& name) {
+    const TellingType* type = find_telling_type(name);
+    if (type != nullptr && type->identity) {
+      return with_address(name, object);
+    }
+    if (in_instance_) {
+      return name == "function" ? with_address(name, object) : "<" + name + ">";
+    }
+    std::string text = "<" + name;
+    if (type != nullptr) {
+      in_instance_ = true;  // one within another is not looked into: nesting ends here
+      const auto attributes = read_attributes(reader_, layout_, object);
+      for (const std::string_view attribute : type->attributes) {
+        const Addr value = find_key(reader_, layout_, attributes, attribute);
+        if (!attribute.empty() && value != Addr{}) {
+          text += " " + std::string(attribute) + "=" + print(value, 0);
+        }
+      }
+      in_instance_ = false;
+    }
+    return text + ">";
+  }
+
   std::string count_text(Addr field) {
     const auto count = reader_.value<std::int64_t>(field);
     return count && *count >= 0 ? std::to_string(*count) : "?";
@@ -192,6 +224,7 @@ class Printer {
 
   RemoteReader& reader_;
   const Layout& layout_;
+  bool in_instance_ = false;
 };
 
 }  // namespace

@@ -189,6 +189,20 @@ std::vector<Gil> PythonProcess::gils() const {
   return gils;
 }
 
+const attach::Target& PythonProcess::target() const {
+  return impl_->target;
+}
+
+const Layout& PythonProcess::layout() const {
+  return impl_->runtime.layout;
+}
+
+Addr PythonProcess::main_interpreter() const {
+  RemoteReader reader(impl_->target);
+  const auto interpreters = read_interpreters(reader, layout(), impl_->runtime.address);
+  return interpreters.empty() ? Addr{} : interpreters.back().address;  // the newest comes first
+}
+
 ElfRange PythonProcess::gil_words() const {
   const auto all = gils();
   return all.empty() ? ElfRange{} : all.front().words;

@@ -12,6 +12,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "stacks/cpython/layout.h"
 #include "stacks/elf_image.h"
 #include "stacks/module_map.h"
 
@@ -75,6 +76,12 @@ class PythonProcess {
   // the other, is one row with the frames of all, the newest first. With `locals`: scalar locals of
   // each frame, bounded.
   Result<std::vector<PythonThread>> threads(bool locals) const;
+
+  // For readers of other objects (attributes.h): whose memory, laid out how, and the main
+  // interpreter (null if it cannot be read).
+  const attach::Target& target() const;
+  const Layout& layout() const;
+  attach::Addr main_interpreter() const;
 
  private:
   struct Impl;

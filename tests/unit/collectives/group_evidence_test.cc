@@ -29,25 +29,25 @@ std::optional<std::string> wrapped(std::string_view function,
 
 TEST_CASE("tuples are counted") {
   std::vector<std::string_view> values;
-  CHECK(tuple_size("()", values) == 0U);
-  CHECK(tuple_size("(<Tensor>,)", values) == 1U);
-  CHECK(tuple_size("(<Tensor>, (1, 2), 'a, (b', None)", values) == 4U);
+  CHECK(sequence_size("()", values) == 0U);
+  CHECK(sequence_size("(<Tensor>,)", values) == 1U);
+  CHECK(sequence_size("(<Tensor>, (1, 2), 'a, (b', None)", values) == 4U);
   REQUIRE(values.size() == 4);
   CHECK(values[1] == "(1, 2)");
   CHECK(values[3] == "None");
-  CHECK(tuple_size("(1, 2, 3, 4, ... 6 items)", values) == 6U);
+  CHECK(sequence_size("(1, 2, 3, 4, ... 6 items)", values) == 6U);
   CHECK(values.size() == 4);
-  CHECK(tuple_size("('it\\'s, so',)", values) == 1U);
+  CHECK(sequence_size("('it\\'s, so',)", values) == 1U);
 }
 
 TEST_CASE("what is no tuple is not counted") {
   std::vector<std::string_view> values;
-  CHECK(!tuple_size("", values));
-  CHECK(!tuple_size("None", values));
-  CHECK(!tuple_size("<unreadable>", values));
-  CHECK(!tuple_size("((1, 2)", values));
-  CHECK(!tuple_size("('a)", values));
-  CHECK(!tuple_size("(1, ... x items)", values));
+  CHECK(!sequence_size("", values));
+  CHECK(!sequence_size("None", values));
+  CHECK(!sequence_size("<unreadable>", values));
+  CHECK(!sequence_size("((1, 2)", values));
+  CHECK(!sequence_size("('a)", values));
+  CHECK(!sequence_size("(1, ... x items)", values));
 }
 
 TEST_CASE("the function's own group is None") {

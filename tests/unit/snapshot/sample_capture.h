@@ -45,9 +45,16 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                  73,
                  Known::kYes,
                  tables.string("why")};
-  thread.call = CollectiveCall{
-      CallKind::kRecv,       tables.string("recv"), tables.string("pp"), true, {0, 5}, 2, 3, 99,
-      tables.string("frame")};
+  thread.call = CollectiveCall{CallKind::kRecv,
+                               tables.string("recv"),
+                               tables.string("9"),
+                               tables.string("pp"),
+                               true,
+                               {0, 5},
+                               2,
+                               3,
+                               99,
+                               tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
   return thread;
 }
@@ -68,6 +75,9 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.world_size = 8;
   process.job_key = tables.string("slurm 4711.0");
   process.name = tables.string("python3");
+  process.groups = {{tables.string("0"), {}, tables.string("gloo"), true, {}},
+                    {tables.string("9"), tables.string("pp"), tables.string("nccl"), false,
+                     tables.string("0,5")}};
   process.executable = tables.string("/usr/bin/python3");
   process.command = tables.string("python3 train.py");
   process.state = 'S';

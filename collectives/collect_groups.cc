@@ -1,0 +1,145 @@
+#include "collectives/collect_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/parse_number.h"
+#include "collectives/group_labels.h"
+#include "collectives/name_table.h"
+#include "collectives/torch_groups.h"
+#include "snapshot/rank_text.h"
+#include "stacks/cpython/attributes.h"
+#include "stacks/cpython/objects.h"
+#include "stacks/cpython/remote_reader.h"
+#include "stacks/cpython/types.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using stacks::cpython::Layout;
+using stacks::cpython::RemoteReader;
+
+constexpr std::string_view kAt = " at 0x";
+constexpr std::string_view kMesh = "<DeviceMesh ";
+
+// What stands for the object at an address.
+using Names = std::unordered_map<std::uint64_t, std::string>;
+
+// Each "<type at 0xaddress>" in the text replaced.
+std::string with_names(std::string_view text, const Names& names) {
+  std::string result;
+  for (auto at = text.find(kAt); at != std::string_view::npos; at = text.find(kAt)) {
+    const std::size_t digits = at + kAt.size();
+    const std::size_t end = text.find('>', digits);
+    const std::size_t begin = text.rfind('<', at);
+    const auto address = end == std::string_view::npos
+                             ? std::nullopt
+                             : parse_number<std::uint64_t>(text.substr(digits, end - digits), 16);
+    if (!address || begin == std::string_view::npos) {
+      result += text.substr(0, digits);
+      text.remove_prefix(digits);
+      continue;
+    }
+    const auto name = names.find(*address);
+    result += text.substr(0, begin);
+    result +=
+        name != names.end() ? name->second : std::string(text.substr(begin, at - begin)) + ">";
+    text.remove_prefix(end + 1);
+  }
+  return result.append(text);
+}
+
+template <typename Visit>
+void for_each_local(snapshot::ProcessCapture& process, const Visit& visit) {
+  for (snapshot::ThreadCapture& thread : process.threads) {
+    for (snapshot::FrameLocals& of_frame : thread.locals) {
+      for (snapshot::Local& local : of_frame.locals) {
+        visit(local);
+      }
+    }
+  }
+}
+
+// Name of group -> dimension of the mesh that it was made for. Meshes are kept where the program
+// keeps them: in locals of its frames or in variables of its main module.
+std::map<std::string, std::string> labels_of_meshes(RemoteReader& reader,
+                                                    const Layout& layout,
+                                                    const NameTable& modules,
+                                                    const snapshot::Tables& tables,
+                                                    snapshot::ProcessCapture& process) {
+  std::map<std::string, std::string> labels;
+  const auto add = [&labels](std::string_view mesh) {
+    for (auto& [group, label] : mesh_labels(mesh)) {
+      labels.emplace(std::move(group), std::move(label));
+    }
+  };
+  for_each_local(process, [&](const snapshot::Local& local) {
+    if (const auto text = tables.text(local.value); text.starts_with(kMesh)) {
+      add(text);
+    }
+  });
+  const Addr main = modules.find("__main__");
+  for (const auto& variable : stacks::cpython::read_module(reader, layout, main)) {
+    if (stacks::cpython::type_name(reader, layout, variable.value) == "DeviceMesh") {
+      add(stacks::cpython::print_object(reader, layout, variable.value));
+    }
+  }
+  return labels;
+}
+
+std::string label_of(const TorchGroup& group,
+                     const std::vector<GroupLabel>& of_libraries,
+                     const std::map<std::string, std::string>& of_meshes) {
+  const auto at =
+      std::find_if(of_libraries.begin(), of_libraries.end(),
+                   [&group](const GroupLabel& label) { return label.object == group.object; });
+  if (at != of_libraries.end()) {
+    return at->label;
+  }
+  const auto mesh = of_meshes.find(group.name);
+  return mesh == of_meshes.end() ? std::string() : mesh->second;
+}
+
+}  // namespace
+
+std::string group_text(std::string_view name) {
+  return "<ProcessGroup " + std::string(name) + ">";
+}
+
+void collect_groups(const stacks::cpython::PythonProcess& python,
+                    snapshot::Tables& tables,
+                    snapshot::ProcessCapture& process) {
+  RemoteReader reader(python.target());
+  const Layout& layout = python.layout();
+  const NameTable modules = NameTable::of_modules(reader, layout, python.main_interpreter());
+  process.groups.clear();
+  Names names;
+  if (const auto torch = read_torch_tables(reader, layout, modules)) {
+    const auto of_libraries = read_group_labels(reader, layout, modules);
+    const auto of_meshes = labels_of_meshes(reader, layout, modules, tables, process);
+    for (const TorchGroup& group : torch->groups) {
+      if (group.name.empty()) {
+        continue;  // it is being made, or destroyed
+      }
+      names.emplace(value_of(group.object), group_text(group.name));
+      process.groups.push_back({tables.string(group.name),
+                                tables.string(label_of(group, of_libraries, of_meshes)),
+                                tables.string(group.backend), group.is_default,
+                                tables.string(snapshot::rank_text(group.members))});
+    }
+    names.emplace(value_of(torch->isend), "isend");
+    names.emplace(value_of(torch->irecv), "irecv");
+  }
+  for_each_local(process, [&](snapshot::Local& local) {
+    const std::string_view text = tables.text(local.value);
+    const bool may_have = text.starts_with('<') || text.starts_with('[') || text.starts_with('(');
+    if (may_have && text.find(kAt) != std::string_view::npos) {
+      local.value = tables.string(with_names(text, names));
+    }
+  });
+}
+
+}  // namespace oddrank::collectives

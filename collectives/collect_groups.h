@@ -1,0 +1,24 @@
+// The process groups that one rank belongs to, read while its process is at hand; and its threads'
+// locals, in which group objects get their names.
+#pragma once
+
+#include <string_view>
+
+#include "snapshot/process_capture.h"
+#include "snapshot/tables.h"
+#include "stacks/cpython/python_process.h"
+
+namespace oddrank::collectives {
+
+// Fills `process.groups`; leaves them empty where torch.distributed is not there or cannot be read.
+// Of the locals of its threads, "<ProcessGroup at 0x...>" becomes "<ProcessGroup 5>" if it is one
+// of them, and "<ProcessGroup>" otherwise: addresses mean nothing outside of the process. The
+// functions in a P2POp become "isend" and "irecv". To be called after the stacks were read.
+void collect_groups(const stacks::cpython::PythonProcess& python,
+                    snapshot::Tables& tables,
+                    snapshot::ProcessCapture& process);
+
+// The text of a local of that group: "<ProcessGroup 5>".
+std::string group_text(std::string_view name);
+
+}  // namespace oddrank::collectives

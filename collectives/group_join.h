@@ -1,0 +1,53 @@
+// Joins the locals of a call's frame to the process groups that were read of its process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/collective_call.h"
+#include "snapshot/process_group.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::collectives {
+
+// One element of a batch of sends and receives, from "<P2POp op=irecv peer=3 group=<ProcessGroup
+// 5>>".
+struct P2pOperation {
+  bool receives = false;
+  std::int32_t peer = -1;  // global rank
+  std::string_view group;  // as text
+
+  bool operator==(const P2pOperation&) const = default;
+};
+
+// Those in the text of a P2POp or of a list of them; empty if there is one that cannot be read, or
+// the list is longer than its text.
+std::vector<P2pOperation> p2p_operations(std::string_view text);
+
+class GroupJoin {
+ public:
+  // Borrows both.
+  GroupJoin(const std::vector<snapshot::ProcessGroup>& groups, const snapshot::Tables& tables)
+      : groups_(groups), tables_(tables) {}
+
+  // By the text of a local: of the object itself ("<ProcessGroup 5>"). nullptr: none of ours.
+  const snapshot::ProcessGroup* of_object(std::string_view text) const;
+  // By torch's own name in quotes ("'5'"), as functional collectives have it.
+  const snapshot::ProcessGroup* of_name(std::string_view text) const;
+  // The only group that this process is in; nullptr if there are several, or none is known.
+  const snapshot::ProcessGroup* only() const;
+
+  // Name, label and members of the call's group.
+  void fill(const snapshot::ProcessGroup& group, snapshot::CollectiveCall& call) const;
+  // -1 if it is not in the group, or that is not known.
+  std::int32_t global_rank(const snapshot::ProcessGroup& group, std::int32_t within) const;
+
+ private:
+  const std::vector<snapshot::ProcessGroup>& groups_;
+  const snapshot::Tables& tables_;
+};
+
+}  // namespace oddrank::collectives

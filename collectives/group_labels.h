@@ -1,0 +1,44 @@
+// What a program calls its process groups ("tp", "pp", "dp"): by the globals of the libraries that
+// make them. For people only; which group it is does not depend on it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collectives/name_table.h"
+#include "stacks/cpython/layout.h"
+#include "stacks/cpython/remote_reader.h"
+
+namespace oddrank::collectives {
+
+// One global variable that holds a group, or a list or dict of groups, or an object whose attribute
+// `member` is one.
+struct LabelSource {
+  std::string_view variable;
+  std::string_view label;
+  std::string_view member = {};
+};
+
+// Modules whose globals are looked at, and the variables, most specific name of a group first.
+std::span<const std::string_view> label_modules();
+std::span<const LabelSource> label_sources();
+
+struct GroupLabel {
+  attach::Addr object{};  // the group
+  std::string label;
+};
+
+// `modules`: sys.modules. In the order of the sources; a group may be there several times, the
+// first counts.
+std::vector<GroupLabel> read_group_labels(stacks::cpython::RemoteReader& reader,
+                                          const stacks::cpython::Layout& layout,
+                                          const NameTable& modules);
+
+// Name of group -> dimension of a mesh, from a DeviceMesh as print_object shows it. Empty if it has
+// no names of dimensions.
+std::vector<std::pair<std::string, std::string>> mesh_labels(std::string_view mesh);
+
+}  // namespace oddrank::collectives

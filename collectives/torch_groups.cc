@@ -1,0 +1,144 @@
+#include "collectives/torch_groups.h"
+
+#include <algorithm>
+
+#include "snapshot/rank_text.h"
+#include "stacks/cpython/attributes.h"
+#include "stacks/cpython/dicts.h"
+#include "stacks/cpython/objects.h"
+#include "stacks/cpython/strings.h"
+#include "stacks/cpython/types.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using stacks::cpython::DictItem;
+using stacks::cpython::Layout;
+using stacks::cpython::RemoteReader;
+using stacks::cpython::TypeFlag;
+
+constexpr std::string_view kModule = "torch.distributed.distributed_c10d";
+constexpr std::size_t kNameLimit = 128;
+
+class TableReader {
+ public:
+  TableReader(RemoteReader& reader, const Layout& layout, NameTable names)
+      : reader_(reader), layout_(layout), names_(std::move(names)) {}
+
+  TorchTables read() {
+    TorchTables tables;
+    tables.isend = global("isend");
+    tables.irecv = global("irecv");
+    const auto backends = table("_pg_map");
+    const auto group_names = table("_pg_names");
+    const auto ranks = table("_pg_group_ranks");
+    const Addr known_default = default_group();
+    for (const DictItem& item : backends) {
+      TorchGroup group;
+      group.object = item.key;
+      group.backend = first_of_tuple(item.value);
+      group.name = text_of(value_for(group_names, item.key));
+      group.is_default =
+          known_default == Addr{} ? tables.groups.empty() : item.key == known_default;
+      if (!group.is_default) {
+        group.members = members_of(value_for(ranks, item.key));
+      }
+      tables.groups.push_back(std::move(group));
+    }
+    return tables;
+  }
+
+ private:
+  Addr global(std::string_view name) { return names_.find(name); }
+
+  std::vector<DictItem> table(std::string_view name) {
+    return stacks::cpython::read_dict(reader_, layout_, global(name), kMostGroups);
+  }
+
+  static Addr value_for(const std::vector<DictItem>& items, Addr key) {
+    const auto at = std::find_if(items.begin(), items.end(),
+                                 [key](const DictItem& item) { return item.key == key; });
+    return at == items.end() ? Addr{} : at->value;
+  }
+
+  // Null where this torch has no `_world`, or it is not initialised.
+  Addr default_group() {
+    const Addr world = global("_world");
+    const Addr group =
+        world == Addr{} ? Addr{}
+                        : stacks::cpython::read_attribute(reader_, layout_, world, "_default_pg");
+    return group != Addr{} && stacks::cpython::type_name(reader_, layout_, group) == "NoneType"
+               ? Addr{}
+               : group;
+  }
+
+  std::string text_of(Addr object) {
+    const auto text = object == Addr{}
+                          ? std::nullopt
+                          : stacks::cpython::read_string(reader_, layout_, object, kNameLimit);
+    return text && !text->cut ? text->utf8 : std::string();
+  }
+
+  std::string first_of_tuple(Addr tuple) {
+    if (!stacks::cpython::is_instance(reader_, layout_, tuple, TypeFlag::kTuple) ||
+        reader_.value<std::int64_t>(tuple + layout_.object.size).value_or(0) < 1) {
+      return {};
+    }
+    return text_of(reader_.pointer_or_null(tuple + layout_.object.tuple_items));
+  }
+
+  // {global rank: rank within the group} in the order of the latter; empty unless every rank within
+  // the group is there once.
+  std::vector<std::int32_t> members_of(Addr dict) {
+    const auto items = stacks::cpython::read_dict(reader_, layout_, dict, snapshot::kMostRanks + 1);
+    if (items.size() > snapshot::kMostRanks) {
+      return {};
+    }
+    announce_numbers(items);
+    std::vector<std::int32_t> members(items.size(), -1);
+    for (const DictItem& item : items) {
+      const auto global = stacks::cpython::read_int(reader_, layout_, item.key);
+      const auto within = stacks::cpython::read_int(reader_, layout_, item.value);
+      if (!global || !within || *global < 0 || *global > INT32_MAX || *within < 0 ||
+          static_cast<std::size_t>(*within) >= members.size() ||
+          members[static_cast<std::size_t>(*within)] >= 0) {
+        return {};
+      }
+      members[static_cast<std::size_t>(*within)] = static_cast<std::int32_t>(*global);
+    }
+    return members;
+  }
+
+  // All of them in one system call.
+  void announce_numbers(const std::vector<DictItem>& items) {
+    std::vector<RemoteReader::Range> ranges;
+    ranges.reserve(items.size() * 2);
+    for (const DictItem& item : items) {
+      ranges.push_back({item.key, layout_.object.int_digits + 8});
+      ranges.push_back({item.value, layout_.object.int_digits + 8});
+    }
+    reader_.prefetch(ranges);
+  }
+
+  RemoteReader& reader_;
+  const Layout& layout_;
+  NameTable names_;
+};
+
+}  // namespace
+
+std::optional<TorchTables> read_torch_tables(RemoteReader& reader,
+                                             const Layout& layout,
+                                             const NameTable& modules) {
+  const Addr module = modules.find(kModule);
+  if (module == Addr{}) {
+    return std::nullopt;
+  }
+  NameTable names = NameTable::of_module(reader, layout, module);
+  if (names.empty()) {
+    return std::nullopt;
+  }
+  return TableReader(reader, layout, std::move(names)).read();
+}
+
+}  // namespace oddrank::collectives

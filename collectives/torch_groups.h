@@ -1,0 +1,47 @@
+// The process groups of torch.distributed, from the tables that its Python module keeps in the
+// memory of every process: nothing has to be armed, nothing of the target is executed.
+//
+// Sources: torch/distributed/distributed_c10d.py. The globals `_pg_map` (group -> backend, store),
+// `_pg_names` and `_pg_group_ranks` (group -> {global rank: rank within}) are there from 1.13 to
+// 2.13; `_world._default_pg` from 2.0 on. Before that the default group is a class attribute, which
+// cannot be seen: it is the first that was made, since no other can be made before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/name_table.h"
+#include "stacks/cpython/layout.h"
+#include "stacks/cpython/remote_reader.h"
+
+namespace oddrank::collectives {
+
+using attach::Addr;
+
+struct TorchGroup {
+  Addr object{};  // the Python object
+  std::string name;
+  std::string backend;
+  bool is_default = false;
+  // Global ranks in the order of their rank within the group. Empty: the default group (not read:
+  // all ranks), or not readable.
+  std::vector<std::int32_t> members;
+};
+
+struct TorchTables {
+  std::vector<TorchGroup> groups;  // oldest first
+  Addr isend{};                    // functions, to tell what a P2POp does
+  Addr irecv{};
+};
+
+// `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be read. Bounded
+// by kMostGroups and snapshot::kMostRanks.
+std::optional<TorchTables> read_torch_tables(stacks::cpython::RemoteReader& reader,
+                                             const stacks::cpython::Layout& layout,
+                                             const NameTable& modules);
+
+inline constexpr std::size_t kMostGroups = 1024;
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,22 @@
+// Lists of ranks as text, in their order: thousands of members of one group share one string of the
+// tables. (Sets of ranks for people: aggregate/rank_set.h.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oddrank::snapshot {
+
+inline constexpr std::size_t kMostRanks = std::size_t{1} << 17;  // of one list
+
+// {4, 5, 6, 7, 0} -> "4-7,0".
+std::string rank_text(std::span<const std::int32_t> ranks);
+
+// Empty if the text is no such list, or is longer than the limit.
+std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t limit = kMostRanks);
+
+}  // namespace oddrank::snapshot

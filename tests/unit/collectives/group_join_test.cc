@@ -1,0 +1,137 @@
+#include "collectives/group_join.h"
+
+#include <string>
+
+#include "collectives/find_calls.h"
+#include "tests/support/catch.h"
+#include "tests/unit/collectives/thread_builder.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using snapshot::CallKind;
+
+constexpr std::string_view kBatch =
+    "[<P2POp op=irecv peer=3 group=<ProcessGroup 5>>, <P2POp op=isend peer=1 group=<ProcessGroup "
+    "5>>]";
+constexpr std::string_view kRecvWait =
+    "_ZN4c10d16ProcessGroupGloo8RecvWork4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE";
+
+void add_group(ThreadBuilder& builder,
+               std::string_view name,
+               std::string_view members,
+               std::string_view label = "") {
+  snapshot::Tables& tables = builder.capture.tables;
+  builder.capture.processes[0].groups.push_back({tables.string(name), tables.string(label),
+                                                 tables.string("gloo"), members.empty(),
+                                                 tables.string(members)});
+}
+
+// Of a rank in the default group and in group 5 {4,6,2}.
+ThreadBuilder in_two_groups() {
+  ThreadBuilder builder;
+  add_group(builder, "0", "");
+  add_group(builder, "5", "4,6,2", "tp");
+  return builder;
+}
+
+const snapshot::CollectiveCall& found(ThreadBuilder& builder) {
+  find_calls(builder.capture);
+  REQUIRE(builder.thread().call);
+  return *builder.thread().call;
+}
+
+std::string text(const ThreadBuilder& builder, snapshot::StringId id) {
+  return std::string(builder.capture.tables.text(id));
+}
+
+TEST_CASE("a batch of sends and receives is read, or not at all") {
+  const auto operations = p2p_operations(kBatch);
+  REQUIRE(operations.size() == 2);
+  CHECK(operations[0] == P2pOperation{true, 3, "<ProcessGroup 5>"});
+  CHECK(operations[1] == P2pOperation{false, 1, "<ProcessGroup 5>"});
+  CHECK(p2p_operations("<P2POp op=isend peer=0>").size() == 1);
+  CHECK(p2p_operations("[<P2POp op=irecv peer=3>, <Tensor>]").empty());
+  CHECK(p2p_operations("[<P2POp op=irecv peer=3>, ... 9 items]").empty());
+  CHECK(p2p_operations("<P2POp op=<function> peer=3>").empty());
+  CHECK(p2p_operations("<P2POp op=irecv peer=None>").empty());
+  CHECK(p2p_operations("<P2POp op=irecv peer=-3>").empty());
+  CHECK(p2p_operations("'<P2POp op=irecv peer=3>'").empty());
+  CHECK(p2p_operations("<P2POp op=>").empty());
+  CHECK(p2p_operations("[]").empty());
+  CHECK(p2p_operations("").empty());
+}
+
+TEST_CASE("a call's group is the one that its frame holds") {
+  ThreadBuilder builder = in_two_groups();
+  builder.python("broadcast", kC10dFile, 3145,
+                 {{"src", "None"}, {"group_src", "2"}, {"group", "<ProcessGroup 5>"}});
+  const auto& call = found(builder);
+  CHECK(text(builder, call.group) == "5");
+  CHECK(text(builder, call.label) == "tp");
+  CHECK(call.members == std::vector<std::int32_t>{4, 6, 2});
+  CHECK(!call.whole_world);
+  CHECK(call.root == 2);  // the third of them
+}
+
+TEST_CASE("a rank within the group that it does not have is nobody") {
+  ThreadBuilder builder = in_two_groups();
+  builder.python("broadcast", kC10dFile, 3145,
+                 {{"src", "None"}, {"group_src", "7"}, {"group", "<ProcessGroup 5>"}});
+  CHECK(found(builder).root == -1);
+}
+
+TEST_CASE("the default group's object is the world") {
+  ThreadBuilder builder = in_two_groups();
+  builder.python("all_reduce", kC10dFile, 3245, {{"group", "<ProcessGroup 0>"}});
+  const auto& call = found(builder);
+  CHECK(call.whole_world);
+  CHECK(call.members.empty());
+  CHECK(text(builder, call.group).empty());
+}
+
+TEST_CASE("a group that this process does not have stays unknown") {
+  ThreadBuilder builder = in_two_groups();
+  builder.python("all_reduce", kC10dFile, 3245, {{"group", "<ProcessGroup>"}});
+  const auto& call = found(builder);
+  CHECK(!call.whole_world);
+  CHECK(call.members.empty());
+  CHECK(text(builder, call.group).empty());
+}
+
+TEST_CASE("where there is one group only, a call of torch is in it") {
+  ThreadBuilder builder;
+  add_group(builder, "0", "");
+  builder.native("_ZN4c10d7Reducer17finalize_backwardEv");
+  CHECK(found(builder).whole_world);
+  CHECK(text(builder, found(builder).evidence).find("only group") != std::string::npos);
+  ThreadBuilder foreign;
+  add_group(foreign, "0", "");
+  foreign.native("MPI_Allreduce");
+  CHECK(!found(foreign).whole_world);
+}
+
+TEST_CASE("a request of a batch, where one of the batch can be meant") {
+  ThreadBuilder builder = in_two_groups();
+  builder.native(kRecvWait).python("pass_on", "/job/train.py", 12, {{"ops", kBatch}});
+  const auto& call = found(builder);
+  CHECK(call.kind == CallKind::kRecv);
+  CHECK(call.peer == 3);
+  CHECK(text(builder, call.group) == "5");
+}
+
+TEST_CASE("with two receives in the batch nobody is named") {
+  ThreadBuilder builder = in_two_groups();
+  builder.native(kRecvWait).python("pass_on", "/job/train.py", 12,
+                                   {{"ops", "[<P2POp op=irecv peer=3>, <P2POp op=irecv peer=1>]"}});
+  CHECK(found(builder).peer == -1);
+}
+
+TEST_CASE("functional collectives have the group's name") {
+  ThreadBuilder builder = in_two_groups();
+  builder.python("all_reduce", kC10dFile, 3245, {{"group_name", "'5'"}});
+  CHECK(text(builder, found(builder).group) == "5");
+}
+
+}  // namespace
+}  // namespace oddrank::collectives

@@ -1,0 +1,29 @@
+#include "snapshot/rank_text.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+using Ranks = std::vector<std::int32_t>;
+
+TEST_CASE("lists of ranks keep their order") {
+  for (const Ranks& ranks :
+       {Ranks{}, Ranks{3}, Ranks{4, 5, 6, 7, 0}, Ranks{2, 1, 0}, Ranks{0, 8}}) {
+    CHECK(ranks_of(rank_text(ranks)) == ranks);
+  }
+  CHECK(rank_text(Ranks{4, 5, 6, 7, 0}) == "4-7,0");
+  CHECK(rank_text(Ranks{2147483646, 2147483647}) == "2147483646-2147483647");
+}
+
+TEST_CASE("what is no list of ranks, or too long, is empty") {
+  for (const char* text : {"x", "3-1", "-1", "1-", "0-99999999999", "0-2000000", ","}) {
+    INFO(text);
+    CHECK(ranks_of(text).empty());
+  }
+  CHECK(ranks_of("0-4", 4).empty());
+  CHECK(ranks_of("0-3", 4).size() == 4);
+}
+
+}  // namespace
+}  // namespace oddrank::snapshot
