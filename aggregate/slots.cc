@@ -111,6 +111,13 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
 
 }  // namespace
 
+bool may_have_left(const Slot& slot, std::int32_t rank) {
+  const bool root_gives = slot.op == "broadcast" || slot.op == "scatter";
+  const bool root_takes = slot.op == "reduce" || slot.op == "gather";
+  return slot.absent.size() > 1 && slot.root >= 0 &&
+         ((root_gives && rank == slot.root) || (root_takes && rank != slot.root));
+}
+
 bool takes_part(const RankView& rank) {
   if (rank.leader == nullptr || !rank.leader->call || rank.presence == Presence::kDead) {
     return false;
@@ -139,6 +146,7 @@ std::vector<Slot> find_slots(const JobView& view) {
       slot.group = group;
       slot.op = op;
       slot.sequence = call.sequence;
+      slot.root = call.root;
       slot.words = call_words(view, call);
       slot.evidence = printable(view.text(call.evidence), 200);
     }

@@ -26,8 +26,9 @@ struct Slot {
   std::string group;  // "world", the group's name, or its members; "" = unknown
   std::string op;
   std::int64_t sequence = -1;
-  std::string words;     // "all_reduce in default group"
-  std::string evidence;  // of one of those inside
+  std::int32_t root = -1;  // global rank, of an operation that has one; -1 = unknown
+  std::string words;       // "all_reduce in default group"
+  std::string evidence;    // of one of those inside
   Membership membership = Membership::kUnknown;
   std::vector<std::size_t> inside;  // indices of JobView::ranks()
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
@@ -36,6 +37,11 @@ struct Slot {
 // A rank that is stopped, dead or in state D is not counted as inside of the call that its frames
 // show: it will not take part. Sorted by number of ranks inside, largest first.
 std::vector<Slot> find_slots(const JobView& view);
+
+// Some operations let a member go as soon as it has done its part: the root of a broadcast, the
+// others of a reduce. That such a one is absent may mean that it has been there; where it is the
+// only one, it must be the one that is missing.
+bool may_have_left(const Slot& slot, std::int32_t rank);
 
 // It is inside of a call and can take part in it.
 bool takes_part(const RankView& rank);

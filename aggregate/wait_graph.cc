@@ -81,7 +81,8 @@ class Builder {
         (slot.absent.empty() ? graph_.opaque : graph_.waits_for_rank)[rank] = true;
       }
       for (const std::size_t rank : slot.absent) {
-        add_edge({node, rank, "has not entered", "", assumed});
+        const bool left = may_have_left(slot, view_.ranks()[rank].rank);
+        add_edge({node, rank, "has not entered", "", assumed || left});
         graph_.awaited[rank] = true;
       }
     }

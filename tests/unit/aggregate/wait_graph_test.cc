@@ -101,4 +101,26 @@ TEST_CASE("a circle of holders ends") {
   CHECK(chain_to(built.view, built.graph, 5).size() <= 16);
 }
 
+// Ranks from 2 on wait in a broadcast of rank 0, which is elsewhere.
+tests::CaptureBuilder broadcast_from_rank_0() {
+  auto spec = tests::in_all_reduce();
+  spec.call->op = "broadcast";
+  auto job = tests::eight_ranks(spec);
+  for (auto& process : job.capture.processes) {
+    process.threads[0].call->root = 0;
+  }
+  tests::replace(job, 0, tests::sleeping());
+  return job;
+}
+
+TEST_CASE("a root that may have left its broadcast is waited for as a guess") {
+  auto both = broadcast_from_rank_0();
+  tests::replace(both, 1, tests::sleeping());
+  const Built built(std::move(both));
+  CHECK(is_assumed(built.graph, 0));
+  CHECK(!is_assumed(built.graph, 1));
+  const Built alone(broadcast_from_rank_0());
+  CHECK(!is_assumed(alone.graph, 0));  // nobody else can be missing
+}
+
 }  // namespace oddrank::aggregate
