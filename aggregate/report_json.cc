@@ -337,6 +337,10 @@ Json ranks_json(const JobView& view) {
 
 }  // namespace
 
+std::string verdict_json_text(const Verdict& verdict) {
+  return verdict_json(verdict).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string report_json(const Report& report, const Capture& capture) {
   FrameModel model(capture.tables);
   const JobView view(capture, model);

@@ -15,4 +15,7 @@ inline constexpr int kJsonFormat = 1;
 // from.
 std::string report_json(const Report& report, const snapshot::Capture& capture);
 
+// A verdict alone, as it stands in a report.
+std::string verdict_json_text(const Verdict& verdict);
+
 }  // namespace oddrank::aggregate

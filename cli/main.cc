@@ -60,6 +60,7 @@ int run(int argc, char** argv) {
   add_node_command(app, action);
   add_core_command(app, action);
   add_report_command(app, action);
+  add_fr_command(app, action);
   add_agent_command(app, action);
   if (is_unknown_command(app, argc, argv)) {
     return kWrongUsage;

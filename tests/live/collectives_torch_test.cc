@@ -178,7 +178,7 @@ TEST_CASE("every call of a real gloo rank is found, with its group where there i
   CHECK(capture.tables.text(groups[1].members) == "0-1");
   const auto milliseconds = std::chrono::duration<double, std::milli>(groups_took).count();
   std::printf("groups read in %.2f ms\n", milliseconds);
-  CHECK(milliseconds < 50);  // 5 ms in a release build on an idle machine
+  CHECK(milliseconds < 1000);  // not a measurement: debug builds on a busy machine pass, too
   const auto& backward = *calls.at("main")->call;
   CHECK(capture.tables.text(backward.evidence) == "frame c10d::Reducer::finalize_backward");
 }

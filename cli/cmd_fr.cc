@@ -1,0 +1,132 @@
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "aggregate/flight_report.h"
+#include "base/read_file.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "collectives/read_flight_record.h"
+
+namespace oddrank::cli {
+namespace {
+
+// Of one dump: 2000 calls with their stacks are 3 MB.
+constexpr std::size_t kFileLimit = std::size_t{512} << 20;
+
+struct FrOptions {
+  std::vector<std::string> dumps;
+  std::string json;
+  bool quiet = false;
+};
+
+// What the shell has not expanded: a pattern in quotes.
+std::vector<std::string> matches_of(const std::string& pattern) {
+  std::vector<std::string> paths;
+  ::glob_t found{};
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return paths;
+}
+
+void add_path(const std::string& path, std::vector<std::string>& files) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) {
+    files.push_back(path);
+    return;
+  }
+  std::vector<std::string> inside;
+  std::filesystem::recursive_directory_iterator at(
+      path, std::filesystem::directory_options::skip_permission_denied, ignored);
+  for (; !ignored && at != std::filesystem::recursive_directory_iterator(); at.increment(ignored)) {
+    std::error_code gone;
+    if (at->is_regular_file(gone)) {
+      inside.push_back(at->path().string());
+    }
+  }
+  std::sort(inside.begin(), inside.end());
+  files.insert(files.end(), inside.begin(), inside.end());
+}
+
+std::vector<std::string> expand(const std::vector<std::string>& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    const bool there = std::filesystem::exists(argument, ignored);
+    const auto matches = there ? std::vector<std::string>{argument} : matches_of(argument);
+    if (matches.empty()) {
+      files.push_back(argument);  // and say that it is not there
+    }
+    for (const std::string& path : matches) {
+      add_path(path, files);
+    }
+  }
+  return files;
+}
+
+int run_fr(const FrOptions& options) {
+  snapshot::FlightTexts texts;
+  std::vector<snapshot::FlightRecord> records;
+  std::vector<aggregate::UnreadDump> unread;
+  for (const std::string& file : expand(options.dumps)) {
+    const auto bytes = read_file(file, kFileLimit);
+    auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
+                        : Result<snapshot::FlightRecord>(fail(bytes.error()));
+    if (record) {
+      records.push_back(std::move(*record));
+    } else {
+      unread.push_back({file, record.error().what});
+    }
+  }
+  if (records.empty()) {
+    for (const aggregate::UnreadDump& dump : unread) {
+      report_error({Errc::kBadData, dump.source + ": " + dump.why, ""});
+    }
+    return report_error(
+        {Errc::kNotFound, "there is no flight-recorder dump in what was given", ""});
+  }
+  aggregate::FlightReport report = aggregate::analyze_flight(records, texts);
+  report.unread = std::move(unread);
+  if (!options.json.empty()) {
+    if (auto written = write_file(options.json, aggregate::flight_report_json(report)); !written) {
+      return report_error(written.error());
+    }
+  }
+  if (options.json != "-") {
+    const std::string text =
+        options.quiet ? report.verdict.summary + "\n" : aggregate::flight_report_text(report);
+    if (auto written = write_file("-", text); !written) {
+      return report_error(written.error());
+    }
+  }
+  return report.unread.empty() && aggregate::ranks_without_dump(report).empty() ? kAllRead
+                                                                                : kPartial;
+}
+
+}  // namespace
+
+void add_fr_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<FrOptions>();
+  CLI::App* command = app.add_subcommand(
+      "fr", "Verdict from dumps of PyTorch's flight recorder; needs no access to any process");
+  command
+      ->add_option("DUMP", options->dumps,
+                   "Files, folders or patterns; pickle or JSON, one a rank, its number in the name")
+      ->required();
+  command->add_option("--json", options->json, "Write the report as JSON ('-' is stdout)")
+      ->type_name("FILE");
+  command->add_flag("-q,--quiet", options->quiet, "Print the verdict's sentence alone");
+  command->footer(
+      "Examples:\n  oddrank fr ~/.cache/torch/\n  oddrank fr '/shared/nccl_trace_rank_*' --json -");
+  command->callback([options, &action] { action = [options] { return run_fr(*options); }; });
+}
+
+}  // namespace oddrank::cli

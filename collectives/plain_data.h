@@ -1,0 +1,77 @@
+// Numbers, texts, lists and dicts from a file that nobody vouches for (pickle_reader.h,
+// json_reader.h). Values are small and refer to nodes by index: lists may contain each other in
+// circles, and nothing here recurses.
+//
+// Memory is accounted: a file that would need more than 16 times its own size (and 1 MiB) is
+// refused. Real dumps need 3 to 6 times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace oddrank::collectives {
+
+enum class PlainKind : std::uint8_t { kNone = 0, kBool, kInt, kReal, kText, kList, kDict };
+
+struct PlainValue {
+  PlainKind kind = PlainKind::kNone;
+  std::uint32_t size = 0;  // of a text
+  union {
+    std::int64_t integer = 0;  // also of a bool
+    double real;
+    const char* text;
+    std::size_t node;  // of a list or dict
+  };
+};
+
+class PlainData {
+ public:
+  // `input_size`: of the file. Texts may point into the file, which must outlive the data.
+  explicit PlainData(std::size_t input_size) : budget_(input_size * 16 + (std::size_t{1} << 20)) {}
+
+  static PlainValue none() { return {}; }
+  static PlainValue boolean(bool value);
+  static PlainValue integer(std::int64_t value);
+  static PlainValue real(double value);
+  static PlainValue text(std::string_view value);  // borrows
+  PlainValue copied_text(std::string_view value);
+  PlainValue list();
+  PlainValue dict();  // its items are key, value, key, value, ...
+  // Does nothing if `container` is neither.
+  void append(const PlainValue& container, std::span<const PlainValue> values);
+
+  static std::string_view text_of(const PlainValue& value);  // "" if it is none
+  // Of a list its values, of a dict keys and values in turn; empty for everything else.
+  std::span<const PlainValue> items(const PlainValue& value) const;
+  // Of a dict with that key; none() if there is none. The last one wins.
+  PlainValue find(const PlainValue& dict, std::string_view key) const;
+
+  bool over_budget() const { return used_ > budget_; }
+  // Memory that somebody else needs for this data.
+  void charge(std::size_t bytes) { used_ += bytes; }
+  std::size_t used() const { return used_; }
+
+ private:
+  PlainValue container(PlainKind kind);
+
+  std::deque<std::vector<PlainValue>> nodes_;
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  std::size_t chunk_left_ = 0;
+  char* chunk_at_ = nullptr;
+  std::size_t budget_;
+  std::size_t used_ = 0;
+};
+
+// What a reader gives: the outermost value, and whether the file ended before it was complete.
+struct PlainDocument {
+  PlainData data;
+  PlainValue root;
+  bool cut = false;
+};
+
+}  // namespace oddrank::collectives

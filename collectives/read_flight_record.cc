@@ -1,0 +1,381 @@
+#include "collectives/read_flight_record.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "collectives/json_reader.h"
+#include "collectives/pickle_reader.h"
+#include "snapshot/rank_text.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using snapshot::FlightEntry;
+using snapshot::FlightGroup;
+using snapshot::FlightRecord;
+using snapshot::FlightState;
+using snapshot::TextId;
+
+enum class Key : std::uint8_t {
+  kRecord,
+  kSequence,
+  kCreated,
+  kCreatedMicroseconds,
+  kGroup,
+  kGroupNumber,
+  kName,
+  kInputSizes,
+  kOutputSizes,
+  kInputTypes,
+  kOutputTypes,
+  kState,
+  kP2p,
+  kRetired,
+  kFrames,
+};
+
+// The oldest versions have "seq_id" and "time_created_us".
+const std::unordered_map<std::string_view, Key> kKeys = {
+    {"record_id", Key::kRecord},
+    {"collective_seq_id", Key::kSequence},
+    {"seq_id", Key::kSequence},
+    {"time_created_ns", Key::kCreated},
+    {"time_created_us", Key::kCreatedMicroseconds},
+    {"process_group", Key::kGroup},
+    {"pg_id", Key::kGroupNumber},
+    {"profiling_name", Key::kName},
+    {"input_sizes", Key::kInputSizes},
+    {"output_sizes", Key::kOutputSizes},
+    {"input_dtypes", Key::kInputTypes},
+    {"output_dtypes", Key::kOutputTypes},
+    {"state", Key::kState},
+    {"is_p2p", Key::kP2p},
+    {"retired", Key::kRetired},
+    {"frames", Key::kFrames},
+};
+
+std::int64_t integer_of(const PlainValue& value, std::int64_t unknown) {
+  if (value.kind == PlainKind::kInt) {
+    return value.integer;
+  }
+  return parse_number<std::int64_t>(PlainData::text_of(value)).value_or(unknown);
+}
+
+bool is_true(const PlainValue& value) {
+  return (value.kind == PlainKind::kBool || value.kind == PlainKind::kInt) && value.integer != 0;
+}
+
+// "[0, 1, 5]" -> {0, 1, 5}; empty if it is no such list.
+std::vector<std::int32_t> parse_rank_list(std::string_view text) {
+  std::vector<std::int32_t> ranks;
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
+    return ranks;
+  }
+  for (const std::string_view piece : split(text.substr(1, text.size() - 2), ',')) {
+    const auto rank = parse_number<std::int32_t>(trim(piece));
+    if (!rank || *rank < 0 || ranks.size() >= snapshot::kMostRanks) {
+      return {};
+    }
+    ranks.push_back(*rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+// A frame of PyTorch itself, which tells nobody where the program is.
+bool is_internal(std::string_view file) {
+  return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
+         file.ends_with(".cpp") || file.ends_with(".so") || file.starts_with("??");
+}
+
+class RecordReader {
+ public:
+  RecordReader(const PlainDocument& document, snapshot::FlightTexts& texts)
+      : document_(document), data_(document.data), texts_(texts) {}
+
+  Result<FlightRecord> read(const std::string& source) {
+    record_.source = source;
+    record_.rank = rank_in_name(source);
+    record_.cut = document_.cut;
+    const PlainValue& root = document_.root;
+    PlainValue entries = root;  // the oldest versions are a list of entries
+    if (root.kind == PlainKind::kDict) {
+      const PlainValue version = data_.find(root, "version");
+      entries = data_.find(root, "entries");
+      const PlainValue config = data_.find(root, "pg_config");
+      if (version.kind != PlainKind::kText && entries.kind != PlainKind::kList &&
+          config.kind != PlainKind::kDict) {
+        return fail(Errc::kBadData, "no dump of a flight recorder: it has no version or entries");
+      }
+      record_.version = std::string(PlainData::text_of(version).substr(0, 20));
+      read_config(config);
+    } else if (root.kind != PlainKind::kList) {
+      return fail(Errc::kBadData, "no dump of a flight recorder");
+    }
+    record_.has_entries = entries.kind == PlainKind::kList;
+    auto rows = data_.items(entries);
+    if (document_.cut && !rows.empty()) {
+      rows = rows.first(rows.size() - 1);  // half of it may be missing: sizes, types, state
+    }
+    record_.entries.reserve(rows.size());
+    for (const PlainValue& row : rows) {
+      read_entry(row);
+    }
+    return std::move(record_);
+  }
+
+ private:
+  TextId text(const PlainValue& value) {
+    constexpr std::size_t kLongest = 200;
+    return texts_.id(PlainData::text_of(value).substr(0, kLongest));
+  }
+
+  std::uint32_t group(TextId name, TextId description) {
+    const auto [at, is_new] =
+        groups_.try_emplace({name, description}, static_cast<std::uint32_t>(record_.groups.size()));
+    if (is_new) {
+      record_.groups.emplace_back();
+      record_.groups.back().name = name;
+      record_.groups.back().description = description;
+    }
+    return at->second;
+  }
+
+  // Gloo writes one row without name and ranks: it says nothing.
+  void read_config(const PlainValue& config) {
+    const auto rows = data_.items(config);
+    for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
+      auto ranks = parse_rank_list(PlainData::text_of(data_.find(rows[i + 1], "ranks")));
+      const TextId name = text(data_.find(rows[i + 1], "name"));
+      if (!ranks.empty()) {
+        record_.groups[group(name, text(data_.find(rows[i + 1], "desc")))].ranks = std::move(ranks);
+      }
+    }
+  }
+
+  // "nccl:send 0->1", "gloo:all_reduce", "all_reduce".
+  void read_name(std::string_view name, FlightEntry& entry) {
+    const auto colon = name.find(':');
+    if (colon != std::string_view::npos) {
+      entry.backend = texts_.id(name.substr(0, std::min<std::size_t>(colon, 40)));
+      name.remove_prefix(colon + 1);
+    }
+    const auto blank = name.find(' ');
+    entry.op = texts_.id(name.substr(0, std::min<std::size_t>(blank, 80)));
+    if (blank == std::string_view::npos) {
+      return;
+    }
+    std::string_view peers = name.substr(blank + 1);
+    const auto arrow = std::min(peers.find("->"), peers.find("<-"));
+    if (arrow != std::string_view::npos) {
+      entry.peer = parse_number<std::int32_t>(peers.substr(arrow + 2)).value_or(-1);
+      entry.is_p2p = true;
+    }
+  }
+
+  // [[4, 2], [3]] -> "[4, 2], [3]" and 11.
+  TextId read_sizes(const PlainValue& sizes, std::int64_t& count) {
+    constexpr std::size_t kLongest = 200;
+    scratch_.clear();
+    count = 0;
+    for (const PlainValue& tensor : data_.items(sizes)) {
+      std::int64_t product = 1;
+      const bool shown = scratch_.size() < kLongest;
+      scratch_ += shown ? (scratch_.empty() ? "[" : ", [") : "";
+      bool first = true;
+      for (const PlainValue& dimension : data_.items(tensor)) {
+        const std::int64_t size = integer_of(dimension, 0);
+        if (__builtin_mul_overflow(product, size, &product)) {
+          product = 0;  // of a damaged file
+        }
+        if (shown && scratch_.size() < kLongest) {
+          scratch_ += (first ? "" : ", ") + std::to_string(size);
+        }
+        first = false;
+      }
+      scratch_ += shown ? "]" : "";
+      if (__builtin_add_overflow(count, product, &count)) {
+        count = 0;
+      }
+    }
+    return texts_.id(scratch_);
+  }
+
+  // Each type once: ["Float", "Float"] -> "Float".
+  TextId read_types(const PlainValue& types) {
+    scratch_.clear();
+    std::string_view last;
+    for (const PlainValue& type : data_.items(types)) {
+      const std::string_view name = PlainData::text_of(type).substr(0, 40);
+      if (name != last && scratch_.size() < 200) {
+        scratch_ += (scratch_.empty() ? "" : ", ") + std::string(name);
+        last = name;
+      }
+    }
+    return texts_.id(scratch_);
+  }
+
+  TextId read_place(const PlainValue& frames) {
+    for (const PlainValue& frame : data_.items(frames)) {
+      const std::string_view file = PlainData::text_of(data_.find(frame, "filename"));
+      if (file.empty() || is_internal(file)) {
+        continue;
+      }
+      const std::string_view name = PlainData::text_of(data_.find(frame, "name"));
+      const auto slash = file.rfind('/');
+      const std::string_view short_file =
+          slash == std::string_view::npos ? file : file.substr(slash + 1);
+      return texts_.id(std::string(name.substr(0, 100)) + " (" +
+                       std::string(short_file.substr(0, 100)) + ":" +
+                       std::to_string(integer_of(data_.find(frame, "line"), 0)) + ")");
+    }
+    return TextId{};
+  }
+
+  void read_group(const PlainValue& value, FlightEntry& entry, bool& known) {
+    const auto parts = data_.items(value);
+    if (parts.size() >= 2) {
+      entry.group = group(text(parts[0]), text(parts[1]));
+      known = true;
+    }
+  }
+
+  void read_field(Key key, const PlainValue& value, FlightEntry& entry);
+
+  // An entry without operation or number is the end of a cut file.
+  void read_entry(const PlainValue& row) {
+    if (row.kind != PlainKind::kDict) {
+      return;
+    }
+    FlightEntry entry;
+    group_known_ = false;
+    group_number_ = -1;
+    const auto fields = data_.items(row);
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+      const auto key = kKeys.find(PlainData::text_of(fields[i]));
+      if (key != kKeys.end()) {
+        read_field(key->second, fields[i + 1], entry);
+      }
+    }
+    if (entry.op == TextId{} || entry.sequence < 0) {
+      return;
+    }
+    if (!group_known_) {  // the oldest versions have the number alone
+      entry.group = group(texts_.id(group_number_ < 0 ? "" : std::to_string(group_number_)), {});
+    }
+    record_.entries.push_back(entry);
+  }
+
+  const PlainDocument& document_;
+  const PlainData& data_;
+  snapshot::FlightTexts& texts_;
+  FlightRecord record_;
+  std::map<std::pair<TextId, TextId>, std::uint32_t> groups_;
+  std::string scratch_;
+  bool group_known_ = false;
+  std::int64_t group_number_ = -1;
+};
+
+void RecordReader::read_field(Key key, const PlainValue& value, FlightEntry& entry) {
+  switch (key) {
+    case Key::kRecord:
+      entry.record = integer_of(value, -1);
+      break;
+    case Key::kSequence:
+      entry.sequence = integer_of(value, -1);
+      break;
+    case Key::kCreated:
+      entry.created_ns = integer_of(value, 0);
+      break;
+    case Key::kCreatedMicroseconds:
+      if (__builtin_mul_overflow(integer_of(value, 0), 1000, &entry.created_ns)) {
+        entry.created_ns = 0;
+      }
+      break;
+    case Key::kGroup:
+      read_group(value, entry, group_known_);
+      break;
+    case Key::kGroupNumber:
+      group_number_ = integer_of(value, -1);
+      break;
+    case Key::kName:
+      read_name(PlainData::text_of(value), entry);
+      break;
+    case Key::kInputSizes:
+      entry.input_sizes = read_sizes(value, entry.input_count);
+      break;
+    case Key::kOutputSizes:
+      entry.output_sizes = read_sizes(value, entry.output_count);
+      break;
+    case Key::kInputTypes:
+      entry.input_types = read_types(value);
+      break;
+    case Key::kOutputTypes:
+      entry.output_types = read_types(value);
+      break;
+    case Key::kState: {
+      const std::string_view state = PlainData::text_of(value);
+      entry.state = state == "completed" ? FlightState::kCompleted
+                    : state == "started" ? FlightState::kStarted
+                                         : FlightState::kScheduled;
+      break;
+    }
+    case Key::kP2p:
+      entry.is_p2p = entry.is_p2p || is_true(value);
+      break;
+    case Key::kRetired:
+      entry.retired = is_true(value);
+      break;
+    case Key::kFrames:
+      entry.place = read_place(value);
+      break;
+  }
+}
+
+}  // namespace
+
+std::int32_t rank_in_name(std::string_view source) {
+  const auto slash = source.rfind('/');
+  std::string_view name = slash == std::string_view::npos ? source : source.substr(slash + 1);
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  constexpr std::string_view kRank = "rank";
+  if (const auto at = name.rfind(kRank); at != std::string_view::npos) {
+    std::string_view rest = name.substr(at + kRank.size());
+    rest.remove_prefix(rest.starts_with('_') || rest.starts_with('-') ? 1 : 0);
+    const auto end = std::find_if_not(rest.begin(), rest.end(), is_digit);
+    if (end != rest.begin()) {
+      const auto digits = static_cast<std::size_t>(end - rest.begin());
+      return parse_number<std::int32_t>(rest.substr(0, digits)).value_or(-1);
+    }
+  }
+  while (!name.empty() && !is_digit(name.back())) {
+    name.remove_suffix(1);
+  }
+  std::size_t digits = 0;
+  while (digits < name.size() && is_digit(name[name.size() - 1 - digits])) {
+    ++digits;
+  }
+  return parse_number<std::int32_t>(name.substr(name.size() - digits)).value_or(-1);
+}
+
+Result<FlightRecord> read_flight_record(const std::string& source,
+                                        std::string_view bytes,
+                                        snapshot::FlightTexts& texts) {
+  const auto first = bytes.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) {
+    return fail(Errc::kBadData, "the file is empty");
+  }
+  const bool json = bytes[first] == '{' || bytes[first] == '[';
+  ODDRANK_TRY(const PlainDocument document, json ? read_json(bytes) : read_pickle(bytes));
+  return RecordReader(document, texts).read(source);
+}
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,45 @@
+// Any bytes as a dump of the flight recorder, read and analysed: no crash, no hang, and memory in
+// proportion to the input.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/flight_verdict.h"
+#include "collectives/json_reader.h"
+#include "collectives/pickle_reader.h"
+#include "collectives/read_flight_record.h"
+
+namespace {
+
+// What plain_data.h promises; a last step may go beyond it before it is noticed.
+void check_memory(const oddrank::Result<oddrank::collectives::PlainDocument>& document,
+                  std::size_t size) {
+  if (document && document->data.used() > size * 16 + (std::size_t{1} << 20)) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oddrank;  // NOLINT(google-build-using-namespace)
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  check_memory(collectives::read_pickle(bytes), size);
+  check_memory(collectives::read_json(bytes), size);
+  snapshot::FlightTexts texts;
+  std::vector<snapshot::FlightRecord> records;
+  // One rank has the whole, another one what came before the middle.
+  for (const std::string_view part : {bytes, bytes.substr(0, size / 2)}) {
+    const std::string name = "rank_" + std::to_string(records.size());
+    if (auto record = collectives::read_flight_record(name, part, texts)) {
+      records.push_back(std::move(*record));
+    }
+  }
+  const auto job = aggregate::make_flight_job(records, texts);
+  const auto waits = aggregate::find_flight_waits(job);
+  const auto verdict = aggregate::decide_flight(job, waits, aggregate::find_mismatches(job));
+  return verdict.summary.empty() ? std::abort(), 0 : 0;
+}

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "aggregate/flight_report.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using snapshot::FlightState;
+
+using Ranks = std::vector<std::int32_t>;
+
+// Recorders of a made-up job, a call at a time.
+class Recorders {
+ public:
+  FlightTexts texts;
+  std::vector<FlightRecord> records;
+
+  explicit Recorders(std::int32_t ranks) {
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      FlightRecord& record = records.emplace_back();
+      record.rank = rank;
+      record.source = "rank_" + std::to_string(rank);
+      record.version = "2.10";
+      record.has_entries = true;
+    }
+  }
+
+  // A call of that group on each of these ranks; `ended` or still under way.
+  void call(const std::string& group,
+            const Ranks& members,
+            const Ranks& on,
+            const std::string& op,
+            bool ended,
+            std::int64_t size = 4) {
+    for (const std::int32_t rank : on) {
+      FlightEntry entry = entry_of(rank, group, members, op, ended);
+      entry.sequence = ++sequences_[{rank, group}];
+      entry.input_count = entry.output_count = size;
+      entry.input_sizes = entry.output_sizes = texts.id("[" + std::to_string(size) + "]");
+      entry.input_types = entry.output_types = texts.id("Float");
+      records[static_cast<std::size_t>(rank)].entries.push_back(entry);
+    }
+  }
+
+  void transfer(std::int32_t rank,
+                const Ranks& members,
+                const std::string& op,
+                std::int32_t peer,
+                bool ended = false) {
+    FlightEntry entry = entry_of(rank, "0", members, op, ended);
+    entry.sequence = 0;
+    entry.is_p2p = true;
+    entry.peer = peer;
+    records[static_cast<std::size_t>(rank)].entries.push_back(entry);
+  }
+
+  // The ring loses its oldest calls.
+  void lose(std::int32_t rank, std::size_t count) {
+    auto& entries = records[static_cast<std::size_t>(rank)].entries;
+    entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  void remove(std::int32_t rank) { records.erase(records.begin() + rank); }
+
+  FlightReport analyze() const { return analyze_flight(records, texts); }
+
+ private:
+  FlightEntry entry_of(std::int32_t rank,
+                       const std::string& group,
+                       const Ranks& members,
+                       const std::string& op,
+                       bool ended) {
+    FlightRecord& record = records[static_cast<std::size_t>(rank)];
+    FlightEntry entry;
+    const auto name = texts.id(group);
+    const auto at = std::find_if(record.groups.begin(), record.groups.end(),
+                                 [name](const auto& one) { return one.name == name; });
+    entry.group = static_cast<std::uint32_t>(at - record.groups.begin());
+    if (at == record.groups.end()) {
+      record.groups.push_back({name, texts.id("undefined"), members});
+    }
+    entry.record = numbers_[rank]++;
+    entry.op = texts.id(op);
+    entry.backend = texts.id("nccl");
+    entry.state = ended ? FlightState::kCompleted : FlightState::kScheduled;
+    return entry;
+  }
+
+  std::map<std::pair<std::int32_t, std::string>, std::int64_t> sequences_;
+  std::map<std::int32_t, std::int64_t> numbers_;
+};
+
+const Ranks kAll = {0, 1, 2, 3};
+
+Ranks culprits(const FlightReport& report) {
+  Ranks ranks;
+  for (const Culprit& culprit : report.verdict.culprits) {
+    ranks.push_back(culprit.rank);
+  }
+  return ranks;
+}
+
+TEST_CASE("flight: the one who has not called is named, also if it is the first rank") {
+  for (const std::int32_t odd : kAll) {
+    Recorders job(4);
+    job.call("0", kAll, kAll, "all_reduce", true);
+    Ranks others = kAll;
+    std::erase(others, odd);
+    job.call("0", kAll, others, "all_reduce", false);
+    const auto report = job.analyze();
+    INFO(report.verdict.summary);
+    CHECK(report.verdict.kind == Kind::kSkippedCollective);
+    CHECK(culprits(report) == Ranks{odd});
+  }
+}
+
+TEST_CASE("flight: the chain through groups ends at its root") {
+  Recorders job(4);
+  job.call("0", kAll, kAll, "all_reduce", true);
+  job.call("tp0", {0, 1}, {0, 1}, "all_gather", true);
+  job.call("tp1", {2, 3}, {2, 3}, "all_gather", true);
+  job.call("tp0", {0, 1}, {0, 1}, "all_gather", true);
+  job.call("tp1", {2, 3}, {2}, "all_gather", false);  // without 3
+  job.call("0", kAll, {0, 1}, "all_reduce", false);   // without 2 and 3
+  const auto report = job.analyze();
+  CHECK(culprits(report) == Ranks{3});
+  REQUIRE(report.verdict.chain.size() == 2);
+  CHECK(report.verdict.chain.back().waits_for == "3");
+}
+
+TEST_CASE("flight: who deviates is found by majority, whoever comes first") {
+  Recorders job(4);
+  job.call("0", kAll, {0}, "broadcast", false);
+  job.call("0", kAll, {1, 2, 3}, "all_reduce", false);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kMismatchedCollective);
+  CHECK(report.verdict.confidence == Confidence::kCertain);
+  CHECK(culprits(report) == Ranks{0});
+  Recorders size(4);
+  size.call("0", kAll, {0, 1, 3}, "all_reduce", false, 4);
+  size.call("0", kAll, {2}, "all_reduce", false, 5);
+  CHECK(culprits(size.analyze()) == Ranks{2});
+  CHECK(size.analyze().mismatches[0].what == "input size");
+  Recorders tie(2);
+  tie.call("0", {0, 1}, {0}, "all_reduce", false);
+  tie.call("0", {0, 1}, {1}, "broadcast", false);
+  CHECK(tie.analyze().verdict.confidence == Confidence::kLikely);
+  CHECK(culprits(tie.analyze()) == Ranks{0, 1});
+}
+
+TEST_CASE("flight: a call that was left out shows as the next one") {
+  Recorders job(4);
+  job.call("0", kAll, {0, 1, 2}, "all_reduce", false);
+  job.call("0", kAll, kAll, "all_gather", false);
+  const auto report = job.analyze();
+  INFO(report.verdict.summary);
+  CHECK(report.verdict.kind == Kind::kSkippedCollective);
+  CHECK(culprits(report) == Ranks{3});
+}
+
+TEST_CASE("flight: uneven collectives and other shapes are no mismatch") {
+  Recorders job(4);
+  for (const std::int32_t rank : kAll) {
+    job.call("0", kAll, {rank}, "all_to_all", false, 4 + rank);
+  }
+  CHECK(job.analyze().mismatches.empty());
+  CHECK(job.analyze().verdict.kind == Kind::kBelowHost);
+  CHECK(culprits(job.analyze()).empty());
+}
+
+TEST_CASE("flight: to be ahead is no fault, and what has ended did no harm") {
+  Recorders job(4);
+  job.call("0", kAll, kAll, "broadcast", true, 4);
+  job.call("0", kAll, {0}, "broadcast", true, 4);
+  const auto report = job.analyze();
+  CHECK(culprits(report).empty());
+  CHECK(report.verdict.kind == Kind::kUnknown);
+  Recorders shapes(2);
+  shapes.call("0", {0, 1}, {0}, "all_reduce", true, 4);
+  shapes.call("0", {0, 1}, {1}, "all_reduce", true, 5);
+  CHECK(shapes.analyze().mismatches.empty());
+}
+
+TEST_CASE("flight: groups that are entered in another order are a circle") {
+  Recorders job(2);
+  job.call("a", {0, 1}, {0}, "all_reduce", false);
+  job.call("b", {0, 1}, {1}, "all_reduce", false);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kCollectiveOrder);
+  CHECK(culprits(report) == Ranks{0, 1});
+}
+
+TEST_CASE("flight: sends and receives are matched by their number between two ranks") {
+  Recorders job(3);
+  job.transfer(0, {0, 1, 2}, "send", 1);
+  job.transfer(1, {0, 1, 2}, "recv", 0, true);  // these two belong together
+  job.transfer(2, {0, 1, 2}, "recv", 1);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kSkippedCollective);
+  CHECK(culprits(report) == Ranks{1});
+  Recorders crossed(2);
+  crossed.transfer(0, {0, 1}, "recv", 1);
+  crossed.transfer(1, {0, 1}, "recv", 0);
+  CHECK(crossed.analyze().verdict.kind == Kind::kP2pOrder);
+}
+
+TEST_CASE("flight: what fell off the ring is not missing") {
+  Recorders job(3);
+  job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
+  job.call("pair", {0, 2}, {0, 2}, "all_reduce", true);
+  job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
+  job.call("pair", {0, 2}, {0}, "all_reduce", false);
+  job.lose(2, 2);  // rank 2 has nothing of "pair" left: it may have called it
+  const auto report = job.analyze();
+  INFO(report.verdict.summary);
+  CHECK(culprits(report).empty());
+  CHECK(report.verdict.kind == Kind::kUnknown);
+}
+
+TEST_CASE("flight: a cut file may have lost the newest calls") {
+  Recorders job(2);
+  job.call("0", {0, 1}, {0, 1}, "all_reduce", true);
+  job.call("0", {0, 1}, {0}, "all_reduce", false);
+  job.records[1].cut = true;
+  CHECK(culprits(job.analyze()).empty());
+}
+
+TEST_CASE("flight: a rank without a dump is unknown, and the only one that is missing is said") {
+  Recorders job(4);
+  job.call("0", kAll, kAll, "all_reduce", true);
+  job.call("0", kAll, {0, 1, 3}, "all_reduce", false);
+  job.remove(2);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kMissingRank);
+  CHECK(report.verdict.confidence == Confidence::kPossible);
+  CHECK(culprits(report) == Ranks{2});
+  CHECK(ranks_without_dump(report) == Ranks{2});
+  job.remove(0);  // ranks 1 and 3 are left
+  CHECK(job.analyze().verdict.kind == Kind::kUnknown);
+  CHECK(culprits(job.analyze()).empty());
+}
+
+TEST_CASE("flight: who is in a call that all have called is not to blame for another one") {
+  Recorders job(3);
+  job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
+  job.call("pair", {1, 2}, {1, 2}, "all_reduce", false);
+  job.call("0", {0, 1, 2}, {0}, "all_reduce", false);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kBelowHost);
+  CHECK(culprits(report).empty());
+}
+
+TEST_CASE("flight: groups of one name with other members are others") {
+  Recorders job(4);
+  job.call("1", {0, 1}, {0, 1}, "all_reduce", true);
+  job.call("1", {2, 3}, {2, 3}, "broadcast", false);
+  const auto report = job.analyze();
+  CHECK(report.job.groups.size() == 2);
+  CHECK(report.mismatches.empty());
+}
+
+TEST_CASE("flight: dumps without anything, and none at all") {
+  const auto empty = Recorders(0).analyze();
+  CHECK(empty.verdict.kind == Kind::kUnknown);
+  const auto idle = Recorders(2).analyze();
+  CHECK(idle.verdict.kind == Kind::kUnknown);
+  CHECK(flight_report_text(idle).find("2 dumps") != std::string::npos);
+  CHECK(flight_report_json(idle).find("\"unknown\"") != std::string::npos);
+}
+
+TEST_CASE("flight: a second dump of a rank, and one without a rank, are left out") {
+  Recorders job(2);
+  job.records.push_back(job.records[1]);
+  job.records.push_back(job.records[1]);
+  job.records.back().rank = -1;
+  const auto report = job.analyze();
+  CHECK(report.job.records.size() == 2);
+  CHECK(report.job.notes.size() == 2);
+}
+
+}  // namespace
+}  // namespace oddrank::aggregate

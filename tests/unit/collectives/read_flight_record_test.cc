@@ -1,0 +1,100 @@
+#include "collectives/read_flight_record.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using snapshot::FlightState;
+using snapshot::FlightTexts;
+
+constexpr std::string_view kDump = R"({"version":"2.10","pg_config":{
+"0":{"name":"0","desc":"default_pg","ranks":"[0, 1]"}},"entries":[
+{"record_id":7,"collective_seq_id":3,"pg_id":0,"process_group":["0","default_pg"],"retired":false,
+ "profiling_name":"nccl:all_gather","input_sizes":[[4,2],[3]],"output_sizes":[[2,11]],"is_p2p":false,
+ "input_dtypes":["Float","Float"],"output_dtypes":["BFloat16"],"state":"started","time_created_ns":5,
+ "frames":[{"name":"all_gather","filename":"/v/torch/distributed/distributed_c10d.py","line":1},
+           {"name":"step","filename":"/job/train.py","line":88}],"a_new_key":{"x":[1]}},
+{"record_id":8,"collective_seq_id":3,"p2p_seq_id":1,"process_group":["0","default_pg"],
+ "profiling_name":"nccl:recv 1<-0","state":"completed","is_p2p":true}]})";
+
+TEST_CASE("a dump's calls") {
+  FlightTexts texts;
+  const auto record = read_flight_record("/tmp/nccl_trace_rank_12", kDump, texts);
+  REQUIRE(record);
+  CHECK(record->rank == 12);
+  CHECK(record->version == "2.10");
+  REQUIRE(record->groups.size() == 1);
+  CHECK(record->groups[0].ranks == std::vector<std::int32_t>{0, 1});
+  REQUIRE(record->entries.size() == 2);
+  const auto& call = record->entries[0];
+  CHECK(texts.text(call.op) == "all_gather");
+  CHECK(texts.text(call.backend) == "nccl");
+  CHECK(texts.text(call.input_sizes) == "[4, 2], [3]");
+  CHECK(call.input_count == 11);
+  CHECK(call.output_count == 22);
+  CHECK(texts.text(call.input_types) == "Float");
+  CHECK(texts.text(call.output_types) == "BFloat16");
+  CHECK(texts.text(call.place) == "step (train.py:88)");
+  CHECK(call.state == FlightState::kStarted);
+  CHECK(call.sequence == 3);
+  CHECK(call.record == 7);
+  const auto& receive = record->entries[1];
+  CHECK(texts.text(receive.op) == "recv");
+  CHECK(receive.is_p2p);
+  CHECK(receive.peer == 0);
+}
+
+TEST_CASE("old dumps are a list, with other keys") {
+  FlightTexts texts;
+  const auto record = read_flight_record(
+      "trace_3",
+      R"([{"seq_id":4,"pg_id":2,"profiling_name":"nccl:broadcast","time_created_us":9}])", texts);
+  REQUIRE(record);
+  REQUIRE(record->entries.size() == 1);
+  CHECK(record->entries[0].sequence == 4);
+  CHECK(record->entries[0].created_ns == 9000);
+  CHECK(texts.text(record->groups[0].name) == "2");
+}
+
+TEST_CASE("a cut dump has the calls before the cut") {
+  FlightTexts texts;
+  const auto record = read_flight_record("rank_0", kDump.substr(0, kDump.size() - 60), texts);
+  REQUIRE(record);
+  CHECK(record->cut);
+  CHECK(record->entries.size() >= 1);
+}
+
+TEST_CASE("what is no dump is refused") {
+  FlightTexts texts;
+  CHECK(!read_flight_record("r_0", "", texts));
+  CHECK(!read_flight_record("r_0", "hello", texts));
+  CHECK(!read_flight_record("r_0", "{\"a\": 1}", texts));
+  CHECK(!read_flight_record("r_0", "7", texts));
+  CHECK(read_flight_record("r_0", "{\"version\": \"2.4\"}", texts));
+}
+
+TEST_CASE("hostile numbers do not overflow") {
+  FlightTexts texts;
+  const auto record = read_flight_record(
+      "r_0",
+      R"([{"seq_id":1,"profiling_name":"x","input_sizes":[[4611686018427387904,4611686018427387904]],
+          "time_created_us":9223372036854775807,"process_group":[1]}])",
+      texts);
+  REQUIRE(record);
+  CHECK(record->entries[0].input_count == 0);
+  CHECK(record->entries[0].created_ns == 0);
+}
+
+TEST_CASE("the rank is in the file's name") {
+  CHECK(rank_in_name("/a/b7/nccl_trace_rank_12") == 12);
+  CHECK(rank_in_name("_dump_3.json") == 3);
+  CHECK(rank_in_name("trace_rank_4.node17.pickle") == 4);
+  CHECK(rank_in_name("comm_lib_trace_rank_0") == 0);
+  CHECK(rank_in_name("rank-9") == 9);
+  CHECK(rank_in_name("dump") == -1);
+  CHECK(rank_in_name("trace_99999999999") == -1);
+}
+
+}  // namespace
+}  // namespace oddrank::collectives
