@@ -18,12 +18,11 @@
 #include <optional>
 #include <string>
 
+#include "attach/last_look.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
-#include "attach/proc_task.h"
 #include "base/deadline.h"
 #include "base/log.h"
-#include "base/read_file.h"
 
 namespace oddrank::attach {
 namespace {
@@ -33,6 +32,9 @@ using std::chrono::milliseconds;
 
 // A thread that runs stops within its turn on a CPU: 0.1 to 1 ms on a busy machine.
 constexpr long kNapNs = 50'000;
+// Files that are opened before the first request, so that the looks after it take less time.
+// Programs may open 1024 by default.
+constexpr std::size_t kOpenAhead = 256;
 // From then on, those that have not stopped are asked whether they are in state D.
 constexpr milliseconds kNormalStop{2};
 // System calls that a stop interrupted and the kernel will begin again: -ERESTARTSYS (512) to
@@ -45,33 +47,6 @@ using Look = std::function<void(std::span<const StopAttempt>)>;
 // Numbers of a thread as ptrace(2) wants them.
 long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
   return ::ptrace(request, tid, nullptr, data);
-}
-
-char state_letter(pid_t pid, pid_t tid) {
-  const auto stat = read_thread_stat(pid, tid);
-  return stat ? stat->state : 'X';
-}
-
-// Whether the thread may still be stopped as far as it was seen before: one that ran still runs,
-// one that was blocked is in the same call. kHeld: yes.
-StopEnd last_look(pid_t pid, ThreadState& seen) {
-  const std::string path =
-      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(seen.tid) + "/syscall";
-  const auto text = read_file(path, 512);
-  if (!text) {
-    return text.error().code == Errc::kPermission ? StopEnd::kRefused : StopEnd::kGone;
-  }
-  const auto now = parse_proc_syscall(*text);
-  if (now && !now->syscall) {
-    seen.state = 'R';
-    return StopEnd::kHeld;
-  }
-  if (!now || !seen.syscall || now->syscall->number != seen.syscall->number) {
-    return StopEnd::kSpared;
-  }
-  const char letter = state_letter(pid, seen.tid);
-  return letter == seen.state && (letter == 'S' || letter == 'T') ? StopEnd::kHeld
-                                                                  : StopEnd::kSpared;
 }
 
 void set_registers(const user_regs_struct& from, ThreadState& thread) {
@@ -118,6 +93,7 @@ class Tracees {
   enum class Phase { kNotOurs, kWaiting, kStopped };
   struct Tracee {
     Phase phase = Phase::kNotOurs;
+    LastLook last_look;
     char before = '?';
     int signal = 0;  // met by the stop, to be delivered when the thread is let go
   };
@@ -138,8 +114,11 @@ class Tracees {
 Tracees::Tracees(pid_t pid, std::span<const ThreadState> threads)
     : pid_(pid), tracees_(threads.size()) {
   attempts_.reserve(threads.size());
-  for (const ThreadState& thread : threads) {
-    attempts_.push_back({thread, StopEnd::kRefused, {}});
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    attempts_.push_back({threads[i], StopEnd::kRefused, {}});
+    if (i < kOpenAhead) {
+      tracees_[i].last_look.prepare(pid, threads[i].tid);
+    }
   }
 }
 
@@ -165,9 +144,8 @@ void Tracees::refuse(StopAttempt& attempt, int error_number) const {
 
 void Tracees::request(StopAttempt& attempt, Tracee& tracee) const {
   tracee.before = attempt.thread.state;
-  attempt.end = last_look(pid_, attempt.thread);
+  attempt.end = tracee.last_look.take(pid_, attempt.thread, attempt.why);
   if (attempt.end != StopEnd::kHeld) {
-    attempt.why = attempt.end == StopEnd::kGone ? "it ended" : "";
     return;
   }
   const pid_t tid = attempt.thread.tid;
@@ -302,8 +280,8 @@ struct Job {
 };
 
 void run_stop(Job& job) {
-  const auto start = Deadline::Clock::now();
   Tracees tracees(job.pid, job.threads);
+  const auto start = Deadline::Clock::now();
   tracees.request_all();
   tracees.wait_all(Deadline::after(job.patience));
   const auto& attempts = tracees.attempts();

@@ -164,6 +164,7 @@ bool ProcessReader::read_stopped(std::vector<Reading>& readings) {
   }
   std::vector<Reading*> held;
   std::vector<StackCopy> copies;
+  StackCopier copier(wanted.size());
   const auto look = [&](std::span<const StopAttempt> attempts) {
     std::vector<const ThreadState*> states;
     for (std::size_t i = 0; i < attempts.size(); ++i) {
@@ -172,7 +173,7 @@ bool ProcessReader::read_stopped(std::vector<Reading>& readings) {
         held.push_back(of[i]);
       }
     }
-    copies = copy_stacks(target_, states);
+    copies = copier.copy(target_, states);
     const auto is_held = [&held](const Reading& reading) {
       return std::find(held.begin(), held.end(), &reading) != held.end();
     };

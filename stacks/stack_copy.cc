@@ -13,48 +13,11 @@ using attach::ThreadState;
 
 constexpr std::uint64_t kRedZone = 128;  // System V ABI: leaf functions use it without moving sp
 constexpr std::uint64_t kMostOfStack = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMostOfAll = std::uint64_t{16} << 20;
+// Takes less than 1 ms to copy, for which all of them wait.
+constexpr std::uint64_t kMostOfAll = std::uint64_t{2} << 20;
 // Of a stack whose mapping is not known (of a thread that was born after the maps were read), and
 // of each where there are very many.
-constexpr std::uint64_t kLeastOfStack = std::uint64_t{64} << 10;
-
-struct Range {
-  std::size_t thread = 0;
-  std::uint64_t start = 0;
-  std::uint64_t size = 0;
-};
-
-Range from_stack_pointer(std::size_t thread,
-                         std::uint64_t stack_pointer,
-                         const Mapping* mapping,
-                         std::uint64_t most) {
-  std::uint64_t start = stack_pointer - std::min(stack_pointer, kRedZone);
-  if (mapping == nullptr) {
-    return {thread, start, kLeastOfStack};
-  }
-  start = std::max(start, mapping->start);
-  return {thread, start, std::min(mapping->end - start, most)};
-}
-
-void read_ranges(const attach::Target& target,
-                 const std::vector<Range>& ranges,
-                 std::vector<StackCopy>& copies) {
-  std::vector<CopiedMemory> read(ranges.size());
-  std::vector<attach::ReadRequest> requests(ranges.size());
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    read[i].address = ranges[i].start;
-    read[i].bytes.resize(ranges[i].size);
-    requests[i].address = Addr{ranges[i].start};
-    requests[i].into = read[i].bytes;
-  }
-  target.read_many(requests);
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    read[i].bytes.resize(requests[i].got);
-    if (requests[i].got != 0) {
-      copies[ranges[i].thread].push_back(std::move(read[i]));
-    }
-  }
-}
+constexpr std::uint64_t kLeastOfStack = std::uint64_t{16} << 10;
 
 // The thread's own stack, if the stack pointer is on another one. glibc puts the block that fs_base
 // points at on top of the stack of each thread but the main one, whose stack has a name.
@@ -92,19 +55,68 @@ std::optional<std::uint64_t> left_at(const CopiedMemory& alternate, const Mappin
 
 }  // namespace
 
-std::vector<StackCopy> copy_stacks(const attach::Target& target,
-                                   std::span<const ThreadState* const> threads) {
+StackCopier::StackCopier(std::size_t threads)
+    : most_(
+          std::clamp(kMostOfAll / std::max<std::size_t>(threads, 1), kLeastOfStack, kMostOfStack)),
+      buffers_(threads) {
+  for (auto& buffer : buffers_) {
+    buffer.resize(most_);  // writes zeros, so that each page is there
+  }
+}
+
+StackCopier::Range StackCopier::from_stack_pointer(std::size_t thread,
+                                                   std::uint64_t stack_pointer,
+                                                   const Mapping* mapping) const {
+  std::uint64_t start = stack_pointer - std::min(stack_pointer, kRedZone);
+  if (mapping == nullptr) {
+    return {thread, start, kLeastOfStack};
+  }
+  start = std::max(start, mapping->start);
+  return {thread, start, std::min(mapping->end - start, most_)};
+}
+
+std::vector<std::byte> StackCopier::take_buffer(std::uint64_t size) {
+  std::vector<std::byte> buffer;
+  if (!buffers_.empty()) {
+    buffer = std::move(buffers_.back());
+    buffers_.pop_back();
+  }
+  buffer.resize(size);
+  return buffer;
+}
+
+void StackCopier::read_ranges(const attach::Target& target,
+                              const std::vector<Range>& ranges,
+                              std::vector<StackCopy>& copies) {
+  std::vector<CopiedMemory> read(ranges.size());
+  std::vector<attach::ReadRequest> requests(ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    read[i].address = ranges[i].start;
+    read[i].bytes = take_buffer(ranges[i].size);
+    requests[i].address = Addr{ranges[i].start};
+    requests[i].into = read[i].bytes;
+  }
+  target.read_many(requests);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    read[i].bytes.resize(requests[i].got);
+    if (requests[i].got != 0) {
+      copies[ranges[i].thread].push_back(std::move(read[i]));
+    }
+  }
+}
+
+std::vector<StackCopy> StackCopier::copy(const attach::Target& target,
+                                         std::span<const ThreadState* const> threads) {
   std::vector<StackCopy> copies(threads.size());
   if (threads.empty()) {
     return copies;
   }
-  const std::uint64_t most = std::clamp(kMostOfAll / threads.size(), kLeastOfStack, kMostOfStack);
   std::vector<Range> ranges;
   std::vector<const Mapping*> mappings;
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const std::uint64_t stack_pointer = threads[i]->registers->sp;
     mappings.push_back(target.maps().find(Addr{stack_pointer}));
-    ranges.push_back(from_stack_pointer(i, stack_pointer, mappings.back(), most));
+    ranges.push_back(from_stack_pointer(i, stack_pointer, mappings.back()));
   }
   read_ranges(target, ranges, copies);
   ranges.clear();
@@ -114,7 +126,7 @@ std::vector<StackCopy> copy_stacks(const attach::Target& target,
       continue;
     }
     if (const auto left = left_at(copies[i].front(), *own)) {
-      ranges.push_back(from_stack_pointer(i, *left, own, most));
+      ranges.push_back(from_stack_pointer(i, *left, own));
     }
   }
   read_ranges(target, ranges, copies);

@@ -21,9 +21,33 @@ struct CopiedMemory {
 // could not be read, or is beyond the bounds, is not there.
 using StackCopy = std::vector<CopiedMemory>;
 
-// In the order of `threads`, in two calls of read_many. All of them need registers. Bounded by
-// 1 MiB a stack and 16 MiB for all together.
-std::vector<StackCopy> copy_stacks(const attach::Target& target,
-                                   std::span<const attach::ThreadState* const> threads);
+class StackCopier {
+ public:
+  // To be made before the stop: its memory is made ready here, since the threads would wait for the
+  // page faults too. At most `threads` stacks will be copied.
+  explicit StackCopier(std::size_t threads);
+
+  // In the order of `threads`, in two calls of read_many; once. All of them need registers. Bounded
+  // by 1 MiB a stack and 2 MiB for all together, or 16 KiB a stack where there are very many.
+  std::vector<StackCopy> copy(const attach::Target& target,
+                              std::span<const attach::ThreadState* const> threads);
+
+ private:
+  struct Range {
+    std::size_t thread = 0;
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+  };
+  Range from_stack_pointer(std::size_t thread,
+                           std::uint64_t stack_pointer,
+                           const attach::Mapping* mapping) const;
+  std::vector<std::byte> take_buffer(std::uint64_t size);
+  void read_ranges(const attach::Target& target,
+                   const std::vector<Range>& ranges,
+                   std::vector<StackCopy>& copies);
+
+  std::uint64_t most_;  // bytes of a stack
+  std::vector<std::vector<std::byte>> buffers_;
+};
 
 }  // namespace oddrank::stacks

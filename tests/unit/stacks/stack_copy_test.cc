@@ -40,7 +40,7 @@ std::vector<StackCopy> copy(const test::FakeTarget& target,
   for (const attach::ThreadState& thread : threads) {
     pointers.push_back(&thread);
   }
-  return copy_stacks(target, pointers);
+  return StackCopier(threads.size()).copy(target, pointers);
 }
 
 TEST_CASE("stack_copy: from the red zone to the top of the mapping") {
@@ -96,7 +96,7 @@ TEST_CASE("stack_copy: many deep stacks are cut, not refused") {
   const auto copies =
       copy(target, std::vector<attach::ThreadState>(200, thread_at(1, kOwn + 128, 0)));
   REQUIRE(copies.size() == 200);
-  CHECK(copies[199].at(0).bytes.size() == ((std::size_t{16} << 20) / 200));
+  CHECK(copies[199].at(0).bytes.size() == (std::size_t{16} << 10));
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+#include "attach/last_look.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "attach/proc_stat.h"
+#include "attach/proc_task.h"
+
+namespace oddrank::attach {
+namespace {
+
+StopEnd failed(int error_number, std::string& why) {
+  if (error_number == EPERM || error_number == EACCES || error_number == EMFILE) {
+    why = "its state cannot be read: " + errno_text(error_number);
+    return StopEnd::kRefused;
+  }
+  why = "it ended";
+  return StopEnd::kGone;
+}
+
+}  // namespace
+
+char state_letter(pid_t pid, pid_t tid) {
+  const auto stat = read_thread_stat(pid, tid);
+  return stat ? stat->state : 'X';
+}
+
+void LastLook::prepare(pid_t pid, pid_t tid) {
+  const std::string path =
+      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/syscall";
+  file_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+StopEnd LastLook::take(pid_t pid, ThreadState& seen, std::string& why) {
+  if (!file_.valid()) {
+    prepare(pid, seen.tid);
+  }
+  if (!file_.valid()) {
+    return failed(errno, why);
+  }
+  std::array<char, 512> text{};
+  const ssize_t got = ::pread(file_.get(), text.data(), text.size(), 0);
+  if (got <= 0) {
+    return failed(got < 0 ? errno : ESRCH, why);
+  }
+  const auto now = parse_proc_syscall({text.data(), static_cast<std::size_t>(got)});
+  if (now && !now->syscall) {
+    seen.state = 'R';
+    return StopEnd::kHeld;
+  }
+  if (!now || !seen.syscall || now->syscall->number != seen.syscall->number) {
+    return StopEnd::kSpared;
+  }
+  // In the same call it sleeps as before, or in state D: then the stop comes late, and does no
+  // harm. One stopped by SIGSTOP may have been woken in its call.
+  const bool as_seen =
+      seen.state == 'S' || (seen.state == 'T' && state_letter(pid, seen.tid) == 'T');
+  return as_seen ? StopEnd::kHeld : StopEnd::kSpared;
+}
+
+}  // namespace oddrank::attach
