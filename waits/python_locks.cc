@@ -150,7 +150,7 @@ class PythonLocks {
   // either place the other version has something that is no str.
   bool function_is(Addr function, std::string_view name) {
     const Addr fields = function + layout().object.size;
-    for (const std::size_t place : {2, 6}) {
+    for (const std::size_t place : {std::size_t{2}, std::size_t{6}}) {
       const Addr text = reader().pointer_or_null(fields + place * kPointer);
       const auto read = cpython::read_string(reader(), layout(), text, name.size() + 1);
       if (read && read->utf8 == name) {
