@@ -55,7 +55,8 @@ const Mapping* MemoryMap::ask(Addr address) const {
     return nullptr;
   }
   // One that has grown downwards since it was asked for has another start: both are kept.
-  return &asked_.insert_or_assign(mapping->start, *std::move(mapping)).first->second;
+  const std::uint64_t start = mapping->start;
+  return &asked_.insert_or_assign(start, *std::move(mapping)).first->second;
 }
 
 }  // namespace oddrank::attach

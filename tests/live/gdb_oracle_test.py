@@ -53,6 +53,14 @@ class Victim:
         self.process.stdout.close()
 
 
+def resting_frames(pid):
+    """our_frames() at a moment at which no thread runs: timers and event loops wake for a while."""
+    def look():
+        frames = our_frames(pid)
+        return frames if all(pcs for _, pcs in frames.values()) else None
+    return proc_facts.wait_until(look, f"all threads of {pid} to sleep", 60, 0.2)
+
+
 class GdbOracle(unittest.TestCase):
     def check_victim(self, program, mode):
         with Victim(program, mode) as process:
@@ -78,7 +86,7 @@ class GdbOracle(unittest.TestCase):
                 job.wait_hung(still_there=ranks.alive)
                 equal, total, different = 0, 0, []
                 for process in ranks.processes:
-                    ours = our_frames(process.pid)
+                    ours = resting_frames(process.pid)
                     oracle = gdb_frames.frames(process.pid)
                     self.assertEqual(set(ours), set(oracle))
                     for tid, pcs in oracle.items():
