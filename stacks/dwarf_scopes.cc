@@ -166,6 +166,7 @@ SourceScope UnitWalk::call_site(Dwarf_Die& inlined) {
 }
 
 // A function's own place is where the next inner one was called, so places and names are one apart.
+// `functions` come outermost first, and are turned round.
 SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& functions) {
   SourceScope place;
   if (Dwarf_Line* line = ::dwarf_getsrc_die(&unit_, address); line != nullptr) {
@@ -174,11 +175,13 @@ SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& fun
     place.file = cut(::dwarf_linesrc(line, nullptr, nullptr), kLongestPath);
   }
   SourceScopes result;
-  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
-    place.function = name_of(*function);
+  result.reserve(functions.size());
+  std::reverse(functions.begin(), functions.end());
+  for (Dwarf_Die& function : functions) {
+    place.function = name_of(function);
     result.push_back(std::move(place));
     place =
-        ::dwarf_tag(&*function) == DW_TAG_inlined_subroutine ? call_site(*function) : SourceScope{};
+        ::dwarf_tag(&function) == DW_TAG_inlined_subroutine ? call_site(function) : SourceScope{};
   }
   return result;
 }

@@ -17,7 +17,6 @@ namespace oddrank::stacks {
 namespace {
 
 using snapshot::Frame;
-using snapshot::FrameId;
 using snapshot::Stack;
 using snapshot::StackId;
 using ScopesByAddress = std::map<std::uint64_t, SourceScopes>;
@@ -151,15 +150,13 @@ const Expanded& Inliner::expanded(StackId id) {
 }
 
 void Inliner::expand_thread(snapshot::ThreadCapture& thread) {
-  if (!thread.samples.empty()) {
-    const auto& last = thread.samples.back();
-    // Locals name frames of the Python stack where that is a stack of its own.
-    if (last.python_stack == StackId{}) {
-      const auto& index = expanded(last.stack).index;
-      for (snapshot::FrameLocals& locals : thread.locals) {
-        if (locals.frame < index.size()) {
-          locals.frame = static_cast<std::uint32_t>(index[locals.frame]);
-        }
+  // Locals name frames of the Python stack where that is a stack of its own.
+  const bool native = !thread.samples.empty() && thread.samples.back().python_stack == StackId{};
+  if (native && !thread.locals.empty()) {
+    const auto& index = expanded(thread.samples.back().stack).index;
+    for (snapshot::FrameLocals& locals : thread.locals) {
+      if (locals.frame < index.size()) {
+        locals.frame = static_cast<std::uint32_t>(index[locals.frame]);
       }
     }
   }

@@ -108,6 +108,7 @@ class InterpreterSearch {
 
   void announce(const std::vector<std::pair<Addr, Addr>>& candidates) {
     std::vector<RemoteReader::Range> ranges;
+    ranges.reserve(candidates.size());
     for (const auto& candidate : candidates) {
       ranges.push_back({candidate.second + layout_.interpreter.threads_head, kWord});
     }
