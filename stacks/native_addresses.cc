@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "stacks/elf_image.h"
 
@@ -35,20 +36,38 @@ bool same_file(const UniqueFd& one, const UniqueFd& other) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-// Each stack once for each rank that has it.
+std::set<StackId> stacks_of(const ProcessCapture& process) {
+  std::set<StackId> stacks;
+  for (const auto& thread : process.threads) {
+    for (const auto& sample : thread.samples) {
+      stacks.insert(sample.stack);
+    }
+  }
+  return stacks;
+}
+
+// Each stack once for each rank that has it: the rank's pid, and that of its process with the
+// stack.
 std::map<StackId, std::map<pid_t, pid_t>> holders_of_stacks(const snapshot::Capture& capture) {
   std::map<StackId, std::map<pid_t, pid_t>> stacks;
   for (const ProcessCapture& process : capture.processes) {
     const pid_t owner = process.owner != 0 ? process.owner : process.pid;
-    for (const auto& thread : process.threads) {
-      for (const auto& sample : thread.samples) {
-        if (capture.tables.stacks().contains(sample.stack)) {
-          stacks[sample.stack].emplace(owner, process.pid);
-        }
+    for (const StackId stack : stacks_of(process)) {
+      if (capture.tables.stacks().contains(stack)) {
+        stacks[stack].emplace(owner, process.pid);
       }
     }
   }
   return stacks;
+}
+
+void add_holders(const std::map<pid_t, pid_t>& holders, StringId file, AskedModule& module) {
+  for (const auto& [owner, pid] : holders) {
+    if (module.holders.size() >= kMostHolders) {
+      return;
+    }
+    module.holders.emplace(owner, std::pair(pid, file));
+  }
 }
 
 }  // namespace
@@ -69,11 +88,7 @@ AskedModules ask_modules(const snapshot::Capture& capture,
           }
           AskedModule& module = modules[key_of(frame)];
           module.addresses.insert(address);
-          for (const auto& [owner, pid] : stack_holders) {
-            if (module.holders.size() < kMostHolders) {
-              module.holders.emplace(owner, std::pair(pid, frame.file));
-            }
-          }
+          add_holders(stack_holders, frame.file, module);
         });
   }
   return modules;
