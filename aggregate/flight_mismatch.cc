@@ -51,6 +51,7 @@ struct Signature {
   std::int64_t output = -1;
   TextId type{};
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
   auto operator<=>(const Signature&) const = default;
 };
 

@@ -55,7 +55,7 @@ PlainValue PlainData::container(PlainKind kind) {
   result.kind = kind;
   result.node = nodes_.size();
   nodes_.emplace_back();
-  charge(sizeof(nodes_.front()));
+  charge(sizeof(decltype(nodes_)::value_type));
   return result;
 }
 

@@ -18,7 +18,6 @@ namespace oddrank::collectives {
 namespace {
 
 using snapshot::FlightEntry;
-using snapshot::FlightGroup;
 using snapshot::FlightRecord;
 using snapshot::FlightState;
 using snapshot::TextId;
@@ -42,24 +41,27 @@ enum class Key : std::uint8_t {
 };
 
 // The oldest versions have "seq_id" and "time_created_us".
-const std::unordered_map<std::string_view, Key> kKeys = {
-    {"record_id", Key::kRecord},
-    {"collective_seq_id", Key::kSequence},
-    {"seq_id", Key::kSequence},
-    {"time_created_ns", Key::kCreated},
-    {"time_created_us", Key::kCreatedMicroseconds},
-    {"process_group", Key::kGroup},
-    {"pg_id", Key::kGroupNumber},
-    {"profiling_name", Key::kName},
-    {"input_sizes", Key::kInputSizes},
-    {"output_sizes", Key::kOutputSizes},
-    {"input_dtypes", Key::kInputTypes},
-    {"output_dtypes", Key::kOutputTypes},
-    {"state", Key::kState},
-    {"is_p2p", Key::kP2p},
-    {"retired", Key::kRetired},
-    {"frames", Key::kFrames},
-};
+const std::unordered_map<std::string_view, Key>& keys() {
+  static const std::unordered_map<std::string_view, Key> keys = {
+      {"record_id", Key::kRecord},
+      {"collective_seq_id", Key::kSequence},
+      {"seq_id", Key::kSequence},
+      {"time_created_ns", Key::kCreated},
+      {"time_created_us", Key::kCreatedMicroseconds},
+      {"process_group", Key::kGroup},
+      {"pg_id", Key::kGroupNumber},
+      {"profiling_name", Key::kName},
+      {"input_sizes", Key::kInputSizes},
+      {"output_sizes", Key::kOutputSizes},
+      {"input_dtypes", Key::kInputTypes},
+      {"output_dtypes", Key::kOutputTypes},
+      {"state", Key::kState},
+      {"is_p2p", Key::kP2p},
+      {"retired", Key::kRetired},
+      {"frames", Key::kFrames},
+  };
+  return keys;
+}
 
 std::int64_t integer_of(const PlainValue& value, std::int64_t unknown) {
   if (value.kind == PlainKind::kInt) {
@@ -260,8 +262,8 @@ class RecordReader {
     group_number_ = -1;
     const auto fields = data_.items(row);
     for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-      const auto key = kKeys.find(PlainData::text_of(fields[i]));
-      if (key != kKeys.end()) {
+      const auto key = keys().find(PlainData::text_of(fields[i]));
+      if (key != keys().end()) {
         read_field(key->second, fields[i + 1], entry);
       }
     }

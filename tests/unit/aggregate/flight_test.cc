@@ -264,9 +264,11 @@ TEST_CASE("flight: groups of one name with other members are others") {
 }
 
 TEST_CASE("flight: dumps without anything, and none at all") {
-  const auto empty = Recorders(0).analyze();
+  const Recorders none(0);
+  const auto empty = none.analyze();
   CHECK(empty.verdict.kind == Kind::kUnknown);
-  const auto idle = Recorders(2).analyze();
+  const Recorders two(2);
+  const auto idle = two.analyze();
   CHECK(idle.verdict.kind == Kind::kUnknown);
   CHECK(flight_report_text(idle).find("2 dumps") != std::string::npos);
   CHECK(flight_report_json(idle).find("\"unknown\"") != std::string::npos);
