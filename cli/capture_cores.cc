@@ -38,6 +38,7 @@ std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
     ++uses[base_name(path)];
   }
   std::vector<std::string> labels;
+  labels.reserve(paths.size());
   for (const std::string& path : paths) {
     labels.push_back(uses[base_name(path)] > 1 ? path : base_name(path));
   }
@@ -48,6 +49,7 @@ std::vector<Result<Capture>> read_all(const std::vector<std::string>& paths,
                                       const CoresRequest& request,
                                       const CaptureOptions& options) {
   std::vector<IsolatedTask> tasks;
+  tasks.reserve(paths.size());
   for (const std::string& path : paths) {
     tasks.push_back({[&path, &request, &options](int fd) {
                        send_capture(fd, read_core(path, request.sysroot, options));
@@ -78,7 +80,10 @@ class Gatherer {
     process.node = node_of(known ? from.host : label);
     NodeCapture& node = whole_.nodes[process.node];
     for (const std::string& note : from.notes) {
-      node.notes.push_back(known ? label + ": " + note : note);
+      node.notes.push_back(note);
+      if (known) {
+        node.notes.back().insert(0, label + ": ");
+      }
     }
     whole_.processes.push_back(std::move(process));
     cores_.push_back({one.processes.front().pid, path});

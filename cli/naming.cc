@@ -51,10 +51,11 @@ void add_note(Capture& capture, const char* note) {
 bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
   const IsolatedResult result = run_isolated({task}, 1).front();
   auto answer = snapshot::decode_capture(result.bytes);
-  if (answer) {
-    capture = *std::move(answer);
+  if (!answer) {
+    return false;
   }
-  return answer.has_value();
+  capture = *std::move(answer);
+  return true;
 }
 
 // Where files are found, made in the child.
@@ -98,12 +99,10 @@ FindFiles of_others(const stacks::ModuleFiles& files) {
   return [&files](DebugFinder& finder) {
     stacks::ModuleFiles found = files;
     found.debug = [&files, &finder](pid_t pid, const std::string& build_id) -> Result<UniqueFd> {
-      if (files.debug) {
-        if (auto fd = files.debug(pid, build_id)) {
-          return fd;
-        }
-      }
-      return finder.open(::getpid(), build_id);  // as we see this machine ourselves
+      auto fd = files.debug ? files.debug(pid, build_id)
+                            : Result<UniqueFd>(fail(Errc::kNotFound, "nobody to ask"));
+      // Then as we see this machine ourselves.
+      return fd ? std::move(fd) : finder.open(::getpid(), build_id);
     };
     return found;
   };
