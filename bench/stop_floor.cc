@@ -22,8 +22,8 @@ std::vector<pid_t> threads_of(const char* pid) {
     return tids;
   }
   while (const dirent* entry = ::readdir(folder)) {
-    if (entry->d_name[0] != '.') {
-      tids.push_back(std::atoi(entry->d_name));
+    if (const long tid = std::strtol(entry->d_name, nullptr, 10); tid > 0) {
+      tids.push_back(static_cast<pid_t>(tid));
     }
   }
   ::closedir(folder);
