@@ -41,25 +41,34 @@ std::string versions_of(const FlightReport& report) {
   return text;
 }
 
+// The first few, each in words of its number and its ranks.
+template <typename Ranks, typename Words>
+std::string list_words(const Ranks& by_number, Words words) {
+  constexpr std::size_t kMost = 4;
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [number, ranks] : by_number) {
+    if (++shown > kMost) {
+      return text + ", ...";
+    }
+    text += (text.empty() ? "" : ", ") + words(number, ranks);
+  }
+  return text;
+}
+
 // "called #12 on 4,6-7, #11 on 5"; the highest first.
 std::string progress_words(const FlightMembers& group) {
   std::map<std::int64_t, std::vector<std::int32_t>, std::greater<>> by_number;
   for (const FlightTrack& track : group.tracks) {
     by_number[track.enqueued].push_back(track.rank);
   }
-  std::string text;
-  std::size_t shown = 0;
-  for (const auto& [number, ranks] : by_number) {
-    if (++shown > 4) {
-      text += ", ...";
-      break;
-    }
-    text += text.empty() ? "" : ", ";
-    text += number < 0 ? "unknown" : number < group.first ? "nothing" : fmt::format("#{}", number);
-    text += by_number.size() == 1 && group.no_dump.empty()
-                ? " on all"
-                : " on " + format_ranks_within(ranks, kWidth);
-  }
+  const bool on_all = by_number.size() == 1 && group.no_dump.empty();
+  std::string text = list_words(by_number, [&](std::int64_t number, const auto& ranks) {
+    const std::string called = number < 0             ? "unknown"
+                               : number < group.first ? "nothing"
+                                                      : fmt::format("#{}", number);
+    return called + (on_all ? " on all" : " on " + format_ranks_within(ranks, kWidth));
+  });
   if (!group.no_dump.empty()) {
     text += fmt::format("; no dump of {}", format_ranks_within(group.no_dump, kWidth));
   }
@@ -73,17 +82,9 @@ std::string open_words(const FlightMembers& group) {
       by_number[track.pending].push_back(track.rank);
     }
   }
-  std::string text;
-  std::size_t shown = 0;
-  for (const auto& [number, ranks] : by_number) {
-    if (++shown > 4) {
-      text += ", ...";
-      break;
-    }
-    text += fmt::format("{}#{} on {}", text.empty() ? "" : ", ", number,
-                        format_ranks_within(ranks, kWidth));
-  }
-  return text;
+  return list_words(by_number, [](std::int64_t number, const auto& ranks) {
+    return fmt::format("#{} on {}", number, format_ranks_within(ranks, kWidth));
+  });
 }
 
 std::string groups_text(const FlightReport& report) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "attach/user_registers.h"
 #include "base/elf_notes.h"
 
 namespace oddrank::attach {
@@ -61,18 +62,9 @@ void add_thread(Bytes body, CoreNotes& into) {
   CoreThread thread;
   thread.tid = status->pr_pid;
   thread.signal = status->pr_cursig;
-  thread.registers.pc = all.rip;
-  thread.registers.sp = all.rsp;
-  thread.registers.all = true;
-  thread.registers.rbp = all.rbp;
-  thread.registers.rbx = all.rbx;
-  thread.registers.r12 = all.r12;
-  thread.registers.r13 = all.r13;
-  thread.registers.r14 = all.r14;
-  thread.registers.r15 = all.r15;
-  thread.registers.fs_base = all.fs_base;
+  thread.registers = registers_of(all);
   thread.syscall = static_cast<std::int64_t>(all.orig_rax);
-  thread.arguments = {all.rdi, all.rsi, all.rdx, all.r10, all.r8, all.r9};
+  thread.arguments = syscall_arguments(all);
   thread.result = static_cast<std::int64_t>(all.rax);
   thread.cpu_us = microseconds(time_of(*status, true)) + microseconds(time_of(*status, false));
   into.threads.push_back(thread);

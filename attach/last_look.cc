@@ -29,9 +29,7 @@ char state_letter(pid_t pid, pid_t tid) {
 }
 
 void LastLook::prepare(pid_t pid, pid_t tid) {
-  const std::string path =
-      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/syscall";
-  file_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  file_ = UniqueFd(::open(task_path(pid, tid, "syscall").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 StopEnd LastLook::take(pid_t pid, ThreadState& seen, std::string& why) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "attach/proc_task.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -103,8 +104,7 @@ Result<ProcStat> read_proc_stat(pid_t pid) {
 }
 
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {
-  return read_stat_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat",
-                        tid);
+  return read_stat_file(task_path(pid, tid, "stat"), tid);
 }
 
 }  // namespace oddrank::attach

@@ -36,11 +36,11 @@ Result<BlockedIn> bad_syscall(std::string_view text) {
               "not a line of /proc/TID/syscall: " + std::string(text.substr(0, 80)));
 }
 
+}  // namespace
+
 std::string task_path(pid_t pid, pid_t tid, const char* file) {
   return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + file;
 }
-
-}  // namespace
 
 Result<BlockedIn> parse_proc_syscall(std::string_view text) {
   const std::vector<std::string_view> words = split_blanks(text);

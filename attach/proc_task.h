@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "base/result.h"
 
 namespace oddrank::attach {
+
+// "/proc/PID/task/TID/FILE".
+std::string task_path(pid_t pid, pid_t tid, const char* file);
 
 // What /proc/TID/syscall says. Both empty: the thread runs.
 struct BlockedIn {

@@ -21,6 +21,7 @@
 #include "attach/last_look.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
+#include "attach/user_registers.h"
 #include "base/deadline.h"
 #include "base/log.h"
 
@@ -50,24 +51,12 @@ long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
 }
 
 void set_registers(const user_regs_struct& from, ThreadState& thread) {
-  Registers registers;
-  registers.pc = from.rip;
-  registers.sp = from.rsp;
-  registers.rbp = from.rbp;
-  registers.rbx = from.rbx;
-  registers.r12 = from.r12;
-  registers.r13 = from.r13;
-  registers.r14 = from.r14;
-  registers.r15 = from.r15;
-  registers.fs_base = from.fs_base;
-  registers.all = true;
-  thread.registers = registers;
+  thread.registers = registers_of(from);
   const auto number = static_cast<std::int64_t>(from.orig_rax);
   const auto result = static_cast<std::int64_t>(from.rax);
   thread.syscall.reset();
   if (number >= 0 && result >= kLeastRestart && result <= kMostRestart) {
-    thread.syscall =
-        SyscallState{number, {from.rdi, from.rsi, from.rdx, from.r10, from.r8, from.r9}};
+    thread.syscall = SyscallState{number, syscall_arguments(from)};
   }
 }
 

@@ -165,6 +165,11 @@ std::vector<std::string> job_keys(const Capture& capture) {
   return {keys.begin(), keys.end()};
 }
 
+bool has_rank(const snapshot::Capture& capture) {
+  return std::any_of(capture.processes.begin(), capture.processes.end(),
+                     [](const auto& process) { return process.is_rank && process.rank >= 0; });
+}
+
 void keep_job(Capture& capture, const std::string& job_key) {
   std::set<pid_t> owners;
   for (const ProcessCapture& process : capture.processes) {

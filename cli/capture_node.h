@@ -31,6 +31,9 @@ Result<snapshot::Capture> capture_node(const NodeRequest& request, const Capture
 // The different job keys of the ranks of a capture, sorted.
 std::vector<std::string> job_keys(const snapshot::Capture& capture);
 
+// Whether a process of the capture is a rank whose number is known.
+bool has_rank(const snapshot::Capture& capture);
+
 // Only the processes of that job.
 void keep_job(snapshot::Capture& capture, const std::string& job_key);
 

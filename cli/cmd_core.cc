@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/capture_cores.h"
+#include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -19,11 +19,6 @@ struct CoreOptions {
   CaptureOptions capture;
   OutputOptions output;
 };
-
-bool has_rank(const snapshot::Capture& capture) {
-  return std::any_of(capture.processes.begin(), capture.processes.end(),
-                     [](const auto& process) { return process.is_rank && process.rank >= 0; });
-}
 
 // Cores that could not be read are said on stderr too: a report of processes has no place for them.
 bool warn_of_unread(const snapshot::Capture& capture) {

@@ -21,15 +21,6 @@ struct NodeOptions {
   OutputOptions output;
 };
 
-bool has_rank(const snapshot::Capture& capture) {
-  for (const snapshot::ProcessCapture& process : capture.processes) {
-    if (process.is_rank && process.rank >= 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // One job out of a capture of several, with the tables it needs.
 snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& key) {
   snapshot::Capture one;

@@ -5,8 +5,7 @@
 
 #include "attach/core_process.h"
 #include "attach/core_target.h"
-#include "collectives/collect_groups.h"
-#include "stacks/collect.h"
+#include "cli/read_threads.h"
 #include "waits/collect_waits.h"
 
 namespace oddrank::cli {
@@ -29,13 +28,7 @@ Result<snapshot::Capture> read_core(const std::string& path,
   capture.job.source = snapshot::JobSource::kCore;
   attach::CoreIdentity identity = attach::identify_core(*target, capture.tables);
   snapshot::ProcessCapture& process = identity.process;
-  stacks::CollectOptions collect;
-  collect.native = options.native;
-  collect.python = options.python;
-  collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
-    collectives::collect_groups(python, capture.tables, process);
-  };
-  if (auto status = stacks::collect_stacks(*target, collect, capture.tables, process); !status) {
+  if (auto status = read_threads(*target, options, capture.tables, process); !status) {
     process.read = snapshot::ReadState::kNone;
     process.why = capture.tables.string(status.error().what);
   } else {

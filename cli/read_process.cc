@@ -6,9 +6,8 @@
 
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
-#include "collectives/collect_groups.h"
+#include "cli/read_threads.h"
 #include "snapshot/carrier.h"
-#include "stacks/collect.h"
 #include "waits/collect_waits.h"
 
 namespace oddrank::cli {
@@ -38,14 +37,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   if (!target) {
     give_up(target.error());
   } else {
-    stacks::CollectOptions collect;
-    collect.native = options.native;
-    collect.python = options.python;
-    collect.stop = options.stop;
-    collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
-      collectives::collect_groups(python, capture.tables, process);
-    };
-    if (auto status = stacks::collect_stacks(**target, collect, capture.tables, process); !status) {
+    if (auto status = read_threads(**target, options, capture.tables, process); !status) {
       give_up(status.error());
     } else {
       waits::collect_waits(**target, capture.tables, process);

@@ -1,5 +1,5 @@
 // Lists of ranks as text, in their order: thousands of members of one group share one string of the
-// tables. (Sets of ranks for people: aggregate/rank_set.h.)
+// tables. (Sets of ranks for people, in ascending order: aggregate/rank_set.h.)
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace oddrank::snapshot {
 
 inline constexpr std::size_t kMostRanks = std::size_t{1} << 17;  // of one list
@@ -16,7 +18,10 @@ inline constexpr std::size_t kMostRanks = std::size_t{1} << 17;  // of one list
 // {4, 5, 6, 7, 0} -> "4-7,0".
 std::string rank_text(std::span<const std::int32_t> ranks);
 
-// Empty if the text is no such list, or is longer than the limit.
+// kBadData: not such a list, or more than `limit` ranks.
+Result<std::vector<std::int32_t>> parse_rank_text(std::string_view text, std::size_t limit);
+
+// The same; empty where that fails.
 std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t limit = kMostRanks);
 
 }  // namespace oddrank::snapshot

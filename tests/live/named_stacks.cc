@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "attach/live_target.h"
 #include "snapshot/demangle.h"
 #include "stacks/collect.h"
 #include "stacks/mapped_symbols.h"
@@ -29,6 +30,35 @@ Result<UniqueFd> open_memory(const attach::Target& target, const std::string& pa
 }
 
 }  // namespace
+
+Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path) {
+  const std::string seen = "/proc/" + std::to_string(pid) + "/root" + path;
+  UniqueFd fd(::open(seen.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return fail(errno_code(errno), "cannot open " + seen);
+  }
+  return fd;
+}
+
+Result<snapshot::Capture> read_process(pid_t pid, const stacks::CollectOptions& options) {
+  ODDRANK_TRY(const auto target, attach::LiveTarget::open(pid));
+  snapshot::Capture capture;
+  snapshot::ProcessCapture process;
+  process.pid = pid;
+  ODDRANK_TRY_STATUS(stacks::collect_stacks(*target, options, capture.tables, process));
+  capture.processes.push_back(std::move(process));
+  return capture;
+}
+
+std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack) {
+  std::vector<std::string> names;
+  for (const auto id : stack.frames) {
+    const snapshot::Frame& frame = capture.tables.frame(id);
+    const bool evaluation = (frame.flags & snapshot::kEvaluation) != 0;
+    names.push_back(evaluation ? "*" : snapshot::short_name(capture.tables.text(frame.function)));
+  }
+  return names;
+}
 
 stacks::ModuleFiles files_of(const attach::Target& target) {
   stacks::ModuleFiles files;

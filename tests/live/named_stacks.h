@@ -10,9 +10,19 @@
 #include "attach/target.h"
 #include "base/result.h"
 #include "snapshot/capture.h"
+#include "stacks/collect_options.h"
 #include "stacks/module_files.h"
 
 namespace oddrank::test {
+
+// Stacks of all threads of a live process, without names.
+Result<snapshot::Capture> read_process(pid_t pid, const stacks::CollectOptions& options = {});
+
+// A file of a process by its path, as that process sees it: a stacks::OpenModule.
+Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);
+
+// Short names of a stack's frames, innermost first; evaluation loops as "*".
+std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack);
 
 // As the agent opens them (cli/module_opener.h), for that process alone. Keeps a reference.
 stacks::ModuleFiles files_of(const attach::Target& target);

@@ -1,6 +1,5 @@
 // Whole stacks of real processes, as the agent reads them: native and Python frames in one order,
 // with their names.
-#include <fcntl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -9,9 +8,9 @@
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "snapshot/demangle.h"
-#include "stacks/collect.h"
+#include "stacks/collect_options.h"
 #include "stacks/symbolize.h"
+#include "tests/live/named_stacks.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -21,25 +20,12 @@ namespace {
 using snapshot::MergeState;
 using snapshot::ReadState;
 using snapshot::StackEnd;
+using test::names_of;
 using Names = std::vector<std::string>;
 
-Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path) {
-  const std::string seen = "/proc/" + std::to_string(pid) + "/root" + path;
-  UniqueFd fd(::open(seen.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return fail(errno_code(errno), "cannot open " + seen);
-  }
-  return fd;
-}
-
 Result<snapshot::Capture> read_process(pid_t pid, const CollectOptions& options = {}) {
-  ODDRANK_TRY(const auto target, attach::LiveTarget::open(pid));
-  snapshot::Capture capture;
-  snapshot::ProcessCapture process;
-  process.pid = pid;
-  ODDRANK_TRY_STATUS(collect_stacks(*target, options, capture.tables, process));
-  capture.processes.push_back(std::move(process));
-  name_frames(capture, open_as_seen);
+  ODDRANK_TRY(auto capture, test::read_process(pid, options));
+  name_frames(capture, test::open_as_seen);
   return capture;
 }
 
@@ -61,17 +47,6 @@ Result<snapshot::Capture> read_until(
 const snapshot::Stack& stack_of(const snapshot::Capture& capture,
                                 const snapshot::ThreadCapture& thread) {
   return capture.tables.stack(thread.samples.back().stack);
-}
-
-// Innermost first; evaluation loops as "*".
-Names names_of(const snapshot::Capture& capture, const snapshot::Stack& stack) {
-  Names names;
-  for (const auto id : stack.frames) {
-    const snapshot::Frame& frame = capture.tables.frame(id);
-    const bool evaluation = (frame.flags & snapshot::kEvaluation) != 0;
-    names.push_back(evaluation ? "*" : snapshot::short_name(capture.tables.text(frame.function)));
-  }
-  return names;
 }
 
 // Whether `wanted` are among `names` in this order.

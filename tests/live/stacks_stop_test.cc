@@ -15,9 +15,9 @@
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "snapshot/demangle.h"
 #include "stacks/collect.h"
 #include "stacks/symbolize.h"
+#include "tests/live/named_stacks.h"
 #include "tests/live/running_victim.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -30,6 +30,8 @@ using snapshot::ReadState;
 using snapshot::StackEnd;
 using test::goes_on;
 using test::harm_of;
+using test::in_order;
+using test::read_process;
 using test::start_running;
 using test::Victim;
 using Names = std::vector<std::string>;
@@ -43,25 +45,6 @@ CollectOptions never_stop() {
   CollectOptions options;
   options.stop = false;
   return options;
-}
-
-Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path) {
-  const std::string seen = "/proc/" + std::to_string(pid) + "/root" + path;
-  UniqueFd fd(::open(seen.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return fail(errno_code(errno), "cannot open " + seen);
-  }
-  return fd;
-}
-
-Result<snapshot::Capture> read_process(pid_t pid, const CollectOptions& options = {}) {
-  ODDRANK_TRY(const auto target, attach::LiveTarget::open(pid));
-  snapshot::Capture capture;
-  snapshot::ProcessCapture process;
-  process.pid = pid;
-  ODDRANK_TRY_STATUS(collect_stacks(*target, options, capture.tables, process));
-  capture.processes.push_back(std::move(process));
-  return capture;
 }
 
 const snapshot::ThreadCapture& thread_of(const snapshot::Capture& capture, pid_t tid) {
@@ -87,26 +70,9 @@ Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
   }
 }
 
-// Innermost first; evaluation loops as "*".
 Names names_of(snapshot::Capture& capture, pid_t tid) {
-  name_frames(capture, open_as_seen);
-  Names names;
-  for (const auto id : stack_of(capture, tid).frames) {
-    const snapshot::Frame& frame = capture.tables.frame(id);
-    const bool evaluation = (frame.flags & snapshot::kEvaluation) != 0;
-    names.push_back(evaluation ? "*" : snapshot::short_name(capture.tables.text(frame.function)));
-  }
-  return names;
-}
-
-bool in_order(const Names& names, const Names& wanted) {
-  auto next = wanted.begin();
-  for (const std::string& name : names) {
-    if (next != wanted.end() && name == *next) {
-      ++next;
-    }
-  }
-  return next == wanted.end();
+  name_frames(capture, test::open_as_seen);
+  return test::names_of(capture, stack_of(capture, tid));
 }
 
 Result<test::RunningVictim> start_python(const std::string& code) {

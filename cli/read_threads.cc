@@ -1,0 +1,22 @@
+#include "cli/read_threads.h"
+
+#include "collectives/collect_groups.h"
+#include "stacks/collect.h"
+
+namespace oddrank::cli {
+
+Status read_threads(const attach::Target& target,
+                    const CaptureOptions& options,
+                    snapshot::Tables& tables,
+                    snapshot::ProcessCapture& process) {
+  stacks::CollectOptions collect;
+  collect.native = options.native;
+  collect.python = options.python;
+  collect.stop = options.stop;
+  collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
+    collectives::collect_groups(python, tables, process);
+  };
+  return stacks::collect_stacks(target, collect, tables, process);
+}
+
+}  // namespace oddrank::cli

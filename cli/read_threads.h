@@ -1,0 +1,18 @@
+// What is read of a process whatever it is read from, a live one or a core file.
+#pragma once
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "cli/options.h"
+#include "snapshot/process_capture.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::cli {
+
+// The stacks of all threads, as stacks/collect.h says, and the process groups that Python holds.
+Status read_threads(const attach::Target& target,
+                    const CaptureOptions& options,
+                    snapshot::Tables& tables,
+                    snapshot::ProcessCapture& process);
+
+}  // namespace oddrank::cli
