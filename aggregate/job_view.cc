@@ -150,6 +150,7 @@ void JobView::add_processes() {
   std::vector<const ProcessCapture*> mains;
   for (const ProcessCapture& process : capture_.processes) {
     by_pid_.emplace(std::pair(process.node, process.pid), &process);
+    add_connections(process);
     if (!process.is_rank && process.owner != process.pid && process.owner != 0) {
       children[{process.node, process.owner}].push_back(&process);
       continue;
@@ -299,6 +300,23 @@ std::size_t JobView::index_of(std::int32_t rank) const {
 const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {
   const auto at = by_pid_.find({node, pid});
   return at == by_pid_.end() ? nullptr : at->second;
+}
+
+void JobView::add_connections(const ProcessCapture& process) {
+  for (const snapshot::Connection& each : process.connections) {
+    const auto [at, is_new] =
+        by_ends_.try_emplace(std::pair(text(each.local), text(each.peer)), &process);
+    // A child inherits its parent's connections: the rank is meant. Anything else is no evidence.
+    if (!is_new && at->second != nullptr && at->second != &process) {
+      const bool family = at->second->node == process.node && at->second->owner == process.owner;
+      at->second = !family ? nullptr : process.is_rank ? &process : at->second;
+    }
+  }
+}
+
+const ProcessCapture* JobView::other_end(const snapshot::Wait& wait) const {
+  const auto at = by_ends_.find(std::pair(text(wait.peer), text(wait.local)));
+  return at == by_ends_.end() || at->first.first.empty() ? nullptr : at->second;
 }
 
 std::string JobView::host(const ProcessCapture& process) const {

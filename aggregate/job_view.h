@@ -65,6 +65,9 @@ class JobView {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t index_of(std::int32_t rank) const;  // kNone: not expected, not found
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
+  // The process that has the other end of the connection that `wait` is about, by its addresses;
+  // null if none of the job is known to have it, or more than one seems to.
+  const snapshot::ProcessCapture* other_end(const snapshot::Wait& wait) const;
   std::string host(const snapshot::ProcessCapture& process) const;
 
   std::size_t expected() const { return ranks_.size(); }
@@ -80,6 +83,7 @@ class JobView {
 
  private:
   void add_processes();
+  void add_connections(const snapshot::ProcessCapture& process);
   void add_missing_ranks();
   struct Absence;
   void explain_absence(const Absence& absence, RankView& rank) const;
@@ -90,6 +94,8 @@ class JobView {
   std::vector<RankView> ranks_;
   std::map<std::int32_t, std::size_t> by_rank_;
   std::map<std::pair<std::uint32_t, pid_t>, const snapshot::ProcessCapture*> by_pid_;
+  // By local and peer address; null where several processes have the same.
+  std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
   std::vector<std::string> notes_;
   std::size_t nodes_expected_ = 0;
   std::size_t nodes_answered_ = 0;

@@ -142,10 +142,11 @@ class Builder {
       }
       const ThreadCapture* thread = deciding_thread(view_, *process);
       add_edge({node, next_node,
-                fmt::format("{} ({})", wait_name(thread->wait.on), child_words(view_, *next)),
+                fmt::format("{} ({})", wait_name(thread->wait.on), process_words(view_, *next)),
                 wait_evidence(*thread), false});
       if (next_node < view_.ranks().size()) {
-        graph_.awaited[next_node] = true;
+        // A child that waits for its own rank in turn: a circle of one rank, which no other is in.
+        graph_.awaited[next_node] = graph_.awaited[next_node] || next_node != at;
         graph_.waits_for_rank[at] = graph_.waits_for_rank[at] || next_node != at;
         return;
       }
@@ -285,8 +286,11 @@ class WaysTo {
  private:
   std::string call_text(std::size_t at) const {
     const RankView& rank = view_.ranks()[at];
-    return rank.leader != nullptr && rank.leader->call ? call_words(view_, *rank.leader->call)
-                                                       : std::string("wait");
+    if (rank.leader != nullptr && rank.leader->call) {
+      return call_words(view_, *rank.leader->call);
+    }
+    const GraphEdge* edge = next_[at] == kFar ? nullptr : graph_.edge(at, next_[at]);
+    return edge == nullptr ? "wait" : edge->on;
   }
 
   // The same for all stages of a pipeline, who receive from different ranks.

@@ -188,6 +188,11 @@ std::string child_words(const JobView& view, const ProcessCapture& child) {
   return "child process";
 }
 
+std::string process_words(const JobView& view, const ProcessCapture& process) {
+  return process.is_rank && process.rank >= 0 ? fmt::format("rank {}", process.rank)
+                                              : child_words(view, process);
+}
+
 std::string stuck_words(const JobView& view, const ProcessCapture& process) {
   const ThreadCapture* thread = deciding_thread(view, process);
   const char state =
@@ -281,7 +286,8 @@ std::string thread_wait_words(const JobView& view,
   if (wait.holder_pid != 0 && wait.holder_pid != process.pid) {
     const ProcessCapture* holder = view.process(process.node, wait.holder_pid);
     return fmt::format("waits for {} pid {}",
-                       holder == nullptr ? "process" : child_words(view, *holder), wait.holder_pid);
+                       holder == nullptr ? "process" : process_words(view, *holder),
+                       wait.holder_pid);
   }
   const std::string call = system_call_words(view, thread, false);
   if (!call.empty()) {
@@ -292,10 +298,15 @@ std::string thread_wait_words(const JobView& view,
 
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
   const ThreadCapture* thread = deciding_thread(view, process);
-  if (thread == nullptr || thread->wait.holder_pid == 0 || thread->wait.holder_pid == process.pid) {
+  // Of a call of a communication library the members are waited for, not whoever has the other end
+  // of the socket that it happens to read.
+  if (thread == nullptr || thread->call || thread->wait.holder_pid == process.pid) {
     return nullptr;
   }
-  return view.process(process.node, thread->wait.holder_pid);
+  const ProcessCapture* other = thread->wait.holder_pid != 0
+                                    ? view.process(process.node, thread->wait.holder_pid)
+                                    : view.other_end(thread->wait);
+  return other == &process ? nullptr : other;
 }
 
 bool waits_for_input(const JobView& view, const RankView& rank) {
@@ -337,6 +348,11 @@ WaitsFor waits_for(const JobView& view, const RankView& rank) {
     result.group = printable(view.text(rank.leader->call->group));
   }
   const ProcessCapture* child = awaited_process(view, *rank.process);
+  if (child != nullptr && child->owner != rank.process->pid) {
+    result.pid = child->pid;
+    result.rank = child->rank;
+    result.holder_alive = child->state == 'Z' ? Known::kNo : Known::kYes;
+  }
   if (child != nullptr && child->owner == rank.process->pid) {
     result.what = WaitOn::kChild;
     // The last hop is what the child itself waits for.

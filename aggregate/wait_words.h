@@ -25,6 +25,9 @@ std::string system_call_words(const JobView& view,
 // "DataLoader worker", "child process".
 std::string child_words(const JobView& view, const snapshot::ProcessCapture& child);
 
+// "rank 3", or what child_words says.
+std::string process_words(const JobView& view, const snapshot::ProcessCapture& process);
+
 // What a process that others wait for is doing, to follow "which ": "is stuck in read() of /x",
 // "is dead (zombie, killed by signal 9)", "is stopped (state T)".
 std::string stuck_words(const JobView& view, const snapshot::ProcessCapture& process);

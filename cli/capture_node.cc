@@ -20,6 +20,7 @@
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
+#include "waits/find_peers.h"
 
 namespace oddrank::cli {
 namespace {
@@ -208,6 +209,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
     }
   }
   name_in_child(capture);
+  waits::find_peers(capture);
   waits::join_node_waits(capture);
   collectives::find_calls(capture);
   if (options.inlines) {

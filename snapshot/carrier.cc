@@ -56,6 +56,8 @@ Wait Carrier::wait(const Wait& wait) {
   carried.syscall_name = string(wait.syscall_name);
   carried.wchan = string(wait.wchan);
   carried.path = string(wait.path);
+  carried.local = string(wait.local);
+  carried.peer = string(wait.peer);
   carried.detail = string(wait.detail);
   return carried;
 }
@@ -101,6 +103,10 @@ ProcessCapture Carrier::process(const ProcessCapture& process) {
   for (auto& [name, value] : carried.environment) {
     name = string(name);
     value = string(value);
+  }
+  for (Connection& connection : carried.connections) {
+    connection.local = string(connection.local);
+    connection.peer = string(connection.peer);
   }
   for (ThreadCapture& captured : carried.threads) {
     captured = thread(captured);

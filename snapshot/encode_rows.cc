@@ -91,6 +91,7 @@ void encode_processes(const Capture& capture, Document& document) {
   RowWriter processes(document.tables["processes"]);
   RowWriter environment(document.tables["environment"]);
   RowWriter groups(document.tables["groups"]);
+  RowWriter connections(document.tables["connections"]);
   for (const ProcessCapture& process : capture.processes) {
     process_fields(processes, process);
     processes("threads", process.threads.size());
@@ -102,6 +103,10 @@ void encode_processes(const Capture& capture, Document& document) {
     }
     for (const ProcessGroup& group : process.groups) {
       group_fields(groups, group);
+    }
+    processes("connections", process.connections.size());
+    for (const Connection& connection : process.connections) {
+      connection_fields(connections, connection);
     }
     for (const ThreadCapture& thread : process.threads) {
       encode_thread(thread, document);

@@ -44,6 +44,8 @@ void wait_fields(Io& io, Row& wait) {
   io("wait_wchan", wait.wchan);
   io("wait_fd", wait.fd);
   io("wait_path", wait.path);
+  io("wait_local", wait.local);
+  io("wait_peer", wait.peer);
   io("wait_address", wait.address);
   io("wait_holder_pid", wait.holder_pid);
   io("wait_holder_tid", wait.holder_tid);
@@ -82,6 +84,12 @@ void group_fields(Io& io, Row& group) {
   io("backend", group.backend);
   io("is_default", group.is_default);
   io("members", group.members);
+}
+
+template <typename Io, typename Row>
+void connection_fields(Io& io, Row& connection) {
+  io("local", connection.local);
+  io("peer", connection.peer);
 }
 
 template <typename Io, typename Row>

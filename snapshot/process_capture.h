@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "snapshot/connection.h"
 #include "snapshot/ids.h"
 #include "snapshot/process_group.h"
 #include "snapshot/thread_capture.h"
@@ -45,8 +46,9 @@ struct ProcessCapture {
   std::uint64_t longest_stop_us = 0;
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   std::vector<std::pair<StringId, StringId>> environment;
-  std::vector<ThreadCapture> threads;  // main thread first
-  std::vector<ProcessGroup> groups;    // that torch.distributed has here, oldest first
+  std::vector<Connection> connections;  // to other nodes; no order
+  std::vector<ThreadCapture> threads;   // main thread first
+  std::vector<ProcessGroup> groups;     // that torch.distributed has here, oldest first
 
   bool operator==(const ProcessCapture&) const = default;
 };

@@ -9,6 +9,7 @@
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/read_file.h"
+#include "waits/lock_files.h"
 #include "waits/python_locks.h"
 #include "waits/thread_wait.h"
 
@@ -147,6 +148,7 @@ void collect(const attach::Target& target,
     name_gil(process, thread, waits[i]);
   }
   read_python_locks(target, *states, process, waits);
+  read_lock_files(target, *states, tables, process, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     process.threads[i].wait = to_capture(waits[i], tables);
   }

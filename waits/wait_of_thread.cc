@@ -240,11 +240,23 @@ void read_traced(const WaitContext& context, ThreadWait& wait) {
   }
 }
 
+// do_freezer_trap() of cgroup v2 (the state letter is S), __refrigerator() of v1 and of suspend
+// (D).
+bool is_frozen(const std::string& wchan) {
+  return wchan.find("freezer") != std::string::npos ||
+         wchan.find("refrigerator") != std::string::npos;
+}
+
 }  // namespace
 
 ThreadWait wait_of_thread(const WaitContext& context) {
   ThreadWait wait;
   wait.wchan = context.thread.wchan == "0" ? "" : context.thread.wchan;
+  if (is_frozen(wait.wchan)) {
+    wait.on = WaitOn::kSignal;
+    wait.detail = "frozen by its cgroup (" + wait.wchan + ")";
+    return wait;
+  }
   switch (context.thread.state) {
     case 'R':
       wait.on = WaitOn::kNothing;

@@ -1,5 +1,5 @@
-// The culprit waits for a child that is dead, or that is stuck on a lock nobody alive will release
-// (typically inherited by fork).
+// The culprit waits for a child that is dead, that is stuck on a lock nobody alive will release
+// (typically inherited by fork), or that itself waits for the culprit to read its pipe.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,11 +15,21 @@ bool is_dead(const snapshot::ProcessCapture& child) {
   return child.state == 'Z' || child.state == 'X';
 }
 
+bool waits_in_pipe(const RuleInput& input, const snapshot::ProcessCapture& child) {
+  const auto* thread = deciding_thread(input.view, child);
+  return thread != nullptr && thread->wait.on == snapshot::WaitOn::kPipe;
+}
+
 std::string predicate(const RuleInput& input, const RankView& rank) {
   const auto* child = doomed_child(input, rank);
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
                        child->pid, stuck_words(input.view, *child));
+  }
+  if (waits_in_pipe(input, *child)) {
+    return fmt::format(
+        "waits for the end of its {} pid {}, which writes to a full pipe that this rank is to read",
+        child_words(input.view, *child), child->pid);
   }
   return fmt::format(
       "waits for its {} pid {}, which waits for a lock that no thread of it can "
@@ -58,6 +68,9 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
     finding.advice = {on_host(first) + "dmesg -T | grep -i -E 'killed process|oom' | tail",
                       on_host(first) + "df -h /dev/shm",
                       "DataLoader(timeout=...) turns such a stall into an error"};
+  } else if (waits_in_pipe(input, *child)) {
+    finding.advice = {"read everything from the queue before join(), or call cancel_join_thread()",
+                      fmt::format("{}oddrank node {}", on_host(first), child->pid)};
   } else {
     finding.advice = {fmt::format("{}oddrank node {}", on_host(first), child->pid),
                       "start workers with multiprocessing_context='forkserver' or 'spawn', or "

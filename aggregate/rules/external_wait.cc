@@ -2,6 +2,7 @@
 // whose other end is no process of the job, below a library that speaks with services.
 #include <fmt/format.h>
 
+#include "aggregate/printable.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/wait_words.h"
@@ -21,7 +22,10 @@ std::vector<Finding> external_wait(const RuleInput& input) {
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto hit = input.view.model().story(*rank.sample(), Story::kExternal);
     const WaitsFor wait = waits_for(input.view, rank);
-    const std::string peer = wait.path.empty() ? wait.detail : wait.path;
+    const std::string address = printable(input.view.text(rank.leader->wait.peer), 80);
+    const std::string peer = !address.empty()    ? "TCP to " + address
+                             : wait.path.empty() ? wait.detail
+                                                 : wait.path;
     return fmt::format("waits for {}{}", hit ? hit->pattern->words : "an answer from outside",
                        peer.empty() ? "" : " (" + peer + ")");
   });

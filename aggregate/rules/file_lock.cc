@@ -1,4 +1,7 @@
-// The culprit waits for a lock file or for a lock on a file.
+// A lock file, or a lock on a file. The culprit is the rank that the holder belongs to, where it
+// has no other story; else the rank that waits for it.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
@@ -20,9 +23,57 @@ std::string predicate(const JobView& view, const RankView& rank) {
   return wait.pid != 0 ? fmt::format("{}, held by pid {}", text, wait.pid) : text;
 }
 
+// The rank that has the lock which `at` waits for; kNone if it is no rank's, or its own.
+std::size_t holder_of(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  if (rank.leader == nullptr || rank.leader->wait.on != snapshot::WaitOn::kFileLock) {
+    return JobView::kNone;
+  }
+  const auto* holder = awaited_process(input.view, *rank.process);
+  const std::size_t owner =
+      holder == nullptr || holder->rank < 0 ? JobView::kNone : input.view.index_of(holder->rank);
+  return owner == at ? JobView::kNone : owner;
+}
+
+std::vector<Finding> by_holder(const RuleInput& input) {
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const std::size_t holder = holder_of(input, at);
+    const bool plain =
+        holder != JobView::kNone && local_story(input, holder) == Kind::kSkippedCollective;
+    if (!plain ||
+        std::find(input.suspects.begin(), input.suspects.end(), holder) == input.suspects.end()) {
+      continue;
+    }
+    const RankView& rank = input.view.ranks()[holder];
+    const RankView& waiter = input.view.ranks()[at];
+    // Who polls moves by design: that says nothing against the wait.
+    const bool polls = waiter.leader->wait.inferred;
+    Finding finding =
+        accuse(input, Kind::kFileLock, {holder}, polls ? Evidence::kState : Evidence::kOwnStall);
+    if (polls) {
+      const bool stands = rank.motion.measured && !rank.motion.stack;
+      finding.confidence =
+          std::min(finding.confidence, stands ? Confidence::kLikely : Confidence::kPossible);
+    }
+    const WaitsFor wait = waits_for(input.view, waiter);
+    finding.summary =
+        fmt::format("{} has the lock {} (pid {}), which {} waits for, and {}", JobView::name(rank),
+                    wait.path, wait.pid, ranks_words(input, {at}), phase_of(input.view, rank));
+    finding.weight += 200;
+    finding.advice = {fmt::format("{}oddrank node {}  (the holder)", on_host(rank), rank.pid())};
+    finding.disproves = {"the lock changing hands"};
+    finding.weakness = "the lock may be released in time";
+    return {finding};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Finding> file_lock(const RuleInput& input) {
+  if (auto found = by_holder(input); !found.empty()) {
+    return found;
+  }
   const std::vector<std::size_t> ranks = suspects_with(input, Kind::kFileLock);
   if (ranks.empty()) {
     return {};

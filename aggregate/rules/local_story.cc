@@ -37,9 +37,16 @@ bool waits_for_inherited_lock(const RuleInput& input,
          !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
 }
 
+// The rank waits for the child's end, and the child for the rank to read what it writes.
+bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
+  const ThreadCapture* thread = deciding_thread(input.view, child);
+  return rank.leader->wait.on == WaitOn::kChild && thread != nullptr &&
+         thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid &&
+         input.view.text(thread->wait.syscall_name).find("write") != std::string_view::npos;
+}
+
 bool is_stopped(const RuleInput& input, const RankView& rank) {
-  (void)input;
-  return rank.state() == 'T' || rank.state() == 't';
+  return is_held_still(input.view, rank);
 }
 
 // The thread that speaks for the rank is in a circle of threads, or waits for one that is.
@@ -92,7 +99,7 @@ bool is_in_device(const RuleInput& input, const RankView& rank) {
 
 bool is_outside(const RuleInput& input, const RankView& rank) {
   if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
-      rank.leader->wait.holder_pid != 0) {
+      rank.leader->wait.holder_pid != 0 || awaited_process(input.view, *rank.process) != nullptr) {
     return false;
   }
   return input.view.model().story(*rank.sample(), Story::kExternal).has_value();
@@ -129,14 +136,28 @@ constexpr std::array<LocalStory, 11> kLocalStories = {{
 
 }  // namespace
 
+bool is_frozen(const JobView& view, const RankView& rank) {
+  if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kSignal) {
+    return false;
+  }
+  const std::string_view wchan = view.text(rank.leader->wait.wchan);
+  return wchan.find("freezer") != std::string_view::npos ||
+         wchan.find("refrigerator") != std::string_view::npos;
+}
+
+bool is_held_still(const JobView& view, const RankView& rank) {
+  return rank.state() == 'T' || rank.state() == 't' || is_frozen(view, rank);
+}
+
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.leader == nullptr || rank.leader->call) {
     return nullptr;
   }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
-    return is_dead(*child) || waits_for_inherited_lock(input, *child, *rank.process) ? child
-                                                                                     : nullptr;
+    const bool doomed = is_dead(*child) || writes_to_joiner(input, *child, rank) ||
+                        waits_for_inherited_lock(input, *child, *rank.process);
+    return doomed ? child : nullptr;
   }
   // No holder is known, but a child that should have delivered is dead.
   if (!waits_for_input(input.view, rank) && rank.leader->wait.on != WaitOn::kChild) {

@@ -31,7 +31,10 @@ RuleInput make_input(const JobView& view,
   }
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const bool root = graph.awaited[at] && !graph.waits_for_rank[at] && !graph.opaque[at];
-    if (root || (!input.anybody_in_call && view.ranks()[at].process != nullptr)) {
+    // Without calls everybody's own story counts, but not of those that wait for another rank's.
+    const bool alone = !input.anybody_in_call && view.ranks()[at].process != nullptr &&
+                       (!graph.waits_for_rank[at] || graph.roots.empty());
+    if (root || alone) {
       input.suspects.push_back(at);
     }
   }

@@ -55,10 +55,19 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
   }
 }
 
+// Some wait for a rank at a pipe, a socket or a file lock: then no collective was skipped.
+bool is_awaited_in_call(const RuleInput& input, std::size_t at) {
+  const std::vector<std::size_t> waiters = waiters_of(input.graph, at);
+  return std::any_of(waiters.begin(), waiters.end(), [&input](std::size_t waiter) {
+    const RankView& rank = input.view.ranks()[waiter];
+    return rank.leader != nullptr && rank.leader->call.has_value();
+  });
+}
+
 std::vector<Finding> from_own_code(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : suspects_with(input, Kind::kSkippedCollective)) {
-    if (input.graph.awaited[at]) {
+    if (input.graph.awaited[at] && is_awaited_in_call(input, at)) {
       ranks.push_back(at);
     }
   }

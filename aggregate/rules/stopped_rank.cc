@@ -1,15 +1,17 @@
-// A rank in state T (stopped) or t (held by a tracer). Its frames may show it in the very call that
-// the others wait in; it takes no part.
+// A rank in state T (stopped), t (held by a tracer), or frozen by its cgroup. Its frames may show
+// it in the very call that the others wait in; it takes no part.
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
 
 namespace oddrank::aggregate {
 namespace {
 
 std::string predicate(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
-  std::string text = "is stopped (state T)";
+  std::string text =
+      is_frozen(input.view, rank) ? "is frozen by its cgroup" : "is stopped (state T)";
   if (rank.state() == 't') {
     const pid_t tracer = rank.leader == nullptr ? 0 : rank.leader->wait.holder_pid;
     text = tracer != 0 ? fmt::format("is held by a tracer, pid {} (state t)", tracer)
@@ -24,8 +26,7 @@ std::string predicate(const RuleInput& input, std::size_t at) {
 std::vector<Finding> stopped_rank(const RuleInput& input) {
   std::vector<std::size_t> stopped;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const char state = input.view.ranks()[at].state();
-    if (state == 'T' || state == 't') {
+    if (is_held_still(input.view, input.view.ranks()[at])) {
       stopped.push_back(at);
     }
   }
@@ -44,11 +45,17 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
                                                   : input.view.index_of(culprit.rank)];
     const bool traced = rank.state() == 't';
     culprit.waits_for.what = traced ? snapshot::WaitOn::kDebugger : snapshot::WaitOn::kSignal;
-    culprit.waits_for.detail = traced ? "held by a tracer" : "waits for SIGCONT";
+    culprit.waits_for.detail = traced                        ? "held by a tracer"
+                               : is_frozen(input.view, rank) ? "waits for its cgroup to be thawed"
+                                                             : "waits for SIGCONT";
   }
   if (first.state() == 't') {
     finding.advice = {fmt::format("{}grep TracerPid /proc/{}/status", on_host(first), first.pid()),
                       "leave the debugger, or let it continue the process"};
+  } else if (is_frozen(input.view, first)) {
+    finding.advice = {fmt::format("{}cat /proc/{}/cgroup  (then cgroup.freeze there)",
+                                  on_host(first), first.pid()),
+                      "find out who froze it: scontrol suspend, a container runtime"};
   } else {
     finding.advice = {fmt::format("{}kill -CONT {}", on_host(first), first.pid()),
                       "find out who stopped it: job control, scontrol suspend, a debugger or a "

@@ -74,6 +74,9 @@ std::vector<Finding> unknown(const RuleInput& input) {
       break;
     }
   }
+  if (finding.chain.empty() && !input.graph.roots.empty()) {
+    finding.chain = chain_to(input.view, input.graph, input.graph.roots.front());
+  }
   if (input.unread) {
     finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes");
   }

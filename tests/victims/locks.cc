@@ -209,6 +209,21 @@ void wait_for_thread() {
   (void)::pthread_join(thread, nullptr);
 }
 
+// Main joins the last of 99 threads that all want main's lock.
+void hundred_threads() {
+  (void)::pthread_mutex_lock(&second);
+  pthread_t thread{};
+  for (int i = 0; i < 99; ++i) {
+    thread = start([] {
+      tell();
+      (void)::pthread_mutex_lock(&second);
+    });
+    (void)hear();
+  }
+  ready(0);
+  (void)::pthread_join(thread, nullptr);
+}
+
 void wait_for_condition() {
   static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
   (void)::pthread_mutex_lock(&first);
@@ -266,6 +281,7 @@ int main(int count, char** arguments) {
       {"stream", wait_for_stream},
       {"join", wait_for_thread},
       {"condition", wait_for_condition},
+      {"hundred", hundred_threads},
       {"shared", shared_by_processes},
       {"abandoned", abandoned_by_process},
   };

@@ -30,6 +30,7 @@ TEST_CASE("nodes and processes of two captures stand side by side, equal stacks 
   CHECK(whole.tables.text(first.call->op) == "recv");
   CHECK(whole.tables.text(first.locals[0].locals[0].value) == "1207");
   CHECK(whole.tables.text(whole.processes[1].environment[0].first) == "RANK");
+  CHECK(whole.tables.text(whole.processes[1].connections[0].peer) == "10.0.0.2:8");
 }
 
 TEST_CASE("a process read twice is kept once, the better reading wins in either order") {

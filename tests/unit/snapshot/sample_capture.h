@@ -40,6 +40,8 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                  tables.string("pipe_read"),
                  7,
                  tables.string("/d"),
+                 tables.string("10.0.0.1:7"),
+                 tables.string("10.0.0.2:6"),
                  0x7fffffffffffffffULL,
                  72,
                  73,
@@ -88,6 +90,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.python_version = tables.string("3.11.7");
   process.exit_code = 9;
   process.environment = {{tables.string("RANK"), tables.string("5")}};
+  process.connections = {{tables.string("10.0.0.1:9"), tables.string("10.0.0.2:8")}};
   process.threads = {sample_thread(tables)};
   capture.processes.push_back(std::move(process));
   return capture;

@@ -117,6 +117,16 @@ TEST_CASE("states that are no wait in a system call") {
   CHECK(scene.wait().detail == "ended");
 }
 
+TEST_CASE("a frozen thread is frozen, whatever call it was in") {
+  Scene scene;
+  scene.main().syscall = SyscallState{SYS_read, {3}};
+  scene.main().wchan = "do_freezer_trap";
+  CHECK(scene.wait().on == WaitOn::kSignal);
+  scene.main().state = 'D';
+  scene.main().wchan = "__refrigerator";
+  CHECK(scene.wait().detail == "frozen by its cgroup (__refrigerator)");
+}
+
 TEST_CASE("poll of one pipe is a wait for that pipe") {
   Scene scene;
   scene.files.links[5] = "pipe:[31]";

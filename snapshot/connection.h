@@ -1,0 +1,16 @@
+// A TCP connection that a process has open to another node: its two addresses. What the process at
+// the other end keeps has them swapped, which is how the two are put together.
+#pragma once
+
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+struct Connection {
+  StringId local{};  // "10.0.0.1:43210", "[fe80::1]:80"
+  StringId peer{};
+
+  bool operator==(const Connection&) const = default;
+};
+
+}  // namespace oddrank::snapshot

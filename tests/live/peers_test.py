@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""`oddrank node` on processes that wait for somebody's end of a pipe or connection: the holder is
+the process that has it, also one that was not asked about.
+
+    peers_test.py --oddrank PATH
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+PEERS = os.path.join(os.path.dirname(HERE), "victims", "peers.py")
+
+
+class Peers(unittest.TestCase):
+    def start(self, mode, *more, **environment):
+        process = subprocess.Popen(["/usr/bin/python3", PEERS, mode, *more], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, start_new_session=True,
+                                   env=dict(os.environ, **environment))
+        self.addCleanup(self.end, process)
+        line = process.stdout.readline().decode().split()
+        self.assertEqual(line[0], "ready")
+        waiter, holder = int(line[1]), int(line[2])
+        polls = mode in ("baton", "filelock", "stale")
+        blocked = proc_facts.syscall if polls else proc_facts.sleeping
+        proc_facts.wait_until(lambda: blocked(waiter), "it blocks", 30)
+        return process.pid, waiter, holder
+
+    def end(self, process):
+        os.killpg(process.pid, 9)
+        process.wait(20)
+        process.stdout.close()
+
+    def read(self, *pids, samples=1):
+        return harness.Run(harness.run_here(
+            [harness.Options.oddrank, "node", *map(str, pids), "--json", "-", "--samples",
+             str(samples), "-q"]))
+
+    def wait_of(self, run, pid):
+        ranks = run.json()["ranks"]
+        rows = ranks + [child for row in ranks for child in row["children"]]
+        row = next(row for row in rows if row["pid"] == pid)
+        return next(row for row in row["threads"] if row["tid"] == pid)["wait"]
+
+    def test_a_pipe_between_two_processes(self):
+        _, waiter, holder = self.start("pipe")
+        run = self.read(waiter, holder)
+        wait = self.wait_of(run, waiter)
+        self.assertEqual((wait["what"], wait["pid"], wait["inferred"]), ("pipe", holder, False), run)
+
+    def test_a_connection_between_two_processes(self):
+        _, waiter, holder = self.start("tcp")
+        run = self.read(waiter, holder)
+        wait = self.wait_of(run, waiter)
+        self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
+        self.assertIn("TCP 127.0.0.1:", wait["detail"], run)
+
+    def test_a_full_pipe_is_read_by_a_process_that_was_not_asked_about(self):
+        pid, waiter, holder = self.start("output")
+        self.assertEqual((pid, holder), (waiter, os.getpid()))
+        run = self.read(waiter)
+        wait = self.wait_of(run, waiter)
+        self.assertEqual((wait["what"], wait["pid"]), ("pipe", os.getpid()), run)
+
+    def test_a_child_that_writes_to_who_waits_for_its_end(self):
+        _, rank, child = self.start("join", RANK="0", WORLD_SIZE="1")
+        proc_facts.wait_until(lambda: proc_facts.sleeping(child), "the child blocks", 30)
+        run = self.read(rank, samples=2)
+        verdict = run.json()["verdict"]
+        self.assertEqual(verdict["kind"], "child_deadlock", run)
+        culprit, = verdict["culprits"]
+        self.assertEqual((culprit["pid"], culprit["waits_for"]["pid"]), (rank, child), run)
+        self.assertIn("full pipe", verdict["summary"], run)
+
+    def ranks_of_a_lock(self, mode, folder):
+        """The pids of rank 0, which has the lock, and of rank 1; and the report."""
+        pids = [self.start(mode, folder, RANK=rank, WORLD_SIZE="2")[0] for rank in "01"]
+        return *pids, self.read(*pids, samples=2)
+
+    def check_lock(self, mode, inferred):
+        with harness.scratch() as folder:
+            holder, waiter, run = self.ranks_of_a_lock(mode, folder)
+            wait = self.wait_of(run, waiter)
+            self.assertEqual((wait["what"], wait["path"], wait["pid"], wait["inferred"]),
+                             ("file_lock", f"{folder}/lock", holder, inferred), run)
+            verdict = run.json()["verdict"]
+            self.assertEqual(verdict["kind"], "file_lock", run)
+            self.assertEqual([row["rank"] for row in verdict["culprits"]], [0], run)
+            self.assertIn(f"{folder}/lock", verdict["summary"], run)
+
+    def test_a_lock_that_another_rank_has(self):
+        self.check_lock("flock", False)
+
+    def test_a_lock_file_that_is_polled_and_that_another_rank_has_open(self):
+        self.check_lock("baton", True)
+        self.check_lock("filelock", True)
+
+    def test_a_lock_file_that_is_polled_and_that_nobody_has_open(self):
+        with harness.scratch() as folder:
+            pid, _, _ = self.start("stale", folder)
+            run = self.read(pid)
+            wait = self.wait_of(run, pid)
+            self.assertEqual((wait["what"], wait["path"], wait["pid"]),
+                             ("file_lock", f"{folder}/lock", None), run)
+            self.assertIn("nobody on this node has it open", wait["detail"], run)
+
+
+if __name__ == "__main__":
+    harness.main()

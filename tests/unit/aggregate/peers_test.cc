@@ -1,0 +1,147 @@
+// Ranks that wait for ranks by what they share: a connection over nodes, a lock on a file.
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::pid_of;
+using tests::ThreadSpec;
+
+namespace {
+
+ThreadSpec waiting(WaitOn on, std::string path) {
+  ThreadSpec spec = tests::sleeping();
+  spec.frames = {tests::py("do_it", "/home/ada/demo/train.py", 7)};
+  spec.wait = {};
+  spec.wait.on = on;
+  spec.wait.path = std::move(path);
+  return spec;
+}
+
+// Two ranks on two nodes; rank 1 receives from rank 0, which has a story of its own.
+CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
+  CaptureBuilder job({"n0", "n1"}, 2);
+  job.thread(job.rank(0, "n0", 10), of_rank_0);
+  auto& waiter = job.rank(1, "n1", 10);
+  job.thread(waiter, waiting(WaitOn::kSocket, "socket:[7]"));
+  auto& tables = job.capture.tables;
+  auto& wait = waiter.threads[0].wait;
+  wait.local = tables.string("10.0.0.2:50000");
+  wait.peer = tables.string("10.0.0.1:4000");
+  job.capture.processes[0].connections.push_back({wait.peer, wait.local});
+  waiter.connections.push_back({wait.local, wait.peer});
+  return job;
+}
+
+Report report_of(const CaptureBuilder& job) {
+  return diagnose(job.capture);
+}
+
+}  // namespace
+
+TEST_CASE("a socket's other end is the rank of another node that keeps it") {
+  const CaptureBuilder job = two_ranks(waiting(WaitOn::kFile, "/data/shard-0.tar"));
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.kind == Kind::kIoStall);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 0);
+  CHECK(verdict.culprits[0].host == "n0");
+  REQUIRE(verdict.chain.size() == 2);
+  CHECK(verdict.chain[0].waiters == "1");
+  CHECK(verdict.chain[0].waits_for == "0");
+  CHECK(verdict.chain[0].on == "socket (rank 0)");
+  CHECK(verdict.chain[1].waits_for == "/data/shard-0.tar");
+}
+
+TEST_CASE("a rank that only sleeps is no culprit, but who waits for it is said") {
+  const Verdict verdict = report_of(two_ranks(tests::sleeping())).verdict;
+  CHECK(verdict.kind == Kind::kUnknown);
+  CHECK(verdict.culprits.empty());
+  REQUIRE(verdict.chain.size() == 1);
+  CHECK(verdict.chain[0].waiters == "1");
+  CHECK(verdict.chain[0].waits_for == "0");
+}
+
+TEST_CASE("addresses that two processes claim are no evidence") {
+  CaptureBuilder job = two_ranks(waiting(WaitOn::kFile, "/data/shard-0.tar"));
+  auto& other = job.rank(2, "n1", 11);
+  job.thread(other, tests::sleeping());
+  other.connections = job.capture.processes[0].connections;
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.chain.size() == 1);
+}
+
+TEST_CASE("a rank in a call waits for the call's members, not for who has its socket") {
+  CaptureBuilder job = two_ranks(tests::sleeping());
+  snapshot::CollectiveCall& call = job.capture.processes[1].threads[0].call.emplace();
+  call.op = job.capture.tables.string("all_reduce");
+  CHECK(report_of(job).verdict.kind == Kind::kUnknown);
+}
+
+TEST_CASE("file_lock: the rank that has the lock, where it has no other story") {
+  CaptureBuilder job({"n0"}, 2);
+  job.thread(job.rank(0, "n0", 10), tests::sleeping());
+  ThreadSpec waits = waiting(WaitOn::kFileLock, "/data/.lock");
+  waits.wait.holder_pid = 10;
+  waits.wait.holder_alive = snapshot::Known::kYes;
+  job.thread(job.rank(1, "n0", 11), waits);
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.kind == Kind::kFileLock);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 0);
+  CHECK(verdict.summary.find("/data/.lock") != std::string::npos);
+  SECTION("who polls moves, and yet waits") {
+    auto& waiter = job.process(11).threads[0];
+    waiter.wait.inferred = true;
+    waiter.samples.back().cpu_us += 50'000;
+    const Verdict polled = report_of(job).verdict;
+    CHECK(polled.kind == Kind::kFileLock);
+    CHECK(polled.confidence == Confidence::kLikely);
+    CHECK(polled.culprits[0].rank == 0);
+  }
+  SECTION("a holder that is stuck in a file is that file's story") {
+    job.process(10).threads[0].wait.on = WaitOn::kFile;
+    CHECK(report_of(job).verdict.kind == Kind::kIoStall);
+  }
+  SECTION("a holder that is no rank's leaves the one who waits") {
+    job.process(11).threads[0].wait.holder_pid = 99;
+    const Verdict other = report_of(job).verdict;
+    CHECK(other.kind == Kind::kFileLock);
+    REQUIRE(other.culprits.size() == 1);
+    CHECK(other.culprits[0].rank == 1);
+  }
+}
+
+TEST_CASE("stopped_rank: frozen by its cgroup, whatever the state letter says") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  ThreadSpec frozen = tests::sleeping();
+  frozen.wait.on = WaitOn::kSignal;
+  frozen.wait.wchan = "do_freezer_trap";
+  tests::replace(job, 2, frozen);
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.kind == Kind::kStoppedRank);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 2);
+  CHECK(verdict.summary.find("frozen") != std::string::npos);
+}
+
+TEST_CASE("child_deadlock: a child that writes to the rank that waits for its end") {
+  CaptureBuilder job({"n0"}, 1);
+  ThreadSpec parent = waiting(WaitOn::kChild, "");
+  parent.wait.holder_pid = 20;
+  job.thread(job.rank(0, "n0", 10), parent);
+  ThreadSpec child = waiting(WaitOn::kPipe, "pipe:[3]");
+  child.wait.syscall = "write";
+  child.wait.holder_pid = 10;
+  job.thread(job.child(10, "n0", 20), child);
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.kind == Kind::kChildDeadlock);
+  CHECK(verdict.summary.find("full pipe") != std::string::npos);
+  job.process(20).threads[0].wait.syscall_name = job.capture.tables.string("read");
+  CHECK(report_of(job).verdict.kind != Kind::kChildDeadlock);
+}
+
+}  // namespace oddrank::aggregate

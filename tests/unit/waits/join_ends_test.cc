@@ -1,0 +1,152 @@
+// Ends of pipes and connections put together, on made-up descriptors.
+#include "tests/support/catch.h"
+#include "tests/unit/waits/capture_builder.h"
+#include "waits/find_peers.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Known;
+using snapshot::WaitOn;
+
+constexpr std::uint64_t kPipe = 31;
+
+struct Node {
+  CaptureBuilder build;
+  NodeEnds node;
+
+  // A rank, which gets these ends of the pipe.
+  std::size_t add(pid_t pid, bool reads, bool writes) {
+    const std::size_t index = build.add(pid, 1, {});
+    node.namespace_of.push_back(kOutside);
+    if (reads) {
+      node.ends.push_back({kPipe, false, true, false, index, pid});
+    }
+    if (writes) {
+      node.ends.push_back({kPipe, false, false, true, index, pid});
+    }
+    return index;
+  }
+  void waits(std::size_t index, const char* call, const char* path) {
+    snapshot::Wait& wait = build.wait(index);
+    wait.on = path[0] == 'p' ? WaitOn::kPipe : WaitOn::kSocket;
+    wait.syscall_name = build.capture.tables.string(call);
+    wait.path = build.capture.tables.string(path);
+  }
+  const snapshot::Wait& join(std::size_t index) {
+    join_ends(node, build.capture);
+    return build.wait(index);
+  }
+};
+
+TEST_CASE("a reader waits for the one who can write, a writer for the one who reads") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  const auto writer = scene.add(20, false, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  scene.waits(writer, "write", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 20);
+  CHECK(scene.build.wait(reader).holder_alive == Known::kYes);
+  CHECK_FALSE(scene.build.wait(reader).inferred);
+  CHECK(scene.build.wait(writer).holder_pid == 10);
+  CHECK(scene.build.detail(writer) == "pid 10 has it open for reading");
+}
+
+TEST_CASE("who has only the other end uses it; who has both has inherited them") {
+  Node scene;
+  const auto reader = scene.add(10, true, true);
+  scene.add(20, true, true);
+  scene.add(30, false, true);
+  scene.waits(reader, "poll", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 30);
+  CHECK(scene.build.wait(reader).inferred);
+}
+
+TEST_CASE("of several nobody is named") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  scene.add(20, false, true);
+  scene.add(30, false, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 0);
+  CHECK(scene.build.detail(reader) == "open for writing in pids 20, 30");
+}
+
+TEST_CASE("a pipe whose other end is in the process alone") {
+  Node scene;
+  const auto reader = scene.add(10, true, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 0);
+  CHECK(scene.build.detail(reader) == "no other process has it open for writing");
+}
+
+TEST_CASE("a holder that is known already stays, a pipe that nobody looked at says nothing") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  scene.add(20, false, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  scene.build.wait(reader).holder_pid = 77;
+  CHECK(scene.join(reader).holder_pid == 77);
+  scene.build.wait(reader).holder_pid = 0;
+  scene.waits(reader, "read", "pipe:[32]");
+  CHECK(scene.join(reader).holder_pid == 0);
+}
+
+constexpr const char* kTcp =
+    "1: 0100000A:733C 0100000A:C350 01 0:0 0:0 0 0 0 701\n"
+    "2: 0100000A:C350 0100000A:733C 01 0:0 0:0 0 0 0 702\n"
+    "3: 0100000A:1F90 0200000A:0050 01 0:7 0:0 0 0 0 703\n";
+
+struct Sockets : Node {
+  Sockets() {
+    node.sockets.emplace_back();
+    node.sockets.back().add(kTcp);
+  }
+  std::size_t add_socket(pid_t pid, std::uint64_t inode) {
+    const std::size_t index = add(pid, false, false);
+    node.namespace_of[index] = 0;
+    node.ends.push_back({inode, true, true, true, index, pid});
+    return index;
+  }
+};
+
+TEST_CASE("the other end of a connection on this node") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  scene.waits(client, "recvfrom", "socket:[702]");
+  const snapshot::Wait& wait = scene.join(client);
+  CHECK(wait.holder_pid == 20);
+  CHECK(scene.build.capture.tables.text(wait.peer) == "10.0.0.1:29500");
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
+  CHECK(scene.build.process(client).connections.empty());
+}
+
+TEST_CASE("a connection to another node is kept with its owner") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 703);
+  scene.waits(client, "recvfrom", "socket:[703]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read");
+  REQUIRE(scene.build.process(client).connections.size() == 1);
+  const auto& kept = scene.build.process(client).connections.front();
+  CHECK(scene.build.capture.tables.text(kept.local) == "10.0.0.1:8080");
+  CHECK(scene.build.capture.tables.text(kept.peer) == "10.0.0.2:80");
+}
+
+TEST_CASE("the store names no holder: others have to come to it") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  auto& tables = scene.build.capture.tables;
+  scene.build.process(client).environment.emplace_back(tables.string("MASTER_PORT"),
+                                                       tables.string("29500"));
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client).find("the store of MASTER_PORT") != std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace oddrank::waits

@@ -1,0 +1,172 @@
+"""Processes that wait for the other end of a pipe or connection: `peers.py MODE [FOLDER]`. Prints
+"ready WAITER HOLDER", two pids, before it blocks.
+
+  pipe     the child reads what the parent does not write
+  tcp      the child receives what the parent does not send
+  output   writes to stdout until nobody takes it any more
+  join     waits for the end of a child that has not been read from
+  flock    rank 0 has a lock on FOLDER/lock, rank 1 waits for it
+  baton    rank 0 has made the file FOLDER/lock, rank 1 polls until it is gone
+  filelock the same, by the frames of another library
+  stale    polls a file FOLDER/lock that nobody has open
+  ranks    two SLURM tasks: rank 1 receives from rank 0 of another node, which reads a FIFO
+"""
+import fcntl
+import json
+import multiprocessing
+import os
+import socket
+import sys
+import time
+
+
+def ready(waiter, holder):
+    print("ready %d %d" % (waiter, holder), flush=True)
+
+
+def for_ever():
+    while True:
+        time.sleep(3600)
+
+
+def pipe():
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)
+        os._exit(0)
+    os.close(ours)
+    ready(child, os.getpid())
+    for_ever()
+
+
+def tcp():
+    listener = socket.create_server(("127.0.0.1", 0))
+    child = os.fork()
+    if child == 0:
+        there = socket.create_connection(listener.getsockname())
+        listener.close()
+        there.recv(1)
+        os._exit(0)
+    accepted, _ = listener.accept()
+    ready(child, os.getpid())
+    for_ever()
+    accepted.close()
+
+
+def output():
+    ready(os.getpid(), os.getppid())
+    while True:
+        os.write(1, b"x" * 4096)
+
+
+def put_much(queue):
+    queue.put("x" * (1 << 20))
+
+
+def join():
+    queue = multiprocessing.Queue()
+    process = multiprocessing.Process(target=put_much, args=(queue,))
+    process.start()
+    ready(os.getpid(), process.pid)
+    process.join()
+
+
+def flock():
+    with open(sys.argv[2] + "/lock", "a") as file:
+        if os.environ["RANK"] == "0":
+            fcntl.flock(file, fcntl.LOCK_EX)
+            ready(os.getpid(), 0)
+            for_ever()
+        ready(os.getpid(), 0)
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+# By the names of the libraries' own files, classes and variables, which are what is looked for.
+BATON = """
+import os, time
+class FileBaton:
+    def __init__(self, path):
+        self.lock_file_path = path
+    def wait(self):
+        while os.path.exists(self.lock_file_path):
+            time.sleep(0.05)
+"""
+
+
+FILELOCK = """
+import os, time
+class BaseFileLock:
+    def acquire(self, path):
+        lock_filename = path
+        while os.path.exists(lock_filename):
+            time.sleep(0.05)
+"""
+
+
+def stand_in(text, path):
+    names = {}
+    exec(compile(text, path, "exec"), names)
+    return names
+
+
+def poll_lock(folder):
+    baton_class = stand_in(BATON, folder + "/torch/utils/file_baton.py")["FileBaton"]
+    ready(os.getpid(), 0)
+    baton_class(folder + "/lock").wait()
+
+
+def filelock():
+    if os.environ["RANK"] == "0":
+        baton()
+    lock = stand_in(FILELOCK, sys.argv[2] + "/filelock/_api.py")["BaseFileLock"]()
+    ready(os.getpid(), 0)
+    lock.acquire(sys.argv[2] + "/lock")
+
+
+def baton():
+    if os.environ["RANK"] == "0":
+        os.open(sys.argv[2] + "/lock", os.O_CREAT | os.O_EXCL)
+        ready(os.getpid(), 0)
+        for_ever()
+    poll_lock(sys.argv[2])
+
+
+def stale():
+    os.close(os.open(sys.argv[2] + "/lock", os.O_CREAT | os.O_EXCL))
+    poll_lock(sys.argv[2])
+
+
+def say(folder, rank, **more):
+    path = "%s/rank-%d.json" % (folder, rank)
+    with open(path + ".new", "w") as file:
+        json.dump(dict(more, pid=os.getpid(), host=socket.gethostname()), file)
+    os.rename(path + ".new", path)
+
+
+def wait_for(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    with open(path) as file:
+        return json.load(file)
+
+
+def ranks():
+    folder, rank = sys.argv[2], int(os.environ["SLURM_PROCID"])
+    if rank == 0:
+        listener = socket.create_server(("", 0))
+        say(folder, 0, port=listener.getsockname()[1])
+        accepted, _ = listener.accept()
+        fifo = os.open(folder + "/shard-0.tar", os.O_RDWR)
+        os.read(fifo, 1)
+        accepted.close()
+    else:
+        there = wait_for(folder + "/rank-0.json")
+        connection = socket.create_connection((there["host"], there["port"]))
+        say(folder, 1, local=connection.getsockname())
+        connection.recv(1)
+
+
+if __name__ == "__main__":
+    getattr(sys.modules["__main__"], sys.argv[1])()

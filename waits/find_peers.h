@@ -1,0 +1,52 @@
+// Who has the other end of the pipes and sockets that the threads of a node wait on.
+//
+// The kernel says which descriptors a process has, and what each is; two ends of a pipe have one
+// inode, two ends of a TCP connection have swapped addresses. Ends on this node become holders of
+// the waits; for those elsewhere the addresses are kept, and every process's connections to other
+// nodes, so that the aggregation puts the two together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snapshot/capture.h"
+#include "waits/socket_table.h"
+
+namespace oddrank::waits {
+
+// One end of a pipe, or a socket, and the process that has it open.
+struct OpenEnd {
+  std::uint64_t inode = 0;
+  bool socket = false;
+  bool readable = false;  // of a pipe: this end reads
+  bool writable = false;
+  std::size_t process = 0;  // index into Capture::processes; kOutside: none of them
+  pid_t pid = 0;
+};
+struct OpenFile {
+  std::string path;
+  pid_t pid = 0;
+};
+inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
+
+// What of a node's descriptors is needed. `sockets`: one table for each network namespace, and
+// which one each process is in.
+struct NodeEnds {
+  std::vector<OpenEnd> ends;
+  std::vector<SocketTable> sockets;
+  std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
+  std::vector<OpenFile> files;            // lock files that somebody polls, and who has them open
+};
+
+// Reads them from /proc for the processes of a capture: links and flags only, nothing is opened or
+// stat'ed. Processes that are not of the capture are looked at only where a pipe's other end or the
+// owner of a lock file was not found, and only for as long as that takes no more than a moment.
+NodeEnds read_ends(const snapshot::Capture& capture);
+
+// Sets holder, addresses and detail of the waits. Pure.
+void join_ends(const NodeEnds& node, snapshot::Capture& capture);
+
+// Both. Call once the processes of one node have been read, before join_node_waits.
+void find_peers(snapshot::Capture& capture);
+
+}  // namespace oddrank::waits

@@ -1,0 +1,248 @@
+// The pure half of find_peers.h: from ends to holders.
+//
+// A pipe is often open in more processes than use it, since children inherit descriptors. Whoever
+// has nothing but the other end is its user; a process with both ends has mostly just inherited
+// them. One user is the holder; of several none is named.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "attach/proc_fds.h"
+#include "waits/find_peers.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::FdKind;
+using snapshot::Capture;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::Tables;
+using snapshot::ThreadCapture;
+using snapshot::Wait;
+
+constexpr std::size_t kListed = 4;
+constexpr std::size_t kConnectionLimit = 1024;  // of one process
+
+struct Ends {
+  bool readable = false;
+  bool writable = false;
+};
+
+class Joiner {
+ public:
+  Joiner(const NodeEnds& node, Capture& capture) : node_(node), capture_(capture) {
+    for (const OpenEnd& end : node.ends) {
+      if (end.socket) {
+        sockets_[end.inode].insert(end.pid);
+      } else {
+        Ends& both = pipes_[end.inode][end.pid];
+        both.readable = both.readable || end.readable;
+        both.writable = both.writable || end.writable;
+      }
+    }
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
+      for (ThreadCapture& thread : capture_.processes[i].threads) {
+        join(i, thread.wait);
+      }
+    }
+    keep_connections();
+  }
+
+ private:
+  void join(std::size_t process, Wait& wait) {
+    if (wait.on == snapshot::WaitOn::kFileLock && wait.holder_pid == 0) {
+      join_file(capture_.processes[process].pid, wait);
+      return;
+    }
+    const auto end = attach::parse_fd_link(wait.fd, capture_.tables.text(wait.path));
+    if (wait.holder_pid != 0 || end.inode == 0) {
+      return;
+    }
+    if (end.kind == FdKind::kPipe) {
+      join_pipe(capture_.processes[process].pid, end.inode, wait);
+    } else if (end.kind == FdKind::kSocket) {
+      join_socket(process, end.inode, wait);
+    }
+  }
+
+  // Whoever made a lock file keeps it open while it has the lock. Who polls it may have it open as
+  // well, for a moment; so several are nobody.
+  void join_file(pid_t pid, Wait& wait) {
+    std::vector<pid_t> others;
+    for (const OpenFile& file : node_.files) {
+      if (file.pid != pid && file.path == capture_.tables.text(wait.path) &&
+          std::find(others.begin(), others.end(), file.pid) == others.end()) {
+        others.push_back(file.pid);
+      }
+    }
+    if (others.size() == 1) {
+      set_holder(others.front(), wait);
+      append(wait, "pid " + std::to_string(others.front()) + " has it open");
+    } else {
+      append(wait, others.empty() ? "nobody on this node has it open" : "open in " + list(others));
+    }
+  }
+
+  void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait) {
+    const auto of_pipe = pipes_.find(inode);
+    if (of_pipe == pipes_.end() || !of_pipe->second.contains(pid)) {
+      return;
+    }
+    // By what the call does; a poll by which end the process has.
+    const std::string_view call = capture_.tables.text(wait.syscall_name);
+    const bool writes =
+        call.find("write") != std::string_view::npos ||
+        (call.find("read") == std::string_view::npos && !of_pipe->second.at(pid).readable);
+    std::vector<pid_t> users;
+    std::vector<pid_t> owners;  // of the other end, users or not
+    for (const auto& [other, ends] : of_pipe->second) {
+      const bool has_other_end = writes ? ends.readable : ends.writable;
+      if (other == pid || !has_other_end) {
+        continue;
+      }
+      owners.push_back(other);
+      if (writes ? !ends.writable : !ends.readable) {
+        users.push_back(other);
+      }
+    }
+    const char* end = writes ? "reading" : "writing";
+    if (users.size() == 1 || owners.size() == 1) {
+      const pid_t holder = users.size() == 1 ? users.front() : owners.front();
+      set_holder(holder, wait);
+      wait.inferred = owners.size() > 1;
+      append(wait, std::string("pid ") + std::to_string(holder) + " has it open for " + end +
+                       (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
+                                                " others, which also have this end)"
+                                          : std::string()));
+    } else if (owners.empty()) {
+      append(wait, std::string("no other process has it open for ") + end);
+    } else {
+      append(wait, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
+    }
+  }
+
+  void join_socket(std::size_t process, std::uint64_t inode, Wait& wait) {
+    const SocketTable* table = table_of(process);
+    const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
+    if (row == nullptr) {
+      return;
+    }
+    if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
+      append(wait, "listens at " + row->local);
+      return;
+    }
+    wait.local = capture_.tables.string(row->local);
+    wait.peer = capture_.tables.string(row->peer);
+    std::string words = "TCP " + row->local + " to " + row->peer +
+                        store_words(capture_.processes[process], row->peer) + ", " +
+                        socket_state_words(row->state);
+    if (row->unread > 0) {
+      words += ", " + std::to_string(row->unread) + " bytes not read";
+    }
+    if (row->unsent > 0) {
+      words += ", " + std::to_string(row->unsent) + " bytes not acknowledged";
+    }
+    const SocketRow* other = table->other_end(*row);
+    // The store only keeps what others bring: who has not come is not its process's rank.
+    const bool store = !store_words(capture_.processes[process], row->peer).empty();
+    if (store) {
+      wait.peer = {};
+    } else if (other != nullptr) {
+      words += join_local(capture_.processes[process].pid, *other, wait);
+    }
+    append(wait, words);
+  }
+
+  // The other end is on this node, in the same network namespace.
+  std::string join_local(pid_t pid, const SocketRow& other, Wait& wait) {
+    const auto owners = other.inode == 0 ? sockets_.end() : sockets_.find(other.inode);
+    if (owners == sockets_.end()) {
+      return other.inode == 0 ? "; the other end is closed" : "";
+    }
+    std::vector<pid_t> others(owners->second.begin(), owners->second.end());
+    if (others.size() > 1) {
+      std::erase(others, pid);
+    }
+    if (others.size() == 1) {
+      set_holder(others.front(), wait);
+      return others.front() == pid ? std::string("; the other end is in this very process")
+                                   : "; the other end is pid " + std::to_string(others.front());
+    }
+    return "; the other end is open in " + list(others);
+  }
+
+  std::string store_words(const ProcessCapture& process, const std::string& peer) const {
+    for (const auto& [name, value] : process.environment) {
+      if (capture_.tables.text(name) == "MASTER_PORT" &&
+          peer.ends_with(":" + std::string(capture_.tables.text(value)))) {
+        return " (the store of MASTER_PORT)";
+      }
+    }
+    return {};
+  }
+
+  // Nodes may share a network (containers, test clusters): here is what was read here.
+  bool is_here(const SocketRow* other) const {
+    return other != nullptr && other->inode != 0 && sockets_.contains(other->inode);
+  }
+
+  // Connections whose other end is no process that was read here, with their owners.
+  void keep_connections() {
+    for (const OpenEnd& end : node_.ends) {
+      if (!end.socket || end.process >= capture_.processes.size()) {
+        continue;
+      }
+      const SocketTable* table = table_of(end.process);
+      const SocketRow* row = table == nullptr ? nullptr : table->by_inode(end.inode);
+      auto& kept = capture_.processes[end.process].connections;
+      const bool connected =
+          row != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
+      if (connected && !is_here(table->other_end(*row)) && kept.size() < kConnectionLimit) {
+        kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
+      }
+    }
+  }
+
+  const SocketTable* table_of(std::size_t process) const {
+    const std::size_t at =
+        process < node_.namespace_of.size() ? node_.namespace_of[process] : kOutside;
+    return at < node_.sockets.size() ? &node_.sockets[at] : nullptr;
+  }
+
+  void set_holder(pid_t pid, Wait& wait) {
+    wait.holder_pid = pid;
+    wait.holder_tid = 0;
+    wait.holder_alive = Known::kYes;
+  }
+
+  void append(Wait& wait, const std::string& more) {
+    const std::string text(capture_.tables.text(wait.detail));
+    wait.detail = capture_.tables.string(text.empty() ? more : text + "; " + more);
+  }
+
+  static std::string list(const std::vector<pid_t>& pids) {
+    std::string text = "pids ";
+    for (std::size_t i = 0; i < std::min(pids.size(), kListed); ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(pids[i]);
+    }
+    return pids.size() > kListed ? text + ", ..." : text;
+  }
+
+  const NodeEnds& node_;
+  Capture& capture_;
+  std::map<std::uint64_t, std::map<pid_t, Ends>> pipes_;
+  std::map<std::uint64_t, std::set<pid_t>> sockets_;
+};
+
+}  // namespace
+
+void join_ends(const NodeEnds& node, Capture& capture) {
+  Joiner(node, capture).run();
+}
+
+}  // namespace oddrank::waits

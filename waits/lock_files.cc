@@ -1,0 +1,135 @@
+#include "waits/lock_files.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stacks/cpython/attributes.h"
+#include "stacks/cpython/strings.h"
+#include "stacks/cpython/types.h"
+#include "waits/node_family.h"
+#include "waits/python_view.h"
+#include "waits/worker_pools.h"
+
+namespace oddrank::waits {
+namespace {
+
+namespace cpython = stacks::cpython;
+using attach::Addr;
+using snapshot::WaitOn;
+
+// A frame that polls, and its local that is the path, or whose attribute is.
+struct LockFileKind {
+  FramePattern frame;
+  std::string_view local;
+  std::string_view attribute;
+};
+constexpr std::array kLockFiles = {
+    LockFileKind{{"wait", "torch/utils/file_baton.py"}, "self", "lock_file_path"},
+    LockFileKind{{"acquire", "filelock/_api.py"}, "lock_filename", ""},
+};
+constexpr std::size_t kNameLimit = 64;
+constexpr std::size_t kDepth = 4;  // from the innermost Python frame on
+
+bool polls(const snapshot::ThreadCapture& thread,
+           const ThreadWait& wait,
+           const snapshot::Tables& tables) {
+  if (!thread.has_python || wait.on != WaitOn::kUnknown ||
+      wait.syscall_name.find("nanosleep") == std::string::npos) {
+    return false;
+  }
+  const auto frames = python_frames(thread, tables);
+  const std::span near(frames.data(), std::min(frames.size(), kDepth));
+  return std::any_of(kLockFiles.begin(), kLockFiles.end(), [&](const LockFileKind& kind) {
+    return any_frame_matches(near, std::span(&kind.frame, 1), tables);
+  });
+}
+
+// Value of a variable of the frame that is no cell; null if there is none of this name.
+Addr find_local(PythonView& view, const cpython::RawFrame& frame, std::string_view name) {
+  auto& reader = view.reader();
+  const cpython::Layout& layout = view.layout();
+  const Addr names = reader.pointer_or_null(frame.code + layout.code.local_names);
+  const auto count = reader.value<std::uint64_t>(names + layout.object.size).value_or(0);
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(count, kNameLimit); ++i) {
+    const std::uint64_t offset = i * sizeof(std::uint64_t);
+    const Addr text = reader.pointer_or_null(names + layout.object.tuple_items + offset);
+    const auto read = cpython::read_string(reader, layout, text, kNameLimit);
+    if (read && read->utf8 == name) {
+      return cpython::without_tags(
+          layout, reader.pointer_or_null(frame.address + layout.frame.localsplus + offset));
+    }
+  }
+  return {};
+}
+
+std::string read_path(PythonView& view, const cpython::RawFrame& frame, const LockFileKind& kind) {
+  Addr value = find_local(view, frame, kind.local);
+  if (!kind.attribute.empty()) {
+    value = cpython::read_attribute(view.reader(), view.layout(), value, kind.attribute);
+  }
+  const auto text = cpython::read_string(view.reader(), view.layout(), value);
+  return text ? text->utf8 : std::string();
+}
+
+bool is_frame_of(const cpython::CodeObject& code, const FramePattern& pattern) {
+  const auto dot = code.function.rfind('.');
+  const std::string_view name =
+      std::string_view(code.function).substr(dot == std::string::npos ? 0 : dot + 1);
+  return code.readable && name == pattern.function &&
+         std::string_view(code.file).ends_with(pattern.file);
+}
+
+void read_lock_file(PythonView& view, const PythonThreadView& thread, ThreadWait& wait) {
+  for (std::size_t i = 0; i < std::min(thread.frames.size(), kDepth); ++i) {
+    const cpython::RawFrame& frame = thread.frames[i];
+    for (const LockFileKind& kind : kLockFiles) {
+      if (!is_frame_of(view.code(frame), kind.frame)) {
+        continue;
+      }
+      const std::string path = read_path(view, frame, kind);
+      if (!path.empty()) {
+        wait.on = WaitOn::kFileLock;
+        wait.inferred = true;
+        wait.path = path;
+        wait.detail = "polls the lock file " + path + " (" + wait.syscall_name + ")";
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void read_lock_files(const attach::Target& target,
+                     const std::vector<attach::ThreadState>& states,
+                     const snapshot::Tables& tables,
+                     const snapshot::ProcessCapture& process,
+                     std::vector<ThreadWait>& waits) {
+  std::unique_ptr<PythonView> view;
+  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
+    if (!polls(process.threads[i], waits[i], tables)) {
+      continue;
+    }
+    if (view == nullptr) {
+      auto opened = PythonView::open(target);
+      if (!opened) {
+        return;
+      }
+      view = std::make_unique<PythonView>(*std::move(opened));
+    }
+    const auto state = std::find_if(states.begin(), states.end(), [&](const auto& each) {
+      return each.tid == process.threads[i].tid;
+    });
+    const PythonThreadView* thread =
+        state == states.end() ? nullptr : view->by_tid(state->target_tid);
+    if (thread != nullptr) {
+      read_lock_file(*view, *thread, waits[i]);
+    }
+  }
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,188 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "attach/proc_fds.h"
+#include "base/deadline.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "waits/find_peers.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+using Inodes = std::set<std::uint64_t>;
+using Paths = std::set<std::string, std::less<>>;
+
+// What is looked for among the descriptors of a process.
+struct Wanted {
+  Inodes pipes;
+  Paths files;
+  bool sockets = false;
+};
+
+constexpr std::size_t kFdLimit = 16384;                     // of one process
+constexpr std::size_t kNetLimit = std::size_t{8} << 20;     // bytes of one table of sockets
+constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
+constexpr std::size_t kNamespaceLimit = 16;
+
+Inodes wanted_pipes(const Capture& capture) {
+  Inodes wanted;
+  for (const ProcessCapture& process : capture.processes) {
+    for (const ThreadCapture& thread : process.threads) {
+      const auto end = attach::parse_fd_link(thread.wait.fd, capture.tables.text(thread.wait.path));
+      if (end.kind == attach::FdKind::kPipe && end.inode != 0) {
+        wanted.insert(end.inode);
+      }
+    }
+  }
+  return wanted;
+}
+
+void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds& node) {
+  const auto info = attach::read_fdinfo(pid, fd.fd);
+  if (!info) {
+    return;
+  }
+  const auto mode = info->flags & O_ACCMODE;
+  node.ends.push_back({fd.inode, false, mode != O_WRONLY, mode != O_RDONLY, process, pid});
+}
+
+void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
+  const auto fds = attach::read_fds(pid, kFdLimit);
+  if (!fds) {
+    return;
+  }
+  for (const attach::OpenFd& fd : *fds) {
+    if (fd.kind == attach::FdKind::kPipe && wanted.pipes.contains(fd.inode)) {
+      add_pipe(fd, pid, process, node);
+    } else if (fd.kind == attach::FdKind::kFile && wanted.files.contains(fd.link)) {
+      node.files.push_back({fd.link, pid});
+    } else if (wanted.sockets && fd.kind == attach::FdKind::kSocket) {
+      node.ends.push_back({fd.inode, true, true, true, process, pid});
+    }
+  }
+}
+
+// Lock files whose holder the kernel does not know, since nobody waits in a call for them.
+Paths wanted_files(const Capture& capture) {
+  Paths wanted;
+  for (const ProcessCapture& process : capture.processes) {
+    for (const ThreadCapture& thread : process.threads) {
+      if (thread.wait.on == WaitOn::kFileLock && thread.wait.holder_pid == 0) {
+        wanted.emplace(capture.tables.text(thread.wait.path));
+      }
+    }
+  }
+  wanted.erase("");
+  return wanted;
+}
+
+// Pipes of which no process of the capture has an end that the waiting one has not.
+Inodes without_other_end(const Inodes& pipes, const NodeEnds& node) {
+  Inodes lonely;
+  for (const std::uint64_t inode : pipes) {
+    std::set<pid_t> owners;
+    for (const OpenEnd& end : node.ends) {
+      if (!end.socket && end.inode == inode) {
+        owners.insert(end.pid);
+      }
+    }
+    if (owners.size() < 2) {
+      lonely.insert(inode);
+    }
+  }
+  return lonely;
+}
+
+void add_outsiders(const Wanted& wanted, const Capture& capture, NodeEnds& node) {
+  const Deadline end = Deadline::after(kOutsidePatience);
+  std::set<pid_t> known = {::getpid()};
+  for (const ProcessCapture& process : capture.processes) {
+    known.insert(process.pid);
+  }
+  // Launchers and shells first, whose pipes a rank writes its output to.
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.parent > 1 && known.insert(process.parent).second) {
+      add_process(process.parent, kOutside, wanted, node);
+    }
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
+  while (directory != nullptr && !end.passed()) {
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr) {
+      break;
+    }
+    const auto pid = parse_number<pid_t>(std::string_view(entry->d_name));
+    if (pid && !known.contains(*pid)) {
+      add_process(*pid, kOutside, wanted, node);
+    }
+  }
+}
+
+// "net:[4026531840]": which network namespace a process is in.
+std::string network_of(pid_t pid) {
+  std::array<char, 64> link{};
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/net";
+  const auto size = ::readlink(path.c_str(), link.data(), link.size() - 1);
+  return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+void read_sockets(const Capture& capture, NodeEnds& node) {
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    const pid_t pid = capture.processes[i].pid;
+    const std::string network = network_of(pid);
+    if (network.empty()) {
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace(network, node.sockets.size());
+    if (is_new && node.sockets.size() < kNamespaceLimit) {
+      node.sockets.emplace_back();
+      for (const char* table : {"tcp", "tcp6"}) {
+        const std::string path = "/proc/" + std::to_string(pid) + "/net/" + table;
+        node.sockets.back().add(read_file(path, kNetLimit).value_or(std::string()));
+      }
+    }
+    node.namespace_of[i] = at->second < node.sockets.size() ? at->second : kOutside;
+  }
+}
+
+}  // namespace
+
+NodeEnds read_ends(const Capture& capture) {
+  NodeEnds node;
+  node.namespace_of.assign(capture.processes.size(), kOutside);
+  // Connections of all: a rank of another node may wait for one that waits on no socket itself.
+  const Wanted wanted{wanted_pipes(capture), wanted_files(capture), true};
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    add_process(capture.processes[i].pid, i, wanted, node);
+  }
+  Wanted lonely{without_other_end(wanted.pipes, node), wanted.files, false};
+  for (const OpenFile& file : node.files) {
+    lonely.files.erase(file.path);
+  }
+  if (!lonely.pipes.empty() || !lonely.files.empty()) {
+    add_outsiders(lonely, capture, node);
+  }
+  read_sockets(capture, node);
+  return node;
+}
+
+void find_peers(Capture& capture) {
+  join_ends(read_ends(capture), capture);
+}
+
+}  // namespace oddrank::waits

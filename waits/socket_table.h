@@ -1,0 +1,50 @@
+// The kernel's tables of sockets as text (/proc/PID/net/tcp, tcp6): which connection a socket's
+// inode is, and which socket is the other end of a connection on the same node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace oddrank::waits {
+
+enum class SocketState : std::uint8_t {  // include/net/tcp_states.h
+  kUnknown = 0,
+  kEstablished = 1,
+  kSynSent = 2,
+  kCloseWait = 8,
+  kListen = 10,
+};
+
+struct SocketRow {
+  std::string local;  // "10.0.0.1:29500", "[fe80::1]:80"; addresses of IPv4 in IPv6 as IPv4
+  std::string peer;   // of a listening socket "0.0.0.0:0" or "[::]:0"
+  std::uint8_t state = 0;
+  std::uint64_t unsent = 0;  // bytes that the peer has not acknowledged
+  std::uint64_t unread = 0;  // bytes that have come and were not read
+  std::uint64_t inode = 0;   // 0: the process has closed it
+};
+
+// "ESTABLISHED", "SYN_SENT"; "state 7" for one that has no name here.
+std::string socket_state_words(std::uint8_t state);
+
+class SocketTable {
+ public:
+  // Adds the rows of one file. Lines that do not fit are left out.
+  void add(std::string_view text);
+
+  // nullptr: not there.
+  const SocketRow* by_inode(std::uint64_t inode) const;
+  // The socket of this node whose peer is `row`'s local address, and the other way round.
+  const SocketRow* other_end(const SocketRow& row) const;
+  std::size_t size() const { return rows_.size(); }
+
+ private:
+  std::vector<SocketRow> rows_;
+  std::unordered_map<std::uint64_t, std::size_t> by_inode_;
+  std::unordered_map<std::string, std::size_t> by_ends_;  // "local peer"
+};
+
+}  // namespace oddrank::waits
