@@ -72,4 +72,16 @@ std::uint64_t inode_of_fdinfo(std::string_view fdinfo) {
   return 0;
 }
 
+bool has_lock(std::string_view fdinfo, pid_t pid) {
+  constexpr std::string_view kLock = "lock:";
+  for (const std::string_view line : split(fdinfo, '\n')) {
+    const auto row = line.starts_with(kLock) ? parse_row(line.substr(kLock.size())) : std::nullopt;
+    // A lock of an open file (OFD) has no process; whoever has the file has it.
+    if (row && (row->pid == pid || row->pid < 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace oddrank::waits

@@ -25,4 +25,8 @@ std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std:
 // The value of "ino:" in the text of /proc/PID/fdinfo/FD (since v5.14); 0 if it has none.
 std::uint64_t inode_of_fdinfo(std::string_view fdinfo);
 
+// Whether the text of /proc/`pid`/fdinfo/FD has a lock that this process took through this very
+// open file ("lock:\t1: FLOCK ..."). A descriptor that a child has inherited shows its parent's.
+bool has_lock(std::string_view fdinfo, pid_t pid);
+
 }  // namespace oddrank::waits

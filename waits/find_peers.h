@@ -26,6 +26,8 @@ struct OpenEnd {
 struct OpenFile {
   std::string path;
   pid_t pid = 0;
+  bool locked = false;  // by this process, through this descriptor
+  bool both = false;    // open for reading and writing
 };
 inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
 
@@ -37,6 +39,9 @@ struct NodeEnds {
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
   std::vector<OpenFile> files;            // lock files that somebody polls, and who has them open
 };
+
+// A lock file that the thread polls (lock_files.h), of which nobody has said yet who has it.
+bool is_polled_lock(const snapshot::Wait& wait);
 
 // Reads them from /proc for the processes of a capture: links and flags only, nothing is opened or
 // stat'ed. Processes that are not of the capture are looked at only where a pipe's other end or the

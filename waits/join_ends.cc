@@ -55,7 +55,7 @@ class Joiner {
 
  private:
   void join(std::size_t process, Wait& wait) {
-    if (wait.on == snapshot::WaitOn::kFileLock && wait.holder_pid == 0) {
+    if (is_polled_lock(wait)) {
       join_file(capture_.processes[process].pid, wait);
       return;
     }
@@ -70,19 +70,28 @@ class Joiner {
     }
   }
 
-  // Whoever made a lock file keeps it open while it has the lock. Who polls it may have it open as
-  // well, for a moment; so several are nobody.
+  // Whoever made a lock file keeps it open while it has the lock; whoever has a lock on it, too.
+  // Who tries to get a lock has it open for a moment, for reading and writing: no evidence. Several
+  // are nobody.
   void join_file(pid_t pid, Wait& wait) {
-    std::vector<pid_t> others;
+    std::set<pid_t> lockers;
+    std::set<pid_t> makers;
     for (const OpenFile& file : node_.files) {
-      if (file.pid != pid && file.path == capture_.tables.text(wait.path) &&
-          std::find(others.begin(), others.end(), file.pid) == others.end()) {
-        others.push_back(file.pid);
+      if (file.pid == pid || file.path != capture_.tables.text(wait.path)) {
+        continue;
+      }
+      if (file.locked) {
+        lockers.insert(file.pid);
+      } else if (!file.both) {
+        makers.insert(file.pid);
       }
     }
+    const std::set<pid_t>& found = lockers.empty() ? makers : lockers;
+    const std::vector<pid_t> others(found.begin(), found.end());
     if (others.size() == 1) {
       set_holder(others.front(), wait);
-      append(wait, "pid " + std::to_string(others.front()) + " has it open");
+      append(wait, "pid " + std::to_string(others.front()) +
+                       (lockers.empty() ? " has it open" : " has locked it"));
     } else {
       append(wait, others.empty() ? "nobody on this node has it open" : "open in " + list(others));
     }
@@ -173,7 +182,26 @@ class Joiner {
       return others.front() == pid ? std::string("; the other end is in this very process")
                                    : "; the other end is pid " + std::to_string(others.front());
     }
+    const pid_t rank = rank_of(others);
+    if (rank != 0) {
+      set_holder(rank, wait);
+      wait.inferred = true;
+      return "; the other end is pid " + std::to_string(rank) + " and processes that it started";
+    }
     return "; the other end is open in " + list(others);
+  }
+
+  // The rank that all of them belong to, if it is one of them: workers inherit its descriptors.
+  pid_t rank_of(const std::vector<pid_t>& pids) const {
+    pid_t rank = 0;
+    std::set<pid_t> owners;
+    for (const ProcessCapture& process : capture_.processes) {
+      if (std::find(pids.begin(), pids.end(), process.pid) != pids.end()) {
+        owners.insert(process.owner);
+        rank = process.is_rank ? process.pid : rank;
+      }
+    }
+    return owners.size() == 1 ? rank : 0;
   }
 
   std::string store_words(const ProcessCapture& process, const std::string& peer) const {
@@ -240,6 +268,10 @@ class Joiner {
 };
 
 }  // namespace
+
+bool is_polled_lock(const Wait& wait) {
+  return wait.on == snapshot::WaitOn::kFileLock && wait.inferred && wait.holder_pid == 0;
+}
 
 void join_ends(const NodeEnds& node, Capture& capture) {
   Joiner(node, capture).run();

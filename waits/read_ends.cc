@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
+#include "waits/file_locks.h"
 #include "waits/find_peers.h"
 
 namespace oddrank::waits {
@@ -34,6 +35,7 @@ struct Wanted {
 };
 
 constexpr std::size_t kFdLimit = 16384;                     // of one process
+constexpr std::size_t kInfoLimit = 16384;                   // bytes
 constexpr std::size_t kNetLimit = std::size_t{8} << 20;     // bytes of one table of sockets
 constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
 constexpr std::size_t kNamespaceLimit = 16;
@@ -60,6 +62,14 @@ void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds
   node.ends.push_back({fd.inode, false, mode != O_WRONLY, mode != O_RDONLY, process, pid});
 }
 
+void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd.fd);
+  const std::string text = read_file(path, kInfoLimit).value_or(std::string());
+  if (const auto info = attach::parse_fdinfo(text)) {
+    node.files.push_back({fd.link, pid, has_lock(text, pid), (info->flags & O_ACCMODE) == O_RDWR});
+  }
+}
+
 void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
   const auto fds = attach::read_fds(pid, kFdLimit);
   if (!fds) {
@@ -69,19 +79,20 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
     if (fd.kind == attach::FdKind::kPipe && wanted.pipes.contains(fd.inode)) {
       add_pipe(fd, pid, process, node);
     } else if (fd.kind == attach::FdKind::kFile && wanted.files.contains(fd.link)) {
-      node.files.push_back({fd.link, pid});
+      add_file(fd, pid, node);
     } else if (wanted.sockets && fd.kind == attach::FdKind::kSocket) {
       node.ends.push_back({fd.inode, true, true, true, process, pid});
     }
   }
 }
 
-// Lock files whose holder the kernel does not know, since nobody waits in a call for them.
+// Lock files that are polled. (One that a call waits for, and whose holder the kernel does not
+// know, is held on another node: then everybody here who has it open waits as well.)
 Paths wanted_files(const Capture& capture) {
   Paths wanted;
   for (const ProcessCapture& process : capture.processes) {
     for (const ThreadCapture& thread : process.threads) {
-      if (thread.wait.on == WaitOn::kFileLock && thread.wait.holder_pid == 0) {
+      if (is_polled_lock(thread.wait)) {
         wanted.emplace(capture.tables.text(thread.wait.path));
       }
     }

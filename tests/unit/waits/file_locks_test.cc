@@ -41,5 +41,16 @@ TEST_CASE("inode of an open file") {
   CHECK(inode_of_fdinfo("ino:\t-x\n") == 0);
 }
 
+TEST_CASE("locks of one descriptor, by who took them") {
+  constexpr const char* kInfo =
+      "pos:\t0\nflags:\t0100002\nmnt_id:\t30\nino:\t77\n"
+      "lock:\t1: FLOCK  ADVISORY  WRITE 4711 00:1e:77 0 EOF\n";
+  CHECK(has_lock(kInfo, 4711));
+  CHECK_FALSE(has_lock(kInfo, 4712));  // a child that inherited the descriptor
+  CHECK(has_lock("lock:\t1: OFDLCK ADVISORY  WRITE -1 00:1e:77 0 EOF\n", 9));
+  CHECK_FALSE(has_lock("pos:\t0\nlock:\nlock:\t1: FLOCK\n", 9));
+  CHECK_FALSE(has_lock("", 0));
+}
+
 }  // namespace
 }  // namespace oddrank::waits

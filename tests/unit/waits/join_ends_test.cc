@@ -136,6 +136,70 @@ TEST_CASE("a connection to another node is kept with its owner") {
   CHECK(scene.build.capture.tables.text(kept.peer) == "10.0.0.2:80");
 }
 
+TEST_CASE("workers inherit their rank's connections: the rank is meant") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  const auto worker = scene.add_socket(21, 701);
+  scene.build.process(worker).is_rank = false;
+  scene.build.process(worker).owner = 20;
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 20);
+  CHECK(scene.build.wait(client).inferred);
+}
+
+TEST_CASE("a connection that two ranks have open names nobody") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  scene.add_socket(30, 701);
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client).find("open in pids 20, 30") != std::string_view::npos);
+}
+
+struct Polled : Node {
+  std::size_t waiter = add(10, false, false);
+
+  const snapshot::Wait& look(std::vector<OpenFile> files) {
+    node.files = std::move(files);
+    snapshot::Wait& wait = build.wait(waiter);
+    wait = {};
+    wait.on = WaitOn::kFileLock;
+    wait.inferred = true;
+    wait.path = build.capture.tables.string("/build/lock");
+    return join(waiter);
+  }
+};
+
+TEST_CASE("whoever made the polled file has it open, whoever locked it comes first") {
+  Polled scene;
+  CHECK(scene.look({{"/build/lock", 20, false, false}}).holder_pid == 20);
+  CHECK(
+      scene.look({{"/build/lock", 20, false, false}, {"/build/lock", 30, true, true}}).holder_pid ==
+      30);
+  CHECK(scene.build.detail(scene.waiter) == "pid 30 has locked it");
+}
+
+TEST_CASE("whoever tries to get the polled file's lock does not have it") {
+  Polled scene;
+  CHECK(scene.look({{"/build/lock", 20, false, true}}).holder_pid == 0);
+  CHECK(scene.build.detail(scene.waiter) == "nobody on this node has it open");
+  CHECK(scene.look({{"/other/lock", 20, true, true}, {"/build/lock", 10, true, true}}).holder_pid ==
+        0);
+  CHECK(scene.look({{"/build/lock", 20, true, true}, {"/build/lock", 30, true, true}}).holder_pid ==
+        0);
+}
+
+TEST_CASE("of a lock that a call waits for, open files are no evidence") {
+  Polled scene;
+  scene.look({});
+  snapshot::Wait& wait = scene.build.wait(scene.waiter);
+  wait.inferred = false;
+  scene.node.files = {{"/build/lock", 20, false, false}};
+  CHECK(scene.join(scene.waiter).holder_pid == 0);
+}
+
 TEST_CASE("the store names no holder: others have to come to it") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
