@@ -37,8 +37,10 @@ constexpr std::size_t kDepth = 4;  // from the innermost Python frame on
 bool polls(const snapshot::ThreadCapture& thread,
            const ThreadWait& wait,
            const snapshot::Tables& tables) {
-  if (!thread.has_python || wait.on != WaitOn::kUnknown ||
-      wait.syscall_name.find("nanosleep") == std::string::npos) {
+  // Mostly it sleeps; it may have been met while it looks at the file.
+  const bool may_poll =
+      wait.on == WaitOn::kUnknown || wait.on == WaitOn::kNothing || wait.on == WaitOn::kFile;
+  if (!thread.has_python || !may_poll) {
     return false;
   }
   const auto frames = python_frames(thread, tables);
@@ -95,7 +97,7 @@ void read_lock_file(PythonView& view, const PythonThreadView& thread, ThreadWait
         wait.on = WaitOn::kFileLock;
         wait.inferred = true;
         wait.path = path;
-        wait.detail = "polls the lock file " + path + " (" + wait.syscall_name + ")";
+        wait.detail = "polls the lock file " + path;
         return;
       }
     }

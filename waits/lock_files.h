@@ -1,5 +1,5 @@
-// Threads that poll a lock file: to the kernel they sleep, their Python frames tell that they wait
-// for a file to go away, and a variable of the frame which file.
+// Threads that poll a lock file: to the kernel they sleep or run, their Python frames tell that
+// they wait for a file to go away, and a variable of the frame which file.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 namespace oddrank::waits {
 
 // `waits` belong to process.threads, one each, whose stacks have been read. Looks only at those
-// that sleep below such a frame; reads nothing if there are none. The wait becomes one for a file
+// below such a frame; reads nothing if there are none. The wait becomes one for a file
 // lock, with the path and no holder: who has the file open is found over the node (find_peers.h).
 void read_lock_files(const attach::Target& target,
                      const std::vector<attach::ThreadState>& states,
