@@ -69,15 +69,6 @@ std::string libc_name(std::string_view name) {
   return std::string(name);
 }
 
-bool tells_story(const StoryPattern& pattern,
-                 const Frame& frame,
-                 std::string_view name,
-                 std::string_view file) {
-  return pattern.kind == frame.kind &&
-         (pattern.function.empty() || name.find(pattern.function) != std::string_view::npos) &&
-         (pattern.file.empty() || file.find(pattern.file) != std::string_view::npos);
-}
-
 bool is_users(std::string_view file) {
   return !file.empty() && file.front() != '<' &&
          std::none_of(kLibraryRoots.begin(), kLibraryRoots.end(),
@@ -179,7 +170,8 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
   if (shown.name.empty()) {
     shown.name = shown.file.empty() ? fmt::format("{:#x}", frame.offset)
                                     : fmt::format("{}+{:#x}", shown.file, frame.offset);
-    entry.role = entry.role == FrameRole::kPlain ? FrameRole::kInternal : entry.role;
+    entry.unknown = entry.role == FrameRole::kPlain;
+    entry.role = entry.unknown ? FrameRole::kInternal : entry.role;
   } else if (entry.role == FrameRole::kLibc) {
     shown.name = libc_name(shown.name);
     shown.system_call = true;
@@ -271,28 +263,6 @@ FoldedStack FrameModel::fold_with_inlined(const ThreadSample& sample) {
   }
   folded.frames = std::move(frames);
   return folded;
-}
-
-std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story story) {
-  const auto [at, is_new] = stories_.try_emplace({sample.stack, sample.python_stack, story});
-  if (is_new) {
-    at->second = find_story(sample, story);
-  }
-  return at->second;
-}
-
-std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {
-  for (const FrameId id : called_frames(sample)) {
-    const Frame& frame = tables_.frame(id);
-    const std::string_view file = tables_.text(frame.file);
-    const std::string& name = known(id).shown.name;
-    for (const StoryPattern& pattern : story_patterns()) {
-      if (pattern.story == story && tells_story(pattern, frame, name, file)) {
-        return StoryHit{&pattern, id};
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 std::optional<ShownFrame> FrameModel::user_frame(const ThreadSample& sample) {

@@ -66,6 +66,9 @@ class FrameModel {
   ShownFrame shown(snapshot::FrameId id);
   // The innermost frame that tells this story.
   std::optional<StoryHit> story(const snapshot::ThreadSample& sample, Story story);
+  // The pool whose thread this is, if it has nothing to do: no frame but the pool's own and those
+  // of a wait. A worker that is blocked inside of its work is not idle.
+  std::optional<StoryHit> idle_pool(const snapshot::ThreadSample& sample);
   // The innermost Python frame of the user's program, else the innermost Python frame at all.
   std::optional<ShownFrame> user_frame(const snapshot::ThreadSample& sample);
 
@@ -75,9 +78,12 @@ class FrameModel {
   struct Known {
     ShownFrame shown;
     FrameRole role = FrameRole::kPlain;
+    bool unknown = false;  // native, of no module that the patterns name, and without a symbol
   };
   const Known& known(snapshot::FrameId id);
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
+  bool is_told_by(snapshot::FrameId id, const StoryPattern& pattern);
+  bool rests(snapshot::FrameId id, std::string_view pool);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
   bool is_inlined(snapshot::FrameId id) const;
   std::vector<snapshot::FrameId> called_frames(const snapshot::ThreadSample& sample) const;

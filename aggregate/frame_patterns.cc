@@ -177,6 +177,7 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kPool, "", "blas_thread_server", "BLAS pool"),
     by_native(Story::kPool, "libopenblas", "", "BLAS pool"),
     by_native(Story::kPool, "", "c10::ThreadPool::main_loop", "PyTorch pool"),
+    by_native(Story::kPool, "libtorch", "thread_main", "pthreadpool"),
     by_native(Story::kPool, "", "gloo::transport::tcp::Loop::run", "gloo event loop"),
     by_native(Story::kPool, "", "c10d::ProcessGroupGloo::runLoop", "gloo workers"),
     by_native(Story::kPool, "", "c10d::detail::UvTcp", "store server"),
@@ -187,6 +188,11 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kPool, "libnccl", "", "NCCL helpers"),
     by_native(Story::kPool, "libcuda.so", "", "CUDA driver"),
     by_python(Story::kPool, "tqdm/_monitor.py", "", "tqdm monitor"),
+
+    by_native(Story::kRest, "", "uv_run", "libuv"),
+    by_native(Story::kRest, "", "uv__io_poll", "libuv"),
+    by_python(Story::kRest, "/threading.py", "wait", "threading"),
+    by_python(Story::kRest, "/threading.py", "_bootstrap", "threading"),
 
     by_native(Story::kEngine, "", "torch::autograd::Engine::", "autograd engine"),
 });

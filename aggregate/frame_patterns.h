@@ -39,7 +39,8 @@ enum class Story : std::uint8_t {
   kFailed,        // handles an error, or ends
   kExternal,      // speaks with a service outside of the job
   kSleep,         // sleeps on purpose
-  kPool,          // idle thread of a pool or a background service
+  kPool,          // the loop of a pool's thread, or of a background service
+  kRest,          // around such a loop's wait for work: an event loop's own frames
   kEngine,        // autograd's own thread, which runs collectives for the main thread
 };
 

@@ -155,7 +155,7 @@ std::string pool_of(const JobView& view,
   if (thread.tid == process.pid || thread.samples.empty() || thread.samples.back().state == 'R') {
     return {};
   }
-  const auto hit = view.model().story(thread.samples.back(), Story::kPool);
+  const auto hit = view.model().idle_pool(thread.samples.back());
   if (!hit || (thread.has_python && hit->pattern->kind == snapshot::FrameKind::kNative)) {
     return {};
   }

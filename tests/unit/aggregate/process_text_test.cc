@@ -32,6 +32,30 @@ TEST_CASE("idle threads of a pool are one line, unless all are asked for") {
   CHECK(print_process(job.capture, process, all).find("Thread 22") != std::string::npos);
 }
 
+TEST_CASE("a pool's thread that is blocked inside of its work is not idle") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping());
+  const auto libtorch = "/opt/torch/lib/libtorch_cpu.so";
+  const auto loop = tests::native("c10d::ProcessGroupGloo::runLoop", libtorch);
+  const auto wait = tests::native("pthread_cond_wait", "/lib/libc.so.6");
+  tests::ThreadSpec idle;
+  idle.has_python = false;
+  idle.frames = {wait, tests::native("std::condition_variable::wait", "/lib/libstdc++.so.6"), loop};
+  job.thread(process, idle);
+  tests::ThreadSpec busy = idle;
+  busy.frames = {wait, tests::native("gloo::transport::tcp::UnboundBuffer::waitRecv", libtorch),
+                 loop};
+  job.thread(process, busy);
+  tests::ThreadSpec nameless = idle;
+  nameless.frames = {wait, tests::native("", "/opt/site/libcustom.so"), loop};
+  job.thread(process, nameless);
+  const std::string text = print_process(job.capture, process, {});
+  CHECK(text.find("1 thread idle in pthread_cond_wait (gloo workers): 11") != std::string::npos);
+  CHECK(text.find("Thread 12") != std::string::npos);
+  CHECK(text.find("Thread 13") != std::string::npos);
+}
+
 TEST_CASE("threads at the same place are shown once") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
