@@ -7,6 +7,7 @@ of all threads of a hung eight-rank gloo job.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -24,10 +25,10 @@ OPTIONS = argparse.Namespace()
 LEAST_EQUAL = 0.995
 
 
-def our_frames(pid):
+def our_frames(pid, *options):
     """{tid: (state, [pc, ...])}"""
-    result = subprocess.run([OPTIONS.native_pcs, str(pid)], capture_output=True, text=True,
-                            timeout=60, check=True)
+    result = subprocess.run([OPTIONS.native_pcs, *options, str(pid)], capture_output=True,
+                            text=True, timeout=60, check=True)
     rows = (line.split() for line in result.stdout.splitlines())
     return {int(row[1]): (row[2], [int(pc, 16) for pc in row[4:]]) for row in rows}
 
@@ -62,20 +63,42 @@ def resting_frames(pid):
 
 
 class GdbOracle(unittest.TestCase):
-    def check_victim(self, program, mode):
-        with Victim(program, mode) as process:
-            proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid),
-                                          "the victim blocks", 20)
-            ours = our_frames(process.pid)
-            oracle = gdb_frames.frames(process.pid)
-            self.assertEqual({tid: [hex(pc) for pc in pcs] for tid, (_, pcs) in ours.items()},
-                             {tid: [hex(pc) for pc in pcs] for tid, pcs in oracle.items()})
+    def compare(self, pid):
+        ours = our_frames(pid)
+        oracle = gdb_frames.frames(pid)
+        self.assertEqual({tid: [hex(pc) for pc in pcs] for tid, (_, pcs) in ours.items()},
+                         {tid: [hex(pc) for pc in pcs] for tid, pcs in oracle.items()})
 
     def test_victims(self):
-        for program in ("frames", "frames_stripped", "frames_pointer"):
+        for program in ("frames", "frames_stripped", "frames_pointer", "frames_static",
+                        "frames_static_pie", "no_build_id"):
             for mode in ("read", "threads", "signal", "altstack", "recursion"):
-                with self.subTest(program=program, mode=mode):
-                    self.check_victim(program, mode)
+                with self.subTest(program=program, mode=mode), Victim(program, mode) as process:
+                    proc_facts.wait_until(lambda pid=process.pid: proc_facts.sleeping(pid),
+                                          "the victim blocks", 20)
+                    self.compare(process.pid)
+
+    def test_stopped_by_a_signal(self):
+        with Victim("frames", "threads") as process:
+            process.send_signal(signal.SIGSTOP)
+            proc_facts.wait_until(
+                lambda: proc_facts.status(process.pid).get("State", "")[:1] == "T",
+                "the victim stops", 20)
+            self.compare(process.pid)
+
+    def test_running(self):
+        """Of a thread that runs, all frames but those that it goes through at the moment."""
+        for mode in ("spin", "thread", "threads", "altstack", "handlers", "vdso", "malloc"):
+            with self.subTest(mode=mode), Victim("running", mode) as process:
+                ours = our_frames(process.pid, "--stop")
+                oracle = gdb_frames.frames(process.pid)
+                self.assertEqual(set(ours), set(oracle))
+                for tid, pcs in oracle.items():
+                    moving = next(at for at, pc in enumerate(pcs) if pc in ours[tid][1])
+                    self.assertLessEqual(moving, 4)
+                    common = pcs[moving:]
+                    self.assertGreaterEqual(len(common), 3)
+                    self.assertEqual(ours[tid][1][-len(common):], common)
 
     def test_eight_ranks(self):
         if find_torch_python() is None:

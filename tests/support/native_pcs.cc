@@ -1,35 +1,38 @@
 // Prints the native stacks of processes as bare addresses, for a comparison with another unwinder:
-//   native_pcs PID...   ->   "PID TID STATE END PC PC ..." a thread, innermost first, hexadecimal
-// END is snapshot::StackEnd as a number. Reads without stopping, so a thread that runs has no PCs.
+//   native_pcs [--stop] PID...   ->   "PID TID STATE END PC PC ..." a thread, innermost first,
+// hexadecimal. END is snapshot::StackEnd as a number. A thread that runs has no PCs unless it may
+// be stopped for them.
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "attach/live_target.h"
-#include "stacks/module_map.h"
-#include "stacks/native_unwind.h"
+#include "stacks/reading.h"
 
 namespace {
 
 using oddrank::attach::LiveTarget;
 
-int print_process(pid_t pid) {
+int print_process(pid_t pid, bool stop) {
   const auto target = LiveTarget::open(pid);
   if (!target) {
     std::fprintf(stderr, "%s\n", target.error().what.c_str());
     return 1;
   }
-  oddrank::stacks::ModuleMap modules(**target);
-  oddrank::stacks::NativeUnwinder unwinder(**target, modules);
-  const auto threads = (*target)->threads();
-  if (!threads) {
-    std::fprintf(stderr, "%s\n", threads.error().what.c_str());
+  oddrank::stacks::CollectOptions options;
+  options.python = false;
+  options.stop = stop;
+  options.frame_limit = std::size_t{1} << 20U;
+  const auto readings = oddrank::stacks::ProcessReader(**target, options).read();
+  if (!readings) {
+    std::fprintf(stderr, "%s\n", readings.error().what.c_str());
     return 1;
   }
-  for (const auto& thread : *threads) {
-    const auto stack = unwinder.unwind(thread, 1U << 20);
-    std::printf("%d %d %c %d", pid, thread.tid, thread.state, static_cast<int>(stack.end));
-    for (const auto& frame : stack.frames) {
+  for (const auto& reading : *readings) {
+    std::printf("%d %d %c %d", pid, reading.state.tid, reading.state.state,
+                static_cast<int>(reading.native.end));
+    for (const auto& frame : reading.native.frames) {
       std::printf(" %llx", static_cast<unsigned long long>(frame.pc));
     }
     std::printf("\n");
@@ -40,15 +43,16 @@ int print_process(pid_t pid) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  const bool stop = count > 1 && std::string_view(arguments[1]) == "--stop";
   int failures = 0;
-  for (int i = 1; i < count; ++i) {
+  for (int i = stop ? 2 : 1; i < count; ++i) {
     pid_t pid = 0;
     const char* const end = arguments[i] + std::strlen(arguments[i]);
     if (std::from_chars(arguments[i], end, pid).ptr != end || pid <= 0) {
       std::fprintf(stderr, "%s is not a pid\n", arguments[i]);
       return 2;
     }
-    failures += print_process(pid);
+    failures += print_process(pid, stop);
   }
   return failures == 0 ? 0 : 1;
 }
