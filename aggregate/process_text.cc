@@ -1,7 +1,5 @@
 #include "aggregate/process_text.h"
 
-#include <algorithm>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +8,7 @@
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
+#include "aggregate/thread_classes.h"
 #include "aggregate/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -148,21 +147,6 @@ std::string thread_stack(const JobView& view,
   return text;
 }
 
-// What makes threads of a pool equal: where they are, and whose pool it is. "" = to be shown.
-std::string pool_of(const JobView& view,
-                    const ProcessCapture& process,
-                    const ThreadCapture& thread) {
-  if (thread.tid == process.pid || thread.samples.empty() || thread.samples.back().state == 'R') {
-    return {};
-  }
-  const auto hit = view.model().idle_pool(thread.samples.back());
-  if (!hit || (thread.has_python && hit->pattern->kind == snapshot::FrameKind::kNative)) {
-    return {};
-  }
-  const auto& frames = view.model().fold(thread.samples.back()).frames;
-  return fmt::format("in {} ({})", frames.empty() ? "?" : frames.front().name, hit->pattern->words);
-}
-
 }  // namespace
 
 std::string print_process(const Capture& capture,
@@ -172,47 +156,25 @@ std::string print_process(const Capture& capture,
   const JobView view(capture, model);
   const Style style(options);
   std::string text = header(view, process, style);
-  std::map<std::string, std::vector<std::int32_t>> pools;
-  // Threads at the same place are shown once.
-  std::vector<std::pair<std::string, std::vector<const ThreadCapture*>>> classes;
-  for (const ThreadCapture& thread : process.threads) {
-    const std::string pool = options.all_threads ? "" : pool_of(view, process, thread);
-    if (!pool.empty()) {
-      pools[pool].push_back(thread.tid);
+  bool is_first_pool = true;
+  for (const ThreadClass& threads : classify_threads(view, process, options.all_threads)) {
+    std::vector<std::int32_t> tids = threads.tids();
+    if (!threads.pool.empty()) {
+      text += is_first_pool ? "\n" : "";
+      text += style.dim(fmt::format("{} idle {}: {}", count_of(tids.size(), "thread"), threads.pool,
+                                    format_ranks_within(tids, 40))) +
+              '\n';
+      is_first_pool = false;
       continue;
     }
-    const std::string key =
-        options.all_threads || thread.tid == process.pid || thread.samples.empty()
-            ? fmt::format("#{}", thread.tid)
-            : model.fold(thread.samples.back()).key + thread_wait_words(view, process, thread);
-    const auto same = std::find_if(classes.begin(), classes.end(),
-                                   [&key](const auto& entry) { return entry.first == key; });
-    if (same != classes.end()) {
-      same->second.push_back(&thread);
-    } else {
-      classes.push_back({key, {&thread}});
+    const ThreadCapture& first = *threads.threads.front();
+    text += '\n' + thread_title(view, process, first, style);
+    if (tids.size() > 1) {
+      tids.erase(tids.begin());
+      text += fmt::format("  and {} at the same place: {}\n", count_of(tids.size(), "thread"),
+                          format_ranks_within(tids, 50));
     }
-  }
-  for (const auto& entry : classes) {
-    const auto& threads = entry.second;
-    text += '\n' + thread_title(view, process, *threads.front(), style);
-    if (threads.size() > 1) {
-      std::vector<std::int32_t> others;
-      for (std::size_t at = 1; at < threads.size(); ++at) {
-        others.push_back(threads[at]->tid);
-      }
-      text += fmt::format("  and {} at the same place: {}\n", count_of(others.size(), "thread"),
-                          format_ranks_within(others, 50));
-    }
-    text += thread_stack(view, *threads.front(), style, options.full_stacks);
-  }
-  if (!pools.empty()) {
-    text += '\n';
-  }
-  for (const auto& [pool, tids] : pools) {
-    text += style.dim(fmt::format("{} idle {}: {}", count_of(tids.size(), "thread"), pool,
-                                  format_ranks_within(tids, 40))) +
-            '\n';
+    text += thread_stack(view, first, style, options.full_stacks);
   }
   return text;
 }

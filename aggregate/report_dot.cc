@@ -1,19 +1,12 @@
 #include "aggregate/report_dot.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "aggregate/groups.h"
 #include "aggregate/job_view.h"
 #include "aggregate/prefix_tree.h"
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
-#include "aggregate/wait_graph.h"
+#include "aggregate/wait_picture.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -29,45 +22,19 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string group_label(const JobView& view, const Group& group) {
-  std::vector<std::int32_t> ranks;
-  for (const std::size_t at : group.ranks) {
-    ranks.push_back(view.ranks()[at].rank);
-  }
-  const std::string set = format_ranks_within(ranks, 40);
-  return set.empty() ? JobView::name(view.ranks()[group.ranks.front()])
-                     : fmt::format("{}: {}", count_of(group.ranks.size(), "rank"), set);
-}
-
-// Ranks that stand at the same place are one node, or a job of thousands would be unreadable.
 std::string wait_cluster(const JobView& view) {
-  const WaitGraph graph = build_wait_graph(view);
+  const WaitPicture picture = wait_picture(view, find_groups(view));
   std::string text = "  subgraph cluster_waits {\n    label=\"who waits for whom\";\n";
-  std::map<std::size_t, std::string> name;
-  const std::vector<Group> groups = find_groups(view);
-  for (std::size_t at = 0; at < groups.size(); ++at) {
-    text += fmt::format("    g{} [shape=box, label={}];\n", at,
-                        quoted(group_label(view, groups[at]) + " | " + groups[at].phase));
-    for (const std::size_t rank : groups[at].ranks) {
-      name[rank] = fmt::format("g{}", at);
-    }
+  for (std::size_t at = 0; at < picture.nodes.size(); ++at) {
+    const PictureNode& node = picture.nodes[at];
+    const bool stands = node.kind == NodeKind::kRank || node.kind == NodeKind::kProcess;
+    const std::string label = node.phase.empty() ? node.label : node.label + " | " + node.phase;
+    text += fmt::format("    w{} [shape={}, label={}];\n", at, stands ? "box" : "ellipse",
+                        quoted(label));
   }
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    if (name.contains(node)) {
-      continue;
-    }
-    name[node] = fmt::format("n{}", node);
-    const bool process = graph.nodes[node].kind == NodeKind::kProcess;
-    const bool rank = graph.nodes[node].kind == NodeKind::kRank;
-    text += fmt::format("    n{} [shape={}, label={}];\n", node,
-                        rank || process ? "box" : "ellipse", quoted(graph.nodes[node].label));
-  }
-  std::set<std::tuple<std::string, std::string, bool>> drawn;
-  for (const GraphEdge& edge : graph.edges) {
-    if (drawn.emplace(name[edge.from], name[edge.to], edge.assumed).second) {
-      text += fmt::format("    {} -> {}{};\n", name[edge.from], name[edge.to],
-                          edge.assumed ? " [style=dashed]" : "");
-    }
+  for (const PictureEdge& edge : picture.edges) {
+    text += fmt::format("    w{} -> w{}{};\n", edge.from, edge.to,
+                        edge.assumed ? " [style=dashed]" : "");
   }
   return text + "  }\n";
 }

@@ -56,6 +56,9 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--json", options.json, "Write the report as JSON, format 1")
       ->type_name("FILE")
       ->group(group);
+  app.add_option("--html", options.html, "Write the report as one page for a browser")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--save", options.save, "Write the capture, for `oddrank report`")
       ->type_name("FILE")
       ->group(group);

@@ -13,6 +13,7 @@ namespace oddrank::cli {
 
 struct OutputOptions {
   std::string json;  // "" = not wanted, "-" = stdout
+  std::string html;
   std::string save;
   std::string folded;
   std::string dot;

@@ -10,6 +10,7 @@
 #include "aggregate/process_text.h"
 #include "aggregate/report_dot.h"
 #include "aggregate/report_folded.h"
+#include "aggregate/report_html.h"
 #include "aggregate/report_json.h"
 #include "aggregate/report_text.h"
 #include "base/log.h"
@@ -56,11 +57,32 @@ bool write_output(const std::string& path, const std::string& bytes) {
 }
 
 bool is_stdout_taken(const OutputOptions& options) {
-  return options.json == "-" || options.save == "-" || options.folded == "-" || options.dot == "-";
+  return options.json == "-" || options.html == "-" || options.save == "-" ||
+         options.folded == "-" || options.dot == "-";
 }
 
 bool save(const snapshot::Capture& capture, const OutputOptions& options) {
   return options.save.empty() || write_output(options.save, snapshot::encode_capture(capture));
+}
+
+// Everything that was asked for but the text on the terminal.
+bool write_formats(const aggregate::Report& report,
+                   const snapshot::Capture& capture,
+                   const OutputOptions& options) {
+  bool written = true;
+  if (!options.json.empty()) {
+    written &= write_output(options.json, aggregate::report_json(report, capture));
+  }
+  if (!options.html.empty()) {
+    written &= write_output(options.html, aggregate::report_html(report, capture));
+  }
+  if (!options.folded.empty()) {
+    written &= write_output(options.folded, aggregate::report_folded(capture));
+  }
+  if (!options.dot.empty()) {
+    written &= write_output(options.dot, aggregate::report_dot(capture));
+  }
+  return written;
 }
 
 ExitStatus status_of(const aggregate::Coverage& coverage) {
@@ -85,15 +107,7 @@ ExitStatus report_error(const Error& error) {
 ExitStatus deliver(const snapshot::Capture& capture, const OutputOptions& options) {
   bool written = save(capture, options);
   const aggregate::Report report = aggregate::diagnose(capture);
-  if (!options.json.empty()) {
-    written &= write_output(options.json, aggregate::report_json(report, capture));
-  }
-  if (!options.folded.empty()) {
-    written &= write_output(options.folded, aggregate::report_folded(capture));
-  }
-  if (!options.dot.empty()) {
-    written &= write_output(options.dot, aggregate::report_dot(capture));
-  }
+  written &= write_formats(report, capture, options);
   if (!is_stdout_taken(options)) {
     written &= write_output(
         "-", options.quiet ? aggregate::report_sentence(report)
@@ -118,13 +132,7 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
       text += "Note: " + aggregate::printable(node.host + ": " + note, 400) + "\n";
     }
   }
-  if (!options.json.empty()) {
-    written &=
-        write_output(options.json, aggregate::report_json(aggregate::diagnose(capture), capture));
-  }
-  if (!options.folded.empty()) {
-    written &= write_output(options.folded, aggregate::report_folded(capture));
-  }
+  written &= write_formats(aggregate::diagnose(capture), capture, options);
   if (!is_stdout_taken(options)) {
     written &= write_output("-", text);
   }

@@ -1,0 +1,63 @@
+// The first screen in words, and the start of all.
+function showVerdict() {
+  const verdict = data.verdict;
+  const kind = document.getElementById("kind");
+  kind.append(make("span", {}, verdict.kind),
+    verdict.confidence === "none" || verdict.confidence === "certain" ? "" : ` ${verdict.confidence}`);
+  if (verdict.kind === "healthy") kind.classList.add("fine");
+  if (verdict.kind === "unknown" || verdict.kind === "below_host") kind.classList.add("open");
+  const coverage = data.coverage;
+  document.getElementById("coverage").textContent =
+    `${coverage.read}/${coverage.expected} ranks on ${coverage.nodes[0]}/${coverage.nodes[1]} nodes` +
+    (coverage.skew_ms > 0 ? `, captured within ${coverage.skew_ms} ms` : "") +
+    (coverage.partial > 0 ? `, ${coverage.partial} in part` : "") + (data.job === "" ? "" : `, ${data.job}`);
+  const party = (who) => /^[\d,-]+$/.test(who) ? `${/[,-]/.test(who) ? "ranks" : "rank"} ${who}` : who;
+  for (const [who, whom, on, evidence] of verdict.chain) {
+    document.getElementById("chain").append(make("li", {},
+      `${party(who)} ${/^\d+[,-]/.test(who) ? "wait" : "waits"} for `, make("strong", {}, party(whom)), `: ${on}`,
+      evidence === "" ? "" : make("span", { class: "soft" }, ` [${evidence}]`)));
+  }
+  document.getElementById("unread").append(...coverage.unread.map(([set, host, why]) =>
+    make("p", { class: "bad" }, `not read: ${party(set)}${host === "" ? "" : ` (${host})`}: ${why}`)));
+  document.getElementById("advice").append(...verdict.advice.map((words) => make("li", {}, words)));
+  const doubts = document.getElementById("doubts");
+  const list = (title, rows) => {
+    if (rows.length === 0) return;
+    doubts.append(make("h2", {}, title), make("ul", {}, ...rows.map((words) => make("li", { class: "soft" }, words))));
+  };
+  list("What would show that this is wrong", verdict.disproves);
+  list("Also considered", verdict.alternatives.map(([what, summary, why]) => `${what}: ${summary}. Why not: ${why}`));
+  list("Notes", data.notes);
+}
+
+function showGroups() {
+  data.groups.forEach((group, at) => {
+    const title = group.ranks === "" ? group.phase :
+      `${group.count === 1 ? "rank" : `${group.count} ranks:`} ${group.ranks}`;
+    document.getElementById("groups").append(make("div", { class: `group${group.culprit ? " culprit" : ""}` },
+      make("h3", {}, make("span", { class: "cell", style: `background:${groupColor(at)}` }, groupLetter(at)),
+        ` ${title} `, make("span", { class: "soft" }, group.hosts)),
+      make("p", {}, group.phase),
+      ...group.differ.map((words) => make("p", { class: "bad" }, words)),
+      stackTable(group.stack),
+      ...group.awaited.flatMap(([what, stuck, stack]) =>
+        [make("h4", {}, what, ": ", make("span", { class: "soft" }, stuck)), stackTable(stack)])));
+  });
+}
+
+document.querySelector("main").hidden = false;
+showVerdict();
+showWaits();
+showGrid();
+showLegend();
+showGroups();
+showStacks();
+listenToRanks();
+listenToStacks();
+const odd = ranks.find(isCulprit) ?? (ranks.length === 1 ? ranks[0] : undefined);
+if (odd !== undefined) {
+  selectRank(odd.index);
+  const row = cells[odd.index].parentElement;
+  grid.scrollTop = row.offsetTop - grid.offsetTop - row.offsetHeight * 3;
+}
+document.getElementById("footer").textContent = `oddrank ${data.version}`;

@@ -1,0 +1,76 @@
+// Stacks of all ranks in one tree, outermost frame on top; a frame is as wide as ranks are in it.
+const HEIGHT = 21;
+const tree = data.tree.map(([frame, parent, count, set], index) => ({
+  index, parent, count, has: rankSet(set) ?? (() => false), set, children: [],
+  name: frame < 0 ? "all ranks" : text(data.frames[frame][0]),
+  place: frame < 0 ? "" : text(data.frames[frame][1]),
+}));
+for (const node of tree) if (node.parent >= 0) tree[node.parent].children.push(node);
+let zoomed = tree[0];
+
+// Ranks of a node that the filter keeps. Those without a number can only be counted all together.
+function weightOf(node, kept) {
+  if (kept === null) return node.count;
+  return kept.reduce((sum, rank) => sum + (rank.rank >= 0 && node.has(rank.rank) ? 1 : 0), 0);
+}
+
+function frameElement(node, left, width, depth, weight, search) {
+  const label = `${node.name}${node.place === "" ? "" : `  ${node.place}`}`;
+  // In the colour of a group where only that group is; plain where several are still together.
+  const group = data.groups.findIndex((one) => one.ranks === node.set);
+  const found = search !== "" && label.toLowerCase().includes(search);
+  const classes = ["frame", group < 0 ? "shared" : "", search === "" ? "" : found ? "hit" : "miss"];
+  const element = make("button", {
+    type: "button", role: "treeitem", class: classes.filter((name) => name !== "").join(" "),
+    "aria-level": depth + 1, "data-frame": node.index,
+    title: `${label}\n${weight} ${weight === 1 ? "rank" : "ranks"}: ${node.set}`,
+    style: `left:${left}%;width:${width}%;top:${depth * HEIGHT}px` +
+      (group < 0 ? "" : `;background:${groupColor(group)}`),
+  }, label);
+  return [element, found];
+}
+
+function showStacks() {
+  const target = document.getElementById("stacks");
+  const search = document.getElementById("search").value.trim().toLowerCase();
+  const keptRanks = ranks.filter(shownRanks);
+  const kept = keptRanks.length === ranks.length ? null : keptRanks;
+  const elements = [];
+  let deepest = 0;
+  let hits = 0;
+  const place = (node, left, width, depth) => {
+    const weight = weightOf(node, kept);
+    const [element, found] = frameElement(node, left, width, depth, weight, search);
+    elements.push(element);
+    hits += found ? 1 : 0;
+    deepest = Math.max(deepest, depth);
+    let at = left;
+    for (const child of node.children) {
+      const share = weight === 0 ? 0 : width * weightOf(child, kept) / weight;
+      if (share > 0.02) place(child, at, share, depth + 1);
+      at += share;
+    }
+  };
+  if (weightOf(zoomed, kept) > 0) place(zoomed, 0, 100, 0);
+  target.replaceChildren(...elements);
+  target.style.height = `${(deepest + 1) * HEIGHT + 6}px`;
+  document.getElementById("search-count").textContent =
+    search === "" ? "" : `${hits} ${hits === 1 ? "frame" : "frames"}`;
+  document.getElementById("zoom-out").hidden = zoomed === tree[0];
+}
+
+function zoomTo(node) {
+  zoomed = node;
+  showStacks();
+}
+
+function listenToStacks() {
+  document.getElementById("stacks").addEventListener("click", (event) => {
+    const frame = event.target.closest("[data-frame]");
+    if (frame !== null) zoomTo(tree[Number(frame.dataset.frame)]);
+  });
+  document.getElementById("search").addEventListener("input", showStacks);
+  document.getElementById("search-form").addEventListener("submit", (event) => event.preventDefault());
+  document.getElementById("zoom-out").addEventListener("click", () => zoomTo(tree[0]));
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") zoomTo(tree[0]); });
+}

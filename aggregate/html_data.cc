@@ -1,0 +1,314 @@
+#include "aggregate/html_data.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "aggregate/html_tables.h"
+#include "aggregate/job_view.h"
+#include "aggregate/prefix_tree.h"
+#include "aggregate/printable.h"
+#include "aggregate/rank_set.h"
+#include "aggregate/thread_classes.h"
+#include "aggregate/wait_picture.h"
+#include "aggregate/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+
+// Marks of a row of threads.
+constexpr unsigned kMain = 1;
+constexpr unsigned kHoldsGil = 2;
+constexpr unsigned kWantsGil = 4;
+constexpr unsigned kDecides = 8;  // speaks for its rank
+constexpr unsigned kIdle = 16;
+
+constexpr std::size_t kTidColumns = 400;
+constexpr std::size_t kCommandColumns = 300;
+
+class PageData {
+ public:
+  PageData(const Report& report, const snapshot::Capture& capture)
+      : report_(report), model_(capture.tables), view_(capture, model_), tables_(model_) {
+    for (std::size_t at = 0; at < report.groups.size(); ++at) {
+      for (const std::int32_t rank : report.groups[at].ranks) {
+        group_of_rank_[rank] = at;
+      }
+      for (const pid_t pid : report.groups[at].pids) {
+        group_of_pid_.try_emplace(pid, at);
+      }
+    }
+  }
+
+  Json page() {
+    Json json;
+    json["version"] = ODDRANK_VERSION;
+    json["verdict"] = verdict();
+    json["coverage"] = coverage();
+    json["job"] = report_.job;
+    json["notes"] = report_.notes;
+    json["groups"] = groups();
+    json["ranks"] = ranks();
+    json["processes"] = processes();
+    json["picture"] = picture();
+    json["tree"] = tree();
+    // What the rows above name by numbers.
+    json["texts"] = tables_.texts();
+    json["frames"] = Json::array();
+    for (const HtmlTables::FrameRow& row : tables_.frames()) {
+      json["frames"].push_back({row.name, row.place, std::string(1, row.kind)});
+    }
+    json["stacks"] = tables_.stacks();
+    return json;
+  }
+
+ private:
+  // Of a rank of the view; -1: in no group.
+  std::int64_t group_of(const RankView& rank) const {
+    const auto by_rank = group_of_rank_.find(rank.rank);
+    if (rank.rank >= 0) {
+      return by_rank == group_of_rank_.end() ? -1 : static_cast<std::int64_t>(by_rank->second);
+    }
+    const auto by_pid = group_of_pid_.find(rank.pid());
+    return by_pid == group_of_pid_.end() ? -1 : static_cast<std::int64_t>(by_pid->second);
+  }
+
+  Json verdict() const {
+    const Verdict& verdict = report_.verdict;
+    Json json;
+    json["kind"] = kind_name(verdict.kind);
+    json["confidence"] = confidence_name(verdict.confidence);
+    json["summary"] = verdict.summary;
+    json["culprits"] = Json::array();
+    for (const Culprit& culprit : verdict.culprits) {
+      json["culprits"].push_back({culprit.rank, culprit.host, culprit.pid});
+    }
+    json["chain"] = Json::array();
+    for (const ChainLink& link : verdict.chain) {
+      json["chain"].push_back({link.waiters, link.waits_for, link.on, link.evidence});
+    }
+    json["advice"] = verdict.advice;
+    json["disproves"] = verdict.disproves;
+    json["alternatives"] = Json::array();
+    for (const Alternative& other : verdict.alternatives) {
+      json["alternatives"].push_back({kind_name(other.kind), other.summary, other.why_not});
+    }
+    return json;
+  }
+
+  Json coverage() const {
+    const Coverage& coverage = report_.coverage;
+    Json json;
+    json["expected"] = coverage.expected;
+    json["read"] = coverage.read;
+    json["partial"] = coverage.partial;
+    json["nodes"] = {coverage.nodes_answered, coverage.nodes_expected};
+    json["skew_ms"] = (coverage.skew_us + 999) / 1000;
+    json["unread"] = Json::array();
+    for (const Unread& row : coverage.unread) {
+      json["unread"].push_back({format_ranks(row.ranks), row.host, row.why});
+    }
+    return json;
+  }
+
+  Json groups() {
+    Json json = Json::array();
+    for (const ReportedGroup& group : report_.groups) {
+      Json row;
+      row["ranks"] = format_ranks(group.ranks);
+      row["count"] = group.count;
+      row["hosts"] = group.hosts;
+      row["phase"] = group.phase;
+      row["culprit"] = group.culprit;
+      row["stack"] = tables_.stack(group.stack);
+      row["hidden"] = group.stack.hidden;
+      row["awaited"] = Json::array();
+      for (const ReportedProcess& process : group.awaited) {
+        row["awaited"].push_back({fmt::format("its {}, pid {}", process.what, process.pid),
+                                  process.stuck, tables_.stack(process.stack)});
+      }
+      row["differ"] = Json::array();
+      for (const LocalDifference& difference : group.differences) {
+        row["differ"].push_back(fmt::format("{} in {} ({})", difference.words(),
+                                            difference.function, difference.place));
+      }
+      json.push_back(std::move(row));
+    }
+    return json;
+  }
+
+  static std::string motion_words(const RankView& rank) {
+    const Motion& motion = rank.motion;
+    if (!motion.measured) {
+      return "";
+    }
+    if (motion.still()) {
+      return "stood still between the looks";
+    }
+    std::string words = motion.stack ? "stood elsewhere at the second look"
+                        : motion.cpu ? "at the same place at both looks, and used the CPU"
+                                     : "at the same place at both looks, and woke in between";
+    return motion.cpu_us == 0 ? words : fmt::format("{} ({} us)", words, motion.cpu_us);
+  }
+
+  // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion.
+  Json ranks() {
+    Json json = Json::array();
+    for (const RankView& rank : view_.ranks()) {
+      json.push_back({rank.rank, tables_.text(printable(rank.host)), rank.pid(),
+                      rank.process == nullptr ? -1 : rank.process->local_rank, group_of(rank),
+                      std::string(1, rank.state()), static_cast<unsigned>(rank.presence),
+                      tables_.text(printable(rank.why)), tables_.text(phase_of(view_, rank)),
+                      tables_.text(motion_words(rank))});
+    }
+    return json;
+  }
+
+  // Columns: frame of the thread's stack, words.
+  Json locals(const ThreadCapture& thread) {
+    Json json = Json::array();
+    if (thread.samples.empty()) {
+      return json;
+    }
+    // Where native and Python frames do not fit, the Python ones come last, and locals are theirs.
+    const auto& sample = thread.samples.back();
+    const auto& stacks = model_.tables().stacks();
+    const bool apart = sample.python_stack != snapshot::StackId{} && stacks.contains(sample.stack);
+    const std::size_t before = apart ? model_.tables().stack(sample.stack).frames.size() : 0;
+    for (const auto& of_frame : thread.locals) {
+      std::string words;
+      for (const auto& local : of_frame.locals) {
+        words += fmt::format("{}{}={}", words.empty() ? "" : ", ",
+                             printable(view_.text(local.name)), printable(view_.text(local.value)));
+      }
+      json.push_back({before + of_frame.frame, tables_.text(words)});
+    }
+    return json;
+  }
+
+  // Columns: thread ids, name, state, wait, stack, marks, locals.
+  Json thread_row(const ProcessCapture& process, const ThreadClass& threads) {
+    const ThreadCapture& first = *threads.threads.front();
+    const std::string python_name = printable(view_.text(first.python_name), 60);
+    const std::string name =
+        python_name.empty() ? printable(view_.text(first.name), 20) : python_name;
+    unsigned marks = first.tid == process.pid ? kMain : 0;
+    marks |= first.holds_gil ? kHoldsGil : 0U;
+    marks |= first.wants_gil ? kWantsGil : 0U;
+    marks |= deciding_thread(view_, process) == &first ? kDecides : 0U;
+    marks |= threads.pool.empty() ? 0U : kIdle;
+    const std::string wait =
+        threads.pool.empty() ? thread_wait_words(view_, process, first) : "idle " + threads.pool;
+    const bool sampled = !first.samples.empty();
+    return {format_ranks_within(threads.tids(), kTidColumns),
+            threads.threads.size(),
+            tables_.text(name),
+            std::string(1, sampled ? first.samples.back().state : '?'),
+            tables_.text(wait),
+            sampled ? tables_.stack(first.samples.back()) : 0,
+            marks,
+            locals(first)};
+  }
+
+  // Columns: row of `ranks` (-1: of none), pid, what it is, command, Python's version, state, why
+  // it was not read, threads.
+  Json process_row(std::int64_t rank, const ProcessCapture& process) {
+    Json threads = Json::array();
+    for (const ThreadClass& same : classify_threads(view_, process, false)) {
+      threads.push_back(thread_row(process, same));
+    }
+    return {rank,
+            process.pid,
+            tables_.text(process.is_rank ? "" : child_words(view_, process)),
+            tables_.text(printable(view_.text(process.command), kCommandColumns)),
+            tables_.text(printable(view_.text(process.python_version), 40)),
+            std::string(1, process.state),
+            tables_.text(printable(view_.text(process.why))),
+            std::move(threads)};
+  }
+
+  Json processes() {
+    Json json = Json::array();
+    for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+      const RankView& rank = view_.ranks()[at];
+      const auto row = static_cast<std::int64_t>(at);
+      if (rank.process != nullptr) {
+        json.push_back(process_row(row, *rank.process));
+      }
+      for (const ProcessCapture* child : rank.children) {
+        json.push_back(process_row(row, *child));
+      }
+    }
+    return json;
+  }
+
+  Json picture() {
+    Json nodes = Json::array();
+    const WaitPicture drawn = wait_picture(view_, find_groups(view_));
+    for (const PictureNode& node : drawn.nodes) {
+      const RankView* first = node.ranks.empty() ? nullptr : &view_.ranks()[node.ranks.front()];
+      nodes.push_back({static_cast<unsigned>(node.kind), tables_.text(printable(node.label)),
+                       tables_.text(printable(node.phase)),
+                       first == nullptr ? -1 : group_of(*first),
+                       first == nullptr ? -1 : static_cast<std::int64_t>(node.ranks.front())});
+    }
+    Json edges = Json::array();
+    for (const PictureEdge& edge : drawn.edges) {
+      edges.push_back({edge.from, edge.to, tables_.text(printable(edge.on)), edge.assumed ? 1 : 0});
+    }
+    return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
+  }
+
+  // Columns: frame (-1: the root), parent (-1: none), count, ranks.
+  Json tree() {
+    const PrefixTree tree = build_prefix_tree(view_);
+    std::vector<std::int64_t> parent(tree.nodes.size(), -1);
+    for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+      for (const std::size_t child : tree.nodes[at].children) {
+        parent[child] = static_cast<std::int64_t>(at);
+      }
+    }
+    Json json = Json::array();
+    for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+      const TreeNode& node = tree.nodes[at];
+      json.push_back({at == 0 ? -1 : static_cast<std::int64_t>(tables_.frame(node.frame)),
+                      parent[at], node.count, format_ranks(node.ranks)});
+    }
+    return json;
+  }
+
+  const Report& report_;
+  FrameModel model_;
+  JobView view_;
+  HtmlTables tables_;
+  std::map<std::int32_t, std::size_t> group_of_rank_;
+  std::map<pid_t, std::size_t> group_of_pid_;
+};
+
+}  // namespace
+
+std::string html_data(const Report& report, const snapshot::Capture& capture) {
+  const std::string json =
+      PageData(report, capture).page().dump(-1, ' ', false, Json::error_handler_t::replace);
+  // In JSON a '<' is within a text, where this stands for the same; in a page it could end the
+  // script.
+  std::string safe;
+  safe.reserve(json.size());
+  for (const char letter : json) {
+    if (letter == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += letter;
+    }
+  }
+  return safe;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""`--html` in headless Chromium: what is on the page, and that it answers to mouse and keyboard.
+
+    html_test.py --oddrank PATH        with ODDRANK_WRITE_CAPTURE: the program of tests/support
+
+ODDRANK_SCREENSHOTS=FOLDER keeps pictures of what the tests saw.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+from harness import Options
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    webdriver = None
+
+SCREENSHOTS = os.environ.get("ODDRANK_SCREENSHOTS")
+
+
+def needs_browser():
+    if webdriver is None:
+        return "no Selenium for Python (Debian: python3-selenium)"
+    if not shutil.which("chromium") or not shutil.which("chromedriver"):
+        return "no Chromium (Debian: chromium, chromium-driver)"
+    return None
+
+
+def open_browser():
+    options = webdriver.ChromeOptions()
+    # Chromium's own sandbox refuses to work for root; the page is our own.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
+                     "--window-size=1300,1600"):
+        options.add_argument(argument)
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    browser.set_page_load_timeout(60)
+    return browser
+
+
+class HtmlTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="oddrank-html-")
+        cls.browser = open_browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        shutil.rmtree(cls.folder)
+
+    def tearDown(self):
+        if SCREENSHOTS:
+            self.browser.save_screenshot(f"{SCREENSHOTS}/{self.id().split('.')[-1]}.png")
+        # Scripts that fail say so there.
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def open(self, name):
+        capture, page = f"{self.folder}/{name}.odd", f"{self.folder}/{name}.html"
+        subprocess.run([os.environ["ODDRANK_WRITE_CAPTURE"], name, capture], check=True,
+                       timeout=120)
+        run = subprocess.run([Options.oddrank, "report", capture, "--html", page, "-q"],
+                             timeout=120, check=False, capture_output=True, text=True)
+        self.assertIn(run.returncode, (0, harness.PARTIAL), run.stderr)
+        self.browser.get(f"file://{page}")
+        return run.stdout
+
+    def one(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def cell(self, rank):
+        return self.one(f'#grid [data-rank="{rank}"]')
+
+    def test_verdict_and_chain(self):
+        sentence = self.open("input_stall")
+        self.assertEqual(f"{self.one('#kind span').text}: {self.one('h1').text}", sentence.strip())
+        self.assertIn("8/8 ranks on 4/4 nodes", self.one("#coverage").text)
+        self.assertIn("ranks 0-4,6-7 wait for rank 5", self.one("#chain").text)
+        self.assertGreater(len(self.all("#advice li")), 0)
+
+    def test_the_picture_leads_to_the_culprit(self):
+        self.open("input_stall")
+        self.assertEqual(len(self.all("#waits svg .edge")), 4)
+        culprits = self.all("#waits svg .culprit")
+        self.assertEqual(len(culprits), 1)
+        self.assertIn("1 rank: 5", culprits[0].text)
+        # Nobody is drawn on top of another.
+        boxes = [(box.rect["x"], box.rect["y"]) for box in self.all("#waits svg .box")]
+        self.assertEqual(len(set(boxes)), len(boxes))
+
+    def test_a_cycle_is_drawn(self):
+        self.open("three_dimensional")
+        self.assertGreater(len(self.all("#waits svg .edge")), 4)
+
+    def test_the_culprit_is_open_and_another_rank_opens_by_a_click(self):
+        self.open("input_stall")
+        self.assertIn("rank 5 on n2", self.one("#rank h3").text)
+        self.assertIn("DataLoader worker", self.one("#rank").text)
+        self.cell(3).click()
+        self.assertIn("rank 3 on n1", self.one("#rank h3").text)
+        self.assertEqual(self.cell(3).get_attribute("aria-selected"), "true")
+        self.assertIn("all_reduce", self.one("#rank .stack").text)
+
+    def test_the_keyboard_moves_in_the_grid(self):
+        self.open("input_stall")
+        self.browser.execute_script("arguments[0].focus()", self.cell(0))
+        for key in (Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.HOME):
+            self.browser.switch_to.active_element.send_keys(key)
+        self.assertEqual(self.browser.switch_to.active_element.get_attribute("data-rank"), "2")
+        self.browser.switch_to.active_element.send_keys(Keys.ENTER)
+        self.assertIn("rank 2", self.one("#rank h3").text)
+
+    def test_filter_by_ranks_host_and_frame(self):
+        self.open("input_stall")
+        kept = lambda: {int(cell.get_attribute("data-rank")) for cell in self.all("#grid .cell:not(.off)")}
+        for words, ranks in (("2-3,7", {2, 3, 7}), ("n3", {6, 7}), ("dataloader.py", {5}),
+                             ("no such thing", set()), ("", set(range(8)))):
+            with self.subTest(words=words):
+                box = self.one("#filter")
+                box.clear()
+                box.send_keys(words + Keys.SPACE)
+                self.assertEqual(kept(), ranks)
+
+    def test_search_and_zoom_in_the_stacks(self):
+        self.open("input_stall")
+        before = len(self.all("#stacks .frame"))
+        self.one("#search").send_keys("average_gradients")
+        self.assertEqual(self.one("#search-count").text, "1 frame")
+        self.one("#stacks .frame.hit").click()
+        self.assertLess(len(self.all("#stacks .frame")), before)
+        self.assertIn("average_gradients", self.all("#stacks .frame")[0].text)
+        self.one("#zoom-out").click()
+        self.assertEqual(len(self.all("#stacks .frame")), before)
+
+    def test_all_frames_on_request(self):
+        self.open("input_stall")
+        shown = lambda: len([row for row in self.all("#rank .stack tr") if row.is_displayed()])
+        before = shown()
+        self.one("#all-frames").click()
+        self.assertGreater(shown(), before)
+
+    def test_ranks_that_were_not_read_look_different(self):
+        self.open("unread_node")
+        self.assertEqual({cell.get_attribute("data-rank") for cell in self.all("#grid .cell.unread")},
+                         {"4", "5"})
+        self.assertIn("not read", self.one("#unread").text)
+
+    def test_every_control_has_a_name(self):
+        self.open("input_stall")
+        for control in self.all("button, input, [role=button], [role=gridcell]"):
+            if control.is_displayed():
+                self.assertNotEqual(control.accessible_name, "", control.get_attribute("outerHTML"))
+
+    def test_a_large_job_opens_and_filters(self):
+        self.open("big:2048")
+        self.assertEqual(len(self.all("#grid .row")), 256)
+        # The culprit's host is in sight.
+        self.assertLess(abs(self.cell(682).rect["y"] - self.one("#grid").rect["y"]), 400)
+        took = self.browser.execute_script(
+            "const began = performance.now(); applyFilter('681-682'); document.body.offsetHeight;"
+            "return [performance.now() - began, performance.timing.domComplete -"
+            " performance.timing.navigationStart, document.querySelectorAll('#grid .cell:not(.off)').length]")
+        print(f"filtered in {took[0]:.0f} ms, opened in {took[1]} ms")
+        self.assertEqual(took[2], 2)
+        self.assertEqual(len([row for row in self.all("#grid .row") if row.is_displayed()]), 1)
+
+
+if __name__ == "__main__":
+    harness.main(needs_browser)

@@ -1,0 +1,88 @@
+// Writes a made-up capture to a file, as --save does:
+//   write_capture NAME FILE             one of hung_jobs.h
+//   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
+//                                       one rank waits for its loader and the others for it
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "base/parse_number.h"
+#include "snapshot/capture_file.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::tests {
+namespace {
+
+constexpr std::int32_t kRanksPerNode = 8;
+constexpr int kThreads = 99;
+
+ThreadSpec pool_thread() {
+  ThreadSpec spec;
+  spec.frames = {native("do_spin", "/usr/lib/libgomp.so.1"),
+                 native("gomp_thread_start", "/usr/lib/libgomp.so.1")};
+  spec.has_python = false;
+  return spec;
+}
+
+std::string host_of_node(std::int32_t node) {
+  std::string number = std::to_string(node);
+  return "node" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number;
+}
+
+snapshot::Capture big_job(std::int32_t ranks) {
+  std::vector<std::string> hosts;
+  for (std::int32_t node = 0; node * kRanksPerNode < ranks; ++node) {
+    hosts.push_back(host_of_node(node));
+  }
+  CaptureBuilder job(hosts, ranks);
+  const std::int32_t odd = ranks / 3;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    const std::string& host = hosts[static_cast<std::size_t>(rank / kRanksPerNode)];
+    auto& process = job.rank(rank, host, 1000 + 100 * (rank % kRanksPerNode));
+    process.local_rank = rank % kRanksPerNode;
+    job.thread(process, rank == odd ? in_loader(0) : in_all_reduce());
+    for (int thread = 1; thread < kThreads; ++thread) {
+      job.thread(process, pool_thread());
+    }
+  }
+  return job.take();
+}
+
+int write(std::string_view name, const char* path) {
+  snapshot::Capture capture;
+  constexpr std::string_view kBig = "big:";
+  if (name.substr(0, kBig.size()) == kBig) {
+    const auto ranks = parse_number<std::int32_t>(name.substr(kBig.size()));
+    if (!ranks || *ranks < 1) {
+      return 2;
+    }
+    capture = big_job(*ranks);
+  } else {
+    bool known = false;
+    for (const HungJob& job : hung_jobs()) {
+      if (job.name == name) {
+        capture = job.build().take();
+        known = true;
+      }
+    }
+    if (!known) {
+      return 2;
+    }
+  }
+  const std::string bytes = snapshot::encode_capture(capture);
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return file.good() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace oddrank::tests
+
+int main(int count, char** arguments) {
+  const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
+  if (result == 2) {
+    std::fprintf(stderr, "usage: write_capture NAME|big:RANKS FILE\n");
+  }
+  return result;
+}
