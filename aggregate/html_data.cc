@@ -54,6 +54,7 @@ class PageData {
     json["coverage"] = coverage();
     json["job"] = report_.job;
     json["notes"] = report_.notes;
+    json["since"] = since();
     json["groups"] = groups();
     json["ranks"] = ranks();
     json["processes"] = processes();
@@ -114,6 +115,18 @@ class PageData {
     json["unread"] = Json::array();
     for (const Unread& row : coverage.unread) {
       json["unread"].push_back({format_ranks(row.ranks), row.host, row.why});
+    }
+    return json;
+  }
+
+  // "" and rows of ranks and words; the first says how long ago.
+  Json since() const {
+    Json json = Json::array();
+    if (report_.since) {
+      json.push_back({"", duration_words(report_.since->apart_us)});
+      for (const ChangedRanks& row : report_.since->changes) {
+        json.push_back({format_ranks(row.ranks), row.words});
+      }
     }
     return json;
   }

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "aggregate/compare.h"
 #include "aggregate/frame_model.h"
 #include "aggregate/locals_diff.h"
 #include "aggregate/verdict.h"
@@ -72,8 +74,9 @@ struct Report {
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
   std::vector<ReportedSlot> slots;
   std::vector<std::string> notes;
-  std::string job;        // "job 4711 (pretrain)", "this node", ...; for the first screen
-  bool of_cores = false;  // of core files: the processes are gone
+  std::optional<Comparison> since;  // against an earlier capture, where there is one
+  std::string job;                  // "job 4711 (pretrain)", "this node", ...; for the first screen
+  bool of_cores = false;            // of core files: the processes are gone
 };
 
 // How text reports are printed.

@@ -195,6 +195,19 @@ Json collectives_json(const Report& report) {
   return rows;
 }
 
+Json since_json(const Comparison& since) {
+  Json json;
+  json["apart_s"] = static_cast<double>(since.apart_us) / 1e6;
+  json["changes"] = Json::array();
+  for (const ChangedRanks& row : since.changes) {
+    json["changes"].push_back({{"change", change_name(row.change)},
+                               {"ranks", format_ranks(row.ranks)},
+                               {"count", row.count},
+                               {"words", row.words}});
+  }
+  return json;
+}
+
 // py-spy's names for what it has too, and ours for the rest.
 Json frame_json(const JobView& view, snapshot::FrameId id) {
   const auto& tables = view.capture().tables;
@@ -353,6 +366,9 @@ std::string report_json(const Report& report, const Capture& capture) {
   json["ranks"] = ranks_json(view);
   json["collectives"] = collectives_json(report);
   json["notes"] = report.notes;
+  if (report.since) {
+    json["since"] = since_json(*report.since);
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

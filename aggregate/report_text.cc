@@ -118,6 +118,21 @@ std::string chain_lines(const Report& report, const Style& style) {
   return text.empty() ? text : '\n' + text;
 }
 
+// Against an earlier capture.
+std::string since_lines(const Report& report, const Style& style) {
+  if (!report.since) {
+    return {};
+  }
+  std::string text =
+      fmt::format("\nSince the capture {} before:\n", duration_words(report.since->apart_us));
+  for (const ChangedRanks& row : report.since->changes) {
+    const std::string who =
+        row.ranks.empty() ? count_of(row.count, "process") : ranks_title(row.ranks);
+    text += style.paragraph("      ", fmt::format("{}: {}", who, row.words), kIndent);
+  }
+  return text;
+}
+
 std::string group_title(const ReportedGroup& group, const Style& style) {
   const std::string who = group.ranks.empty()
                               ? fmt::format("pid {}", group.pids.empty() ? 0 : group.pids.front())
@@ -211,7 +226,8 @@ std::string report_text(const Report& report,
                         const TextOptions& options) {
   const Style style(options);
   std::string text = heading(report, style) + unread_lines(report, style) +
-                     chain_lines(report, style) + group_lines(report, style, options.full_stacks) +
+                     chain_lines(report, style) + since_lines(report, style) +
+                     group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;

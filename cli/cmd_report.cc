@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "snapshot/capture_file.h"
-#include "snapshot/merge.h"
+#include "snapshot/epochs.h"
 
 namespace oddrank::cli {
 namespace {
@@ -43,9 +44,7 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
 }
 
 int run_report(const ReportOptions& options) {
-  snapshot::Capture whole;
-  snapshot::Merger merger(whole);
-  std::size_t read = 0;
+  std::vector<snapshot::Capture> captures;
   ExitStatus worst = kAllRead;
   for (const std::string& file : expand(options.captures)) {
     auto bytes = read_file(file, kFileLimit);
@@ -58,15 +57,17 @@ int run_report(const ReportOptions& options) {
       worst = std::max(worst, report_error(std::move(capture).error().in(file)));
       continue;
     }
-    merger.add(*capture);
-    ++read;
+    captures.push_back(std::move(*capture));
   }
-  if (read == 0) {
+  if (captures.empty()) {
     return worst == kAllRead
                ? report_error({Errc::kNotFound, "there is no capture in what was given", ""})
                : kNothingRead;
   }
-  const ExitStatus status = deliver(whole, options.output);
+  // The verdict is of the last time at which the job was looked at.
+  const auto times = snapshot::join_by_time(std::move(captures));
+  const auto* earlier = times.size() > 1 ? &times[times.size() - 2] : nullptr;
+  const ExitStatus status = deliver(times.back(), options.output, earlier);
   return status == kAllRead && worst != kAllRead ? kPartial : status;
 }
 
@@ -76,11 +77,15 @@ void add_report_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Verdict from saved captures; needs no access to any process");
-  command->add_option("CAPTURE", options->captures, "Files or folders; several are merged")
+  command
+      ->add_option("CAPTURE", options->captures,
+                   "Files or folders; parts of one look are merged, and the last look is compared "
+                   "with the one before")
       ->required();
   add_output_options(*command, options->output);
   command->footer(
-      "Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -");
+      "Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -\n"
+      "  oddrank report 0200.odd 0214.odd      what moved in between, and what did not");
   command->callback([options, &action] { action = [options] { return run_report(*options); }; });
 }
 

@@ -104,9 +104,14 @@ ExitStatus report_error(const Error& error) {
   return status_of(error.code);
 }
 
-ExitStatus deliver(const snapshot::Capture& capture, const OutputOptions& options) {
+ExitStatus deliver(const snapshot::Capture& capture,
+                   const OutputOptions& options,
+                   const snapshot::Capture* earlier) {
   bool written = save(capture, options);
-  const aggregate::Report report = aggregate::diagnose(capture);
+  aggregate::Report report = aggregate::diagnose(capture);
+  if (earlier != nullptr) {
+    report.since = aggregate::compare_captures(*earlier, capture);
+  }
   written &= write_formats(report, capture, options);
   if (!is_stdout_taken(options)) {
     written &= write_output(

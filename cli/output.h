@@ -14,7 +14,10 @@ ExitStatus report_error(const Error& error);
 // Saves first (what was read is never lost), then diagnoses, writes what was asked for and prints
 // the text to stdout, unless something else was sent there ("-"). A file that cannot be written is
 // said on stderr and gives kToolFault, after all else was done.
-ExitStatus deliver(const snapshot::Capture& capture, const OutputOptions& options);
+// With an earlier capture of the same job, also what changed since.
+ExitStatus deliver(const snapshot::Capture& capture,
+                   const OutputOptions& options,
+                   const snapshot::Capture* earlier = nullptr);
 
 // As py-spy's dump: each process with its threads and merged stacks, no verdict. For `oddrank node
 // PID` on processes that are no ranks.

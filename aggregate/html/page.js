@@ -19,6 +19,11 @@ function showVerdict() {
   }
   document.getElementById("unread").append(...coverage.unread.map(([set, host, why]) =>
     make("p", { class: "bad" }, `not read: ${party(set)}${host === "" ? "" : ` (${host})`}: ${why}`)));
+  if (data.since.length > 0) {
+    const [[, apart], ...rows] = data.since;
+    document.getElementById("since").append(make("h2", {}, `Since the capture ${apart} before`),
+      make("ul", {}, ...rows.map(([set, words]) => make("li", {}, `${party(set)}: ${words}`))));
+  }
   document.getElementById("advice").append(...verdict.advice.map((words) => make("li", {}, words)));
   const doubts = document.getElementById("doubts");
   const list = (title, rows) => {

@@ -1,0 +1,46 @@
+// What moved between two captures of one job, and what did not: the surest sign of a hang that
+// there is, since minutes lie between them and not half a second.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::aggregate {
+
+enum class Change : std::uint8_t {
+  kStill = 0,  // at the same place, and used next to no CPU
+  kRan,        // at the same place, and used the CPU
+  kRound,      // at the same place in another iteration: counters differ
+  kElsewhere,  // at another place
+  kRestarted,  // another process is this rank now
+  kGone,       // not there any more
+  kNew,        // was not there
+  kUnknown,    // could not be read in one of the two
+};
+
+std::string_view change_name(Change change);  // "still", for JSON
+
+// Ranks to which the same happened.
+struct ChangedRanks {
+  Change change = Change::kUnknown;
+  std::vector<std::int32_t> ranks;  // ascending; those with a number
+  std::size_t count = 0;
+  std::string words;  // to follow "ranks 0-4": "stand where they stood, ..."
+};
+
+struct Comparison {
+  std::uint64_t apart_us = 0;         // between the two, from first reading to first reading
+  std::vector<ChangedRanks> changes;  // in the order of Change; then largest first
+};
+
+// Ranks are known by their number, processes without one by host and pid; by their leader threads.
+Comparison compare_captures(const snapshot::Capture& earlier, const snapshot::Capture& later);
+
+// "12 min 4 s", "3.5 s".
+std::string duration_words(std::uint64_t microseconds);
+
+}  // namespace oddrank::aggregate

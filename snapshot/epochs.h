@@ -1,0 +1,16 @@
+// Captures of one job, sorted into the times at which it was looked at: parts of one look (a file a
+// node) belong together, a second look at the same processes does not.
+#pragma once
+
+#include <vector>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::snapshot {
+
+// Oldest first; each merged (merge.h). A capture begins a new time if it has a process (same host,
+// pid and start) or a rank (same host and number) that the present time has already, read more than
+// a second apart. The order of `captures` decides nothing. Empty for none.
+std::vector<Capture> join_by_time(std::vector<Capture> captures);
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,89 @@
+// Captures sorted into the times of which they are.
+#include "snapshot/epochs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+Capture look(const char* host, pid_t pid, std::int32_t rank, std::uint64_t read_us) {
+  Capture capture;
+  NodeCapture node;
+  node.host = host;
+  node.answered = true;
+  capture.nodes.push_back(node);
+  ProcessCapture process;
+  process.pid = pid;
+  process.owner = pid;
+  process.is_rank = true;
+  process.rank = rank;
+  process.start_us = 7;
+  process.read_us = read_us;
+  process.read = ReadState::kFull;
+  capture.processes.push_back(process);
+  return capture;
+}
+
+struct Look {
+  const char* host;
+  pid_t pid;
+  std::int32_t rank;
+  std::uint64_t read_us;
+};
+
+std::vector<Capture> join(const std::vector<Look>& looks) {
+  std::vector<Capture> captures;
+  captures.reserve(looks.size());
+  for (const Look& one : looks) {
+    captures.push_back(look(one.host, one.pid, one.rank, one.read_us));
+  }
+  return join_by_time(std::move(captures));
+}
+
+TEST_CASE("epochs: nodes of one look are one capture, a later look another, in any order") {
+  const std::vector<Look> looks = {{"n0", 10, 0, 5'000'000},
+                                   {"n1", 10, 1, 5'200'000},
+                                   {"n0", 10, 0, 65'000'000},
+                                   {"n1", 10, 1, 65'100'000}};
+  std::vector<std::size_t> order = {0, 1, 2, 3};
+  do {
+    std::vector<Look> given;
+    given.reserve(order.size());
+    for (const std::size_t at : order) {
+      given.push_back(looks[at]);
+    }
+    const auto times = join(given);
+    REQUIRE(times.size() == 2);
+    for (const Capture& time : times) {
+      CHECK(time.nodes.size() == 2);
+      CHECK(time.processes.size() == 2);
+    }
+    CHECK(times[0].processes[0].read_us < 6'000'000);
+    CHECK(times[1].processes[0].read_us > 60'000'000);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("epochs: the same file twice is one look") {
+  CHECK(join({{"n0", 10, 0, 5'000'000}, {"n0", 10, 0, 5'000'000}}).size() == 1);
+}
+
+TEST_CASE("epochs: a rank that was started again is of a later look") {
+  CHECK(join({{"n0", 10, 0, 5'000'000}, {"n0", 99, 0, 65'000'000}}).size() == 2);
+}
+
+TEST_CASE("epochs: other ranks of the same node, read later, are parts of one look") {
+  CHECK(join({{"n0", 10, 0, 5'000'000}, {"n0", 11, 1, 65'000'000}}).size() == 1);
+}
+
+TEST_CASE("epochs: nothing is nothing") {
+  CHECK(join_by_time({}).empty());
+  const auto times = join_by_time(std::vector<Capture>(1));
+  CHECK(times.size() == 1);
+}
+
+}  // namespace
+}  // namespace oddrank::snapshot
