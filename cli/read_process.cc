@@ -37,10 +37,11 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   if (!target) {
     give_up(target.error());
   } else {
-    if (auto status = read_threads(**target, options, capture.tables, process); !status) {
-      give_up(status.error());
+    const auto states = read_threads(**target, options, capture.tables, process);
+    if (!states) {
+      give_up(states.error());
     } else {
-      waits::collect_waits(**target, capture.tables, process);
+      waits::collect_waits(**target, *states, capture.tables, process);
     }
   }
   if (process.read == snapshot::ReadState::kNone) {

@@ -5,10 +5,10 @@
 
 namespace oddrank::cli {
 
-Status read_threads(const attach::Target& target,
-                    const CaptureOptions& options,
-                    snapshot::Tables& tables,
-                    snapshot::ProcessCapture& process) {
+Result<std::vector<attach::ThreadState>> read_threads(const attach::Target& target,
+                                                      const CaptureOptions& options,
+                                                      snapshot::Tables& tables,
+                                                      snapshot::ProcessCapture& process) {
   stacks::CollectOptions collect;
   collect.native = options.native;
   collect.python = options.python;

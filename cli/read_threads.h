@@ -1,6 +1,8 @@
 // What is read of a process whatever it is read from, a live one or a core file.
 #pragma once
 
+#include <vector>
+
 #include "attach/target.h"
 #include "base/result.h"
 #include "cli/options.h"
@@ -9,10 +11,11 @@
 
 namespace oddrank::cli {
 
-// The stacks of all threads, as stacks/collect.h says, and the process groups that Python holds.
-Status read_threads(const attach::Target& target,
-                    const CaptureOptions& options,
-                    snapshot::Tables& tables,
-                    snapshot::ProcessCapture& process);
+// The stacks of all threads and what these were seen as, as stacks/collect.h says, and the process
+// groups that Python holds.
+Result<std::vector<attach::ThreadState>> read_threads(const attach::Target& target,
+                                                      const CaptureOptions& options,
+                                                      snapshot::Tables& tables,
+                                                      snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::cli

@@ -176,17 +176,24 @@ void Collector::add(const std::vector<Reading>& readings) {
 
 }  // namespace
 
-Status collect_stacks(const attach::Target& target,
-                      const CollectOptions& options,
-                      snapshot::Tables& tables,
-                      snapshot::ProcessCapture& process) {
+Result<std::vector<attach::ThreadState>> collect_stacks(const attach::Target& target,
+                                                        const CollectOptions& options,
+                                                        snapshot::Tables& tables,
+                                                        snapshot::ProcessCapture& process) {
   ProcessReader reader(target, options);
-  ODDRANK_TRY(const auto readings, reader.read());
+  ODDRANK_TRY(auto readings, reader.read());
   Collector(reader, options, tables, process).add(readings);
   if (options.visit_python && reader.python()) {
     options.visit_python(*reader.python());
   }
-  return ok();
+  std::vector<attach::ThreadState> states;
+  states.reserve(readings.size());
+  for (Reading& reading : readings) {
+    if (!reading.gone) {
+      states.push_back(std::move(reading.state));
+    }
+  }
+  return states;
 }
 
 }  // namespace oddrank::stacks

@@ -2,6 +2,8 @@
 // stacks/ for the agent.
 #pragma once
 
+#include <vector>
+
 #include "attach/target.h"
 #include "base/result.h"
 #include "snapshot/process_capture.h"
@@ -19,10 +21,11 @@ namespace oddrank::stacks {
 // stopped, and for how long, is added to `process`. Where a stop is not wanted or not possible, the
 // stack of a thread that moved is marked kTorn, and one that runs has its Python frames only
 // (kRunning).
-// An Error only if nothing at all could be read.
-Status collect_stacks(const attach::Target& target,
-                      const CollectOptions& options,
-                      snapshot::Tables& tables,
-                      snapshot::ProcessCapture& process);
+// Returns the threads as they were when their stacks were read, for whoever asks what they wait
+// for; those that ended meanwhile are left out. An Error only if nothing at all could be read.
+Result<std::vector<attach::ThreadState>> collect_stacks(const attach::Target& target,
+                                                        const CollectOptions& options,
+                                                        snapshot::Tables& tables,
+                                                        snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::stacks

@@ -123,32 +123,29 @@ void name_tracer(ThreadWait& wait) {
 }
 
 void collect(const attach::Target& target,
+             const std::vector<ThreadState>& states,
              const ProcessFiles& files,
              bool live,
              snapshot::Tables& tables,
              ProcessCapture& process) {
-  const auto states = target.threads();
-  if (!states) {
-    return;
-  }
   std::vector<ThreadWait> waits(process.threads.size());
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const ThreadCapture& thread = process.threads[i];
-    const auto state = std::find_if(states->begin(), states->end(), [&](const ThreadState& each) {
+    const auto state = std::find_if(states.begin(), states.end(), [&](const ThreadState& each) {
       return each.tid == thread.tid;
     });
-    if (state == states->end()) {
+    if (state == states.end()) {
       continue;
     }
-    waits[i] = wait_of_thread({target, files, *states, *state});
+    waits[i] = wait_of_thread({target, files, states, *state});
     if (live) {
       look_for_holder(waits[i]);
       name_tracer(waits[i]);
     }
     name_gil(process, thread, waits[i]);
   }
-  read_python_locks(target, *states, process, waits);
-  read_lock_files(target, *states, tables, process, waits);
+  read_python_locks(target, states, process, waits);
+  read_lock_files(target, states, tables, process, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     process.threads[i].wait = to_capture(waits[i], tables);
   }
@@ -157,15 +154,17 @@ void collect(const attach::Target& target,
 }  // namespace
 
 void collect_waits(const attach::Target& target,
+                   const std::vector<attach::ThreadState>& states,
                    snapshot::Tables& tables,
                    ProcessCapture& process) {
-  collect(target, LiveFiles(target.pid()), true, tables, process);
+  collect(target, states, LiveFiles(target.pid()), true, tables, process);
 }
 
 void collect_core_waits(const attach::Target& target,
+                        const std::vector<attach::ThreadState>& states,
                         snapshot::Tables& tables,
                         ProcessCapture& process) {
-  collect(target, NoFiles(), false, tables, process);
+  collect(target, states, NoFiles(), false, tables, process);
 }
 
 }  // namespace oddrank::waits

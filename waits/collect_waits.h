@@ -2,6 +2,8 @@
 // at hand; the second joins processes of a node by what they share, on plain data.
 #pragma once
 
+#include <vector>
+
 #include "attach/target.h"
 #include "snapshot/capture.h"
 #include "snapshot/process_capture.h"
@@ -10,15 +12,17 @@
 namespace oddrank::waits {
 
 // Fills ThreadCapture::wait of every thread: system call, wchan, file descriptor and its path. Call
-// after collect_stacks, on the same target. Never blocks on the target's files: paths are read as
-// links, nothing is stat'ed or opened.
+// after collect_stacks, on the same target; `states` is what that returned. Never blocks on the
+// target's files: paths are read as links, nothing is stat'ed or opened.
 void collect_waits(const attach::Target& target,
+                   const std::vector<attach::ThreadState>& states,
                    snapshot::Tables& tables,
                    snapshot::ProcessCapture& process);
 
 // The same for a core file: what registers and memory tell. /proc is not asked, where other
 // processes may have these numbers by now.
 void collect_core_waits(const attach::Target& target,
+                        const std::vector<attach::ThreadState>& states,
                         snapshot::Tables& tables,
                         snapshot::ProcessCapture& process);
 

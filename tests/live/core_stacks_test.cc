@@ -134,6 +134,7 @@ std::vector<Frame> frames_of(const snapshot::Capture& capture, snapshot::StackId
 struct Read {
   snapshot::Capture capture;
   std::map<pid_t, ThreadFrames> threads;
+  std::vector<attach::ThreadState> states;
 
   const snapshot::ProcessCapture& process() const { return capture.processes.front(); }
 };
@@ -142,9 +143,10 @@ Read read_target(const attach::Target& target) {
   Read read;
   snapshot::ProcessCapture process;
   process.pid = target.pid();
-  const Status status =
+  auto states =
       stacks::collect_stacks(target, stacks::CollectOptions{}, read.capture.tables, process);
-  REQUIRE(status);
+  REQUIRE(states);
+  read.states = *std::move(states);
   read.capture.processes.push_back(std::move(process));
   const stacks::OpenModule open = [&target](pid_t /*pid*/,
                                             const std::string& path) -> Result<UniqueFd> {
@@ -325,7 +327,7 @@ TEST_CASE("waits of a core are told by registers and memory alone") {
   Read read = read_target(*target);
   snapshot::ProcessCapture& process = read.capture.processes.front();
   CHECK(process.state == 'S');
-  waits::collect_core_waits(*target, read.capture.tables, process);
+  waits::collect_core_waits(*target, read.states, read.capture.tables, process);
   const snapshot::Wait& wait = process.threads.front().wait;
   CHECK(read.capture.tables.text(wait.syscall_name) == "read");
   CHECK(wait.fd == 0);
@@ -364,10 +366,11 @@ work(10)
     snapshot::Tables tables;
     snapshot::ProcessCapture process;
     process.pid = (*target)->pid();
-    if (!stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process)) {
+    const auto states = stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process);
+    if (!states) {
       return 0;
     }
-    waits::collect_core_waits(**target, tables, process);
+    waits::collect_core_waits(**target, *states, tables, process);
     static_cast<void>(attach::identify_core(**target, tables));
     static_cast<void>(attach::describe_missing_files(**target));
     std::size_t frames = 0;
@@ -421,9 +424,11 @@ TEST_CASE("flipped bytes in the memory of a real core never harm its reader") {
       snapshot::Tables tables;
       snapshot::ProcessCapture process;
       process.pid = (*target)->pid();
-      static_cast<void>(
-          stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process));
-      waits::collect_core_waits(**target, tables, process);
+      const auto states =
+          stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process);
+      if (states) {
+        waits::collect_core_waits(**target, *states, tables, process);
+      }
     }
   }
   SUCCEED("still here");

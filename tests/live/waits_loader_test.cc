@@ -88,8 +88,9 @@ void add(Capture& capture, pid_t pid, pid_t parent) {
   process.owner = process.is_rank ? pid : parent;
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
-  REQUIRE(stacks::collect_stacks(**target, {}, capture.tables, process));
-  collect_waits(**target, capture.tables, process);
+  const auto states = stacks::collect_stacks(**target, {}, capture.tables, process);
+  REQUIRE(states);
+  collect_waits(**target, *states, capture.tables, process);
 }
 
 TEST_CASE("a rank that waits for its loader names the worker and the worker's file") {

@@ -66,7 +66,9 @@ Seen look(pid_t pid) {
   seen.process.threads[0].tid = pid;
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
-  collect_waits(**target, seen.tables, seen.process);
+  const auto threads = (*target)->threads();
+  REQUIRE(threads);
+  collect_waits(**target, *threads, seen.tables, seen.process);
   return seen;
 }
 
@@ -269,7 +271,9 @@ TEST_CASE("a thread row that is no thread any more is left alone") {
   seen.process.threads[0].tid = 1 << 23;  // above every tid
   const auto target = attach::LiveTarget::open(reader.victim.pid());
   REQUIRE(target);
-  collect_waits(**target, seen.tables, seen.process);
+  const auto threads = (*target)->threads();
+  REQUIRE(threads);
+  collect_waits(**target, *threads, seen.tables, seen.process);
   CHECK(seen.process.threads[0].wait == snapshot::Wait{});
 }
 

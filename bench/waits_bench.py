@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What the waits of a process with 100 threads cost (waits_cost.cc), once their stacks were read.
+
+    bench/waits_bench.py [--build build/release] [--rounds 31]
+
+mutex   99 threads of a C program want one mutex
+python  99 threads of a Python want one lock, which one of their frames says who has
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+
+PYTHON = """
+import threading
+lock = threading.Lock()
+def want(left):
+    if left:
+        return want(left - 1)
+    with lock:
+        pass
+with lock:
+    for _ in range(99):
+        threading.Thread(target=want, args=(12,), daemon=True).start()
+    print("ready", flush=True)
+    threading.Event().wait()
+"""
+
+
+def measure(name, command, build, rounds):
+    victim = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        if not victim.stdout.readline().startswith("ready"):
+            sys.exit(f"the victim of {name} ended")
+        done = subprocess.run([f"{build}/waits_cost", str(victim.pid), str(rounds)], text=True,
+                              check=True, stdout=subprocess.PIPE)
+    finally:
+        victim.kill()
+        victim.wait()
+    rows = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+    first = rows[0]
+    threads, process, node = (statistics.median(column) for column in zip(*rows))
+    print(f"{name:7} {threads:.0f} threads: read {process / 1000:6.2f} ms, joined "
+          f"{node / 1000:6.2f} ms (medians of {rounds}); first {(first[1] + first[2]) / 1000:6.2f} ms")
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=f"{root}/build/release",
+                        help="a build with the target bench")
+    parser.add_argument("--rounds", type=int, default=31)
+    options = parser.parse_args()
+    measure("mutex", [f"{options.build}/victims/locks", "hundred"], options.build, options.rounds)
+    measure("python", [sys.executable, "-c", PYTHON], options.build, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
