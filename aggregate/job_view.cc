@@ -319,6 +319,10 @@ const ProcessCapture* JobView::other_end(const snapshot::Wait& wait) const {
   return at == by_ends_.end() || at->first.first.empty() ? nullptr : at->second;
 }
 
+bool JobView::has_other_end(const snapshot::Wait& wait) const {
+  return by_ends_.contains(std::pair(text(wait.peer), text(wait.local)));
+}
+
 std::string JobView::host(const ProcessCapture& process) const {
   return process.node < capture_.nodes.size() ? printable(capture_.nodes[process.node].host)
                                               : std::string();

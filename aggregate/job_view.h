@@ -68,6 +68,8 @@ class JobView {
   // The process that has the other end of the connection that `wait` is about, by its addresses;
   // null if none of the job is known to have it, or more than one seems to.
   const snapshot::ProcessCapture* other_end(const snapshot::Wait& wait) const;
+  // Whether any process of the job, or more than one, is known to have it.
+  bool has_other_end(const snapshot::Wait& wait) const;
   std::string host(const snapshot::ProcessCapture& process) const;
 
   std::size_t expected() const { return ranks_.size(); }

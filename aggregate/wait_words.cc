@@ -305,7 +305,10 @@ const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture&
   }
   const ProcessCapture* other = thread->wait.holder_pid != 0
                                     ? view.process(process.node, thread->wait.holder_pid)
-                                    : view.other_end(thread->wait);
+                                    : nullptr;
+  if (other == nullptr) {
+    other = view.other_end(thread->wait);
+  }
   return other == &process ? nullptr : other;
 }
 

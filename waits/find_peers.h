@@ -6,10 +6,12 @@
 // nodes, so that the aggregation puts the two together.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "snapshot/capture.h"
+#include "waits/socket_diag.h"
 #include "waits/socket_table.h"
 
 namespace oddrank::waits {
@@ -38,14 +40,18 @@ struct NodeEnds {
   std::vector<SocketTable> sockets;
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
   std::vector<OpenFile> files;            // lock files that somebody polls, and who has them open
+  // Of sockets that somebody waits for, by inode: the other end of a local one, and since when
+  // nothing came over a TCP connection. Only in the network namespace of the agent.
+  std::map<std::uint64_t, std::uint64_t> local_peers;
+  std::map<std::uint64_t, TcpSilence> silences;
 };
 
 // A lock file that the thread polls (lock_files.h), of which nobody has said yet who has it.
 bool is_polled_lock(const snapshot::Wait& wait);
 
 // Reads them from /proc for the processes of a capture: links and flags only, nothing is opened or
-// stat'ed. Processes that are not of the capture are looked at only where a pipe's other end or the
-// owner of a lock file was not found, and only for as long as that takes no more than a moment.
+// stat'ed. Processes that are not of the capture are looked at only where the other end of a pipe
+// or socket, or the owner of a lock file, was not found, and for no longer than a moment.
 NodeEnds read_ends(const snapshot::Capture& capture);
 
 // Sets holder, addresses and detail of the waits. Pure.

@@ -36,6 +36,9 @@ class Joiner {
     for (const OpenEnd& end : node.ends) {
       if (end.socket) {
         sockets_[end.inode].insert(end.pid);
+        if (end.process != kOutside) {
+          captured_.insert(end.inode);
+        }
       } else {
         Ends& both = pipes_[end.inode][end.pid];
         both.readable = both.readable || end.readable;
@@ -47,14 +50,15 @@ class Joiner {
   void run() {
     for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
       for (ThreadCapture& thread : capture_.processes[i].threads) {
-        join(i, thread.wait);
+        join(i, thread);
       }
     }
     keep_connections();
   }
 
  private:
-  void join(std::size_t process, Wait& wait) {
+  void join(std::size_t process, ThreadCapture& thread) {
+    Wait& wait = thread.wait;
     if (is_polled_lock(wait)) {
       join_file(capture_.processes[process].pid, wait);
       return;
@@ -66,7 +70,7 @@ class Joiner {
     if (end.kind == FdKind::kPipe) {
       join_pipe(capture_.processes[process].pid, end.inode, wait);
     } else if (end.kind == FdKind::kSocket) {
-      join_socket(process, end.inode, wait);
+      join_socket(process, end.inode, thread);
     }
   }
 
@@ -135,10 +139,15 @@ class Joiner {
     }
   }
 
-  void join_socket(std::size_t process, std::uint64_t inode, Wait& wait) {
+  void join_socket(std::size_t process, std::uint64_t inode, ThreadCapture& thread) {
+    Wait& wait = thread.wait;
     const SocketTable* table = table_of(process);
     const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
     if (row == nullptr) {
+      const auto peer = node_.local_peers.find(inode);
+      if (peer != node_.local_peers.end()) {
+        append(wait, "local socket" + join_local(process, peer->second, wait));
+      }
       return;
     }
     if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
@@ -147,31 +156,65 @@ class Joiner {
     }
     wait.local = capture_.tables.string(row->local);
     wait.peer = capture_.tables.string(row->peer);
-    std::string words = "TCP " + row->local + " to " + row->peer +
-                        store_words(capture_.processes[process], row->peer) + ", " +
-                        socket_state_words(row->state);
+    const std::string store = store_words(capture_.processes[process], row->peer, thread);
+    std::string words =
+        "TCP " + row->local + " to " + row->peer + store + ", " + socket_state_words(row->state);
     if (row->unread > 0) {
       words += ", " + std::to_string(row->unread) + " bytes not read";
     }
     if (row->unsent > 0) {
       words += ", " + std::to_string(row->unsent) + " bytes not acknowledged";
     }
+    words += silence_words(inode) + (is_below_tls(thread) ? ", over TLS" : "");
     const SocketRow* other = table->other_end(*row);
     // The store only keeps what others bring: who has not come is not its process's rank.
-    const bool store = !store_words(capture_.processes[process], row->peer).empty();
-    if (store) {
+    if (!store.empty()) {
       wait.peer = {};
     } else if (other != nullptr) {
-      words += join_local(capture_.processes[process].pid, *other, wait);
+      words += join_local(process, other->inode, wait);
     }
     append(wait, words);
   }
 
+  std::string silence_words(std::uint64_t inode) const {
+    constexpr std::uint32_t kSecond = 1000;
+    const auto at = node_.silences.find(inode);
+    if (at == node_.silences.end() || at->second.received_ms < kSecond) {
+      return {};
+    }
+    std::string words =
+        ", nothing received for " + std::to_string(at->second.received_ms / kSecond);
+    if (at->second.sent_ms >= kSecond) {
+      words += " s, nothing sent for " + std::to_string(at->second.sent_ms / kSecond);
+    }
+    return words + " s";
+  }
+
+  // By the names of OpenSSL's functions, or of Python's module around them.
+  bool is_below_tls(const ThreadCapture& thread) const {
+    return any_frame(thread, [](std::string_view function, std::string_view file) {
+      return function.starts_with("SSL_") || file.ends_with("/ssl.py");
+    });
+  }
+
+  template <typename Matches>
+  bool any_frame(const ThreadCapture& thread, const Matches& matches) const {
+    if (thread.samples.empty()) {
+      return false;
+    }
+    const auto& frames = capture_.tables.stack(thread.samples.back().stack).frames;
+    return std::any_of(frames.begin(), frames.end(), [&](const snapshot::FrameId id) {
+      const snapshot::Frame& frame = capture_.tables.frame(id);
+      return matches(capture_.tables.text(frame.function), capture_.tables.text(frame.file));
+    });
+  }
+
   // The other end is on this node, in the same network namespace.
-  std::string join_local(pid_t pid, const SocketRow& other, Wait& wait) {
-    const auto owners = other.inode == 0 ? sockets_.end() : sockets_.find(other.inode);
+  std::string join_local(std::size_t process, std::uint64_t other, Wait& wait) {
+    const pid_t pid = capture_.processes[process].pid;
+    const auto owners = other == 0 ? sockets_.end() : sockets_.find(other);
     if (owners == sockets_.end()) {
-      return other.inode == 0 ? "; the other end is closed" : "";
+      return other == 0 ? "; the other end is closed" : "";
     }
     std::vector<pid_t> others(owners->second.begin(), owners->second.end());
     if (others.size() > 1) {
@@ -204,19 +247,25 @@ class Joiner {
     return owners.size() == 1 ? rank : 0;
   }
 
-  std::string store_words(const ProcessCapture& process, const std::string& peer) const {
+  // A store listens at MASTER_PORT, or at any other where a program makes its own.
+  std::string store_words(const ProcessCapture& process,
+                          const std::string& peer,
+                          const ThreadCapture& thread) const {
     for (const auto& [name, value] : process.environment) {
       if (capture_.tables.text(name) == "MASTER_PORT" &&
           peer.ends_with(":" + std::string(capture_.tables.text(value)))) {
         return " (the store of MASTER_PORT)";
       }
     }
-    return {};
+    const bool below = any_frame(thread, [](std::string_view function, std::string_view) {
+      return function.find("TCPStore") != std::string_view::npos;
+    });
+    return below ? " (a store)" : "";
   }
 
   // Nodes may share a network (containers, test clusters): here is what was read here.
   bool is_here(const SocketRow* other) const {
-    return other != nullptr && other->inode != 0 && sockets_.contains(other->inode);
+    return other != nullptr && captured_.contains(other->inode);
   }
 
   // Connections whose other end is no process that was read here, with their owners.
@@ -265,6 +314,7 @@ class Joiner {
   Capture& capture_;
   std::map<std::uint64_t, std::map<pid_t, Ends>> pipes_;
   std::map<std::uint64_t, std::set<pid_t>> sockets_;
+  std::set<std::uint64_t> captured_;  // sockets of processes of the capture
 };
 
 }  // namespace

@@ -31,7 +31,8 @@ using Paths = std::set<std::string, std::less<>>;
 struct Wanted {
   Inodes pipes;
   Paths files;
-  bool sockets = false;
+  Inodes sockets;
+  bool all_sockets = false;
 };
 
 constexpr std::size_t kFdLimit = 16384;                     // of one process
@@ -80,7 +81,8 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
       add_pipe(fd, pid, process, node);
     } else if (fd.kind == attach::FdKind::kFile && wanted.files.contains(fd.link)) {
       add_file(fd, pid, node);
-    } else if (wanted.sockets && fd.kind == attach::FdKind::kSocket) {
+    } else if (fd.kind == attach::FdKind::kSocket &&
+               (wanted.all_sockets || wanted.sockets.contains(fd.inode))) {
       node.ends.push_back({fd.inode, true, true, true, process, pid});
     }
   }
@@ -171,24 +173,68 @@ void read_sockets(const Capture& capture, NodeEnds& node) {
   }
 }
 
+// Asks the kernel about the sockets that somebody waits for. Returns the inodes of their other ends
+// on this node.
+Inodes ask_for_sockets(const Capture& capture, NodeEnds& node) {
+  const auto diag = SocketDiag::open();
+  const std::string ours = network_of(::getpid());
+  Inodes others;
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    const ProcessCapture& process = capture.processes[i];
+    if (node.namespace_of[i] == kOutside) {
+      continue;
+    }
+    const SocketTable& table = node.sockets[node.namespace_of[i]];
+    const bool may_ask = diag && network_of(process.pid) == ours;
+    for (const ThreadCapture& thread : process.threads) {
+      const auto end = attach::parse_fd_link(thread.wait.fd, capture.tables.text(thread.wait.path));
+      if (end.kind != attach::FdKind::kSocket || end.inode == 0) {
+        continue;
+      }
+      if (const SocketRow* row = table.by_inode(end.inode)) {
+        const SocketRow* other = table.other_end(*row);
+        others.insert(other == nullptr ? 0 : other->inode);
+        if (const auto silence = may_ask ? diag->silence(*row) : std::nullopt) {
+          node.silences.emplace(end.inode, *silence);
+        }
+      } else if (const auto peer = may_ask ? diag->local_peer(end.inode) : std::nullopt) {
+        others.insert(*peer);
+        node.local_peers.emplace(end.inode, *peer);
+      }
+    }
+  }
+  others.erase(0);
+  return others;
+}
+
+Inodes without_owner(Inodes sockets, const NodeEnds& node) {
+  for (const OpenEnd& end : node.ends) {
+    if (end.socket) {
+      sockets.erase(end.inode);
+    }
+  }
+  return sockets;
+}
+
 }  // namespace
 
 NodeEnds read_ends(const Capture& capture) {
   NodeEnds node;
   node.namespace_of.assign(capture.processes.size(), kOutside);
   // Connections of all: a rank of another node may wait for one that waits on no socket itself.
-  const Wanted wanted{wanted_pipes(capture), wanted_files(capture), true};
+  const Wanted wanted{wanted_pipes(capture), wanted_files(capture), {}, true};
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     add_process(capture.processes[i].pid, i, wanted, node);
   }
-  Wanted lonely{without_other_end(wanted.pipes, node), wanted.files, false};
+  read_sockets(capture, node);
+  Wanted lonely{without_other_end(wanted.pipes, node), wanted.files,
+                without_owner(ask_for_sockets(capture, node), node), false};
   for (const OpenFile& file : node.files) {
     lonely.files.erase(file.path);
   }
-  if (!lonely.pipes.empty() || !lonely.files.empty()) {
+  if (!lonely.pipes.empty() || !lonely.files.empty() || !lonely.sockets.empty()) {
     add_outsiders(lonely, capture, node);
   }
-  read_sockets(capture, node);
   return node;
 }
 

@@ -1,5 +1,8 @@
-// The culprit waits for an answer from outside of the job. Only with evidence: it is on a socket
-// whose other end is no process of the job, below a library that speaks with services.
+// The culprit waits for an answer from outside of the job: it is on a socket whose other end is no
+// process of the job, either below a library that speaks with services, or (no more than possible)
+// since every rank was read and none has the other end.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "aggregate/printable.h"
@@ -8,6 +11,25 @@
 #include "aggregate/wait_words.h"
 
 namespace oddrank::aggregate {
+namespace {
+
+// "TCP to 10.0.0.9:443, nothing received for 64 s, over TLS"; "/run/service, pid 77".
+std::string peer_words(const JobView& view, const RankView& rank) {
+  const WaitsFor wait = waits_for(view, rank);
+  const std::string address = printable(view.text(rank.leader->wait.peer), 80);
+  std::string words = !address.empty()    ? "TCP to " + address
+                      : wait.path.empty() ? wait.detail
+                                          : wait.path;
+  for (const std::string_view part : {", nothing received for ", ", over TLS"}) {
+    const auto at = address.empty() ? std::string::npos : wait.detail.find(part);
+    if (at != std::string::npos) {
+      words += wait.detail.substr(at, wait.detail.find_first_of(",;", at + 1) - at);
+    }
+  }
+  return wait.pid != 0 ? fmt::format("{}, pid {}", words, wait.pid) : words;
+}
+
+}  // namespace
 
 std::vector<Finding> external_wait(const RuleInput& input) {
   const std::vector<std::size_t> ranks = suspects_with(input, Kind::kExternalWait);
@@ -19,13 +41,12 @@ std::vector<Finding> external_wait(const RuleInput& input) {
     finding.confidence = Confidence::kLikely;  // that the peer is outside rests on names of files
   }
   const RankView& first = input.view.ranks()[ranks.front()];
+  if (!input.view.model().story(*first.sample(), Story::kExternal)) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto hit = input.view.model().story(*rank.sample(), Story::kExternal);
-    const WaitsFor wait = waits_for(input.view, rank);
-    const std::string address = printable(input.view.text(rank.leader->wait.peer), 80);
-    const std::string peer = !address.empty()    ? "TCP to " + address
-                             : wait.path.empty() ? wait.detail
-                                                 : wait.path;
+    const std::string peer = peer_words(input.view, rank);
     return fmt::format("waits for {}{}", hit ? hit->pattern->words : "an answer from outside",
                        peer.empty() ? "" : " (" + peer + ")");
   });

@@ -99,10 +99,15 @@ bool is_in_device(const RuleInput& input, const RankView& rank) {
 
 bool is_outside(const RuleInput& input, const RankView& rank) {
   if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
-      rank.leader->wait.holder_pid != 0 || awaited_process(input.view, *rank.process) != nullptr) {
+      rank.leader->wait.holder_pid == rank.process->pid ||
+      awaited_process(input.view, *rank.process) != nullptr) {
     return false;
   }
-  return input.view.model().story(*rank.sample(), Story::kExternal).has_value();
+  // The other end of a connection may be a rank that was not read.
+  const snapshot::Wait& wait = rank.leader->wait;
+  const bool known_peer =
+      !input.view.text(wait.peer).empty() && !input.unread && !input.view.has_other_end(wait);
+  return known_peer || input.view.model().story(*rank.sample(), Story::kExternal).has_value();
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {

@@ -62,6 +62,25 @@ class Peers(unittest.TestCase):
         self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
         self.assertIn("TCP 127.0.0.1:", wait["detail"], run)
 
+    def test_a_local_socket_between_two_processes(self):
+        _, waiter, holder = self.start("local")
+        run = self.read(waiter, holder)
+        wait = self.wait_of(run, waiter)
+        self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
+        # The parent is found as well where it was not asked about.
+        run = self.read(waiter)
+        self.assertEqual(self.wait_of(run, waiter)["pid"], holder, run)
+
+    def test_a_connection_to_a_process_that_is_not_of_the_job(self):
+        _, rank, holder = self.start("outside")
+        run = self.read(rank, samples=2)
+        wait = self.wait_of(run, rank)
+        self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
+        verdict = run.json()["verdict"]
+        self.assertEqual(verdict["kind"], "external_wait", run)
+        self.assertEqual([row["pid"] for row in verdict["culprits"]], [rank], run)
+        self.assertIn(f"pid {holder}", verdict["summary"], run)
+
     def test_a_full_pipe_is_read_by_a_process_that_was_not_asked_about(self):
         pid, waiter, holder = self.start("output")
         self.assertEqual((pid, holder), (waiter, os.getpid()))

@@ -3,6 +3,8 @@
 
   pipe     the child reads what the parent does not write
   tcp      the child receives what the parent does not send
+  local    the child receives from a local socket what the parent does not send
+  outside  a rank receives from the parent, which is none
   output   writes to stdout until nobody takes it any more
   join     waits for the end of a child that has not been read from
   flock    rank 0 has a lock on FOLDER/lock, rank 1 waits for it
@@ -16,6 +18,7 @@ import json
 import multiprocessing
 import os
 import socket
+import subprocess
 import sys
 import time
 
@@ -53,6 +56,32 @@ def tcp():
     ready(child, os.getpid())
     for_ever()
     accepted.close()
+
+
+def local():
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        theirs.close()
+        ours.recv(1)
+        os._exit(0)
+    ours.close()
+    ready(child, os.getpid())
+    for_ever()
+
+
+def outside():
+    listener = socket.create_server(("127.0.0.1", 0))
+    rank = subprocess.Popen([sys.executable, __file__, "receive", str(listener.getsockname()[1])],
+                            env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
+    accepted, _ = listener.accept()
+    ready(rank.pid, os.getpid())
+    rank.wait()
+    accepted.close()
+
+
+def receive():
+    socket.create_connection(("127.0.0.1", int(sys.argv[2]))).recv(1)
 
 
 def output():

@@ -165,6 +165,27 @@ TEST_CASE("file_lock, device_stall and external_wait need their evidence") {
   CHECK(culprit(verdict) == 4);
 }
 
+TEST_CASE("external_wait: a connection whose other end no rank has, if all were read") {
+  CaptureBuilder job = with(4, waiting(WaitOn::kSocket));
+  auto& wait = job.process(pid_of(4)).threads[0].wait;
+  wait.local = job.capture.tables.string("10.0.0.4:50000");
+  wait.peer = job.capture.tables.string("192.0.2.1:443");
+  wait.detail = job.capture.tables.string(
+      "TCP 10.0.0.4:50000 to 192.0.2.1:443, ESTABLISHED, nothing received for 64 s, nothing sent "
+      "for 64 s, over TLS");
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kExternalWait);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(culprit(verdict) == 4);
+  CHECK(verdict.summary.find("(TCP to 192.0.2.1:443, nothing received for 64 s, over TLS)") !=
+        std::string::npos);
+  SECTION("a rank that was not read may have it") {
+    job.process(pid_of(2)).read = snapshot::ReadState::kNone;
+    job.process(pid_of(2)).threads.clear();
+    CHECK(verdict_of(job).kind != Kind::kExternalWait);
+  }
+}
+
 TEST_CASE("failed_rank: a debugger's prompt; not the end of all ranks") {
   ThreadSpec spec = tests::sleeping();
   spec.frames = {tests::py("Pdb.interaction", "/usr/lib/python3.11/pdb.py", 371)};

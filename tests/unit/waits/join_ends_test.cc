@@ -136,6 +136,60 @@ TEST_CASE("a connection to another node is kept with its owner") {
   CHECK(scene.build.capture.tables.text(kept.peer) == "10.0.0.2:80");
 }
 
+TEST_CASE("the other end in a process that is not of the job") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.node.ends.push_back({701, true, true, true, kOutside, 90});
+  scene.node.silences[702] = {64'100, 3'600'900};
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 90);
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED, nothing received for 3600 s, nothing "
+        "sent for 64 s; the other end is pid 90");
+}
+
+TEST_CASE("a connection that was used a moment ago; and one below TLS") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 703);
+  scene.node.silences[703] = {0, 999};
+  scene.build.process(client).threads[0].samples[0].stack =
+      scene.build.stack({{"SSLSocket.read", "/usr/lib/python3.11/ssl.py"}});
+  scene.waits(client, "recvfrom", "socket:[703]");
+  scene.join(client);
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read, over TLS");
+}
+
+TEST_CASE("both ends of a local socket") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 801);
+  scene.add_socket(20, 802);
+  scene.node.local_peers[801] = 802;
+  scene.waits(client, "recvmsg", "socket:[801]");
+  CHECK(scene.join(client).holder_pid == 20);
+  CHECK(scene.build.detail(client) == "local socket; the other end is pid 20");
+}
+
+TEST_CASE("a local socket whose other end nobody has that was read") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 801);
+  scene.node.local_peers[801] = 803;
+  scene.waits(client, "recvmsg", "socket:[801]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client) == "local socket");
+}
+
+TEST_CASE("a store that a program made itself names no holder either") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  scene.build.process(client).threads[0].samples[0].stack =
+      scene.build.stack({{"c10d::TCPStore::doWait", ""}});
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.wait(client).peer == snapshot::StringId{});
+}
+
 TEST_CASE("workers inherit their rank's connections: the rank is meant") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);

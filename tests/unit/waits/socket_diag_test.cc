@@ -1,0 +1,90 @@
+// Real sockets of this process, against what the kernel says of them.
+#include "waits/socket_diag.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <array>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "base/read_file.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::waits {
+namespace {
+
+std::uint64_t inode_of(const UniqueFd& fd) {
+  struct stat status {};
+  REQUIRE(::fstat(fd.get(), &status) == 0);
+  return status.st_ino;
+}
+
+struct Connection {
+  UniqueFd client{::socket(AF_INET, SOCK_STREAM, 0)};
+  UniqueFd server;
+
+  Connection() {
+    const UniqueFd listener(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    REQUIRE(::bind(listener.get(), raw, size) == 0);
+    REQUIRE(::listen(listener.get(), 1) == 0);
+    REQUIRE(::getsockname(listener.get(), raw, &size) == 0);
+    REQUIRE(::connect(client.get(), raw, size) == 0);
+    server = UniqueFd(::accept(listener.get(), nullptr, nullptr));
+    REQUIRE(server.valid());
+  }
+};
+
+TEST_CASE("both ends of a local socket know each other") {
+  const auto diag = SocketDiag::open();
+  REQUIRE(diag);
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+  const UniqueFd one(ends[0]);
+  UniqueFd other(ends[1]);
+  CHECK(diag->local_peer(inode_of(one)) == inode_of(other));
+  CHECK(diag->local_peer(inode_of(other)) == inode_of(one));
+  other.reset();
+  CHECK_FALSE(diag->local_peer(inode_of(one)));
+}
+
+TEST_CASE("what is no local socket has no other end there") {
+  const auto diag = SocketDiag::open();
+  REQUIRE(diag);
+  const Connection connection;
+  CHECK_FALSE(diag->local_peer(inode_of(connection.client)));
+  CHECK_FALSE(diag->local_peer(0));
+  CHECK_FALSE(diag->local_peer(std::uint64_t{1} << 40));
+}
+
+TEST_CASE("how long a connection has been silent") {
+  const auto diag = SocketDiag::open();
+  REQUIRE(diag);
+  const Connection connection;
+  SocketTable table;
+  const auto text = read_file("/proc/self/net/tcp");
+  REQUIRE(text);
+  table.add(*text);
+  const SocketRow* row = table.by_inode(inode_of(connection.client));
+  REQUIRE(row != nullptr);
+  const auto silence = diag->silence(*row);
+  REQUIRE(silence);
+  CHECK(silence->received_ms < 60'000);  // since the connection was made, just now
+  SocketRow listening = *row;
+  listening.inode += 1;
+  CHECK_FALSE(diag->silence(listening));
+  SocketRow broken = *row;
+  broken.peer = "nothing";
+  CHECK_FALSE(diag->silence(broken));
+  broken.peer = "[::1]:80";
+  CHECK_FALSE(diag->silence(broken));
+}
+
+}  // namespace
+}  // namespace oddrank::waits

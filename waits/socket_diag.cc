@@ -1,0 +1,168 @@
+#include "waits/socket_diag.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "base/parse_number.h"
+
+namespace oddrank::waits {
+namespace {
+
+constexpr std::size_t kAnswerLimit = 8192;
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+template <typename T>
+std::optional<T> read_at(std::span<const std::byte> bytes, std::size_t at) {
+  T value{};
+  if (at > bytes.size() || bytes.size() - at < sizeof value) {
+    return std::nullopt;
+  }
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// The answer's message, headers included; empty for an error or none.
+std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
+  nlmsghdr header{};
+  header.nlmsg_len = static_cast<std::uint32_t>(sizeof header + question.size());
+  header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  header.nlmsg_flags = NLM_F_REQUEST;
+  std::vector<std::byte> message(sizeof header + question.size());
+  std::memcpy(message.data(), &header, sizeof header);
+  std::memcpy(message.data() + sizeof header, question.data(), question.size());
+  if (::send(fd, message.data(), message.size(), 0) < 0) {
+    return {};
+  }
+  std::vector<std::byte> answer(kAnswerLimit);
+  const auto size = ::recv(fd, answer.data(), answer.size(), 0);
+  answer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  const auto got = read_at<nlmsghdr>(answer, 0);
+  if (!got || got->nlmsg_type != SOCK_DIAG_BY_FAMILY || got->nlmsg_len > answer.size()) {
+    return {};
+  }
+  answer.resize(got->nlmsg_len);
+  return answer;
+}
+
+// The value of an attribute that stands behind `head` bytes of an answer; empty: it has none.
+std::span<const std::byte> attribute(std::span<const std::byte> answer,
+                                     std::size_t head,
+                                     std::uint16_t type) {
+  std::size_t at = NLMSG_ALIGN(sizeof(nlmsghdr) + head);
+  while (const auto header = read_at<rtattr>(answer, at)) {
+    if (header->rta_len < sizeof *header || header->rta_len > answer.size() - at) {
+      break;
+    }
+    if (header->rta_type == type) {
+      return answer.subspan(at + sizeof *header, header->rta_len - sizeof *header);
+    }
+    at += RTA_ALIGN(header->rta_len);
+  }
+  return {};
+}
+
+struct Endpoint {
+  std::uint8_t family = AF_UNSPEC;
+  std::array<std::uint32_t, 4> address{};
+  std::uint16_t port = 0;  // in network order
+};
+
+// "10.0.0.1:80", "[fe80::1]:80".
+std::optional<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : parse_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) {
+    return std::nullopt;
+  }
+  Endpoint end;
+  end.port = htons(*port);
+  const bool is_v6 = text.front() == '[' && colon > 2;
+  end.family = is_v6 ? AF_INET6 : AF_INET;
+  const std::string host = is_v6 ? text.substr(1, colon - 2) : text.substr(0, colon);
+  return ::inet_pton(end.family, host.c_str(), end.address.data()) == 1 ? std::optional(end)
+                                                                        : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SocketDiag> SocketDiag::open() {
+  UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  // The kernel answers within the call; the limit is for what we do not know.
+  const timeval patience{0, 200'000};
+  if (!fd.valid() ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
+    return std::nullopt;
+  }
+  return SocketDiag(std::move(fd));
+}
+
+std::optional<std::uint64_t> SocketDiag::local_peer(std::uint64_t inode) const {
+  if (inode == 0 || inode > UINT32_MAX) {
+    return std::nullopt;
+  }
+  unix_diag_req question{};
+  question.sdiag_family = AF_UNIX;
+  question.udiag_states = UINT32_MAX;
+  question.udiag_ino = static_cast<std::uint32_t>(inode);
+  question.udiag_show = UDIAG_SHOW_PEER;
+  question.udiag_cookie[0] = UINT32_MAX;  // any
+  question.udiag_cookie[1] = UINT32_MAX;
+  const auto answer = ask(fd_.get(), bytes_of(question));
+  const auto peer =
+      read_at<std::uint32_t>(attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER), 0);
+  return peer && *peer != 0 ? std::optional<std::uint64_t>(*peer) : std::nullopt;
+}
+
+std::optional<TcpSilence> SocketDiag::silence(const SocketRow& row) const {
+  const auto local = parse_endpoint(row.local);
+  const auto peer = parse_endpoint(row.peer);
+  if (!local || !peer || local->family != peer->family) {
+    return std::nullopt;
+  }
+  inet_diag_req_v2 question{};
+  question.sdiag_family = local->family;
+  question.sdiag_protocol = IPPROTO_TCP;
+  question.idiag_ext = 1U << (INET_DIAG_INFO - 1);
+  question.idiag_states = UINT32_MAX;
+  question.id.idiag_sport = local->port;
+  question.id.idiag_dport = peer->port;
+  std::memcpy(question.id.idiag_src, local->address.data(), sizeof question.id.idiag_src);
+  std::memcpy(question.id.idiag_dst, peer->address.data(), sizeof question.id.idiag_dst);
+  question.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+  question.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  const auto answer = ask(fd_.get(), bytes_of(question));
+  const auto found = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr));
+  // For an address without a connection the kernel would answer with a socket that listens there.
+  if (!found || found->id.idiag_dport != peer->port || found->idiag_inode != row.inode) {
+    return std::nullopt;
+  }
+  const auto info = attribute(answer, sizeof(inet_diag_msg), INET_DIAG_INFO);
+  const auto sent = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_last_data_sent));
+  const auto received = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_last_data_recv));
+  return sent && received ? std::optional(TcpSilence{*sent, *received}) : std::nullopt;
+}
+
+}  // namespace oddrank::waits
