@@ -36,6 +36,7 @@ enum class Story : std::uint8_t {
   kLoader,        // waits for the batches of its input pipeline
   kLoaderWorker,  // is a worker of an input pipeline
   kQueueIdle,     // waits for work to be given: no sign of trouble
+  kQueueFeeder,   // sends what other threads put into a queue
   kFailed,        // handles an error, or ends
   kExternal,      // speaks with a service outside of the job
   kSleep,         // sleeps on purpose

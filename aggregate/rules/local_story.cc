@@ -19,9 +19,22 @@ bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }
 
+// The thread that sends a queue's items, while it has none: it waits for the other threads.
+bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
+  return !thread.samples.empty() && thread.wait.on == WaitOn::kLock &&
+         input.view.model().story(thread.samples.back(), Story::kQueueFeeder).has_value();
+}
+
+// Nobody else in the child could let go of anything.
+bool is_alone(const RuleInput& input, const ProcessCapture& child, const ThreadCapture& thread) {
+  return std::all_of(child.threads.begin(), child.threads.end(), [&](const ThreadCapture& each) {
+    return &each == &thread || is_idle_feeder(input, each);
+  });
+}
+
 // A lock that a forked child inherited: its owner was a thread that the child does not have. Seen
-// as: a single thread, on a lock without a living owner, in a process whose parent has threads;
-// and not in the queue where idle workers wait for work.
+// as: the only thread that could do anything, on a lock without a living owner, in a process whose
+// parent has threads; and not in the queue where idle workers wait for work.
 bool waits_for_inherited_lock(const RuleInput& input,
                               const ProcessCapture& child,
                               const ProcessCapture& parent) {
@@ -33,7 +46,7 @@ bool waits_for_inherited_lock(const RuleInput& input,
     return true;
   }
   return thread->wait.holder_alive == Known::kUnknown && thread->wait.holder_tid == 0 &&
-         child.threads.size() == 1 && parent.threads.size() > 1 &&
+         is_alone(input, child, *thread) && parent.threads.size() > 1 &&
          !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
 }
 

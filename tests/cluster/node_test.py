@@ -24,6 +24,7 @@ class NodeTest(unittest.TestCase):
             job = TrainingJob(f"{scratch}/job", find_torch_python(), how, ranks=RANKS, rank=ODD)
             with LocalRanks(job.prepare()) as ranks:
                 job.wait_hung(still_there=ranks.alive)
+                job.worker = job.host_pid(ODD, "worker")
                 pids = [str(process.pid) for process in ranks.processes]
                 # Other jobs may run on this machine; ours is named by its processes.
                 run = Run(harness.run_here([Options.oddrank, "node", *pids, "--json", "-",
@@ -43,6 +44,13 @@ class NodeTest(unittest.TestCase):
         report, job = self.diagnose("input")
         self.check_culprit(report, "input_stall")
         self.assertIn(job.fifo, str(report["verdict"]))
+
+    def test_lock(self):
+        report, job = self.diagnose("lock")
+        self.check_culprit(report, "child_deadlock")
+        verdict = report["verdict"]
+        self.assertEqual(verdict["culprits"][0]["waits_for"]["pid"], job.worker, verdict)
+        self.assertIn("inherited by fork", verdict["summary"])
 
     def test_sleep(self):
         report, _ = self.diagnose("sleep")

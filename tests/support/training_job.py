@@ -144,7 +144,8 @@ class TrainingJob:
         """(step, doing) of a rank while the job hangs."""
         if rank != self.rank:
             return self.at, "all_reduce"
-        return {"input": (self.at, "next_batch"), "sleep": (self.at, "sleep"),
+        return {"input": (self.at, "next_batch"), "lock": (self.at, "next_batch"),
+                "sleep": (self.at, "sleep"),
                 "skip": (self.at, "barrier"), "stopped": (self.at, "stopped")}[self.how]
 
     def _rank_hangs(self, rank, lab):
@@ -154,13 +155,20 @@ class TrainingJob:
         pid = self.host_pid(rank, lab=lab)
         if pid is None or not proc_facts.sleeping(pid):
             return False
-        return self.how != "input" or rank != self.rank or self._worker_reads(lab)
+        if rank != self.rank or self.how not in ("input", "lock"):
+            return True
+        return self._worker_reads(lab) if self.how == "input" else self._worker_wants_lock(lab)
 
     def _worker_reads(self, lab):
         pid = self.host_pid(self.rank, "worker", lab)
         call = proc_facts.syscall(pid) if pid else None
         return (call is not None and call[0] == SYSCALL_READ
                 and proc_facts.fd_is(pid, call[1], self.fifo))
+
+    def _worker_wants_lock(self, lab):
+        pid = self.host_pid(self.rank, "worker", lab)
+        return (self.fact(self.rank, "worker").get("doing") == "lock" and pid is not None
+                and proc_facts.sleeping(pid))
 
     def wait_hung(self, lab=None, seconds=180, still_there=lambda: True):
         """Returns when every rank is where the hang leaves it, and blocked there."""

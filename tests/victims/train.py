@@ -9,6 +9,7 @@ gradients by hand with dist.all_reduce (gloo). One rank (--rank) leaves the comm
 (--at), in one of the ways of --how:
 
     input    its shard-R.tar is a FIFO on which nothing comes: the worker sits in read()
+    lock     its worker wants a lock that a thread of the rank had when the worker was forked
     sleep    it sleeps in its own code, as if it waited for something outside of the job
     skip     it is out of data: leaves the loop and waits in a barrier of another group
     stopped  it is stopped (SIGSTOP to itself)
@@ -26,6 +27,7 @@ import os
 import signal
 import socket
 import tarfile
+import threading
 import time
 import warnings
 
@@ -38,6 +40,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 FEATURES = 64
 BATCH = 4
+INDEX_LOCK = threading.Lock()  # of an index of shards, as data sets have one
 
 
 def take_rank_from_slurm():
@@ -67,6 +70,10 @@ class TarShards(IterableDataset):
 
     def __iter__(self):
         for path in self.paths:
+            if path == self.paths[-1]:
+                write_fact(self.fact_path, doing="lock", path=path)
+                with INDEX_LOCK:
+                    pass
             write_fact(self.fact_path, doing="read", path=path)
             yield from self.read_shard(path)
 
@@ -129,8 +136,28 @@ class Trainer:
         self.optimizer.step()
         return loss.item()
 
-    def train(self):
+    def start_loader(self):
+        """Forks the worker, in the odd rank while a thread has the lock; it gives it back here, but
+        not in the worker."""
+        if not self.odd or self.options.how != "lock":
+            return iter(self.loader)
+        held, forked = threading.Event(), threading.Event()
+
+        def refresh_index():
+            with INDEX_LOCK:
+                held.set()
+                forked.wait()
+
+        thread = threading.Thread(target=refresh_index)
+        thread.start()
+        held.wait()
         batches = iter(self.loader)
+        forked.set()
+        thread.join()
+        return batches
+
+    def train(self):
+        batches = self.start_loader()
         for step in range(self.options.steps):
             if self.odd and step == self.options.at and self.go_astray(step):
                 break
@@ -148,7 +175,7 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--facts", required=True)
     parser.add_argument("--steps", type=int, default=8, help="steps of the whole job")
-    parser.add_argument("--how", choices=("input", "sleep", "skip", "stopped", "none"),
+    parser.add_argument("--how", choices=("input", "lock", "sleep", "skip", "stopped", "none"),
                         default="input")
     parser.add_argument("--rank", type=int, default=5, help="the rank that hangs")
     parser.add_argument("--at", type=int, default=4, help="the step at which it does")
