@@ -13,6 +13,7 @@
 #include "attach/discover.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "base/split.h"
 #include "cli/isolated_read.h"
 #include "cli/naming.h"
 #include "cli/read_process.h"
@@ -21,6 +22,7 @@
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
 #include "waits/find_peers.h"
+#include "waits/node_pressure.h"
 
 namespace oddrank::cli {
 namespace {
@@ -104,6 +106,25 @@ void take_sample(Capture& capture,
     add_answer(capture, capture.processes[indices[i]], results[i], options);
     if (request.progress) {
       request.progress(i + 1, results.size());
+    }
+  }
+}
+
+// File systems are asked, so this may block as well.
+void note_pressure(Capture& capture) {
+  constexpr milliseconds kPatience{1000};
+  const IsolatedTask task{[&capture](int fd) {
+                            std::string lines;
+                            for (const std::string& note : waits::node_pressure(capture)) {
+                              lines += note + "\n";
+                            }
+                            send_bytes(fd, lines);
+                          },
+                          kPatience};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  for (const std::string_view note : split(result.bytes, '\n')) {
+    if (!note.empty()) {
+      capture.nodes.front().notes.emplace_back(note);
     }
   }
 }
@@ -211,6 +232,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   name_in_child(capture);
   waits::find_peers(capture);
   waits::join_node_waits(capture);
+  note_pressure(capture);
   collectives::find_calls(capture);
   if (options.inlines) {
     add_inlines_in_child(capture, options.timeout / 2);

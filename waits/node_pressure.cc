@@ -1,0 +1,168 @@
+#include "waits/node_pressure.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+
+namespace oddrank::waits {
+namespace {
+
+constexpr std::string_view kCgroups = "/sys/fs/cgroup";
+constexpr std::uint64_t kSeldom = 10;  // one period in so many is nothing to mention
+constexpr double kPressed = 10;        // percent of the time
+constexpr std::uint64_t kFull = 90;    // percent
+
+// The value behind `name` in lines of "name value".
+std::uint64_t count_of(std::string_view text, std::string_view name) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() == 2 && words[0] == name) {
+      return parse_number<std::uint64_t>(words[1]).value_or(0);
+    }
+  }
+  return 0;
+}
+
+std::string text_of(const std::string& folder, const char* file) {
+  return read_file(folder + "/" + file, 65536).value_or(std::string());
+}
+
+std::string shown(const std::string& folder) {
+  return folder.substr(std::min(folder.size(), kCgroups.size()));
+}
+
+void add_memory(const std::string& folder, std::vector<std::string>& notes) {
+  const std::uint64_t kills = std::max(parse_oom_kills(text_of(folder, "memory.events")),
+                                       parse_oom_kills(text_of(folder, "memory.oom_control")));
+  if (kills > 0) {
+    notes.push_back(std::to_string(kills) + (kills == 1 ? " process" : " processes") +
+                    " of cgroup " + shown(folder) + (kills == 1 ? " was" : " were") +
+                    " killed for lack of memory");
+  }
+}
+
+void add_throttling(const std::string& folder, std::vector<std::string>& notes) {
+  const Throttling cpu = parse_throttling(text_of(folder, "cpu.stat"));
+  if (cpu.throttled > 0 && cpu.throttled >= cpu.periods / kSeldom) {
+    notes.push_back("cgroup " + shown(folder) + " got no more CPU in " +
+                    std::to_string(cpu.throttled) + " of " + std::to_string(cpu.periods) +
+                    " periods (its limit)");
+  }
+}
+
+void add_pressure(std::vector<std::string>& notes) {
+  for (const std::string_view what : {"memory", "io"}) {
+    const double full = parse_pressure(text_of("/proc/pressure", std::string(what).c_str()));
+    if (full >= kPressed) {
+      notes.push_back("all that would run waited for " + std::string(what == "io" ? "I/O" : what) +
+                      " in " + std::to_string(std::lround(full)) + "% of the last 10 s");
+    }
+  }
+}
+
+// "/dev/shm" of the process is shared memory, and not for instance a folder on a dead server.
+bool has_shared_memory(pid_t pid) {
+  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
+  for (const std::string_view line : split(mounts ? *mounts : std::string_view(), '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() > 2 && words[1] == "/dev/shm") {
+      return words[2] == "tmpfs";
+    }
+  }
+  return false;
+}
+
+void add_shared_memory(pid_t pid, std::set<unsigned long>& seen, std::vector<std::string>& notes) {
+  struct statvfs status {};
+  const std::string path = "/proc/" + std::to_string(pid) + "/root/dev/shm";
+  if (!has_shared_memory(pid) || ::statvfs(path.c_str(), &status) != 0 || status.f_blocks == 0 ||
+      !seen.insert(status.f_fsid).second) {
+    return;
+  }
+  const std::uint64_t used = status.f_blocks - std::min(status.f_blocks, status.f_bavail);
+  const std::uint64_t percent = used * 100 / status.f_blocks;
+  if (percent >= kFull) {
+    notes.push_back("/dev/shm of pid " + std::to_string(pid) + " is " + std::to_string(percent) +
+                    "% full (of " + std::to_string((status.f_blocks * status.f_frsize) >> 20) +
+                    " MiB)");
+  }
+}
+
+}  // namespace
+
+std::uint64_t parse_oom_kills(std::string_view text) {
+  return count_of(text, "oom_kill");
+}
+
+Throttling parse_throttling(std::string_view text) {
+  return {count_of(text, "nr_periods"), count_of(text, "nr_throttled")};
+}
+
+double parse_pressure(std::string_view text) {
+  constexpr std::string_view kStart = "full avg10=";
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(kStart)) {
+      continue;
+    }
+    double percent = 0;
+    const std::string_view number = line.substr(kStart.size());
+    const auto end = std::from_chars(number.data(), number.data() + number.size(), percent);
+    return end.ec == std::errc() && percent >= 0 && percent <= 100 ? percent : 0;
+  }
+  return 0;
+}
+
+std::string cgroup_folder(std::string_view text, std::string_view controller) {
+  std::optional<std::string> second;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto colon = line.find(':');
+    const auto next = colon == std::string_view::npos ? colon : line.find(':', colon + 1);
+    if (next == std::string_view::npos) {
+      continue;
+    }
+    const std::string_view names = line.substr(colon + 1, next - colon - 1);
+    const std::string path(line.substr(next + 1));
+    if (path.find("/..") != std::string::npos) {
+      continue;
+    }
+    const auto controllers = split(names, ',');
+    if (std::find(controllers.begin(), controllers.end(), controller) != controllers.end()) {
+      return std::string(kCgroups) + "/" + std::string(names) + path;
+    }
+    if (names.empty() && line.starts_with("0:")) {
+      second = std::string(kCgroups) + path;
+    }
+  }
+  return second.value_or("");
+}
+
+std::vector<std::string> node_pressure(const snapshot::Capture& capture) {
+  std::vector<std::string> notes;
+  std::set<std::string> folders;
+  std::set<unsigned long> file_systems;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    const auto text = read_file("/proc/" + std::to_string(process.pid) + "/cgroup", 65536);
+    const std::string memory = text ? cgroup_folder(*text, "memory") : "";
+    const std::string cpu = text ? cgroup_folder(*text, "cpu") : "";
+    if (!memory.empty() && folders.insert("memory " + memory).second) {
+      add_memory(memory, notes);
+    }
+    if (!cpu.empty() && folders.insert("cpu " + cpu).second) {
+      add_throttling(cpu, notes);
+    }
+    add_shared_memory(process.pid, file_systems, notes);
+  }
+  add_pressure(notes);
+  return notes;
+}
+
+}  // namespace oddrank::waits

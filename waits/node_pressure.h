@@ -1,0 +1,38 @@
+// What a node lacks, as context of a hang: processes that were killed for lack of memory, CPU that
+// a cgroup withholds, pressure, shared memory that is full. Lines for a report, no verdict: a count
+// tells that something happened, not when.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::waits {
+
+// "oom_kill" of memory.events (cgroup v2) or memory.oom_control (v1); 0 if it is not there.
+std::uint64_t parse_oom_kills(std::string_view text);
+
+// Of cpu.stat, of both versions: how many periods there were, and how many of them ended early.
+struct Throttling {
+  std::uint64_t periods = 0;
+  std::uint64_t throttled = 0;
+};
+Throttling parse_throttling(std::string_view text);
+
+// "full avg10=12.34 ..." of a file of pressure stall information, in percent; 0 if it is not there.
+double parse_pressure(std::string_view text);
+
+// Where the cgroups of a process are mounted: "/sys/fs/cgroup/memory/x" for the controller of
+// version 1 that `text` of /proc/PID/cgroup has, else the one of version 2. "" if it has neither,
+// or it is outside of what we see.
+std::string cgroup_folder(std::string_view text, std::string_view controller);
+
+// Lines about the node of the capture and the cgroups of its processes: "2 processes of cgroup
+// /slurm/job_7 were killed for lack of memory". Looks at file systems (shared memory only, by the
+// processes' own mounts), so it may block: run it in a child (base/isolated.h).
+std::vector<std::string> node_pressure(const snapshot::Capture& capture);
+
+}  // namespace oddrank::waits
