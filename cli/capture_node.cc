@@ -23,6 +23,7 @@
 #include "waits/collect_waits.h"
 #include "waits/find_peers.h"
 #include "waits/node_pressure.h"
+#include "waits/uninterruptible.h"
 
 namespace oddrank::cli {
 namespace {
@@ -232,6 +233,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   name_in_child(capture);
   waits::find_peers(capture);
   waits::join_node_waits(capture);
+  waits::count_uninterruptible(capture);
   note_pressure(capture);
   collectives::find_calls(capture);
   if (options.inlines) {

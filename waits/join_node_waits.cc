@@ -12,6 +12,7 @@
 #include "waits/collect_waits.h"
 #include "waits/name_wait.h"
 #include "waits/node_family.h"
+#include "waits/thread_motion.h"
 #include "waits/worker_pools.h"
 
 namespace oddrank::waits {
@@ -245,6 +246,9 @@ void join_node_waits(Capture& capture) {
     for (const ThreadCapture& thread : capture.processes[i].threads) {
       joined[i].push_back(thread.wait);
       join_thread(capture, i, joined[i].back(), thread);
+      if (const std::string motion = motion_words(thread, capture.tables); !motion.empty()) {
+        append_detail(capture, joined[i].back(), motion);
+      }
     }
   }
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {

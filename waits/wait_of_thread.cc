@@ -60,11 +60,15 @@ constexpr std::array kWchans = {
     WchanKind{"uvm_", WaitOn::kDevice, "waits in the GPU driver"},
 };
 
-void guess_by_wchan(ThreadWait& wait) {
+const WchanKind* find_wchan(const std::string& wchan) {
   const auto* known = std::find_if(kWchans.begin(), kWchans.end(), [&](const WchanKind& each) {
-    return wait.wchan.find(each.part) != std::string::npos;
+    return wchan.find(each.part) != std::string::npos;
   });
-  if (known != kWchans.end()) {
+  return known == kWchans.end() ? nullptr : known;
+}
+
+void guess_by_wchan(ThreadWait& wait) {
+  if (const WchanKind* known = find_wchan(wait.wchan)) {
     wait.on = known->on;
     wait.detail = std::string(known->detail) + " (" + wait.wchan + ")";
   } else if (!wait.wchan.empty() && wait.wchan != "0") {
@@ -240,6 +244,19 @@ void read_traced(const WaitContext& context, ThreadWait& wait) {
   }
 }
 
+// The call says which file; the kernel's function which file system or driver.
+void note_state_d(ThreadWait& wait) {
+  wait.detail += wait.detail.empty() ? "state D" : ", state D";
+  if (wait.wchan.empty() || wait.detail.find(wait.wchan) != std::string::npos) {
+    return;
+  }
+  wait.detail += " in " + wait.wchan;
+  const WchanKind* known = find_wchan(wait.wchan);
+  if (known != nullptr && (known->on == WaitOn::kFile || known->on == WaitOn::kDevice)) {
+    wait.detail += " (" + std::string(known->detail) + ")";
+  }
+}
+
 // do_freezer_trap() of cgroup v2 (the state letter is S), __refrigerator() of v1 and of suspend
 // (D).
 bool is_frozen(const std::string& wchan) {
@@ -275,10 +292,7 @@ ThreadWait wait_of_thread(const WaitContext& context) {
       break;
     case 'D':
       read_blocked(context, wait);
-      wait.detail += wait.detail.empty() ? "state D" : ", state D";
-      if (!wait.wchan.empty() && wait.detail.find(wait.wchan) == std::string::npos) {
-        wait.detail += " in " + wait.wchan;
-      }
+      note_state_d(wait);
       break;
     default:
       read_blocked(context, wait);

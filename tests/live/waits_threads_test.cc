@@ -15,6 +15,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "waits/collect_waits.h"
+#include "waits/uninterruptible.h"
 
 namespace oddrank::waits {
 namespace {
@@ -261,6 +262,26 @@ TEST_CASE("stopped by SIGSTOP") {
   const Seen seen = look(victim->pid());
   CHECK(seen.wait().on == WaitOn::kSignal);
   CHECK(seen.detail().find("SIGSTOP") != std::string::npos);
+}
+
+TEST_CASE("how many other processes of the node are in state D at the same place") {
+  auto first = test::Victim::start({test::victim_path("blocked"), "vfork"});
+  auto second = test::Victim::start({test::victim_path("blocked"), "vfork"});
+  REQUIRE(first);
+  REQUIRE(second);
+  REQUIRE(first->wait_state("D"));
+  REQUIRE(second->wait_state("D"));
+  Seen seen = look(first->pid());
+  snapshot::Capture capture;
+  capture.tables = std::move(seen.tables);
+  seen.process.threads[0].samples.emplace_back().state = 'D';
+  capture.processes.push_back(std::move(seen.process));
+  count_uninterruptible(capture);
+  const auto detail = capture.tables.text(capture.processes[0].threads[0].wait.detail);
+  INFO(detail);
+  CHECK(detail.find("state D") != std::string_view::npos);
+  CHECK(detail.find(" other process") != std::string_view::npos);  // this or another test's
+  CHECK(detail.find(" of this node") != std::string_view::npos);
 }
 
 TEST_CASE("a thread row that is no thread any more is left alone") {

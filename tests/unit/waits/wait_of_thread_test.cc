@@ -75,7 +75,7 @@ TEST_CASE("state D keeps the file and says what the kernel waits in") {
   scene.files.links[7] = "/nfs/x";
   const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512}, "nfs_wait_bit_killable");
   CHECK(wait.on == WaitOn::kFile);
-  CHECK(wait.detail == "in read() of /nfs/x, state D in nfs_wait_bit_killable");
+  CHECK(wait.detail == "in read() of /nfs/x, state D in nfs_wait_bit_killable (waits for NFS)");
 }
 
 TEST_CASE("the system call may not be read: the kernel function tells") {

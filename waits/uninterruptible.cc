@@ -1,0 +1,85 @@
+#include "waits/uninterruptible.h"
+
+#include <dirent.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "attach/proc_stat.h"
+#include "base/deadline.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using PidsByWchan = std::map<std::string, std::set<pid_t>, std::less<>>;
+
+constexpr std::chrono::milliseconds kPatience{300};
+
+bool sleeps_deeply(const ThreadCapture& thread, const snapshot::Tables& tables) {
+  return !thread.samples.empty() && thread.samples.back().state == 'D' &&
+         !tables.text(thread.wait.wchan).empty();
+}
+
+// Main threads only: what a process with such a thread shows, and what `ps` lists.
+PidsByWchan find_all() {
+  PidsByWchan found;
+  const Deadline end = Deadline::after(kPatience);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
+  while (directory != nullptr && !end.passed()) {
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr) {
+      break;
+    }
+    const auto pid = parse_number<pid_t>(std::string_view(entry->d_name));
+    if (!pid) {
+      continue;
+    }
+    const auto stat = attach::read_proc_stat(*pid);
+    if (!stat || stat->state != 'D' || stat->kernel_thread) {
+      continue;
+    }
+    const auto wchan = read_file("/proc/" + std::to_string(*pid) + "/wchan", 256);
+    found[std::string(trim(wchan ? *wchan : std::string_view()))].insert(*pid);
+  }
+  return found;
+}
+
+}  // namespace
+
+void count_uninterruptible(Capture& capture) {
+  PidsByWchan found;
+  bool looked = false;
+  for (ProcessCapture& process : capture.processes) {
+    for (ThreadCapture& thread : process.threads) {
+      if (!sleeps_deeply(thread, capture.tables)) {
+        continue;
+      }
+      if (!looked) {
+        found = find_all();
+        looked = true;
+      }
+      const std::string wchan(capture.tables.text(thread.wait.wchan));
+      const auto same = found.find(wchan);
+      const std::size_t others =
+          same == found.end() ? 0 : same->second.size() - same->second.count(process.pid);
+      if (others > 0) {
+        const std::string detail(capture.tables.text(thread.wait.detail));
+        thread.wait.detail = capture.tables.string(
+            detail + "; so " + (others == 1 ? "is " : "are ") + std::to_string(others) +
+            " other process" + (others == 1 ? "" : "es") + " of this node");
+      }
+    }
+  }
+}
+
+}  // namespace oddrank::waits
