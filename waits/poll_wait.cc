@@ -19,6 +19,7 @@ namespace {
 using attach::Addr;
 
 constexpr std::size_t kFdLimit = 1024;
+constexpr std::size_t kLookedAt = 64;  // of which files these are; a server may have thousands
 constexpr std::size_t kListed = 4;
 
 std::vector<int> polled_fds(const WaitContext& context) {
@@ -96,6 +97,23 @@ std::uint64_t asked_for(const WaitContext& context, const SyscallInfo& info) {
   return info.kind == SyscallKind::kPoll ? context.thread.syscall->arguments[1] : 0;
 }
 
+// Counters, timers and signals: by which a program wakes itself, and not what it waits for.
+bool is_own_waker(const std::string& link) {
+  return link.starts_with("anon_inode:[eventfd]") || link.starts_with("anon_inode:[timerfd]") ||
+         link.starts_with("anon_inode:[signalfd]");
+}
+
+// "in poll() of 3 files: 4 pipe:[31], 5 /dev/null, ..."
+void list_files(const std::vector<std::string>& links,
+                const std::vector<int>& fds,
+                ThreadWait& wait) {
+  wait.detail += " of " + std::to_string(fds.size()) + " files:";
+  for (std::size_t i = 0; i < std::min(fds.size(), kListed); ++i) {
+    wait.detail += (i == 0 ? " " : ", ") + std::to_string(fds[i]) + " " + links[i];
+  }
+  wait.detail += fds.size() > kListed ? ", ..." : "";
+}
+
 }  // namespace
 
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
@@ -107,28 +125,32 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
                              : " of no file that could be read";
     return;
   }
-  std::vector<FdKind> kinds;
-  for (const int fd : fds) {
-    kinds.push_back(fd_kind(context.files.link(fd), ""));
-    if (kinds.front().on != kinds.back().on) {
-      break;
+  std::vector<std::string> links;
+  std::vector<std::size_t> awaited;  // indices of those that others make ready
+  for (std::size_t i = 0; i < std::min(fds.size(), kLookedAt); ++i) {
+    links.push_back(context.files.link(fds[i]));
+    if (!is_own_waker(links.back())) {
+      awaited.push_back(i);
     }
   }
-  if (kinds.front().on == kinds.back().on) {
-    wait.on = kinds.front().on;
-  }
-  if (fds.size() == 1) {
-    wait.fd = fds.front();
-    wait.path = kinds.front().path;
+  const bool one = fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kLookedAt);
+  if (one) {
+    const std::size_t which = fds.size() == 1 ? 0 : awaited.front();
+    const FdKind kind = fd_kind(links[which], "");
+    wait.on = kind.on;
+    wait.fd = fds[which];
+    wait.path = kind.path;
+    wait.inferred = fds.size() > 1;  // the program may wait for its own thread to wake it
     wait.detail += " of " + (wait.path.empty() ? "fd " + std::to_string(wait.fd) : wait.path);
+    wait.detail += fds.size() > 1 ? " (and its own wakers)" : "";
     return;
   }
-  wait.detail += " of " + std::to_string(fds.size()) + " files:";
-  for (std::size_t i = 0; i < std::min(fds.size(), kListed); ++i) {
-    wait.detail +=
-        (i == 0 ? " " : ", ") + std::to_string(fds[i]) + " " + context.files.link(fds[i]);
-  }
-  wait.detail += fds.size() > kListed ? ", ..." : "";
+  const snapshot::WaitOn on = fd_kind(links[awaited.empty() ? 0 : awaited.front()], "").on;
+  const bool alike = std::all_of(awaited.begin(), awaited.end(), [&](const std::size_t each) {
+    return fd_kind(links[each], "").on == on;
+  });
+  wait.on = alike ? on : wait.on;
+  list_files(links, fds, wait);
 }
 
 }  // namespace oddrank::waits

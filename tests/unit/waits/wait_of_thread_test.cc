@@ -127,6 +127,19 @@ TEST_CASE("a frozen thread is frozen, whatever call it was in") {
   CHECK(scene.wait().detail == "frozen by its cgroup (__refrigerator)");
 }
 
+TEST_CASE("poll of one pipe beside counters that wake the program itself") {
+  Scene scene;
+  scene.files.links[5] = "anon_inode:[eventfd]";
+  scene.files.links[6] = "pipe:[31]";
+  scene.target.add_object(Addr{0x7000}, std::array{pollfd{5, POLLIN, 0}, pollfd{6, POLLIN, 0}});
+  const ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 2, 0xffffffff});
+  CHECK(wait.on == WaitOn::kPipe);
+  CHECK(wait.fd == 6);
+  CHECK(wait.path == "pipe:[31]");
+  CHECK(wait.inferred);
+  CHECK(wait.detail == "in poll() of pipe:[31] (and its own wakers)");
+}
+
 TEST_CASE("poll of one pipe is a wait for that pipe") {
   Scene scene;
   scene.files.links[5] = "pipe:[31]";
