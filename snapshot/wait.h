@@ -40,8 +40,8 @@ struct Wait {
   StringId wchan{};           // kernel function it sleeps in, where the kernel tells
   std::int32_t fd = -1;       // that the call is about
   StringId path{};            // what that fd is, or the file, device or lock file waited for
-  StringId local{};           // TCP socket: its own address, "10.0.0.1:43210"
-  StringId peer{};            // TCP socket: the other end's address
+  StringId local{};           // established TCP connection: its own address, "10.0.0.1:43210"
+  StringId peer{};            // the other end's address
   std::uint64_t address = 0;  // futex word
   pid_t holder_pid = 0;       // in the agent's pid namespace; 0 = unknown or nobody
   pid_t holder_tid = 0;

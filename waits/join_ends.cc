@@ -154,8 +154,10 @@ class Joiner {
       append(wait, "listens at " + row->local);
       return;
     }
-    wait.local = capture_.tables.string(row->local);
-    wait.peer = capture_.tables.string(row->peer);
+    if (row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
+      wait.local = capture_.tables.string(row->local);
+      wait.peer = capture_.tables.string(row->peer);
+    }
     const std::string store = store_words(capture_.processes[process], row->peer, thread);
     std::string words =
         "TCP " + row->local + " to " + row->peer + store + ", " + socket_state_words(row->state);

@@ -13,20 +13,18 @@
 namespace oddrank::aggregate {
 namespace {
 
-// "TCP to 10.0.0.9:443, nothing received for 64 s, over TLS"; "/run/service, pid 77".
+// "TCP to 10.0.0.9:443, nothing received for 64 s, over TLS"; else the wait's own words.
 std::string peer_words(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   const std::string address = printable(view.text(rank.leader->wait.peer), 80);
-  std::string words = !address.empty()    ? "TCP to " + address
-                      : wait.path.empty() ? wait.detail
-                                          : wait.path;
+  std::string words = address.empty() ? wait.detail : "TCP to " + address;
   for (const std::string_view part : {", nothing received for ", ", over TLS"}) {
     const auto at = address.empty() ? std::string::npos : wait.detail.find(part);
     if (at != std::string::npos) {
       words += wait.detail.substr(at, wait.detail.find_first_of(",;", at + 1) - at);
     }
   }
-  return wait.pid != 0 ? fmt::format("{}, pid {}", words, wait.pid) : words;
+  return wait.pid != 0 && !address.empty() ? fmt::format("{}, pid {}", words, wait.pid) : words;
 }
 
 }  // namespace

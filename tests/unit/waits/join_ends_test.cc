@@ -160,6 +160,16 @@ TEST_CASE("a connection that was used a moment ago; and one below TLS") {
         "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read, over TLS");
 }
 
+TEST_CASE("a connection that is not made yet has an address to try, and no other end") {
+  Sockets scene;
+  scene.node.sockets.back().add("4: 0100000A:1F91 0200000A:0050 02 0:1 0:0 0 0 0 704\n");
+  const auto client = scene.add_socket(10, 704);
+  scene.waits(client, "connect", "socket:[704]");
+  CHECK(scene.join(client).peer == snapshot::StringId{});
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:8081 to 10.0.0.2:80, SYN_SENT, 1 bytes not acknowledged");
+}
+
 TEST_CASE("both ends of a local socket") {
   Sockets scene;
   const auto client = scene.add_socket(10, 801);
