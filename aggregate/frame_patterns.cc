@@ -139,6 +139,10 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(Story::kQueueIdle, "multiprocessing/queues.py", "get", "waits for work"),
     by_python(Story::kQueueIdle, "multiprocessing/connection.py", "poll", "waits for work"),
     by_python(Story::kQueueFeeder, "multiprocessing/queues.py", "_feed", "sends a queue's items"),
+    by_python(Story::kQueueFeeder,
+              "multiprocessing/resource_sharer.py",
+              "_serve",
+              "hands out what a queue's items refer to"),
 
     by_python(Story::kFailed, "/pdb.py", "", "a debugger prompt"),
     by_python(Story::kFailed, "/bdb.py", "", "a debugger prompt"),

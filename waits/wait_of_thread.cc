@@ -257,11 +257,12 @@ void note_state_d(ThreadWait& wait) {
   }
 }
 
-// do_freezer_trap() of cgroup v2 (the state letter is S), __refrigerator() of v1 and of suspend
-// (D).
-bool is_frozen(const std::string& wchan) {
-  return wchan.find("freezer") != std::string::npos ||
-         wchan.find("refrigerator") != std::string::npos;
+// do_freezer_trap() of cgroup v2 (the state letter is S), which compilers mostly put into
+// get_signal(), where nothing else sleeps in this state; __refrigerator() of v1 and of suspend (D).
+bool is_frozen(const attach::ThreadState& thread) {
+  return thread.wchan.find("freezer") != std::string::npos ||
+         thread.wchan.find("refrigerator") != std::string::npos ||
+         (thread.wchan == "get_signal" && thread.state == 'S');
 }
 
 }  // namespace
@@ -269,7 +270,7 @@ bool is_frozen(const std::string& wchan) {
 ThreadWait wait_of_thread(const WaitContext& context) {
   ThreadWait wait;
   wait.wchan = context.thread.wchan == "0" ? "" : context.thread.wchan;
-  if (is_frozen(wait.wchan)) {
+  if (is_frozen(context.thread)) {
     wait.on = WaitOn::kSignal;
     wait.detail = "frozen by its cgroup (" + wait.wchan + ")";
     return wait;

@@ -19,9 +19,10 @@ bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }
 
-// The thread that sends a queue's items, while it has none: it waits for the other threads.
+// A thread of multiprocessing's queues that has nothing to do: it waits for the others.
 bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
-  return !thread.samples.empty() && thread.wait.on == WaitOn::kLock &&
+  return !thread.samples.empty() &&
+         (thread.wait.on == WaitOn::kLock || thread.wait.on == WaitOn::kSocket) &&
          input.view.model().story(thread.samples.back(), Story::kQueueFeeder).has_value();
 }
 
@@ -160,7 +161,8 @@ bool is_frozen(const JobView& view, const RankView& rank) {
   }
   const std::string_view wchan = view.text(rank.leader->wait.wchan);
   return wchan.find("freezer") != std::string_view::npos ||
-         wchan.find("refrigerator") != std::string_view::npos;
+         wchan.find("refrigerator") != std::string_view::npos ||
+         (wchan == "get_signal" && rank.state() == 'S');
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {

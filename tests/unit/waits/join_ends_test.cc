@@ -162,7 +162,7 @@ TEST_CASE("a connection that was used a moment ago; and one below TLS") {
 
 TEST_CASE("a connection that is not made yet has an address to try, and no other end") {
   Sockets scene;
-  scene.node.sockets.back().add("4: 0100000A:1F91 0200000A:0050 02 0:1 0:0 0 0 0 704\n");
+  scene.node.sockets.back().add("4: 0100000A:1F91 0200000A:0050 02 1:0 0:0 0 0 0 704\n");
   const auto client = scene.add_socket(10, 704);
   scene.waits(client, "connect", "socket:[704]");
   CHECK(scene.join(client).peer == snapshot::StringId{});

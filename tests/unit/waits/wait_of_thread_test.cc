@@ -122,6 +122,10 @@ TEST_CASE("a frozen thread is frozen, whatever call it was in") {
   scene.main().syscall = SyscallState{SYS_read, {3}};
   scene.main().wchan = "do_freezer_trap";
   CHECK(scene.wait().on == WaitOn::kSignal);
+  scene.main().wchan = "get_signal";
+  CHECK(scene.wait().detail == "frozen by its cgroup (get_signal)");
+  scene.main().state = 'T';
+  CHECK(scene.wait().detail.find("SIGSTOP") != std::string::npos);
   scene.main().state = 'D';
   scene.main().wchan = "__refrigerator";
   CHECK(scene.wait().detail == "frozen by its cgroup (__refrigerator)");
