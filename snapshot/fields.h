@@ -61,6 +61,7 @@ void thread_fields(Io& io, Row& thread) {
   io("has_python", thread.has_python);
   io("holds_gil", thread.holds_gil);
   io("wants_gil", thread.wants_gil);
+  io("gil", thread.gil);
   wait_fields(io, thread.wait);
 }
 

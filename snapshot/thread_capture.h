@@ -47,6 +47,9 @@ struct ThreadCapture {
   bool has_python = false;
   bool holds_gil = false;
   bool wants_gil = false;
+  // Which GIL, where it holds or wants one: the id of the first interpreter that uses it. 0 is the
+  // main interpreter's, the only one before 3.12.
+  std::int64_t gil = 0;
   std::vector<ThreadSample> samples;   // oldest first; at least one
   Wait wait;                           // of the last sample
   std::optional<CollectiveCall> call;  // of the last sample

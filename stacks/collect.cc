@@ -44,7 +44,7 @@ class Collector {
                   snapshot::ThreadCapture& thread);
   snapshot::ThreadCapture& row_of(const attach::ThreadState& state);
   StackEnd end_of(const Reading& reading) const;
-  bool wants_gil(const attach::ThreadState& state) const;
+  void note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const;
   void judge(const Reading& main);
 
   ProcessReader& reader_;
@@ -52,6 +52,7 @@ class Collector {
   snapshot::Tables& tables_;
   snapshot::ProcessCapture& process_;
   FrameConverter converter_;
+  std::vector<cpython::Gil> gils_;
   std::size_t locals_ = 0;
 };
 
@@ -75,15 +76,28 @@ StackEnd Collector::end_of(const Reading& reading) const {
   if (reading.state.state == 'R' && reading.native.frames.empty()) {
     return StackEnd::kRunning;
   }
-  return reading.moved ? StackEnd::kTorn : reading.native.end;
+  if (reading.moved) {
+    return StackEnd::kTorn;
+  }
+  // A merged stack is as whole as the less complete of the two.
+  const bool native_says = reading.native.end != StackEnd::kComplete;
+  if (reading.python && reading.python->cut && (!native_says || reading.native.frames.empty())) {
+    return reading.python->too_long ? StackEnd::kLimit : StackEnd::kBadMemory;
+  }
+  return reading.native.end;
 }
 
-bool Collector::wants_gil(const attach::ThreadState& state) const {
-  if (!reader_.python() || !state.syscall || state.syscall->number != SYS_futex) {
-    return false;
-  }
-  const ElfRange words = reader_.python()->gil_words();
-  return state.syscall->arguments[0] - words.address < words.size;
+// Who sleeps on a futex inside of a GIL wants it, whether or not it runs Python code. It cannot be
+// the holder, too: where both were read, the GIL changed hands in between.
+void Collector::note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const {
+  const auto& syscall = reading.state.syscall;
+  const bool in_futex = syscall && syscall->number == SYS_futex;
+  const auto gil = std::find_if(gils_.begin(), gils_.end(), [&](const cpython::Gil& one) {
+    return in_futex && syscall->arguments[0] - one.words.address < one.words.size;
+  });
+  thread.wants_gil = gil != gils_.end();
+  thread.holds_gil = !thread.wants_gil && reading.python && reading.python->holds_gil;
+  thread.gil = thread.wants_gil ? gil->interpreter : thread.holds_gil ? reading.python->gil : 0;
 }
 
 void Collector::add_locals(const Reading& reading,
@@ -97,7 +111,11 @@ void Collector::add_locals(const Reading& reading,
     snapshot::FrameLocals of_frame;
     of_frame.frame = static_cast<std::uint32_t>(python_index[i]);
     for (const cpython::PythonLocal& local : frames[i].locals) {
-      of_frame.locals.push_back({tables_.string(local.name), tables_.string(local.value)});
+      const bool masked =
+          options_.mask_text != nullptr && local.value.find('\'') != std::string::npos;
+      of_frame.locals.push_back(
+          {tables_.string(local.name),
+           tables_.string(masked ? options_.mask_text(local.value) : local.value)});
     }
     locals_ += of_frame.locals.size();
     thread.locals.push_back(std::move(of_frame));
@@ -107,8 +125,7 @@ void Collector::add_locals(const Reading& reading,
 void Collector::add_sample(const Reading& reading) {
   snapshot::ThreadCapture& thread = row_of(reading.state);
   thread.has_python = reading.python.has_value();
-  thread.holds_gil = reading.python && reading.python->holds_gil;
-  thread.wants_gil = wants_gil(reading.state);
+  note_gil(reading, thread);
   if (reading.python && !reading.python->name.empty()) {
     thread.python_name = tables_.string(reading.python->name);
   }
@@ -137,7 +154,7 @@ void Collector::add_sample(const Reading& reading) {
   sample.involuntary_switches = reading.state.involuntary_switches;
   thread.samples.push_back(sample);
   thread.locals.clear();
-  if (options_.locals && reading.python) {
+  if (reading.python) {
     add_locals(reading, merged.python_index, thread);
   }
 }
@@ -164,6 +181,7 @@ void Collector::judge(const Reading& main) {
 void Collector::add(const std::vector<Reading>& readings) {
   if (reader_.python()) {
     process_.python_version = tables_.string(reader_.python()->version());
+    gils_ = reader_.python()->gils();
   }
   process_.stopped += static_cast<std::uint32_t>(reader_.stopped());
   process_.longest_stop_us =

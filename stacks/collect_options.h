@@ -3,6 +3,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <string_view>
+
+#include "stacks/cpython/python_process.h"
 
 namespace oddrank::stacks {
 
@@ -13,7 +17,9 @@ class PythonProcess;
 struct CollectOptions {
   bool native = true;
   bool python = true;
-  bool locals = true;  // scalar locals of Python frames, within bounds
+  cpython::Locals locals = cpython::Locals::kDeciding;  // of Python frames, within bounds
+  // Given the text of a local, returns it with what looks like a secret masked; null: not wanted.
+  std::string (*mask_text)(std::string_view text) = nullptr;
   // Threads whose native stack cannot be read otherwise may be stopped for a moment, where that
   // does them no harm (stop_choice.h).
   bool stop = true;

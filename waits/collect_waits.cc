@@ -87,9 +87,11 @@ void name_gil(const ProcessCapture& process, const ThreadCapture& thread, Thread
     return;
   }
   wait.on = WaitOn::kGil;
-  wait.detail = "waits for Python's GIL";
-  const auto holder = std::find_if(process.threads.begin(), process.threads.end(),
-                                   [](const ThreadCapture& each) { return each.holds_gil; });
+  wait.detail = thread.gil == 0 ? "waits for Python's GIL"
+                                : "waits for the GIL of interpreter " + std::to_string(thread.gil);
+  const auto holder = std::find_if(
+      process.threads.begin(), process.threads.end(),
+      [&thread](const ThreadCapture& each) { return each.holds_gil && each.gil == thread.gil; });
   if (holder == process.threads.end()) {
     return;
   }

@@ -20,6 +20,7 @@ class ChainReader {
   void step() {
     if (steps_ >= limit_ || next_ == anchor_) {
       chain_.cut = true;
+      chain_.too_long = next_ != anchor_;
       done_ = true;
       return;
     }

@@ -32,6 +32,7 @@ struct RawFrame {
 struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
   bool cut = false;              // longer than the limit, circular or not readable to the end
+  bool too_long = false;         // cut since it is longer than the limit
   Addr innermost_shim{};         // 3.12+: lies on the native stack; null if there is none
 };
 

@@ -99,4 +99,31 @@ std::vector<pid_t> KernelTids::resolve(const attach::Target& target,
   return tids;
 }
 
+void correct_tids(const attach::Target& target,
+                  std::span<const ThreadStateRow> rows,
+                  std::span<const Addr> anchors,
+                  pid_t main_tid,
+                  std::vector<pid_t>& tids) {
+  const std::vector<pid_t> told = tids;
+  for (std::size_t i = 0; i < rows.size() && i < anchors.size(); ++i) {
+    const attach::Mapping* stack = target.maps().find(anchors[i]);
+    if (anchors[i] == Addr{} || stack == nullptr) {
+      continue;
+    }
+    if (stack->path == "[stack]") {
+      tids[i] = main_tid != 0 ? main_tid : tids[i];
+      continue;
+    }
+    // glibc keeps a thread's struct pthread at the upper end of its stack. Which tid belongs to it
+    // is right in every row, since both are noted together.
+    std::uint64_t nearest = stack->end;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      if (rows[j].pthread > value_of(anchors[i]) && rows[j].pthread < nearest && told[j] != 0) {
+        nearest = rows[j].pthread;
+        tids[i] = told[j];
+      }
+    }
+  }
+}
+
 }  // namespace oddrank::stacks::cpython

@@ -34,4 +34,14 @@ class KernelTids {
   std::optional<std::uint32_t> offset_;
 };
 
+// A thread state that was made by one thread and is used by another (up to 3.12 interpreters beside
+// the main one come with one) still tells the tid of its maker. The native stack on which its
+// frames run tells better: `anchors` are addresses on it, null where none is known. `main_tid`: of
+// the process's main thread. Corrects `tids`; what cannot be found out stays.
+void correct_tids(const attach::Target& target,
+                  std::span<const ThreadStateRow> rows,
+                  std::span<const Addr> anchors,
+                  pid_t main_tid,
+                  std::vector<pid_t>& tids);
+
 }  // namespace oddrank::stacks::cpython

@@ -106,7 +106,8 @@ void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const
 
 std::vector<PythonLocal> read_locals(RemoteReader& reader,
                                      const Layout& layout,
-                                     const RawFrame& frame) {
+                                     const RawFrame& frame,
+                                     bool plain_only) {
   std::vector<PythonLocal> locals;
   const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -118,6 +119,9 @@ std::vector<PythonLocal> read_locals(RemoteReader& reader,
     const auto name = read_string(reader, layout, slots[i].name, kNameLimit);
     if (value == Addr{} || !name) {
       continue;  // not bound (yet, or any more)
+    }
+    if (plain_only && !is_plain(reader, layout, value) && !is_telling(reader, layout, value)) {
+      continue;
     }
     locals.push_back(
         {name->utf8, sounds_secret(name->utf8) ? "<hidden>" : print_object(reader, layout, value)});

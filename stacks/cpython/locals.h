@@ -15,11 +15,12 @@ namespace oddrank::stacks::cpython {
 
 inline constexpr std::size_t kLocalLimit = 64;  // a frame
 
-// Those that are bound at this moment. The values of names that sound like secrets are "<hidden>".
-// Empty if the frame or its names cannot be read.
+// Those that are bound at this moment; `plain_only`: numbers, bools, None and texts. The values of
+// names that sound like secrets are "<hidden>". Empty if the frame or its names cannot be read.
 std::vector<PythonLocal> read_locals(RemoteReader& reader,
                                      const Layout& layout,
-                                     const RawFrame& frame);
+                                     const RawFrame& frame,
+                                     bool plain_only);
 
 // Fetches what read_locals will want of these frames, in few system calls.
 void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const RawFrame> frames);

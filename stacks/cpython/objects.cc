@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "stacks/cpython/arrays.h"
 #include "stacks/cpython/attributes.h"
 #include "stacks/cpython/strings.h"
 #include "stacks/cpython/telling_types.h"
@@ -88,7 +89,8 @@ class Printer {
       return "<bytes of " + count_text(object + layout_.object.size) + ">";
     }
     if (is(TypeFlag::kDict)) {
-      return "<dict of " + count_text(object + layout_.object.dict_used) + ">";
+      const std::string kind = name.substr(name.rfind('.') + 1);
+      return "<" + kind + " of " + count_text(object + layout_.object.dict_used) + ">";
     }
     if (name == "tuple") {
       return print_items(object, object + layout_.object.tuple_items, "()", depth);
@@ -96,6 +98,9 @@ class Printer {
     if (name == "list") {
       const Addr items = reader_.pointer_or_null(object + layout_.object.list_items);
       return print_items(object, items, "[]", depth);
+    }
+    if (const auto array = print_array(reader_, layout_, object)) {
+      return *array;
     }
     // Static types carry their module, others do not: "<OrderedDict>" in both cases.
     return print_instance(object, name.substr(name.rfind('.') + 1));
@@ -238,6 +243,21 @@ std::optional<std::int64_t> read_int(RemoteReader& reader, const Layout& layout,
     return std::nullopt;
   }
   return plain_value(reader, layout, object, *shape);
+}
+
+bool is_plain(RemoteReader& reader, const Layout& layout, Addr object) {
+  const std::uint64_t flags = type_flags(reader, layout, object);
+  if ((flags & (static_cast<std::uint64_t>(TypeFlag::kInt) |
+                static_cast<std::uint64_t>(TypeFlag::kStr))) != 0) {
+    return true;
+  }
+  const std::string name = type_name(reader, layout, object);
+  return name == "float" || name == "NoneType";
+}
+
+bool is_telling(RemoteReader& reader, const Layout& layout, Addr object) {
+  const std::string name = type_name(reader, layout, object);
+  return find_telling_type(std::string_view(name).substr(name.rfind('.') + 1)) != nullptr;
 }
 
 std::string print_object(RemoteReader& reader, const Layout& layout, Addr object) {

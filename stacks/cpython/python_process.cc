@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -34,11 +35,35 @@ struct OrderedThread {
   Addr anchor{};
 };
 
+// A GIL is named after the first interpreter that uses it: the oldest, and so the last of the list.
+std::int64_t name_of_gil(const std::vector<InterpreterRow>& interpreters, std::size_t index) {
+  const auto user =
+      std::find_if(interpreters.rbegin(), interpreters.rend(),
+                   [&](const InterpreterRow& row) { return row.gil == interpreters[index].gil; });
+  return user->id;
+}
+
+// Where on its native stack each thread's innermost evaluation stands; null up to 3.10.
+std::vector<Addr> anchors_of(const std::vector<ThreadStateRow>& rows,
+                             const std::vector<FrameChain>& chains) {
+  std::vector<Addr> anchors;
+  anchors.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Addr row = rows[i].native_anchor;
+    anchors.push_back(row != Addr{} ? row : chains[i].innermost_shim);
+  }
+  return anchors;
+}
+
 // Puts `inner` in front of a thread's frames.
 void put_in_front(PythonThread inner, PythonThread& thread) {
   std::move(thread.frames.begin(), thread.frames.end(), std::back_inserter(inner.frames));
   inner.cut |= thread.cut;
-  inner.holds_gil |= thread.holds_gil;
+  inner.too_long |= thread.too_long;
+  if (thread.holds_gil) {
+    inner.holds_gil = true;
+    inner.gil = thread.gil;
+  }
   if (inner.name.empty()) {
     inner.name = std::move(thread.name);
   }
@@ -65,8 +90,9 @@ std::vector<PythonThread> join_interpreters(std::vector<OrderedThread> all) {
     if (states.empty()) {
       continue;  // came with the first of them
     }
-    std::stable_sort(states.begin(), states.end(), [&all](std::size_t a, std::size_t b) {
-      return all[a].anchor > all[b].anchor;
+    // Up to 3.10 there is no anchor: of those interpreters the older one called the newer.
+    std::sort(states.begin(), states.end(), [&all](std::size_t a, std::size_t b) {
+      return std::tuple(all[b].anchor, b) < std::tuple(all[a].anchor, a);
     });
     PythonThread thread = std::move(all[states.front()].thread);
     for (const std::size_t inner : std::span(states).subspan(1)) {
@@ -88,6 +114,7 @@ struct PythonProcess::Impl {
   CodeCache codes;
   KernelTids tids;
   ThreadNames names;
+  pid_t main_tid = 0;  // as the target sees it; 0 = not known yet
 
   Impl(const attach::Target& target_in, Runtime runtime_in)
       : target(target_in), runtime(std::move(runtime_in)) {}
@@ -107,18 +134,43 @@ struct PythonProcess::Impl {
     return frame;
   }
 
-  // One announcement for all frames whose locals will be read.
-  void announce_locals(RemoteReader& reader, const std::vector<FrameChain>& chains) const {
+  pid_t find_main_tid() {
+    if (main_tid == 0) {
+      const auto main = target.thread(target.pid());
+      main_tid = main ? main->target_tid : 0;
+    }
+    return main_tid;
+  }
+
+  bool is_distributed(const RawFrame& frame) const {
+    return codes.at(frame.code).file.find("torch/distributed/") != std::string::npos;
+  }
+
+  // Of how many frames, from the innermost on, the locals are wanted.
+  std::size_t frames_with_locals(const FrameChain& chain, Locals locals, bool is_main) const {
+    const bool wanted =
+        locals == Locals::kAll ||
+        (locals == Locals::kDeciding &&
+         (is_main || std::any_of(chain.frames.begin(), chain.frames.end(),
+                                 [this](const RawFrame& frame) { return is_distributed(frame); })));
+    return wanted ? std::min(chain.frames.size(), kFramesWithLocals) : 0;
+  }
+
+  // One announcement for all frames whose locals will be read; `counts` of each chain's.
+  void announce_locals(RemoteReader& reader,
+                       const std::vector<FrameChain>& chains,
+                       const std::vector<std::size_t>& counts) const {
     std::vector<RawFrame> frames;
-    for (const FrameChain& chain : chains) {
-      const auto wanted = std::min(chain.frames.size(), kFramesWithLocals);
-      for (const RawFrame& frame : std::span(chain.frames).first(wanted)) {
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      for (const RawFrame& frame : std::span(chains[i].frames).first(counts[i])) {
         if (codes.at(frame.code).readable && frames.size() < kLocalsOfProcess / 8) {
           frames.push_back(frame);
         }
       }
     }
-    prefetch_locals(reader, runtime.layout, frames);
+    if (!frames.empty()) {
+      prefetch_locals(reader, runtime.layout, frames);
+    }
   }
 
   void name_threads(RemoteReader& reader,
@@ -208,7 +260,7 @@ ElfRange PythonProcess::gil_words() const {
   return all.empty() ? ElfRange{} : all.front().words;
 }
 
-Result<std::vector<PythonThread>> PythonProcess::threads(bool locals) const {
+Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
   const Layout& layout = impl_->runtime.layout;
   const Addr address = impl_->runtime.address;
   RemoteReader reader(impl_->target);
@@ -221,28 +273,40 @@ Result<std::vector<PythonThread>> PythonProcess::threads(bool locals) const {
   }
   const std::vector<FrameChain> chains = read_chains(reader, layout, newest);
   impl_->load_codes(reader, chains);
-  const std::vector<pid_t> tids = impl_->tids.resolve(impl_->target, reader, layout, address, rows);
-
-  if (locals) {
-    impl_->announce_locals(reader, chains);
+  std::vector<pid_t> tids = impl_->tids.resolve(impl_->target, reader, layout, address, rows);
+  const std::vector<Addr> anchors = anchors_of(rows, chains);
+  const pid_t main_tid = impl_->find_main_tid();
+  if (states.interpreters.size() > 1) {
+    correct_tids(impl_->target, rows, anchors, main_tid, tids);
   }
 
+  std::vector<std::size_t> with_locals(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool is_main = tids[i] != 0 && tids[i] == main_tid;
+    with_locals[i] = impl_->frames_with_locals(chains[i], locals, is_main);
+  }
+  impl_->announce_locals(reader, chains, with_locals);
+
   std::vector<OrderedThread> threads(rows.size());
-  std::size_t budget = locals ? kLocalsOfProcess : 0;
+  std::size_t budget = kLocalsOfProcess;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     PythonThread& thread = threads[i].thread;
-    const Addr shim = chains[i].innermost_shim;
-    threads[i].anchor = rows[i].native_anchor != Addr{} ? rows[i].native_anchor : shim;
+    threads[i].anchor = anchors[i];
     thread.target_tid = tids[i];
-    thread.holds_gil = rows[i].holds_gil;
+    // Without an anchor it is not certain whose state an interpreter beside the main one has.
+    const bool certain = states.interpreters[rows[i].interpreter].id == 0 || anchors[i] != Addr{};
+    thread.holds_gil = rows[i].holds_gil && certain;
+    thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);
     thread.interpreter = states.interpreters[rows[i].interpreter].id;
     thread.cut = chains[i].cut;
+    thread.too_long = chains[i].too_long;
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
       thread.frames.push_back(impl_->make_frame(raw));
       PythonFrame& frame = thread.frames.back();
-      if (frame.readable && budget > 0 && thread.frames.size() <= kFramesWithLocals) {
-        frame.locals = read_locals(reader, layout, raw);
+      if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
+        const bool plain_only = locals == Locals::kDeciding && !impl_->is_distributed(raw);
+        frame.locals = read_locals(reader, layout, raw, plain_only);
         budget -= std::min(budget, frame.locals.size());
       }
     }

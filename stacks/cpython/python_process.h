@@ -23,6 +23,15 @@ struct PythonLocal {
   std::string value;  // text: "1207", "None", "'train'", "<Tensor>"; cut; secrets masked
 };
 
+// Whose locals are read, and which.
+enum class Locals : std::uint8_t {
+  kNone,
+  // What tells loop skew, and which collective it is: numbers, bools, None and texts of the main
+  // thread and of threads that are in torch.distributed; there also what its functions were given.
+  kDeciding,
+  kAll,  // of all threads; lists, dicts, arrays and objects as summaries
+};
+
 struct PythonFrame {
   std::string function;  // qualified name from 3.11 on, else the name
   std::string file;
@@ -38,9 +47,11 @@ struct PythonThread {
   pid_t target_tid = 0;  // in the target's pid namespace; 0 = ended or unknown
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
+  std::int64_t gil = 0;             // which one: Gil::interpreter of its interpreter's
   std::int64_t interpreter = 0;     // id; 0 = the main one. Of the innermost frame
   std::vector<PythonFrame> frames;  // innermost first; shims are left out
-  bool cut = false;                 // the chain was longer than the limit, or broken
+  bool cut = false;                 // the chain was longer than kFrameLimit, or broken
+  bool too_long = false;            // cut since it was longer
 };
 
 // One lock, and the words in it that threads wait on.
@@ -73,9 +84,9 @@ class PythonProcess {
   ElfRange gil_words() const;
 
   // All Python threads of all interpreters. A thread that runs several interpreters, one called by
-  // the other, is one row with the frames of all, the newest first. With `locals`: scalar locals of
-  // each frame, bounded.
-  Result<std::vector<PythonThread>> threads(bool locals) const;
+  // the other, is one row with the frames of all, the newest first. Locals are bounded in number,
+  // length and depth.
+  Result<std::vector<PythonThread>> threads(Locals locals) const;
 
   // For readers of other objects (attributes.h): whose memory, laid out how, and the main
   // interpreter (null if it cannot be read).

@@ -16,8 +16,11 @@ bool is_instance(RemoteReader& reader, const Layout& layout, Addr object, TypeFl
 }
 
 std::string type_name(RemoteReader& reader, const Layout& layout, Addr object) {
+  return name_of_type(reader, layout, type_of(reader, layout, object));
+}
+
+std::string name_of_type(RemoteReader& reader, const Layout& layout, Addr type) {
   constexpr std::size_t kNameLimit = 64;
-  const Addr type = type_of(reader, layout, object);
   const Addr text = reader.pointer_or_null(type + layout.object.type_name);
   std::string name;
   while (name.size() < kNameLimit) {

@@ -39,4 +39,7 @@ bool is_instance(RemoteReader& reader, const Layout& layout, Addr object, TypeFl
 // "collections.OrderedDict"); "" if it cannot be read.
 std::string type_name(RemoteReader& reader, const Layout& layout, Addr object);
 
+// The same of a type itself.
+std::string name_of_type(RemoteReader& reader, const Layout& layout, Addr type);
+
 }  // namespace oddrank::stacks::cpython

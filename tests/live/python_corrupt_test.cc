@@ -92,13 +92,13 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
     std::size_t whole = 0;
     for (unsigned seed = 1; seed <= 60; ++seed) {
       target.damage(seed, std::size_t{20} << seed % 10);
-      const auto threads = python->threads(true);
+      const auto threads = python->threads(stacks::cpython::Locals::kAll);
       whole += threads ? threads->size() : 0;
       target.damage(seed, 0);
     }
     CHECK(whole > 0);
     // Nothing of the damage stays behind.
-    const auto sound = python->threads(true);
+    const auto sound = python->threads(stacks::cpython::Locals::kAll);
     REQUIRE(sound);
     CHECK(sound->size() == 12);
     for (const auto& thread : *sound) {

@@ -21,6 +21,7 @@
 namespace oddrank {
 namespace {
 
+using stacks::cpython::Locals;
 using stacks::cpython::PythonFrame;
 using stacks::cpython::PythonLocal;
 using stacks::cpython::PythonProcess;
@@ -80,7 +81,7 @@ struct Reading {
   std::unique_ptr<stacks::ModuleMap> modules;
   std::unique_ptr<PythonProcess> python;
 
-  std::vector<PythonThread> threads(bool locals) const {
+  std::vector<PythonThread> threads(Locals locals = Locals::kNone) const {
     auto result = python->threads(locals);
     REQUIRE(result);
     return *std::move(result);
@@ -181,6 +182,22 @@ void check_locals(const std::vector<PythonThread>& threads, const Told& told) {
   CHECK(local(frame_named(thread_named(threads, told, "sorted"), "key_function"), "item") == "3");
 }
 
+// What is read without being asked for: numbers and texts of the main thread.
+void check_deciding_locals(const std::vector<PythonThread>& threads, pid_t main) {
+  bool any = false;
+  for (const PythonThread& thread : threads) {
+    for (const PythonFrame& frame : thread.frames) {
+      for (const PythonLocal& local : frame.locals) {
+        any = true;
+        INFO(frame.function << ": " << local.name << " = " << local.value);
+        CHECK(thread.target_tid == main);
+        CHECK(local.value.find_first_of("<[(") != 0);
+      }
+    }
+  }
+  CHECK(any);
+}
+
 // Native frames of one thread, with the marks that merge() wants.
 std::vector<snapshot::Frame> native_frames(const stacks::NativeStack& stack,
                                            const PythonProcess& python) {
@@ -230,7 +247,7 @@ TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
     REQUIRE(victim.wait_syscall(0));  // the main thread's read
     const Reading reading = open_python(victim.pid());
     CHECK(reading.python->version() == told.version);
-    const auto threads = reading.threads(true);
+    const auto threads = reading.threads(Locals::kAll);
     CHECK(threads.size() == told.threads.size());
     for (const auto& [tid, expected] : told.threads) {
       INFO("thread " << expected.name);
@@ -249,7 +266,8 @@ TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
         [](const PythonFrame& frame) { return frame.function == kNoFrame && !frame.readable; });
     CHECK(empty_loops == (interpreter.minor >= kFirstWithShims ? 1 : 0));
     // A second look has its code objects from the cache.
-    CHECK(as_told(reading.threads(false).front()) == as_told(threads.front()));
+    CHECK(as_told(reading.threads().front()) == as_told(threads.front()));
+    check_deciding_locals(reading.threads(Locals::kDeciding), victim.pid());
   }
 }
 
@@ -264,7 +282,7 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
     const Told told = listen(victim);
     REQUIRE(victim.wait_syscall(0));
     const Reading reading = open_python(victim.pid());
-    const auto threads = reading.threads(false);
+    const auto threads = reading.threads();
     stacks::NativeUnwinder unwinder(*reading.target, *reading.modules);
     for (const auto& [tid, expected] : told.threads) {
       INFO("thread " << expected.name);
@@ -296,7 +314,7 @@ TEST_CASE("a recursion beyond the limit is cut", "[python]") {
     const Told told = listen(victim);
     const Reading reading = open_python(victim.pid());
     for (const auto& [tid, expected] : told.threads) {
-      const auto threads = reading.threads(false);
+      const auto threads = reading.threads();
       const PythonThread* thread = find_thread(threads, tid);
       REQUIRE(thread != nullptr);
       CHECK(thread->cut == (expected.name == "deep"));
@@ -323,7 +341,7 @@ TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
     REQUIRE(victim.wait_syscall(kPause));
     REQUIRE(victim.wait_syscall(kFutex, waiter_tid));
     const Reading reading = open_python(victim.pid());
-    const auto threads = reading.threads(false);
+    const auto threads = reading.threads();
     REQUIRE(find_thread(threads, victim.pid()) != nullptr);
     REQUIRE(find_thread(threads, waiter_tid) != nullptr);
     CHECK(find_thread(threads, victim.pid())->holds_gil);
@@ -356,7 +374,7 @@ TEST_CASE("a forked child is read like any other", "[python]") {
     const pid_t child = parse_number<pid_t>(*line).value();
     REQUIRE(victim.wait_syscall(0, child));
     const Reading reading = open_python(child);
-    const auto threads = reading.threads(false);
+    const auto threads = reading.threads();
     REQUIRE(threads.size() == 1);
     CHECK(threads[0].target_tid == child);
     REQUIRE(threads[0].frames.size() == 1);

@@ -31,6 +31,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.name = tables.string("pt_main_thread");
   thread.python_name = tables.string("MainThread");
   thread.has_python = thread.holds_gil = thread.wants_gil = true;
+  thread.gil = 2;
   const StackId id = tables.stack(stack);
   thread.samples = {{id, id, 'S', 1000, 20, 3}, {id, StackId{}, 'D', 2000, 21, 4}};
   thread.wait = {WaitOn::kFile,

@@ -113,7 +113,7 @@ TEST_CASE("locals are named, cells are looked into, secrets stay where they are"
     heap.put_pointer(frame + layout.frame.localsplus + i * 8, values[i]);
   }
   RemoteReader reader(heap.target());
-  const auto locals = read_locals(reader, layout, RawFrame{frame, code, 0, true});
+  const auto locals = read_locals(reader, layout, RawFrame{frame, code, 0, true}, false);
   REQUIRE(locals.size() == 4);
   CHECK(locals[0].name == "backend");
   CHECK(locals[0].value == "'gloo'");
@@ -122,7 +122,8 @@ TEST_CASE("locals are named, cells are looked into, secrets stay where they are"
   CHECK(locals[2].name == "shared");
   CHECK(locals[2].value == "'inside'");
   CHECK(locals[3].value == "<cell>");
-  CHECK(read_locals(reader, layout, RawFrame{frame, Addr{0xdead0000}, 0, true}).empty());
+  CHECK(read_locals(reader, layout, RawFrame{frame, Addr{0xdead0000}, 0, true}, false).empty());
+  CHECK(read_locals(reader, layout, RawFrame{frame, code, 0, true}, true).size() == 3);
 }
 
 TEST_CASE("names that sound like secrets", "[cpython]") {
