@@ -9,39 +9,17 @@
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
 #include "aggregate/thread_classes.h"
+#include "aggregate/thread_stack_text.h"
 #include "aggregate/wait_words.h"
 
 namespace oddrank::aggregate {
 
 using snapshot::Capture;
-using snapshot::MergeState;
 using snapshot::ProcessCapture;
 using snapshot::ReadState;
-using snapshot::StackEnd;
 using snapshot::ThreadCapture;
 
 namespace {
-
-constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
-
-std::string_view end_words(StackEnd end) {
-  switch (end) {
-    case StackEnd::kNoUnwindInfo:
-      return "no unwind information further out";
-    case StackEnd::kBadMemory:
-      return "the stack's memory could not be read further out";
-    case StackEnd::kLimit:
-      return "cut: the stack is longer than the limit";
-    case StackEnd::kRunning:
-      return "it ran: no native frames, it was not stopped (--never-stop, or it could not be)";
-    case StackEnd::kGone:
-      return "the thread ended while it was read";
-    case StackEnd::kTorn:
-      return "the thread moved while it was read";
-    default:
-      return "";
-  }
-}
 
 std::string header(const JobView& view, const ProcessCapture& process, const Style& style) {
   const std::string command = printable(view.text(process.command), 1000);
@@ -56,6 +34,10 @@ std::string header(const JobView& view, const ProcessCapture& process, const Sty
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
   facts.push_back(version.empty() ? "no Python found" : "Python " + version);
+  // "3.14.0t"; one that was asked to have a GIL shows who holds it.
+  if (version.ends_with('t')) {
+    facts.emplace_back("free-threaded");
+  }
   if (process.rank >= 0) {
     facts.push_back(process.is_rank
                         ? fmt::format("rank {}", process.rank)
@@ -84,6 +66,36 @@ std::string header(const JobView& view, const ProcessCapture& process, const Sty
   return text;
 }
 
+// ", wants the GIL for 0.5 s or longer". Who waits for a GIL wakes up after each switch interval
+// (5 ms unless the program changed it) to ask for it, so its switches tell the time.
+std::string gil_words(const ThreadCapture& thread) {
+  if (!thread.holds_gil && !thread.wants_gil) {
+    return {};
+  }
+  const std::string whose =
+      thread.gil == 0 ? "the GIL" : fmt::format("the GIL of interpreter {}", thread.gil);
+  if (thread.holds_gil) {
+    return ", holds " + whose;
+  }
+  if (thread.samples.empty()) {
+    return ", wants " + whose;
+  }
+  constexpr double kSwitchSeconds = 0.005;
+  constexpr std::uint64_t kFewest = 10;  // fewer may be of anything
+  const auto& first = thread.samples.front();
+  const auto& last = thread.samples.back();
+  const bool stayed = std::all_of(
+      thread.samples.begin(), thread.samples.end(),
+      [&first](const snapshot::ThreadSample& sample) { return sample.stack == first.stack; });
+  const std::uint64_t asked =
+      last.voluntary_switches - std::min(last.voluntary_switches, first.voluntary_switches);
+  if (!stayed || asked < kFewest) {
+    return ", wants " + whose;
+  }
+  return fmt::format(", wants {}, for about {:.1f} s or longer", whose,
+                     static_cast<double>(asked) * kSwitchSeconds);
+}
+
 std::string thread_title(const JobView& view,
                          const ProcessCapture& process,
                          const ThreadCapture& thread,
@@ -101,50 +113,11 @@ std::string thread_title(const JobView& view,
     title += fmt::format(" [{}]", os_name);
   }
   const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
-  std::string status = fmt::format("state {}", state);
-  if (thread.holds_gil) {
-    status += ", holds the GIL";
-  } else if (thread.wants_gil) {
-    status += ", wants the GIL";
-  }
+  const std::string status = fmt::format("state {}{}", state, gil_words(thread));
   const std::string waits = thread_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();
   return style.bold(title) + rest + (waits.empty() ? "" : (fits ? " " : "\n  ") + waits) + '\n';
-}
-
-std::string thread_stack(const JobView& view,
-                         const ThreadCapture& thread,
-                         const Style& style,
-                         bool full) {
-  if (thread.samples.empty()) {
-    return "    no stack was read\n";
-  }
-  const auto& sample = thread.samples.back();
-  FoldedStack stack = view.model().fold_with_inlined(sample);
-  if (full) {
-    stack.frames.clear();
-    stack.hidden = 0;
-    for (const auto id : view.model().all_frames(sample)) {
-      stack.frames.push_back(view.model().shown(id));
-    }
-  }
-  std::string text = style.stack_lines(stack, 4, kNoLimit);
-  if (stack.frames.empty()) {
-    text = "    no frame was read\n";
-  }
-  const auto& tables = view.capture().tables;
-  if (tables.stacks().contains(sample.stack)) {
-    const auto& read = tables.stack(sample.stack);
-    if (const auto words = end_words(read.end); !words.empty()) {
-      text += style.dim(fmt::format("    ... {}", words)) + '\n';
-    }
-    if (read.merge == MergeState::kMismatch) {
-      text += style.dim("    ... native and Python frames do not fit; native first, then Python") +
-              '\n';
-    }
-  }
-  return text;
 }
 
 }  // namespace
@@ -157,7 +130,8 @@ std::string print_process(const Capture& capture,
   const Style style(options);
   std::string text = header(view, process, style);
   bool is_first_pool = true;
-  for (const ThreadClass& threads : classify_threads(view, process, options.all_threads)) {
+  for (const ThreadClass& threads :
+       classify_threads(view, process, options.all_threads, options.locals)) {
     std::vector<std::int32_t> tids = threads.tids();
     if (!threads.pool.empty()) {
       text += is_first_pool ? "\n" : "";
@@ -174,7 +148,7 @@ std::string print_process(const Capture& capture,
       text += fmt::format("  and {} at the same place: {}\n", count_of(tids.size(), "thread"),
                           format_ranks_within(tids, 50));
     }
-    text += thread_stack(view, first, style, options.full_stacks);
+    text += thread_stack_text(view, first, style, options);
   }
   return text;
 }

@@ -290,6 +290,9 @@ Json thread_json(const JobView& view, const ThreadCapture& thread) {
   json["has_python"] = thread.has_python;
   json["holds_gil"] = thread.holds_gil;
   json["wants_gil"] = thread.wants_gil;
+  if (thread.gil != 0) {
+    json["gil_of_interpreter"] = thread.gil;
+  }
   const ThreadSample last = thread.samples.empty() ? ThreadSample{} : thread.samples.back();
   json["state"] = printable(std::string(1, last.state));
   json["samples"] = thread.samples.size();

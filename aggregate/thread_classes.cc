@@ -49,7 +49,8 @@ std::vector<std::int32_t> ThreadClass::tids() const {
 
 std::vector<ThreadClass> classify_threads(const JobView& view,
                                           const ProcessCapture& process,
-                                          bool all) {
+                                          bool all,
+                                          bool locals) {
   std::vector<ThreadClass> classes;
   std::map<std::string, ThreadClass> pools;
   std::unordered_map<std::string, std::size_t> known;
@@ -60,6 +61,10 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
     }
     if (const std::string pool = pool_of(view, process, thread); !pool.empty()) {
       pools[pool].threads.push_back(&thread);
+      continue;
+    }
+    if (locals && !thread.locals.empty()) {
+      classes.push_back({{&thread}, {}});
       continue;
     }
     const auto [at, is_new] = known.try_emplace(place_of(view, process, thread), classes.size());

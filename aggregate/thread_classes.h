@@ -19,10 +19,12 @@ struct ThreadClass {
   std::vector<std::int32_t> tids() const;
 };
 
-// The main thread is a class of its own, and first if it was read; so is every thread if `all`.
-// Idle pools come last, in the order of their words.
+// The main thread is a class of its own, and first if it was read; so is every thread if `all`, and
+// with `locals` those whose local variables were read. Idle pools come last, in the order of their
+// words.
 std::vector<ThreadClass> classify_threads(const JobView& view,
                                           const snapshot::ProcessCapture& process,
-                                          bool all);
+                                          bool all,
+                                          bool locals = false);
 
 }  // namespace oddrank::aggregate

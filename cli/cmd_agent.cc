@@ -87,6 +87,7 @@ void add_agent_command(CLI::App& app, Action& action) {
   command->add_option("--host", options->request.host,
                       "Name of this node in the report [SLURMD_NODENAME or the host name]");
   add_capture_options(*command, options->capture);
+  add_locals_option(*command, {&options->capture.locals});
   command->footer(
       "Examples:\n"
       "  oddrank agent --out /shared/$(hostname).odd    then: oddrank report /shared/*.odd\n"

@@ -132,6 +132,7 @@ void add_job_command(CLI::App& app, Action& action) {
       ->required();
   add_capture_options(*command, options->capture);
   add_output_options(*command, options->output);
+  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
   command->footer(
       "One agent a node runs inside of the job's allocation (srun --overlap), without GPU or CPU\n"
       "binding, and ends by itself. The ranks are neither stopped nor signalled.\n\n"

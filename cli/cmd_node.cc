@@ -86,6 +86,7 @@ void add_node_command(CLI::App& app, Action& action) {
       ->excludes(select);
   add_capture_options(*command, options->capture);
   add_output_options(*command, options->output);
+  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
   command->footer(
       "Examples:\n"
       "  oddrank node                    which rank of this node holds the others up?\n"

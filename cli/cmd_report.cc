@@ -83,6 +83,7 @@ void add_report_command(CLI::App& app, Action& action) {
                    "with the one before")
       ->required();
   add_output_options(*command, options->output);
+  add_locals_option(*command, {&options->output.locals});
   command->footer(
       "Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -\n"
       "  oddrank report 0200.odd 0214.odd      what moved in between, and what did not");

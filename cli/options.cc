@@ -86,6 +86,19 @@ void add_core_options(CLI::App& app, CaptureOptions& options) {
       ->group(group);
 }
 
+void add_locals_option(CLI::App& app, std::vector<bool*> wanted) {
+  app.add_flag_callback(
+         "--locals",
+         [wanted = std::move(wanted)] {
+           for (bool* one : wanted) {
+             *one = true;
+           }
+         },
+         "Local variables of all Python frames, with lists, dicts and shapes of arrays; they may "
+         "hold what is private. Without it only what the diagnosis needs is read")
+      ->group("Capture");
+}
+
 void add_capture_options(CLI::App& app, CaptureOptions& options) {
   const std::string group = "Capture";
   app.add_option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
@@ -112,6 +125,9 @@ std::vector<std::string> agent_arguments(const CaptureOptions& options) {
   }
   if (!options.stop) {
     arguments.emplace_back("--never-stop");
+  }
+  if (options.locals) {
+    arguments.emplace_back("--locals");
   }
   if (options.inlines) {
     arguments.emplace_back("--inlines");

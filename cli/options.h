@@ -19,6 +19,7 @@ struct OutputOptions {
   std::string dot;
   bool all_threads = false;
   bool full_stacks = false;
+  bool locals = false;
   bool quiet = false;  // the verdict's sentence alone
 };
 
@@ -29,6 +30,7 @@ struct CaptureOptions {
   bool native = true;
   bool python = true;
   bool stop = true;      // threads that run, for a moment, to read their stacks
+  bool locals = false;   // of every Python thread and kind, not only what the diagnosis needs
   bool inlines = false;  // inlined frames and source lines, from DWARF
 };
 
@@ -39,6 +41,8 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 void add_capture_options(CLI::App& app, CaptureOptions& options);
 // Those that make sense for core files, which do not change.
 void add_core_options(CLI::App& app, CaptureOptions& options);
+// --locals: where a command both reads and prints, it asks for both.
+void add_locals_option(CLI::App& app, std::vector<bool*> wanted);
 
 // The same capture options as arguments of `oddrank agent` on another node.
 std::vector<std::string> agent_arguments(const CaptureOptions& options);

@@ -44,6 +44,7 @@ aggregate::TextOptions text_options(const OutputOptions& options) {
   text.color = wants_color();
   text.all_threads = options.all_threads;
   text.full_stacks = options.full_stacks;
+  text.locals = options.locals;
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/read_threads.h"
 
+#include "attach/mask_secrets.h"
 #include "collectives/collect_groups.h"
 #include "stacks/collect.h"
 
@@ -13,6 +14,8 @@ Result<std::vector<attach::ThreadState>> read_threads(const attach::Target& targ
   collect.native = options.native;
   collect.python = options.python;
   collect.stop = options.stop;
+  collect.locals = options.locals ? stacks::cpython::Locals::kAll : collect.locals;
+  collect.mask_text = attach::mask_text;
   collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
     collectives::collect_groups(python, tables, process);
   };

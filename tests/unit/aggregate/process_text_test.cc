@@ -96,4 +96,71 @@ TEST_CASE("hostile names do not reach the terminal") {
   CHECK(text.find('\x07') == std::string::npos);
 }
 
+TEST_CASE("stacks that do not fit stand side by side, with the counts") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("read", "/lib/libc.so.6"), tests::native("inner", "/x/ext.so")};
+  auto& thread = job.thread(process, spec);
+  auto& tables = job.capture.tables;
+  const auto& sample = thread.samples.back();
+  snapshot::Stack native = tables.stack(sample.stack);
+  native.merge = snapshot::MergeState::kMismatch;
+  snapshot::Frame frame;
+  frame.kind = snapshot::FrameKind::kPython;
+  frame.function = tables.string("train_step");
+  frame.file = tables.string("/home/u/train.py");
+  frame.line = 88;
+  frame.flags = snapshot::kEntry;
+  snapshot::Stack python;
+  python.merge = snapshot::MergeState::kMismatch;
+  python.frames = {tables.frame(frame)};
+  thread.samples.back().stack = tables.stack(native);
+  thread.samples.back().python_stack = tables.stack(python);
+  const std::string text = print_process(job.capture, process, {});
+  const std::string row =
+      "    read  libc.so.6" + std::string(21, ' ') + " | train_step  u/train.py:88\n";
+  CHECK(text.find(row) != std::string::npos);
+  CHECK(text.find("    inner  ext.so") != std::string::npos);
+  CHECK(text.find("do not fit: 0 evaluation loops, 1 entry of Python") != std::string::npos);
+}
+
+TEST_CASE("locals stand below their frames, where they are wanted") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("read", "/lib/libc.so.6"), tests::py("f", "/home/u/a.py", 3),
+                 tests::py("f", "/home/u/a.py", 3), tests::py("<module>", "/home/u/a.py", 9)};
+  auto& thread = job.thread(process, spec);
+  auto& tables = job.capture.tables;
+  thread.locals = {{1, {{tables.string("n"), tables.string("0")}}},
+                   {2, {{tables.string("n"), tables.string("1")}}}};
+  CHECK(print_process(job.capture, process, {}).find("n = 0") == std::string::npos);
+  TextOptions options;
+  options.locals = true;
+  const std::string text = print_process(job.capture, process, options);
+  const auto inner = text.find("u/a.py:3\n        n = 0\n");
+  REQUIRE(inner != std::string::npos);
+  CHECK(text.find("u/a.py:3\n        n = 1\n", inner) != std::string::npos);
+}
+
+TEST_CASE("the GIL: who holds it, who wants it, whose it is and for how long") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping()).holds_gil = true;
+  tests::ThreadSpec asks = tests::sleeping();
+  asks.switch_step = 98;
+  auto& waiter = job.thread(process, asks);
+  waiter.wants_gil = true;
+  waiter.gil = 2;
+  job.thread(process, tests::sleeping()).wants_gil = true;
+  TextOptions all;
+  all.all_threads = true;
+  const std::string text = print_process(job.capture, process, all);
+  CHECK(text.find("(state S, holds the GIL)") != std::string::npos);
+  CHECK(text.find("wants the GIL of interpreter 2, for about 0.5 s or longer)") !=
+        std::string::npos);
+  CHECK(text.find("(state S, wants the GIL)") != std::string::npos);
+}
+
 }  // namespace oddrank::aggregate
