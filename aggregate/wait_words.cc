@@ -7,6 +7,7 @@
 
 #include "aggregate/leader.h"
 #include "aggregate/printable.h"
+#include "aggregate/python_waits.h"
 #include "aggregate/rank_set.h"
 
 namespace oddrank::aggregate {
@@ -46,10 +47,31 @@ std::string user_place(const JobView& view, const RankView& rank) {
   return frame ? fmt::format("{} ({})", frame->name, frame->place()) : std::string();
 }
 
+// What the kernel calls a lock or a pipe, in the words of the library that waits. What the kernel
+// knows more of (a file, a file lock, the GIL) stays as it is.
+std::string_view library_wait(const JobView& view, const RankView& rank) {
+  switch (rank.leader->wait.on) {
+    case WaitOn::kUnknown:
+    case WaitOn::kLock:
+    case WaitOn::kThread:
+    case WaitOn::kChild:
+    case WaitOn::kPipe:
+    case WaitOn::kSocket:
+      return rank.sample() == nullptr || rank.state() == 'R'
+                 ? std::string_view()
+                 : python_wait_words(view.model(), *rank.sample());
+    default:
+      return {};
+  }
+}
+
 std::string wait_phase(const JobView& view, const RankView& rank, const std::string& place) {
   const Wait& wait = rank.leader->wait;
   const std::string path = path_words(view, wait);
   const std::string in_place = place.empty() ? "" : " in " + place;
+  if (const std::string_view words = library_wait(view, rank); !words.empty()) {
+    return std::string(words) + in_place;
+  }
   switch (wait.on) {
     case WaitOn::kFileLock:
       return "waits for a file lock" + (path.empty() ? in_place : " on " + path);
