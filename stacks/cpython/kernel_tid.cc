@@ -92,6 +92,12 @@ std::vector<pid_t> KernelTids::resolve(const attach::Target& target,
     offset_ = find_offset(reader, main_pthread, rows, read_tasks(target));
   }
   if (offset_) {
+    std::vector<RemoteReader::Range> ranges;  // each on a stack of its own
+    ranges.reserve(rows.size());
+    for (const ThreadStateRow& row : rows) {
+      ranges.push_back({Addr{row.pthread} + *offset_, sizeof(std::int32_t)});
+    }
+    reader.prefetch(ranges);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       tids[i] = std::max(tid_at(reader, rows[i].pthread, *offset_), pid_t{0});
     }

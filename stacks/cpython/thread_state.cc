@@ -1,6 +1,7 @@
 #include "stacks/cpython/thread_state.h"
 
 #include <algorithm>
+#include <span>
 
 namespace oddrank::stacks::cpython {
 namespace {
@@ -18,6 +19,7 @@ void read_list(RemoteReader& reader,
                const Layout& layout,
                Addr interpreter,
                std::vector<ThreadStateRow>& rows) {
+  constexpr std::uint64_t kNear = std::uint64_t{32} << 10;
   const ThreadOffsets& offsets = layout.thread;
   const std::size_t first = rows.size();
   Addr next = reader.pointer_or_null(interpreter + layout.interpreter.threads_head);
@@ -26,6 +28,12 @@ void read_list(RemoteReader& reader,
   Addr anchor{};
   while (next != Addr{} && rows.size() < kThreadLimit && next != anchor) {
     const std::size_t count = rows.size() - first;
+    if (count == 1) {
+      // The list can only be followed step by step; but its members were mostly made one after
+      // another, and lie near each other.
+      const RemoteReader::Range around{Addr{value_of(next) - kNear}, 2 * kNear};
+      reader.prefetch(std::span(&around, 1));
+    }
     if ((count & (count - 1)) == 0) {
       anchor = next;
     }
