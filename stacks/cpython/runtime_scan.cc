@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "stacks/cpython/attributes.h"
 #include "stacks/cpython/debug_offsets.h"
 #include "stacks/cpython/remote_reader.h"
+#include "stacks/cpython/types.h"
 
 namespace oddrank::stacks::cpython {
 namespace {
@@ -119,10 +121,16 @@ class InterpreterSearch {
     reader_.prefetch(ranges);
   }
 
+  // Lists that are linked both ways point back, too, as the pools of Python's allocator do; but they
+  // have no sys.modules.
   bool is_interpreter(Addr interpreter) {
     const Addr thread = reader_.pointer_or_null(interpreter + layout_.interpreter.threads_head);
-    return thread != Addr{} && interpreter != Addr{} &&
-           reader_.pointer_or_null(thread + layout_.thread.interp) == interpreter;
+    if (thread == Addr{} || interpreter == Addr{} ||
+        reader_.pointer_or_null(thread + layout_.thread.interp) != interpreter) {
+      return false;
+    }
+    const Addr sys = find_module(reader_, layout_, interpreter, "sys");
+    return type_name(reader_, layout_, sys) == "module";
   }
 
   const attach::Target& target_;
