@@ -44,6 +44,9 @@ constexpr std::string_view kFuture = "waits for a future (concurrent.futures)";
 constexpr std::string_view kExecutorEnd = "waits for an executor to end (concurrent.futures)";
 constexpr std::string_view kPool = "waits for a multiprocessing pool";
 constexpr std::string_view kConnection = "waits for a multiprocessing connection";
+constexpr std::string_view kCondition = "waits for a threading.Condition";
+constexpr std::string_view kEvent = "waits for a threading.Event";
+constexpr std::string_view kBarrier = "waits at a threading.Barrier";
 
 constexpr auto kWaits = std::to_array<WaitPattern>({
     {"/asyncio/base_events.py", "_run_once", "waits in asyncio's event loop"},
@@ -78,12 +81,17 @@ constexpr auto kWaits = std::to_array<WaitPattern>({
     {"/multiprocessing/connection.py", "poll", kConnection},
     {"/multiprocessing/connection.py", "wait", kConnection},
 
-    {"/queue.py", "get", "waits for a queue"},
-    {"/queue.py", "put", "waits for room in a queue"},
-    {"/queue.py", "join", "waits for a queue to be worked off"},
+    {"/queue.py", "get", "waits for an item of a queue.Queue"},
+    {"/queue.py", "put", "waits for room in a queue.Queue"},
+    {"/queue.py", "join", "waits for a queue.Queue to be worked off"},
     {"/subprocess.py", "wait", "waits for a subprocess"},
     {"/subprocess.py", "communicate", "waits for a subprocess"},
     {"/threading.py", "join", "joins a thread"},
+    {"/threading.py", "start", "waits for a new thread to start"},
+    {"/threading.py", "acquire", "waits for a threading.Semaphore"},
+    {"/threading.py", "_wait", kBarrier},
+    {"/threading.py", "wait_for", kCondition},
+    {"/threading.py", "wait", kCondition},
 });
 
 bool ends_with_any(std::string_view file) {
@@ -106,6 +114,15 @@ const WaitPattern* find_wait(std::string_view file, std::string_view name) {
   return found == kWaits.end() ? nullptr : &*found;
 }
 
+// Up to 3.10 names have no class: what a wait() is tells the one that it is made of. Those of
+// events and barriers call that of a condition.
+std::string_view words_around(std::string_view inner, const WaitPattern& wait) {
+  if (wait.file != "/threading.py" || wait.function != "wait" || inner.empty()) {
+    return wait.words;
+  }
+  return inner == kBarrier ? kBarrier : kEvent;
+}
+
 }  // namespace
 
 std::string_view python_wait_words(FrameModel& model, const snapshot::ThreadSample& sample) {
@@ -121,7 +138,7 @@ std::string_view python_wait_words(FrameModel& model, const snapshot::ThreadSamp
     }
     // The outermost of them is what the program called.
     if (const WaitPattern* wait = find_wait(file, model.tables().text(frame.function))) {
-      words = wait->words;
+      words = words_around(words, *wait);
     }
   }
   return words;

@@ -245,7 +245,7 @@ Json wait_json(const JobView& view, const ThreadCapture& thread) {
   json["pid"] = or_null_if(wait.holder_pid, 0);
   json["tid"] = or_null_if(wait.holder_tid, 0);
   json["holder_alive"] = known(wait.holder_alive);
-  json["detail"] = or_null(view.text(wait.detail));
+  json["detail"] = or_null(wait_detail(view, thread));
   return json;
 }
 

@@ -179,7 +179,7 @@ class Builder {
   }
 
   std::string wait_evidence(const ThreadCapture& thread) const {
-    const std::string detail = printable(view_.text(thread.wait.detail), 200);
+    const std::string detail = printable(wait_detail(view_, thread), 200);
     return detail.empty() ? system_call_words(view_, thread, true) : detail;
   }
 

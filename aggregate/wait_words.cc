@@ -318,6 +318,20 @@ std::string thread_wait_words(const JobView& view,
   return wait.on == WaitOn::kUnknown ? "" : "waits for " + std::string(wait_name(wait.on));
 }
 
+std::string wait_detail(const JobView& view, const ThreadCapture& thread) {
+  const std::string_view detail = view.text(thread.wait.detail);
+  const bool no_owner = thread.wait.on == WaitOn::kLock && thread.wait.holder_tid == 0;
+  if (!no_owner || thread.samples.empty()) {
+    return printable(detail);
+  }
+  const std::string_view words = python_wait_words(view.model(), thread.samples.back());
+  if (words.empty()) {
+    return printable(detail);
+  }
+  const auto limit = detail.find(", with a time limit");
+  return std::string(words) + printable(limit == detail.npos ? "" : detail.substr(limit));
+}
+
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
   const ThreadCapture* thread = deciding_thread(view, process);
   // Of a call of a communication library the members are waited for, not whoever has the other end
@@ -366,7 +380,7 @@ WaitsFor waits_for(const JobView& view, const RankView& rank) {
   result.address = wait.address;
   result.path = printable(view.text(wait.path));
   result.holder_alive = wait.holder_alive;
-  result.detail = printable(view.text(wait.detail));
+  result.detail = wait_detail(view, *rank.leader);
   if (rank.leader->call) {
     result.what = rank.leader->call->peer >= 0 ? WaitOn::kPeer : WaitOn::kCollective;
     result.rank = rank.leader->call->peer;

@@ -43,6 +43,10 @@ std::string thread_wait_words(const JobView& view,
                               const snapshot::ProcessCapture& process,
                               const snapshot::ThreadCapture& thread);
 
+// The evidence for a thread's wait: what the capture notes of it, or for a lock without an owner
+// what the library says that waits ("waits for a threading.Event, with a time limit").
+std::string wait_detail(const JobView& view, const snapshot::ThreadCapture& thread);
+
 // The process that a rank waits for, if its wait names one that was captured and is not the rank
 // itself; null otherwise.
 const snapshot::ProcessCapture* awaited_process(const JobView& view,

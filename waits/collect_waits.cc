@@ -79,28 +79,6 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   return wait;
 }
 
-// The GIL is a futex like any other to the kernel; that this futex is the GIL was found when the
-// Python runtime was read.
-void name_gil(const ProcessCapture& process, const ThreadCapture& thread, ThreadWait& wait) {
-  // Who wants it wakes up every few milliseconds, and may run just now.
-  if (!thread.wants_gil || (wait.on != WaitOn::kLock && wait.on != WaitOn::kNothing)) {
-    return;
-  }
-  wait.on = WaitOn::kGil;
-  wait.detail = thread.gil == 0 ? "waits for Python's GIL"
-                                : "waits for the GIL of interpreter " + std::to_string(thread.gil);
-  const auto holder = std::find_if(
-      process.threads.begin(), process.threads.end(),
-      [&thread](const ThreadCapture& each) { return each.holds_gil && each.gil == thread.gil; });
-  if (holder == process.threads.end()) {
-    return;
-  }
-  wait.holder_pid = process.pid;
-  wait.holder_tid = holder->tid;
-  wait.holder_alive = Known::kYes;
-  wait.detail += ", held by thread " + std::to_string(holder->tid);
-}
-
 // Holders that the kernel named by number: a pid that is no process any more holds nothing, which
 // is what makes a lock stale.
 void look_for_holder(ThreadWait& wait) {
@@ -144,7 +122,6 @@ void collect(const attach::Target& target,
       look_for_holder(waits[i]);
       name_tracer(waits[i]);
     }
-    name_gil(process, thread, waits[i]);
   }
   read_python_locks(target, states, process, waits);
   read_lock_files(target, states, tables, process, waits);

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "waits/collect_waits.h"
-#include "waits/name_wait.h"
+#include "waits/gil_wait.h"
+#include "waits/native_lock_names.h"
 #include "waits/node_family.h"
 #include "waits/thread_motion.h"
 #include "waits/worker_pools.h"
@@ -211,7 +212,10 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   if (thread.samples.empty()) {
     return;
   }
-  name_wait(capture.processes[process], thread, capture.tables, wait);
+  name_gil_wait(capture.processes[process], thread, capture.tables, wait);
+  if (wait.on == WaitOn::kLock || wait.on == WaitOn::kThread) {
+    name_native_lock(thread, capture.tables, wait);
+  }
   if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
     return;
   }

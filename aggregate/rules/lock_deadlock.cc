@@ -91,7 +91,7 @@ void add_hops(const JobView& view, const ThreadChain& chain, std::vector<ChainLi
   for (std::size_t i = 0; i < std::min(all.size(), kMaxHops); ++i) {
     const ThreadCapture& next = i + 1 < all.size() ? *all[i + 1] : *chain.circle.front();
     links.push_back({thread_name(view, *all[i]), thread_name(view, next), thing(*all[i]),
-                     printable(view.text(all[i]->wait.detail), 200)});
+                     printable(wait_detail(view, *all[i]), 200)});
   }
 }
 

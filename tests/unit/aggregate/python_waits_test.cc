@@ -39,7 +39,7 @@ TEST_CASE("waits in the standard library are called by what the program asked fo
                   user,
               kLock) == "waits for a future (concurrent.futures) in train (u/train.py:7)");
   CHECK(phase(in_lock() + Frames{py("get", kLib + "queue.py", 171)} + user, kLock) ==
-        "waits for a queue in train (u/train.py:7)");
+        "waits for an item of a queue.Queue in train (u/train.py:7)");
   CHECK(phase(Frames{tests::native("epoll_wait", "/lib/libc.so.6"),
                      py("EpollSelector.select", kLib + "selectors.py", 468),
                      py("BaseEventLoop._run_once", kLib + "asyncio/base_events.py", 1884),
@@ -53,6 +53,35 @@ TEST_CASE("waits in the standard library are called by what the program asked fo
                      py("BaseProcess.join", kLib + "multiprocessing/process.py", 149)} +
                   user,
               kChild) == "joins a child process (multiprocessing) in train (u/train.py:7)");
+}
+
+TEST_CASE("primitives that are made of a condition have their own names, also without a class") {
+  const auto words = [](const Frames& callers) {
+    const std::string text = phase(Frames{py("wait", kLib + "threading.py", 327)} + callers +
+                                       Frames{py("f", "/home/u/x.py", 3)},
+                                   snapshot::WaitOn::kLock);
+    return text.substr(0, text.find(" in f"));
+  };
+  const std::string threading = kLib + "threading.py";
+  CHECK(words({}) == "waits for a threading.Condition");
+  CHECK(words({py("wait", threading, 607)}) == "waits for a threading.Event");
+  CHECK(words({py("acquire", threading, 450)}) == "waits for a threading.Semaphore");
+  CHECK(words({py("wait_for", threading, 350), py("_wait", threading, 710),
+               py("wait", threading, 668)}) == "waits at a threading.Barrier");
+}
+
+TEST_CASE("the evidence for a lock without an owner is what the library says") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  tests::ThreadSpec spec;
+  spec.frames = in_lock() + Frames{py("get", kLib + "queue.py", 171)};
+  spec.wait.on = snapshot::WaitOn::kLock;
+  spec.wait.detail = "semaphore, with a time limit";
+  auto& thread = job.thread(job.rank(0, "n0", 10), spec);
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(wait_detail(view, thread) == "waits for an item of a queue.Queue, with a time limit");
+  thread.wait.holder_tid = 11;
+  CHECK(wait_detail(view, thread) == "semaphore, with a time limit");
 }
 
 TEST_CASE("what a callback does is not the library's wait") {
