@@ -1,5 +1,6 @@
 #include "aggregate/process_text.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
+#include "aggregate/tasks_text.h"
 #include "aggregate/thread_classes.h"
 #include "aggregate/thread_stack_text.h"
 #include "aggregate/wait_words.h"
@@ -150,7 +152,7 @@ std::string print_process(const Capture& capture,
     }
     text += thread_stack_text(view, first, style, options);
   }
-  return text;
+  return text + tasks_text(view, process, style);
 }
 
 }  // namespace oddrank::aggregate

@@ -9,6 +9,7 @@
 #include "aggregate/job_view.h"
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
+#include "aggregate/tasks_text.h"
 #include "aggregate/wait_words.h"
 #include "snapshot/demangle.h"
 
@@ -309,6 +310,20 @@ Json thread_json(const JobView& view, const ThreadCapture& thread) {
   return json;
 }
 
+Json task_json(const JobView& view, const snapshot::AsyncTask& task) {
+  Json json;
+  json["name"] = or_null(view.text(task.name));
+  json["words"] = task_words(view, task);
+  json["awaits"] = or_null(view.text(task.awaits));
+  json["frames"] = Json::array();
+  snapshot::ThreadSample sample;
+  sample.stack = task.stack;
+  for (const auto id : view.model().all_frames(sample)) {
+    json["frames"].push_back(frame_json(view, id));
+  }
+  return json;
+}
+
 Json process_json(const JobView& view, const ProcessCapture& process) {
   Json json;
   json["pid"] = process.pid;
@@ -325,6 +340,9 @@ Json process_json(const JobView& view, const ProcessCapture& process) {
   json["threads"] = Json::array();
   for (const ThreadCapture& thread : process.threads) {
     json["threads"].push_back(thread_json(view, thread));
+  }
+  for (const snapshot::AsyncTask& task : process.tasks) {
+    json["tasks"].push_back(task_json(view, task));
   }
   return json;
 }

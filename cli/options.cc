@@ -81,6 +81,9 @@ void add_core_options(CLI::App& app, CaptureOptions& options) {
                "the report [20s]");
   app.add_flag("!--no-native", options.native, "Python frames only")->group(group);
   app.add_flag("!--no-python", options.python, "Native frames only")->group(group);
+  app.add_flag("--tasks", options.tasks,
+               "Tasks of asyncio that have not ended, each with the chain of what it awaits")
+      ->group(group);
   app.add_flag("--inlines", options.inlines,
                "Inlined frames and source lines of native code, from debug information; slower")
       ->group(group);
@@ -128,6 +131,9 @@ std::vector<std::string> agent_arguments(const CaptureOptions& options) {
   }
   if (options.locals) {
     arguments.emplace_back("--locals");
+  }
+  if (options.tasks) {
+    arguments.emplace_back("--tasks");
   }
   if (options.inlines) {
     arguments.emplace_back("--inlines");

@@ -31,6 +31,7 @@ struct CaptureOptions {
   bool python = true;
   bool stop = true;      // threads that run, for a moment, to read their stacks
   bool locals = false;   // of every Python thread and kind, not only what the diagnosis needs
+  bool tasks = false;    // of asyncio
   bool inlines = false;  // inlined frames and source lines, from DWARF
 };
 

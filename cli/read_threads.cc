@@ -15,6 +15,7 @@ Result<std::vector<attach::ThreadState>> read_threads(const attach::Target& targ
   collect.python = options.python;
   collect.stop = options.stop;
   collect.locals = options.locals ? stacks::cpython::Locals::kAll : collect.locals;
+  collect.tasks = options.tasks;
   collect.mask_text = attach::mask_text;
   collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
     collectives::collect_groups(python, tables, process);

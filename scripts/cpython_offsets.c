@@ -128,6 +128,12 @@ static void print_frame(void) {
   FIELD(previous, PyFrameObject, f_back);
   FIELD(code, PyFrameObject, f_code);
   FIELD(instruction, PyFrameObject, f_lasti);
+#if PY_MINOR_VERSION <= 9
+  FIELD(stack_top, PyFrameObject, f_stacktop);
+#else
+  FIELD(stack_top, PyFrameObject, f_stackdepth);
+#endif
+  FIELD(stack_base, PyFrameObject, f_valuestack);
   FIELD(localsplus, PyFrameObject, f_localsplus);
 #else
   FIELD(previous, _PyInterpreterFrame, previous);
@@ -144,6 +150,11 @@ static void print_frame(void) {
   FIELD(owner, _PyInterpreterFrame, owner);
 #if PY_MINOR_VERSION >= 14 && defined(Py_GIL_DISABLED)
   FIELD(tlbc_index, _PyInterpreterFrame, tlbc_index);
+#endif
+#if PY_MINOR_VERSION >= 14
+  FIELD(stack_top, _PyInterpreterFrame, stackpointer);
+#else
+  FIELD(stack_top, _PyInterpreterFrame, stacktop);
 #endif
   FIELD(localsplus, _PyInterpreterFrame, localsplus);
 #endif
@@ -224,6 +235,21 @@ static void print_object(void) {
   FIELD(dict_values, PyDictObject, ma_values);
   FIELD(module_dict, PyModuleObject, md_dict);
   FIELD(cell_value, PyCellObject, ob_ref);
+  FIELD(set_mask, PySetObject, mask);
+  FIELD(set_table, PySetObject, table);
+  FIELD(weakref_target, PyWeakReference, wr_object);
+  ROW(head, sizeof(PyObject));
+  END();
+}
+
+static void print_generator(void) {
+  GROUP(generator);
+#if PY_MINOR_VERSION <= 10
+  FIELD(frame, PyGenObject, gi_frame);
+#else
+  FIELD(frame, PyGenObject, gi_iframe);
+  FIELD(state, PyGenObject, gi_frame_state);
+#endif
   END();
 }
 
@@ -255,6 +281,7 @@ int main(void) {
   print_frame();
   print_code();
   print_object();
+  print_generator();
   print_keys();
   return 0;
 }

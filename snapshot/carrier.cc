@@ -111,6 +111,11 @@ ProcessCapture Carrier::process(const ProcessCapture& process) {
   for (ThreadCapture& captured : carried.threads) {
     captured = thread(captured);
   }
+  for (AsyncTask& task : carried.tasks) {
+    task.name = string(task.name);
+    task.stack = stack(task.stack);
+    task.awaits = string(task.awaits);
+  }
   for (ProcessGroup& group : carried.groups) {
     group.name = string(group.name);
     group.label = string(group.label);

@@ -30,6 +30,7 @@ class Decoder {
         environment_(reader("environment")),
         groups_(reader("groups")),
         connections_(reader("connections")),
+        tasks_(reader("tasks")),
         threads_(reader("threads")),
         samples_(reader("samples")),
         calls_(reader("calls")),
@@ -90,8 +91,8 @@ class Decoder {
   Document document_;
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
-      processes_, environment_, groups_, connections_, threads_, samples_, calls_, call_members_,
-      frame_locals_, locals_;
+      processes_, environment_, groups_, connections_, tasks_, threads_, samples_, calls_,
+      call_members_, frame_locals_, locals_;
   Capture capture_;
 };
 
@@ -241,6 +242,7 @@ void Decoder::decode_processes() {
     const std::uint64_t variables = count(processes_, "environment", environment_);
     const std::uint64_t groups = count(processes_, "groups", groups_);
     const std::uint64_t connections = count(processes_, "connections", connections_);
+    const std::uint64_t tasks = count(processes_, "tasks", tasks_);
     const std::uint64_t threads = count(processes_, "threads", threads_);
     for (std::uint64_t i = 0; i < variables && step(environment_); ++i) {
       auto& [name, value] = process.environment.emplace_back();
@@ -253,6 +255,9 @@ void Decoder::decode_processes() {
     for (std::uint64_t i = 0; i < connections && step(connections_); ++i) {
       connection_fields(connections_, process.connections.emplace_back());
     }
+    for (std::uint64_t i = 0; i < tasks && step(tasks_); ++i) {
+      task_fields(tasks_, process.tasks.emplace_back());
+    }
     for (std::uint64_t i = 0; i < threads && threads_.problem().empty(); ++i) {
       process.threads.push_back(decode_thread());
     }
@@ -261,10 +266,10 @@ void Decoder::decode_processes() {
 }
 
 Result<Capture> Decoder::finish() {
-  const std::array all = {
-      &frames_,  &stacks_,         &stack_frames_, &job_,          &job_hosts_,    &nodes_,
-      &notes_,   &expected_ranks_, &processes_,    &environment_,  &groups_,       &connections_,
-      &threads_, &samples_,        &calls_,        &call_members_, &frame_locals_, &locals_};
+  const std::array all = {&frames_, &stacks_,       &stack_frames_,   &job_,       &job_hosts_,
+                          &nodes_,  &notes_,        &expected_ranks_, &processes_, &environment_,
+                          &groups_, &connections_,  &tasks_,          &threads_,   &samples_,
+                          &calls_,  &call_members_, &frame_locals_,   &locals_};
   std::size_t known = 0;
   for (RowReader* table : all) {
     if (table->problem().empty() && table->next()) {

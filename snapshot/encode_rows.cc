@@ -92,11 +92,13 @@ void encode_processes(const Capture& capture, Document& document) {
   RowWriter environment(document.tables["environment"]);
   RowWriter groups(document.tables["groups"]);
   RowWriter connections(document.tables["connections"]);
+  RowWriter tasks(document.tables["tasks"]);
   for (const ProcessCapture& process : capture.processes) {
     process_fields(processes, process);
     processes("threads", process.threads.size());
     processes("environment", process.environment.size());
     processes("groups", process.groups.size());
+    processes("tasks", process.tasks.size());
     for (const auto& [name, value] : process.environment) {
       environment("name", name);
       environment("value", value);
@@ -107,6 +109,9 @@ void encode_processes(const Capture& capture, Document& document) {
     processes("connections", process.connections.size());
     for (const Connection& connection : process.connections) {
       connection_fields(connections, connection);
+    }
+    for (const AsyncTask& task : process.tasks) {
+      task_fields(tasks, task);
     }
     for (const ThreadCapture& thread : process.threads) {
       encode_thread(thread, document);

@@ -79,6 +79,14 @@ void call_fields(Io& io, Row& call) {
 }
 
 template <typename Io, typename Row>
+void task_fields(Io& io, Row& task) {
+  io("name", task.name);
+  io("state", task.state);
+  io("stack", task.stack);
+  io("awaits", task.awaits);
+}
+
+template <typename Io, typename Row>
 void group_fields(Io& io, Row& group) {
   io("name", group.name);
   io("label", group.label);

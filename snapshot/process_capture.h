@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "snapshot/async_task.h"
 #include "snapshot/connection.h"
 #include "snapshot/ids.h"
 #include "snapshot/process_group.h"
@@ -48,6 +49,7 @@ struct ProcessCapture {
   std::vector<std::pair<StringId, StringId>> environment;
   std::vector<Connection> connections;  // to other nodes; no order
   std::vector<ThreadCapture> threads;   // main thread first
+  std::vector<AsyncTask> tasks;         // only where they were asked for
   std::vector<ProcessGroup> groups;     // that torch.distributed has here, oldest first
 
   bool operator==(const ProcessCapture&) const = default;

@@ -62,6 +62,9 @@ constexpr CallKind last_value(CallKind /*type*/) {
 constexpr ReadState last_value(ReadState /*type*/) {
   return ReadState::kFull;
 }
+constexpr TaskState last_value(TaskState /*type*/) {
+  return TaskState::kRuns;
+}
 constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;
 }

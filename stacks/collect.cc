@@ -45,6 +45,7 @@ class Collector {
   snapshot::ThreadCapture& row_of(const attach::ThreadState& state);
   StackEnd end_of(const Reading& reading) const;
   void note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const;
+  void add_tasks();
   void judge(const Reading& main);
 
   ProcessReader& reader_;
@@ -130,10 +131,10 @@ void Collector::add_sample(const Reading& reading) {
     thread.python_name = tables_.string(reading.python->name);
   }
   const StackEnd end = end_of(reading);
-  auto merged =
-      merge(converter_.native(reading.native),
-            reading.python ? converter_.python(*reading.python) : std::vector<snapshot::Frame>(),
-            reading.native.end == StackEnd::kComplete && !reading.moved);
+  auto merged = merge(
+      converter_.native(reading.native),
+      reading.python ? converter_.python(reading.python->frames) : std::vector<snapshot::Frame>(),
+      reading.native.end == StackEnd::kComplete && !reading.moved);
   const auto intern = [&](const std::vector<snapshot::Frame>& frames) {
     if (frames.empty()) {
       return snapshot::StackId{};
@@ -156,6 +157,28 @@ void Collector::add_sample(const Reading& reading) {
   thread.locals.clear();
   if (reading.python) {
     add_locals(reading, merged.python_index, thread);
+  }
+}
+
+void Collector::add_tasks() {
+  const auto tasks = reader_.python()->tasks();
+  if (!tasks) {
+    return;
+  }
+  process_.tasks.clear();
+  for (const cpython::PythonTask& task : *tasks) {
+    snapshot::AsyncTask& row = process_.tasks.emplace_back();
+    row.name = tables_.string(task.name);
+    row.awaits = tables_.string(task.awaits);
+    row.state = task.state == cpython::TaskState::kWaits        ? snapshot::TaskState::kWaits
+                : task.state == cpython::TaskState::kRuns       ? snapshot::TaskState::kRuns
+                : task.state == cpython::TaskState::kNotStarted ? snapshot::TaskState::kNotStarted
+                                                                : snapshot::TaskState::kUnknown;
+    snapshot::Stack stack;
+    for (const snapshot::Frame& frame : converter_.python(task.frames)) {
+      stack.frames.push_back(tables_.frame(frame));
+    }
+    row.stack = tables_.stack(stack);
   }
 }
 
@@ -182,6 +205,9 @@ void Collector::add(const std::vector<Reading>& readings) {
   if (reader_.python()) {
     process_.python_version = tables_.string(reader_.python()->version());
     gils_ = reader_.python()->gils();
+    if (options_.tasks) {
+      add_tasks();
+    }
   }
   process_.stopped += static_cast<std::uint32_t>(reader_.stopped());
   process_.longest_stop_us =

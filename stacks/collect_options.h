@@ -18,6 +18,7 @@ struct CollectOptions {
   bool native = true;
   bool python = true;
   cpython::Locals locals = cpython::Locals::kDeciding;  // of Python frames, within bounds
+  bool tasks = false;                                   // of asyncio, with what they await
   // Given the text of a local, returns it with what looks like a secret masked; null: not wanted.
   std::string (*mask_text)(std::string_view text) = nullptr;
   // Threads whose native stack cannot be read otherwise may be stopped for a moment, where that

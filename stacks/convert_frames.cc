@@ -64,10 +64,11 @@ std::vector<snapshot::Frame> FrameConverter::native(const NativeStack& stack) {
   return frames;
 }
 
-std::vector<snapshot::Frame> FrameConverter::python(const cpython::PythonThread& thread) {
+std::vector<snapshot::Frame> FrameConverter::python(
+    const std::vector<cpython::PythonFrame>& python_frames) {
   std::vector<snapshot::Frame> frames;
-  frames.reserve(thread.frames.size());
-  for (const cpython::PythonFrame& python : thread.frames) {
+  frames.reserve(python_frames.size());
+  for (const cpython::PythonFrame& python : python_frames) {
     snapshot::Frame frame;
     frame.kind = snapshot::FrameKind::kPython;
     if (python.entry) {

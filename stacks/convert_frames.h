@@ -21,7 +21,7 @@ class FrameConverter {
       : modules_(modules), tables_(tables), evaluation_(std::move(evaluation)) {}
 
   std::vector<snapshot::Frame> native(const NativeStack& stack);
-  std::vector<snapshot::Frame> python(const cpython::PythonThread& thread);
+  std::vector<snapshot::Frame> python(const std::vector<cpython::PythonFrame>& frames);
 
  private:
   struct Known {

@@ -98,6 +98,11 @@ void take_frames(Block& block, Layout& layout) {
     layout.frame.tlbc_index = block.offset("frame.tlbc_index", kSmallStruct, 4);
     layout.code.thread_code = block.offset("code.co_tlbc", kSmallStruct);
   }
+  if (block.has("frame.stackpointer")) {
+    layout.frame.stack_top = block.offset("frame.stackpointer", kSmallStruct);
+    layout.generator.frame = block.offset("gen.gi_iframe", kSmallStruct);
+    layout.generator.state = block.offset("gen.gi_frame_state", kSmallStruct, 1);
+  }
   layout.code.filename = block.offset("code.filename", kSmallStruct);
   layout.code.name = block.offset("code.name", kSmallStruct);
   layout.code.qualname = block.offset("code.qualname", kSmallStruct);
@@ -132,6 +137,10 @@ void take_objects(Block& block, Layout& layout) {
   object.int_tag = block.offset("long.lv_tag", kSmallStruct);
   object.int_digits = block.offset("long.ob_digit", kSmallStruct, 4);
   object.float_value = block.offset("float.ob_fval", kSmallStruct);
+  if (block.has("set.table")) {
+    object.set_mask = block.offset("set.mask", kSmallStruct);
+    object.set_table = block.offset("set.table", kSmallStruct);
+  }
   object.dict_keys = block.offset("dict.ma_keys", kSmallStruct);
   object.dict_values = block.offset("dict.ma_values", kSmallStruct);
 }

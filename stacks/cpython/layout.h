@@ -58,6 +58,8 @@ struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t is_entry = kAbsent;
   std::uint32_t owner = kAbsent;
   std::uint32_t tlbc_index = kAbsent;  // free-threaded 3.14+: which copy of the code it runs
+  std::uint32_t stack_top = 0;         // see StackTopFormat
+  std::uint32_t stack_base = kAbsent;  // up to 3.10: pointer to the value stack
   std::uint32_t localsplus = 0;
 };
 
@@ -100,6 +102,15 @@ struct ObjectOffsets {
   std::uint32_t dict_values = 40;
   std::uint32_t module_dict = 16;
   std::uint32_t cell_value = 16;
+  std::uint32_t set_mask = 32;
+  std::uint32_t set_table = 40;
+  std::uint32_t weakref_target = 16;
+  std::uint32_t head = 16;  // what every object begins with; its own fields follow
+};
+
+struct GeneratorOffsets {    // PyGenObject; coroutines and async generators are laid out the same
+  std::uint32_t frame = 16;  // up to 3.10 a pointer, then the frame itself
+  std::uint32_t state = kAbsent;  // 3.11+: of the frame, one signed byte
 };
 
 // The table of a dict: indices, then entries in order of insertion.
@@ -144,6 +155,20 @@ enum class AttributeFormat : std::uint8_t {
   kInlineValues,  // 3.13+: dict 3 words before (free-threaded: 1), values behind the object
 };
 
+// How a frame that does not execute tells where its value stack ends.
+enum class StackTopFormat : std::uint8_t {
+  kPointer,  // up to 3.9, and 3.14+: behind the last value
+  kDepth,    // 3.10: int, from the base of the stack
+  kIndex,    // 3.11 to 3.13: int, from localsplus
+};
+
+// Values of a generator's frame state, 3.11+.
+struct FrameStates {
+  std::int8_t first_suspended = 0;
+  std::int8_t last_suspended = -1;  // below the first: the version has no frame state
+  std::int8_t executing = 0;
+};
+
 inline constexpr std::uint8_t kNoOwner = 0xff;
 
 struct Semantics {
@@ -152,6 +177,8 @@ struct Semantics {
   InstructionFormat instruction = InstructionFormat::kByteIndex;
   IntFormat ints = IntFormat::kSignedSize;
   AttributeFormat attributes = AttributeFormat::kDictOnly;
+  StackTopFormat stack_top = StackTopFormat::kPointer;
+  FrameStates states{};
   std::uint8_t shim_owner = kNoOwner;  // frames with this owner or a higher one are shims
   // Bits of a reference in a frame that are no address (3.14+: who counts it, or a plain number).
   std::uint8_t reference_tags = 0;
@@ -166,6 +193,7 @@ struct Layout {
   FrameOffsets frame;
   CodeOffsets code;
   ObjectOffsets object;
+  GeneratorOffsets generator;
   KeysOffsets keys;
   Semantics semantics;
 };

@@ -40,6 +40,8 @@ constexpr Layout kTable = {
             .previous = 24,
             .code = 32,
             .instruction = 96,
+            .stack_top = 80,
+            .stack_base = 64,
             .localsplus = 352,
         },
     .code =
@@ -78,6 +80,14 @@ constexpr Layout kTable = {
             .dict_values = 40,
             .module_dict = 16,
             .cell_value = 16,
+            .set_mask = 32,
+            .set_table = 40,
+            .weakref_target = 16,
+            .head = 16,
+        },
+    .generator =
+        {
+            .frame = 16,
         },
     .keys =
         {
@@ -92,6 +102,7 @@ constexpr Layout kTable = {
             .lines = LineFormat::kRanges,
             .instruction = InstructionFormat::kUnitIndex,
             .ints = IntFormat::kSignedSize,
+            .stack_top = StackTopFormat::kDepth,
             .shim_owner = kNoOwner,
         },
 };

@@ -44,6 +44,7 @@ constexpr Layout kTable = {
             .instruction = 56,
             .is_entry = 68,
             .owner = 69,
+            .stack_top = 64,
             .localsplus = 72,
         },
     .code =
@@ -83,6 +84,15 @@ constexpr Layout kTable = {
             .dict_values = 40,
             .module_dict = 16,
             .cell_value = 16,
+            .set_mask = 32,
+            .set_table = 40,
+            .weakref_target = 16,
+            .head = 16,
+        },
+    .generator =
+        {
+            .frame = 80,
+            .state = 75,
         },
     .keys =
         {
@@ -99,6 +109,8 @@ constexpr Layout kTable = {
             .lines = LineFormat::kLocations,
             .instruction = InstructionFormat::kPointer,
             .attributes = AttributeFormat::kTwoPointers,
+            .stack_top = StackTopFormat::kIndex,
+            .states = {-1, -1, 0},
         },
 };
 

@@ -42,6 +42,7 @@ constexpr Layout kTable = {
             .code = 0,
             .instruction = 56,
             .owner = 70,
+            .stack_top = 64,
             .localsplus = 72,
         },
     .code =
@@ -81,6 +82,15 @@ constexpr Layout kTable = {
             .dict_values = 40,
             .module_dict = 16,
             .cell_value = 16,
+            .set_mask = 32,
+            .set_table = 40,
+            .weakref_target = 16,
+            .head = 16,
+        },
+    .generator =
+        {
+            .frame = 72,
+            .state = 67,
         },
     .keys =
         {
@@ -98,6 +108,8 @@ constexpr Layout kTable = {
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
             .attributes = AttributeFormat::kTaggedDict,
+            .stack_top = StackTopFormat::kIndex,
+            .states = {-1, -1, 0},
             .shim_owner = 3,
         },
 };

@@ -41,6 +41,7 @@ constexpr Layout kTable = {
             .code = 0,
             .instruction = 56,
             .owner = 70,
+            .stack_top = 64,
             .localsplus = 72,
         },
     .code =
@@ -80,6 +81,15 @@ constexpr Layout kTable = {
             .dict_values = 40,
             .module_dict = 16,
             .cell_value = 16,
+            .set_mask = 32,
+            .set_table = 40,
+            .weakref_target = 16,
+            .head = 16,
+        },
+    .generator =
+        {
+            .frame = 72,
+            .state = 67,
         },
     .keys =
         {
@@ -97,6 +107,8 @@ constexpr Layout kTable = {
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
             .attributes = AttributeFormat::kInlineValues,
+            .stack_top = StackTopFormat::kIndex,
+            .states = {-2, -1, 0},
             .shim_owner = 3,
         },
 };
@@ -136,6 +148,7 @@ constexpr Layout kFreeThreaded = {
             .code = 0,
             .instruction = 56,
             .owner = 70,
+            .stack_top = 64,
             .localsplus = 72,
         },
     .code =
@@ -175,6 +188,15 @@ constexpr Layout kFreeThreaded = {
             .dict_values = 56,
             .module_dict = 32,
             .cell_value = 32,
+            .set_mask = 48,
+            .set_table = 56,
+            .weakref_target = 32,
+            .head = 32,
+        },
+    .generator =
+        {
+            .frame = 88,
+            .state = 83,
         },
     .keys =
         {
@@ -192,6 +214,8 @@ constexpr Layout kFreeThreaded = {
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
             .attributes = AttributeFormat::kInlineValues,
+            .stack_top = StackTopFormat::kIndex,
+            .states = {-2, -1, 0},
             .shim_owner = 3,
             .free_threaded = true,
         },

@@ -43,6 +43,7 @@ constexpr Layout kTable = {
             .code = 0,
             .instruction = 56,
             .owner = 74,
+            .stack_top = 64,
             .localsplus = 80,
         },
     .code =
@@ -82,6 +83,15 @@ constexpr Layout kTable = {
             .dict_values = 40,
             .module_dict = 16,
             .cell_value = 16,
+            .set_mask = 32,
+            .set_table = 40,
+            .weakref_target = 16,
+            .head = 16,
+        },
+    .generator =
+        {
+            .frame = 72,
+            .state = 67,
         },
     .keys =
         {
@@ -99,6 +109,7 @@ constexpr Layout kTable = {
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
             .attributes = AttributeFormat::kInlineValues,
+            .states = {1, 3, 4},
             .shim_owner = 3,
             .reference_tags = 3,
         },
@@ -141,6 +152,7 @@ constexpr Layout kFreeThreaded = {
             .instruction = 56,
             .owner = 78,
             .tlbc_index = 72,
+            .stack_top = 64,
             .localsplus = 80,
         },
     .code =
@@ -181,6 +193,15 @@ constexpr Layout kFreeThreaded = {
             .dict_values = 56,
             .module_dict = 32,
             .cell_value = 32,
+            .set_mask = 48,
+            .set_table = 56,
+            .weakref_target = 32,
+            .head = 32,
+        },
+    .generator =
+        {
+            .frame = 88,
+            .state = 83,
         },
     .keys =
         {
@@ -198,6 +219,7 @@ constexpr Layout kFreeThreaded = {
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
             .attributes = AttributeFormat::kInlineValues,
+            .states = {1, 3, 4},
             .shim_owner = 3,
             .reference_tags = 3,
             .free_threaded = true,

@@ -40,6 +40,8 @@ constexpr Layout kTable = {
             .previous = 24,
             .code = 32,
             .instruction = 104,
+            .stack_top = 72,
+            .stack_base = 64,
             .localsplus = 360,
         },
     .code =
@@ -78,6 +80,14 @@ constexpr Layout kTable = {
             .dict_values = 40,
             .module_dict = 16,
             .cell_value = 16,
+            .set_mask = 32,
+            .set_table = 40,
+            .weakref_target = 16,
+            .head = 16,
+        },
+    .generator =
+        {
+            .frame = 16,
         },
     .keys =
         {

@@ -7,8 +7,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "stacks/cpython/await_chain.h"
 #include "stacks/cpython/code_object.h"
 #include "stacks/cpython/detect.h"
+#include "stacks/cpython/find_tasks.h"
 #include "stacks/cpython/frame_chain.h"
 #include "stacks/cpython/kernel_tid.h"
 #include "stacks/cpython/locals.h"
@@ -110,14 +112,15 @@ std::vector<PythonThread> join_interpreters(std::vector<OrderedThread> all) {
 
 struct PythonProcess::Impl {
   const attach::Target& target;
+  ModuleMap& modules;
   Runtime runtime;
   CodeCache codes;
   KernelTids tids;
   ThreadNames names;
   pid_t main_tid = 0;  // as the target sees it; 0 = not known yet
 
-  Impl(const attach::Target& target_in, Runtime runtime_in)
-      : target(target_in), runtime(std::move(runtime_in)) {}
+  Impl(const attach::Target& target_in, ModuleMap& modules_in, Runtime runtime_in)
+      : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
 
   PythonFrame make_frame(const RawFrame& raw) const {
     PythonFrame frame;
@@ -212,7 +215,7 @@ PythonProcess::~PythonProcess() = default;
 
 Result<PythonProcess> PythonProcess::find(const attach::Target& target, ModuleMap& modules) {
   ODDRANK_TRY(Runtime runtime, detect_runtime(target, modules));
-  return PythonProcess(std::make_unique<Impl>(target, std::move(runtime)));
+  return PythonProcess(std::make_unique<Impl>(target, modules, std::move(runtime)));
 }
 
 const std::string& PythonProcess::version() const {
@@ -313,6 +316,34 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
   }
   impl_->name_threads(reader, states, threads);
   return join_interpreters(std::move(threads));
+}
+
+Result<std::vector<PythonTask>> PythonProcess::tasks() const {
+  const Layout& layout = impl_->runtime.layout;
+  RemoteReader reader(impl_->target);
+  ODDRANK_TRY(const ThreadStates states,
+              read_thread_states(reader, layout, impl_->runtime.address));
+  const auto lists = find_task_lists(reader, impl_->modules);
+  std::vector<FrameChain> chains;  // one a task: its frames' code is loaded together
+  std::vector<PythonTask> tasks;
+  for (const Addr address : find_tasks(reader, layout, states, lists)) {
+    AwaitChain chain = read_await_chain(reader, layout, address);
+    if (chain.state != TaskState::kUnknown && chain.state != TaskState::kEnded) {
+      tasks.push_back({std::move(chain.name), chain.state, {}, std::move(chain.awaits)});
+      chains.emplace_back().frames = std::move(chain.frames);
+    }
+  }
+  impl_->load_codes(reader, chains);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (const RawFrame& raw : chains[i].frames) {
+      tasks[i].frames.push_back(impl_->make_frame(raw));
+    }
+  }
+  // "Task-9" before "Task-10".
+  std::sort(tasks.begin(), tasks.end(), [](const PythonTask& a, const PythonTask& b) {
+    return std::tuple(a.name.size(), a.name) < std::tuple(b.name.size(), b.name);
+  });
+  return tasks;
 }
 
 }  // namespace oddrank::stacks::cpython

@@ -54,6 +54,20 @@ struct PythonThread {
   bool too_long = false;            // cut since it was longer
 };
 
+enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
+
+// An asyncio task that has not ended.
+struct PythonTask {
+  std::string name;  // "Task-7", or as the program named it; "" if unknown
+  TaskState state = TaskState::kUnknown;
+  // Its coroutine and what that awaits, innermost first. Of a task that runs its coroutine only:
+  // the rest are frames of a thread. `entry` means nothing here.
+  std::vector<PythonFrame> frames;
+  // What the innermost of them awaits: the name of another task, "<Future>", "<_GatheringFuture>";
+  // "" if it is nothing like that.
+  std::string awaits;
+};
+
 // One lock, and the words in it that threads wait on.
 struct Gil {
   std::int64_t interpreter = 0;  // id; the first that uses it
@@ -87,6 +101,9 @@ class PythonProcess {
   // the other, is one row with the frames of all, the newest first. Locals are bounded in number,
   // length and depth.
   Result<std::vector<PythonThread>> threads(Locals locals) const;
+
+  // The asyncio tasks of all interpreters, by name; bounded (find_tasks.h, await_chain.h).
+  Result<std::vector<PythonTask>> tasks() const;
 
   // For readers of other objects (attributes.h): whose memory, laid out how, and the main
   // interpreter (null if it cannot be read).

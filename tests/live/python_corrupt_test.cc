@@ -68,6 +68,30 @@ class DamagedTarget final : public attach::Target {
   std::size_t rate_ = 0;
 };
 
+// Tasks are followed from object to object: fewer of them come, and all once the memory is sound.
+void read_damaged_tasks(const test::Interpreter& interpreter) {
+  auto victim = test::Victim::start({interpreter.path, test::victim_script("python_tasks.py")});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  const auto live = attach::LiveTarget::open(victim->pid());
+  REQUIRE(live);
+  DamagedTarget target(**live);
+  stacks::ModuleMap modules(target);
+  const auto python = stacks::cpython::PythonProcess::find(target, modules);
+  REQUIRE(python);
+  std::size_t whole = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    target.damage(seed, std::size_t{20} << seed % 10);
+    const auto tasks = python->tasks();
+    whole += tasks ? tasks->size() : 0;
+  }
+  CHECK(whole > 0);
+  target.damage(1, 0);
+  const auto sound = python->tasks();
+  REQUIRE(sound);
+  CHECK(sound->size() == 12);
+}
+
 }  // namespace
 
 TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
@@ -105,6 +129,7 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
       CHECK_FALSE(thread.cut);
       CHECK(thread.frames.back().readable);
     }
+    read_damaged_tasks(interpreter);
     for (unsigned seed = 1; seed <= 20; ++seed) {
       target.damage(seed, 500);
       stacks::ModuleMap again(target);

@@ -1,0 +1,29 @@
+// A task of asyncio that had not ended, and what it waits for.
+#pragma once
+
+#include <cstdint>
+
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+enum class TaskState : std::uint8_t {
+  kUnknown = 0,
+  kNotStarted,
+  kWaits,
+  kRuns,  // in some thread, whose stack has its frames
+};
+
+struct AsyncTask {
+  StringId name{};  // "Task-7", or as the program named it; empty = unknown
+  TaskState state = TaskState::kUnknown;
+  // Its coroutine and what that awaits, innermost first; where it runs the coroutine alone.
+  StackId stack{};
+  // What the innermost of them awaits: the name of another task, or a type in angle brackets
+  // ("<Future>"); empty = nothing like that.
+  StringId awaits{};
+
+  bool operator==(const AsyncTask&) const = default;
+};
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,188 @@
+"""asyncio tasks that wait in each way there is; lines on stdout say what is true, then "ready".
+
+  task NAME STATE AWAITS     STATE: waits, runs, new; AWAITS: name of a task, "<Type>", or -
+  frame LINE\tFUNCTION\tFILE   of the task before, innermost first; of the running one the outermost
+All of it as Python itself tells: cr_frame and cr_await and their like, and gc.get_referents for the
+small objects that show nothing. The main thread blocks inside of the task "main" until stdin ends.
+"""
+import asyncio
+import gc
+import inspect
+import sys
+import types
+
+OPAQUE = {"coroutine_wrapper", "async_generator_asend", "async_generator_athrow",
+          "anext_awaitable", "FutureIter"}
+
+
+async def inner(future):
+    long_line = (await
+                 future)
+    return long_line
+
+
+async def middle(future):
+    for _ in range(2):
+        with open("/dev/null", encoding="ascii"):
+            await inner(future)
+
+
+class Waits:
+    """Its __await__ is a generator that hands on to a coroutine's."""
+
+    def __init__(self, future):
+        self.future = future
+
+    def __await__(self):
+        value = yield from middle(self.future).__await__()
+        return value
+
+
+async def awaits_object(future):
+    await Waits(future)
+
+
+async def produce(future):
+    yield 1
+    await middle(future)
+    yield 2
+
+
+async def consume(future):
+    async for _ in produce(future):
+        pass
+
+
+@types.coroutine
+def old_style(future):
+    yield from inner(future)
+
+
+async def awaits_generator(future):
+    await old_style(future)
+
+
+class Manager:
+    def __init__(self, future):
+        self.future = future
+
+    async def __aenter__(self):
+        await inner(self.future)
+
+    async def __aexit__(self, *_):
+        pass
+
+
+async def enters(future):
+    async with Manager(future):
+        pass
+
+
+async def awaits_task(task):
+    await task
+
+
+async def gathers(*tasks):
+    await asyncio.gather(*tasks)
+
+
+async def sleeps():
+    await asyncio.sleep(3600)
+
+
+async def wartet_auf_größe(event):
+    await event.wait()
+
+
+async def deep(depth, future):
+    if depth == 0:
+        await future
+    else:
+        await deep(depth - 1, future)
+
+
+async def not_begun():
+    pass
+
+
+def frame_of(awaitable):
+    for kind in "cr", "gi", "ag":
+        if hasattr(awaitable, kind + "_frame"):
+            waits = "gi_yieldfrom" if kind == "gi" else kind + "_await"
+            return getattr(awaitable, kind + "_frame"), getattr(awaitable, waits)
+    return None, None
+
+
+def name_of(frame):
+    return getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+
+
+def look_behind(opaque):
+    kinds = types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType, asyncio.Future
+    return next(item for item in gc.get_referents(opaque)
+                if isinstance(item, kinds) or type(item).__name__ in OPAQUE)
+
+
+def tell(task, state):
+    frames, awaited = [], task.get_coro()
+    while awaited is not None:
+        frame, inwards = frame_of(awaited)
+        if frame is not None:
+            frames.append((frame.f_lineno, name_of(frame), frame.f_code.co_filename))
+            awaited = inwards if state == "waits" else None
+        elif type(awaited).__name__ in OPAQUE:
+            awaited = look_behind(awaited)
+        else:
+            break
+    if state != "runs":
+        shown = [(frame.f_lineno, name_of(frame)) for frame in task.get_stack()]
+        assert shown == [frames[0][:2]], (shown, frames)
+    words = "-"
+    if awaited is not None:
+        is_task = isinstance(awaited, asyncio.Task)
+        words = awaited.get_name() if is_task else f"<{type(awaited).__name__}>"
+    print("task", task.get_name(), state, words)
+    for line, function, file in reversed(frames):
+        print(f"frame {line}\t{function}\t{file}")
+
+
+def tell_and_block(current):
+    for task in asyncio.all_tasks():
+        coroutine = task.get_coro()
+        begun = inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED
+        tell(task, "runs" if task is current else "waits" if begun else "new")
+    print("ready", flush=True)
+    sys.stdin.read()
+
+
+async def main():
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    keep = []
+
+    def start(name, coroutine):
+        task = loop.create_task(coroutine)
+        if name:
+            task.set_name(name)
+        keep.append(task)
+        return task
+
+    first = start("", middle(future))
+    start("object", awaits_object(future))
+    start("generator", awaits_generator(future))
+    start("asyncgen", consume(future))
+    start("manager", enters(future))
+    start("task", awaits_task(first))
+    start("gather", gathers(first, future))
+    start("sleep", sleeps())
+    start("größe", wartet_auf_größe(asyncio.Event()))
+    start("deep", deep(40, future))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    start("new", not_begun())
+    ended = asyncio.current_task()
+    ended.set_name("main")
+    tell_and_block(ended)
+
+
+asyncio.run(main())
