@@ -9,12 +9,40 @@ namespace {
 constexpr std::size_t kRangeLimit = std::size_t{64} << 10;
 // User space ends below 2^47 (2^56 with five-level paging, which nobody gets unasked); the first
 // page is never mapped. Saves a system call for each garbage pointer.
-constexpr std::uint64_t kLowest = 4096;
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kLowest = kPageBytes;
 constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
+
+// Lists and stacks are followed step by step, and their members were mostly made one after another:
+// who comes from a neighbouring page will want the next ones. `there` tells which pages are known.
+template <typename IsThere>
+std::vector<std::uint64_t> with_next(std::span<const std::uint64_t> numbers, const IsThere& there) {
+  constexpr std::uint64_t kAhead = 3;
+  constexpr std::size_t kFew = 64;  // more at once are no steps
+  constexpr std::uint64_t kFirst = kLowest / kPageBytes;
+  constexpr std::uint64_t kLast = kHighest / kPageBytes - 1;
+  std::vector<std::uint64_t> all(numbers.begin(), numbers.end());
+  for (const std::uint64_t number : numbers.first(numbers.size() > kFew ? 0 : numbers.size())) {
+    for (std::uint64_t i = 1; i <= kAhead; ++i) {
+      if (there(number - 1) && number + i <= kLast) {
+        all.push_back(number + i);
+      }
+      if (there(number + 1) && number >= kFirst + i) {
+        all.push_back(number - i);
+      }
+    }
+  }
+  all.erase(std::remove_if(all.begin(), all.end(), there), all.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
 
 }  // namespace
 
-void RemoteReader::fetch(std::span<const std::uint64_t> numbers) {
+void RemoteReader::fetch(std::span<const std::uint64_t> wanted) {
+  const std::vector<std::uint64_t> numbers =
+      with_next(wanted, [this](std::uint64_t number) { return pages_.contains(number); });
   if (pages_.size() + numbers.size() > kPageLimit) {
     pages_.clear();
   }
