@@ -14,7 +14,7 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 3;
+inline constexpr int kCaptureFormat = 4;
 
 std::string encode_capture(const Capture& capture);
 
