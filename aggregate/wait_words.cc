@@ -339,9 +339,8 @@ const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture&
   if (thread == nullptr || thread->call || thread->wait.holder_pid == process.pid) {
     return nullptr;
   }
-  const ProcessCapture* other = thread->wait.holder_pid != 0
-                                    ? view.process(process.node, thread->wait.holder_pid)
-                                    : nullptr;
+  const ProcessCapture* other =
+      thread->wait.holder_pid != 0 ? view.process(process.node, thread->wait.holder_pid) : nullptr;
   if (other == nullptr) {
     other = view.other_end(thread->wait);
   }

@@ -121,8 +121,8 @@ class InterpreterSearch {
     reader_.prefetch(ranges);
   }
 
-  // Lists that are linked both ways point back, too, as the pools of Python's allocator do; but they
-  // have no sys.modules.
+  // Lists that are linked both ways point back, too, as the pools of Python's allocator do; but
+  // they have no sys.modules.
   bool is_interpreter(Addr interpreter) {
     const Addr thread = reader_.pointer_or_null(interpreter + layout_.interpreter.threads_head);
     if (thread == Addr{} || interpreter == Addr{} ||
