@@ -18,7 +18,6 @@ using attach::FdKind;
 using snapshot::Capture;
 using snapshot::Known;
 using snapshot::ProcessCapture;
-using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
 

@@ -23,7 +23,6 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
-using snapshot::WaitOn;
 using Inodes = std::set<std::uint64_t>;
 using Paths = std::set<std::string, std::less<>>;
 
@@ -173,6 +172,24 @@ void read_sockets(const Capture& capture, NodeEnds& node) {
   }
 }
 
+// About one socket that somebody waits for; `diag` is null where the kernel cannot be asked.
+void ask_for_socket(std::uint64_t inode,
+                    const SocketTable& table,
+                    const SocketDiag* diag,
+                    NodeEnds& node,
+                    Inodes& others) {
+  if (const SocketRow* row = table.by_inode(inode)) {
+    const SocketRow* other = table.other_end(*row);
+    others.insert(other == nullptr ? 0 : other->inode);
+    if (const auto silence = diag == nullptr ? std::nullopt : diag->silence(*row)) {
+      node.silences.emplace(inode, *silence);
+    }
+  } else if (const auto peer = diag == nullptr ? std::nullopt : diag->local_peer(inode)) {
+    others.insert(*peer);
+    node.local_peers.emplace(inode, *peer);
+  }
+}
+
 // Asks the kernel about the sockets that somebody waits for. Returns the inodes of their other ends
 // on this node.
 Inodes ask_for_sockets(const Capture& capture, NodeEnds& node) {
@@ -186,20 +203,11 @@ Inodes ask_for_sockets(const Capture& capture, NodeEnds& node) {
     }
     const SocketTable& table = node.sockets[node.namespace_of[i]];
     const bool may_ask = diag && network_of(process.pid) == ours;
+    const SocketDiag* kernel = may_ask ? &*diag : nullptr;
     for (const ThreadCapture& thread : process.threads) {
       const auto end = attach::parse_fd_link(thread.wait.fd, capture.tables.text(thread.wait.path));
-      if (end.kind != attach::FdKind::kSocket || end.inode == 0) {
-        continue;
-      }
-      if (const SocketRow* row = table.by_inode(end.inode)) {
-        const SocketRow* other = table.other_end(*row);
-        others.insert(other == nullptr ? 0 : other->inode);
-        if (const auto silence = may_ask ? diag->silence(*row) : std::nullopt) {
-          node.silences.emplace(end.inode, *silence);
-        }
-      } else if (const auto peer = may_ask ? diag->local_peer(end.inode) : std::nullopt) {
-        others.insert(*peer);
-        node.local_peers.emplace(end.inode, *peer);
+      if (end.kind == attach::FdKind::kSocket && end.inode != 0) {
+        ask_for_socket(end.inode, table, kernel, node, others);
       }
     }
   }

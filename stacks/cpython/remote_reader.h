@@ -73,7 +73,7 @@ class RemoteReader {
   };
 
   const Page* page(std::uint64_t number);
-  void fetch(std::span<const std::uint64_t> numbers);
+  void fetch(std::span<const std::uint64_t> wanted);
 
   const attach::Target& target_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
