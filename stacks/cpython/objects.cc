@@ -257,7 +257,22 @@ bool is_plain(RemoteReader& reader, const Layout& layout, Addr object) {
 
 bool is_telling(RemoteReader& reader, const Layout& layout, Addr object) {
   const std::string name = type_name(reader, layout, object);
-  return find_telling_type(std::string_view(name).substr(name.rfind('.') + 1)) != nullptr;
+  if (find_telling_type(std::string_view(name).substr(name.rfind('.') + 1)) != nullptr) {
+    return true;
+  }
+  // [P2POp, ...], as batch_isend_irecv takes it: of one type, so that the first item decides.
+  const bool is_list = name == "list";
+  if (!is_list && name != "tuple") {
+    return false;
+  }
+  const auto count = reader.value<std::int64_t>(object + layout.object.size);
+  const Addr items = is_list ? reader.pointer_or_null(object + layout.object.list_items)
+                             : object + layout.object.tuple_items;
+  if (!count || *count < 1 || items == Addr{}) {
+    return false;
+  }
+  const std::string item = type_name(reader, layout, reader.pointer_or_null(items));
+  return find_telling_type(std::string_view(item).substr(item.rfind('.') + 1)) != nullptr;
 }
 
 std::string print_object(RemoteReader& reader, const Layout& layout, Addr object) {
