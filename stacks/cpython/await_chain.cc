@@ -115,7 +115,7 @@ class Follower {
       return end(state);
     }
     chain_.frames.push_back(frame);
-    return state == TaskState::kWaits ? top_of_stack(frame) : end(state);
+    return state == TaskState::kWaits ? awaited_by(frame) : end(state);
   }
 
   // The outermost frame tells the task's state; further in it only ends the chain.
@@ -163,8 +163,8 @@ class Follower {
            std::min<std::uint64_t>(count, 4096) * kPointer;
   }
 
-  // Null if the stack is empty or not where it should be.
-  Addr top_of_stack(const RawFrame& frame) {
+  // What a suspended frame keeps on its stack; null if there is nothing or the stack is not sound.
+  Addr awaited_by(const RawFrame& frame) {
     constexpr std::uint64_t kDeepest = 4096 * kPointer;
     const Addr base = base_of_stack(frame);
     const Addr field = frame.address + layout_.frame.stack_top;
@@ -178,10 +178,13 @@ class Follower {
                              : frame.address + layout_.frame.localsplus;
       end = start + static_cast<std::uint64_t>(std::max(count, 0)) * kPointer;
     }
-    const bool sound = base != Addr{} && end > base && value_of(end) - value_of(base) < kDeepest;
     chain_.state = TaskState::kWaits;
-    return sound ? without_tags(layout_, reader_.pointer_or_null(Addr{value_of(end) - kPointer}))
-                 : Addr{};
+    const std::uint64_t below = layout_.semantics.awaited_value * kPointer;
+    const std::uint64_t used = value_of(end) - value_of(base);
+    if (base == Addr{} || end < base || used < below || used > kDeepest) {
+      return Addr{};
+    }
+    return without_tags(layout_, reader_.pointer_or_null(Addr{value_of(end) - below}));
   }
 
   // A generator that yields has anything on its stack: only what is awaitable for certain counts.

@@ -179,6 +179,9 @@ struct Semantics {
   AttributeFormat attributes = AttributeFormat::kDictOnly;
   StackTopFormat stack_top = StackTopFormat::kPointer;
   FrameStates states{};
+  // Which value from the top a suspended frame awaits. From 3.15 on each iterator has a slot of the
+  // interpreter's own above it.
+  std::uint8_t awaited_value = 1;
   std::uint8_t shim_owner = kNoOwner;  // frames with this owner or a higher one are shims
   // Bits of a reference in a frame that are no address (3.14+: who counts it, or a plain number).
   std::uint8_t reference_tags = 0;
