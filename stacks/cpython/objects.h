@@ -20,8 +20,8 @@ std::string print_object(RemoteReader& reader, const Layout& layout, Addr object
 // A number, bool, None or str; subclasses of int and str count.
 bool is_plain(RemoteReader& reader, const Layout& layout, Addr object);
 
-// Of one of the types that tell in which group a collective is (telling_types.h), or a list or tuple
-// that begins with one.
+// Of one of the types that tell in which group a collective is (telling_types.h), or a list or
+// tuple that begins with one.
 bool is_telling(RemoteReader& reader, const Layout& layout, Addr object);
 
 // An int (or bool) of at most 60 bits; nullopt if it is none, is longer or cannot be read.

@@ -144,7 +144,7 @@ TEST_CASE("native_unwind: damaged tables end stacks early, but never the tool") 
   };
   const std::size_t tables = offset_of(header->address);
   const std::size_t size = frames->address + frames->size - header->address;
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 60; ++i) {
     std::string damaged = whole;
     for (int flips = 0; flips < 1 + i % 40; ++flips) {
       damaged[tables + random() % size] = static_cast<char>(random());
