@@ -90,6 +90,8 @@ class GdbOracle(unittest.TestCase):
         """Of a thread that runs, all frames but those that it goes through at the moment."""
         for mode in ("spin", "thread", "threads", "altstack", "handlers", "vdso", "malloc"):
             with self.subTest(mode=mode), Victim("running", mode) as process:
+                for _ in range(7 if mode == "threads" else 0):  # each says when it runs
+                    self.assertTrue(process.stdout.readline().startswith("ready"))
                 ours = our_frames(process.pid, "--stop")
                 oracle = gdb_frames.frames(process.pid)
                 self.assertEqual(set(ours), set(oracle))
