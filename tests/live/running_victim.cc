@@ -11,6 +11,11 @@ namespace oddrank::test {
 Result<RunningVictim> start_running(const std::string& mode) {
   ODDRANK_TRY(auto victim, Victim::start({victim_path("running"), mode}));
   ODDRANK_TRY(const std::string line, victim.wait_line("ready"));
+  // Each thread says when it runs.
+  const int others = mode == "threads" ? 7 : mode == "handmades" ? 98 : 0;
+  for (int i = 0; i < others; ++i) {
+    ODDRANK_TRY_STATUS(victim.wait_line("ready"));
+  }
   const auto words = split_blanks(line);
   if (words.size() != 2) {
     return fail(Errc::kBadData, "the victim said: ready " + line);

@@ -18,7 +18,7 @@ struct RunningVictim {
   pid_t tid = 0;           // of a thread that runs
 };
 
-// Starts `running MODE` and waits until it says that it runs.
+// Starts `running MODE` and waits until each of its threads says that it runs.
 Result<RunningVictim> start_running(const std::string& mode);
 
 // Whether the process goes on: its counter moves, within the usual patience of a test.
