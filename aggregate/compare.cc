@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -13,6 +12,7 @@
 #include "aggregate/printable.h"
 #include "aggregate/wait_words.h"
 #include "base/parse_number.h"
+#include "snapshot/epochs.h"
 
 namespace oddrank::aggregate {
 
@@ -23,14 +23,6 @@ namespace {
 // A thread that waits with a time limit wakes, looks and sleeps again: less than a thousandth of
 // the time on the CPU is no work.
 constexpr std::uint64_t kIdleShare = 1000;
-
-std::uint64_t began(const Capture& capture) {
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (const auto& process : capture.processes) {
-    least = process.read_us == 0 ? least : std::min(least, process.read_us);
-  }
-  return least == std::numeric_limits<std::uint64_t>::max() ? 0 : least;
-}
 
 struct Side {
   explicit Side(const Capture& capture) : model(capture.tables), view(capture, model) {}
@@ -163,7 +155,8 @@ Comparison compare_captures(const Capture& earlier, const Capture& later) {
   Side before(earlier);
   Side after(later);
   Comparison comparison;
-  comparison.apart_us = began(later) - std::min(began(later), began(earlier));
+  const std::uint64_t now_us = snapshot::began_us(later).value_or(0);
+  comparison.apart_us = now_us - std::min(now_us, snapshot::began_us(earlier).value_or(0));
   std::map<std::tuple<std::int32_t, std::string, pid_t>,
            std::pair<const RankView*, const RankView*>>
       pairs;

@@ -139,6 +139,15 @@ std::vector<FrameId> FrameModel::all_frames(const ThreadSample& sample) const {
   return frames;
 }
 
+std::size_t FrameModel::frames_before_locals(const ThreadSample& sample) const {
+  if (sample.python_stack == StackId{}) {
+    return 0;
+  }
+  ThreadSample native = sample;
+  native.python_stack = {};
+  return all_frames(native).size();
+}
+
 const FrameModel::Known& FrameModel::known(FrameId id) {
   const auto [at, is_new] = known_.try_emplace(static_cast<std::uint32_t>(id));
   Known& entry = at->second;

@@ -63,6 +63,9 @@ class FrameModel {
   // All frames as they were read: native and Python, in call order; on a mismatch the native ones
   // first.
   std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample& sample) const;
+  // How many of them stand before the first frame of the stack that locals are counted in: the
+  // native ones where native and Python frames do not fit.
+  std::size_t frames_before_locals(const snapshot::ThreadSample& sample) const;
   ShownFrame shown(snapshot::FrameId id);
   // The innermost frame that tells this story.
   std::optional<StoryHit> story(const snapshot::ThreadSample& sample, Story story);

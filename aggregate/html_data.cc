@@ -24,7 +24,6 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
 // Marks of a row of threads.
-constexpr unsigned kMain = 1;
 constexpr unsigned kHoldsGil = 2;
 constexpr unsigned kWantsGil = 4;
 constexpr unsigned kDecides = 8;  // speaks for its rank
@@ -141,7 +140,6 @@ class PageData {
       row["phase"] = group.phase;
       row["culprit"] = group.culprit;
       row["stack"] = tables_.stack(group.stack);
-      row["hidden"] = group.stack.hidden;
       row["awaited"] = Json::array();
       for (const ReportedProcess& process : group.awaited) {
         row["awaited"].push_back({fmt::format("its {}, pid {}", process.what, process.pid),
@@ -190,11 +188,7 @@ class PageData {
     if (thread.samples.empty()) {
       return json;
     }
-    // Where native and Python frames do not fit, the Python ones come last, and locals are theirs.
-    const auto& sample = thread.samples.back();
-    const auto& stacks = model_.tables().stacks();
-    const bool apart = sample.python_stack != snapshot::StackId{} && stacks.contains(sample.stack);
-    const std::size_t before = apart ? model_.tables().stack(sample.stack).frames.size() : 0;
+    const std::size_t before = model_.frames_before_locals(thread.samples.back());
     for (const auto& of_frame : thread.locals) {
       std::string words;
       for (const auto& local : of_frame.locals) {
@@ -212,8 +206,7 @@ class PageData {
     const std::string python_name = printable(view_.text(first.python_name), 60);
     const std::string name =
         python_name.empty() ? printable(view_.text(first.name), 20) : python_name;
-    unsigned marks = first.tid == process.pid ? kMain : 0;
-    marks |= first.holds_gil ? kHoldsGil : 0U;
+    unsigned marks = first.holds_gil ? kHoldsGil : 0U;
     marks |= first.wants_gil ? kWantsGil : 0U;
     marks |= deciding_thread(view_, process) == &first ? kDecides : 0U;
     marks |= threads.pool.empty() ? 0U : kIdle;

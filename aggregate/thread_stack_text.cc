@@ -117,13 +117,7 @@ std::string with_locals(const JobView& view,
                         const Style& style) {
   const ThreadSample& sample = thread.samples.back();
   const auto all = view.model().all_frames(sample);
-  // Locals are numbered within the stack that holds the Python frames.
-  std::size_t before = 0;
-  if (sample.python_stack != StackId{}) {
-    ThreadSample native = sample;
-    native.python_stack = {};
-    before = view.model().all_frames(native).size();
-  }
+  const std::size_t before = view.model().frames_before_locals(sample);
   std::string text;
   std::size_t next = 0;
   for (const ShownFrame& frame : stack.frames) {

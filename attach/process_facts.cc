@@ -1,16 +1,14 @@
 #include "attach/process_facts.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string_view>
 
+#include "attach/proc_pids.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
@@ -26,25 +24,6 @@ constexpr std::size_t kMostCommandText = 65536;
 // A node has some thousand processes, 30 us each.
 constexpr milliseconds kBatchTimeout{1000};
 constexpr milliseconds kAllTimeout{5000};
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-Result<std::vector<pid_t>> list_pids() {
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir("/proc"));
-  if (directory == nullptr) {
-    return fail(errno_code(errno), "cannot list /proc: " + errno_text(errno),
-                "oddrank needs a mounted /proc");
-  }
-  std::vector<pid_t> pids;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (const auto pid = parse_number<pid_t>(std::string_view(entry->d_name))) {
-      pids.push_back(*pid);
-    }
-  }
-  return pids;
-}
 
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> arguments;

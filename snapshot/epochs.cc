@@ -18,14 +18,6 @@ constexpr std::uint64_t kOneLookUs = 1'000'000;
 using Key = std::tuple<std::string, std::int64_t, std::uint64_t, bool>;
 using Seen = std::map<Key, std::uint64_t>;  // -> when it was read
 
-std::uint64_t began(const Capture& capture) {
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (const ProcessCapture& process : capture.processes) {
-    least = process.read_us == 0 ? least : std::min(least, process.read_us);
-  }
-  return least;
-}
-
 std::vector<std::pair<Key, std::uint64_t>> keys_of(const Capture& capture) {
   std::vector<std::pair<Key, std::uint64_t>> keys;
   for (const ProcessCapture& process : capture.processes) {
@@ -50,9 +42,22 @@ bool repeats(const std::vector<std::pair<Key, std::uint64_t>>& keys, const Seen&
 
 }  // namespace
 
+std::optional<std::uint64_t> began_us(const Capture& capture) {
+  std::optional<std::uint64_t> least;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.read_us != 0) {
+      least = std::min(least.value_or(process.read_us), process.read_us);
+    }
+  }
+  return least;
+}
+
 std::vector<Capture> join_by_time(std::vector<Capture> captures) {
+  const auto when = [](const Capture& capture) {
+    return began_us(capture).value_or(std::numeric_limits<std::uint64_t>::max());
+  };
   std::stable_sort(captures.begin(), captures.end(),
-                   [](const Capture& a, const Capture& b) { return began(a) < began(b); });
+                   [&when](const Capture& a, const Capture& b) { return when(a) < when(b); });
   std::vector<std::vector<const Capture*>> times;
   Seen seen;
   for (const Capture& capture : captures) {

@@ -10,6 +10,7 @@
 
 #include "attach/proc_fds.h"
 #include "waits/find_peers.h"
+#include "waits/node_family.h"
 
 namespace oddrank::waits {
 namespace {
@@ -93,10 +94,12 @@ class Joiner {
     const std::vector<pid_t> others(found.begin(), found.end());
     if (others.size() == 1) {
       set_holder(others.front(), wait);
-      append(wait, "pid " + std::to_string(others.front()) +
-                       (lockers.empty() ? " has it open" : " has locked it"));
+      append_detail(capture_, wait,
+                    "pid " + std::to_string(others.front()) +
+                        (lockers.empty() ? " has it open" : " has locked it"));
     } else {
-      append(wait, others.empty() ? "nobody on this node has it open" : "open in " + list(others));
+      append_detail(capture_, wait,
+                    others.empty() ? "nobody on this node has it open" : "open in " + list(others));
     }
   }
 
@@ -127,14 +130,16 @@ class Joiner {
       const pid_t holder = users.size() == 1 ? users.front() : owners.front();
       set_holder(holder, wait);
       wait.inferred = owners.size() > 1;
-      append(wait, std::string("pid ") + std::to_string(holder) + " has it open for " + end +
-                       (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
-                                                " others, which also have this end)"
-                                          : std::string()));
+      append_detail(capture_, wait,
+                    std::string("pid ") + std::to_string(holder) + " has it open for " + end +
+                        (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
+                                                 " others, which also have this end)"
+                                           : std::string()));
     } else if (owners.empty()) {
-      append(wait, std::string("no other process has it open for ") + end);
+      append_detail(capture_, wait, std::string("no other process has it open for ") + end);
     } else {
-      append(wait, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
+      append_detail(capture_, wait,
+                    std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
     }
   }
 
@@ -145,12 +150,12 @@ class Joiner {
     if (row == nullptr) {
       const auto peer = node_.local_peers.find(inode);
       if (peer != node_.local_peers.end()) {
-        append(wait, "local socket" + join_local(process, peer->second, wait));
+        append_detail(capture_, wait, "local socket" + join_local(process, peer->second, wait));
       }
       return;
     }
     if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
-      append(wait, "listens at " + row->local);
+      append_detail(capture_, wait, "listens at " + row->local);
       return;
     }
     if (row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
@@ -174,7 +179,7 @@ class Joiner {
     } else if (other != nullptr) {
       words += join_local(process, other->inode, wait);
     }
-    append(wait, words);
+    append_detail(capture_, wait, words);
   }
 
   std::string silence_words(std::uint64_t inode) const {
@@ -296,11 +301,6 @@ class Joiner {
     wait.holder_pid = pid;
     wait.holder_tid = 0;
     wait.holder_alive = Known::kYes;
-  }
-
-  void append(Wait& wait, const std::string& more) {
-    const std::string text(capture_.tables.text(wait.detail));
-    wait.detail = capture_.tables.string(text.empty() ? more : text + "; " + more);
   }
 
   static std::string list(const std::vector<pid_t>& pids) {

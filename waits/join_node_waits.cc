@@ -175,11 +175,6 @@ const ProcessCapture* find_process(const Capture& capture, std::uint32_t node, p
   return at == capture.processes.end() ? nullptr : &*at;
 }
 
-void append_detail(Capture& capture, Wait& wait, const std::string& more) {
-  const std::string text(capture.tables.text(wait.detail));
-  wait.detail = capture.tables.string(text.empty() ? more : text + "; " + more);
-}
-
 // The holder was named by the system call itself: what is it doing?
 void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
   const ProcessCapture& ours = capture.processes[process];

@@ -77,19 +77,12 @@ std::string read_path(PythonView& view, const cpython::RawFrame& frame, const Lo
   return text ? text->utf8 : std::string();
 }
 
-bool is_frame_of(const cpython::CodeObject& code, const FramePattern& pattern) {
-  const auto dot = code.function.rfind('.');
-  const std::string_view name =
-      std::string_view(code.function).substr(dot == std::string::npos ? 0 : dot + 1);
-  return code.readable && name == pattern.function &&
-         std::string_view(code.file).ends_with(pattern.file);
-}
-
 void read_lock_file(PythonView& view, const PythonThreadView& thread, ThreadWait& wait) {
   for (std::size_t i = 0; i < std::min(thread.frames.size(), kDepth); ++i) {
     const cpython::RawFrame& frame = thread.frames[i];
     for (const LockFileKind& kind : kLockFiles) {
-      if (!is_frame_of(view.code(frame), kind.frame)) {
+      const cpython::CodeObject& code = view.code(frame);
+      if (!code.readable || !matches(kind.frame, code.function, code.file)) {
         continue;
       }
       const std::string path = read_path(view, frame, kind);

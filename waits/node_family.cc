@@ -55,6 +55,11 @@ bool any_frame_matches(std::span<const Frame* const> frames,
   });
 }
 
+void append_detail(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more) {
+  const std::string text(capture.tables.text(wait.detail));
+  wait.detail = capture.tables.string(text.empty() ? more : text + "; " + more);
+}
+
 bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }

@@ -20,6 +20,9 @@ bool any_frame_matches(std::span<const snapshot::Frame* const> frames,
                        std::span<const FramePattern> patterns,
                        const snapshot::Tables& tables);
 
+// Adds a further fact to what the wait says of itself.
+void append_detail(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more);
+
 // State Z or X: it has ended and waits for its parent to notice.
 bool is_dead(const snapshot::ProcessCapture& process);
 

@@ -1,18 +1,16 @@
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 
 #include "attach/proc_fds.h"
+#include "attach/proc_pids.h"
 #include "base/deadline.h"
-#include "base/parse_number.h"
 #include "base/read_file.h"
 #include "waits/file_locks.h"
 #include "waits/find_peers.h"
@@ -131,15 +129,12 @@ void add_outsiders(const Wanted& wanted, const Capture& capture, NodeEnds& node)
       add_process(process.parent, kOutside, wanted, node);
     }
   }
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
-  while (directory != nullptr && !end.passed()) {
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) {
+  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
+    if (end.passed()) {
       break;
     }
-    const auto pid = parse_number<pid_t>(std::string_view(entry->d_name));
-    if (pid && !known.contains(*pid)) {
-      add_process(*pid, kOutside, wanted, node);
+    if (!known.contains(pid)) {
+      add_process(pid, kOutside, wanted, node);
     }
   }
 }
@@ -152,7 +147,8 @@ std::string network_of(pid_t pid) {
   return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-void read_sockets(const Capture& capture, NodeEnds& node) {
+// Returns which of the tables is that of the agent's own network namespace, kOutside if none is.
+std::size_t read_sockets(const Capture& capture, NodeEnds& node) {
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     const pid_t pid = capture.processes[i].pid;
@@ -170,6 +166,8 @@ void read_sockets(const Capture& capture, NodeEnds& node) {
     }
     node.namespace_of[i] = at->second < node.sockets.size() ? at->second : kOutside;
   }
+  const auto ours = known.find(network_of(::getpid()));
+  return ours == known.end() ? kOutside : ours->second;
 }
 
 // About one socket that somebody waits for; `diag` is null where the kernel cannot be asked.
@@ -192,9 +190,8 @@ void ask_for_socket(std::uint64_t inode,
 
 // Asks the kernel about the sockets that somebody waits for. Returns the inodes of their other ends
 // on this node.
-Inodes ask_for_sockets(const Capture& capture, NodeEnds& node) {
+Inodes ask_for_sockets(const Capture& capture, std::size_t ours, NodeEnds& node) {
   const auto diag = SocketDiag::open();
-  const std::string ours = network_of(::getpid());
   Inodes others;
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     const ProcessCapture& process = capture.processes[i];
@@ -202,7 +199,7 @@ Inodes ask_for_sockets(const Capture& capture, NodeEnds& node) {
       continue;
     }
     const SocketTable& table = node.sockets[node.namespace_of[i]];
-    const bool may_ask = diag && network_of(process.pid) == ours;
+    const bool may_ask = diag && node.namespace_of[i] == ours;
     const SocketDiag* kernel = may_ask ? &*diag : nullptr;
     for (const ThreadCapture& thread : process.threads) {
       const auto end = attach::parse_fd_link(thread.wait.fd, capture.tables.text(thread.wait.path));
@@ -234,9 +231,9 @@ NodeEnds read_ends(const Capture& capture) {
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     add_process(capture.processes[i].pid, i, wanted, node);
   }
-  read_sockets(capture, node);
+  const std::size_t ours = read_sockets(capture, node);
   Wanted lonely{without_other_end(wanted.pipes, node), wanted.files,
-                without_owner(ask_for_sockets(capture, node), node), false};
+                without_owner(ask_for_sockets(capture, ours, node), node), false};
   for (const OpenFile& file : node.files) {
     lonely.files.erase(file.path);
   }

@@ -1,19 +1,18 @@
 #include "waits/uninterruptible.h"
 
-#include <dirent.h>
-
 #include <chrono>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
 #include "base/deadline.h"
-#include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "waits/node_family.h"
 
 namespace oddrank::waits {
 namespace {
@@ -34,22 +33,16 @@ bool sleeps_deeply(const ThreadCapture& thread, const snapshot::Tables& tables) 
 PidsByWchan find_all() {
   PidsByWchan found;
   const Deadline end = Deadline::after(kPatience);
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
-  while (directory != nullptr && !end.passed()) {
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) {
+  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
+    if (end.passed()) {
       break;
     }
-    const auto pid = parse_number<pid_t>(std::string_view(entry->d_name));
-    if (!pid) {
-      continue;
-    }
-    const auto stat = attach::read_proc_stat(*pid);
+    const auto stat = attach::read_proc_stat(pid);
     if (!stat || stat->state != 'D' || stat->kernel_thread) {
       continue;
     }
-    const auto wchan = read_file("/proc/" + std::to_string(*pid) + "/wchan", 256);
-    found[std::string(trim(wchan ? *wchan : std::string_view()))].insert(*pid);
+    const auto wchan = read_file("/proc/" + std::to_string(pid) + "/wchan", 256);
+    found[std::string(trim(wchan ? *wchan : std::string_view()))].insert(pid);
   }
   return found;
 }
@@ -73,10 +66,9 @@ void count_uninterruptible(Capture& capture) {
       const std::size_t others =
           same == found.end() ? 0 : same->second.size() - same->second.count(process.pid);
       if (others > 0) {
-        const std::string detail(capture.tables.text(thread.wait.detail));
-        thread.wait.detail = capture.tables.string(
-            detail + "; so " + (others == 1 ? "is " : "are ") + std::to_string(others) +
-            " other process" + (others == 1 ? "" : "es") + " of this node");
+        append_detail(capture, thread.wait,
+                      std::string(others == 1 ? "so is " : "so are ") + std::to_string(others) +
+                          " other process" + (others == 1 ? "" : "es") + " of this node");
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "snapshot/freezer.h"
 #include "waits/child_wait.h"
 #include "waits/fd_kind.h"
 #include "waits/file_locks.h"
@@ -257,20 +258,12 @@ void note_state_d(ThreadWait& wait) {
   }
 }
 
-// do_freezer_trap() of cgroup v2 (the state letter is S), which compilers mostly put into
-// get_signal(), where nothing else sleeps in this state; __refrigerator() of v1 and of suspend (D).
-bool is_frozen(const attach::ThreadState& thread) {
-  return thread.wchan.find("freezer") != std::string::npos ||
-         thread.wchan.find("refrigerator") != std::string::npos ||
-         (thread.wchan == "get_signal" && thread.state == 'S');
-}
-
 }  // namespace
 
 ThreadWait wait_of_thread(const WaitContext& context) {
   ThreadWait wait;
   wait.wchan = context.thread.wchan == "0" ? "" : context.thread.wchan;
-  if (is_frozen(context.thread)) {
+  if (snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state)) {
     wait.on = WaitOn::kSignal;
     wait.detail = "frozen by its cgroup (" + wait.wchan + ")";
     return wait;

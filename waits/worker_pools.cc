@@ -72,12 +72,15 @@ bool path_ends_with(std::string_view path, std::string_view end) {
 
 }  // namespace
 
+bool matches(const FramePattern& pattern, std::string_view function, std::string_view file) {
+  return last_part(function) == pattern.function && path_ends_with(file, pattern.file);
+}
+
 bool matches(const FramePattern& pattern,
              const snapshot::Frame& frame,
              const snapshot::Tables& tables) {
   return frame.kind == snapshot::FrameKind::kPython &&
-         last_part(tables.text(frame.function)) == pattern.function &&
-         path_ends_with(tables.text(frame.file), pattern.file);
+         matches(pattern, tables.text(frame.function), tables.text(frame.file));
 }
 
 std::span<const WorkerPool> worker_pools() {

@@ -17,6 +17,7 @@ struct FramePattern {
   std::string_view file;
 };
 
+bool matches(const FramePattern& pattern, std::string_view function, std::string_view file);
 bool matches(const FramePattern& pattern,
              const snapshot::Frame& frame,
              const snapshot::Tables& tables);

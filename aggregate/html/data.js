@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const text = (id) => data.texts[id];
 
 const PRESENCE = ["read", "read in part", "not read", "not there", "dead"];
-const MARK = { main: 1, holdsGil: 2, wantsGil: 4, decides: 8, idle: 16 };
+const MARK = { holdsGil: 2, wantsGil: 4, decides: 8, idle: 16 };
 const COLORS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#9ab0c4", "#b7a99a", "#8fc1a9"];
 const CULPRIT = "#ff9a5c";
 

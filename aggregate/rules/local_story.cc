@@ -5,6 +5,7 @@
 
 #include "aggregate/thread_cycle.h"
 #include "aggregate/wait_words.h"
+#include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
 
@@ -159,10 +160,7 @@ bool is_frozen(const JobView& view, const RankView& rank) {
   if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kSignal) {
     return false;
   }
-  const std::string_view wchan = view.text(rank.leader->wait.wchan);
-  return wchan.find("freezer") != std::string_view::npos ||
-         wchan.find("refrigerator") != std::string_view::npos ||
-         (wchan == "get_signal" && rank.state() == 'S');
+  return snapshot::sleeps_in_freezer(view.text(rank.leader->wait.wchan), rank.state());
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {

@@ -1,0 +1,35 @@
+#include "attach/proc_pids.h"
+
+#include <dirent.h>
+
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+#include "base/parse_number.h"
+
+namespace oddrank::attach {
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+}  // namespace
+
+Result<std::vector<pid_t>> list_pids() {
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir("/proc"));
+  if (directory == nullptr) {
+    return fail(errno_code(errno), "cannot list /proc: " + errno_text(errno),
+                "oddrank needs a mounted /proc");
+  }
+  std::vector<pid_t> pids;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (const auto pid = parse_number<pid_t>(std::string_view(entry->d_name))) {
+      pids.push_back(*pid);
+    }
+  }
+  return pids;
+}
+
+}  // namespace oddrank::attach

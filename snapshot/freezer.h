@@ -1,0 +1,17 @@
+// How a thread that its cgroup has frozen shows.
+#pragma once
+
+#include <string_view>
+
+namespace oddrank::snapshot {
+
+// By where it sleeps in the kernel and its state letter: do_freezer_trap() of cgroup v2 (state S),
+// which compilers mostly put into get_signal(), where nothing else sleeps in this state (seen on
+// 6.18); __refrigerator() of v1 and of suspend (D).
+inline bool sleeps_in_freezer(std::string_view wchan, char state) {
+  return wchan.find("freezer") != std::string_view::npos ||
+         wchan.find("refrigerator") != std::string_view::npos ||
+         (wchan == "get_signal" && state == 'S');
+}
+
+}  // namespace oddrank::snapshot
