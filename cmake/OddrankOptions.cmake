@@ -16,20 +16,27 @@ if(ODDRANK_SANITIZE)
   target_link_options(oddrank_options INTERFACE -fsanitize=address,undefined)
 endif()
 
-# Headers that nearly every file includes, parsed once (ODDRANK_PCH; clang only, whose precompiled
-# headers ccache can tell apart). The other builds show that each file includes what it needs.
-function(oddrank_precompile library)
-  if(ODDRANK_PCH)
+# oddrank_precompile(LIBRARY WHEN header...): headers that nearly every file includes, parsed once,
+# where ODDRANK_PCH is one of WHEN. The rooms are built without it by gcc, which shows that each
+# file includes what it needs.
+function(oddrank_precompile library when)
+  if(ODDRANK_PCH IN_LIST when)
     add_library(${library} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-    target_link_libraries(${library} PRIVATE oddrank_options oddrank_fmt)
-    target_compile_options(${library} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    target_link_libraries(${library} PRIVATE oddrank_options)
+    oddrank_pch_options(${library})
     target_precompile_headers(${library} PRIVATE ${ARGN})
   endif()
 endfunction()
 function(oddrank_use_precompiled target library)
-  if(ODDRANK_PCH)
-    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  if(TARGET ${library})
+    oddrank_pch_options(${target})
     target_precompile_headers(${target} REUSE_FROM ${library})
+  endif()
+endfunction()
+# A time stamp in it would make ccache miss everything that uses it.
+function(oddrank_pch_options target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endfunction()
 

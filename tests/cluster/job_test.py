@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`oddrank job` end to end: a real SLURM cluster of four nodes, a real PyTorch job of eight ranks,
-rank 5 of which hangs in its input pipeline. One job serves all tests of this file, in the order of
-their numbers; at the end the missing data comes and the job finishes, undisturbed."""
+rank 5 of which hangs in its input pipeline. Job and oddrank are an ordinary user's where he can
+reach both: no capability, no privilege, the common case. One job serves all tests of this file, in
+the order of their numbers; at the end the missing data comes and the job finishes, undisturbed."""
 
 import json
 import os
@@ -20,6 +21,7 @@ from harness import Options, Run
 from training_job import TrainingJob, find_torch_python
 
 HEALTHY = [0, 1, 2, 3, 4, 6, 7]
+USER = "nobody"
 
 
 class HungJobTest(unittest.TestCase):
@@ -28,12 +30,14 @@ class HungJobTest(unittest.TestCase):
         cls.lab = cls.enterClassContext(Cluster())
         cls.scratch = cls.enterClassContext(harness.scratch())
         cls.job = TrainingJob(f"{cls.scratch}/job", find_torch_python()).prepare()
-        cls.id = cls.lab.submit(cls.job.script)
+        cls.user = None if harness.needs_other_user() else USER
+        cls.id = cls.lab.submit(cls.job.script, user=cls.user)
         cls.lab.wait_job_running(cls.id)
         cls.job.wait_hung(cls.lab, still_there=lambda: cls.lab.job_state(cls.id) == "RUNNING")
 
     def oddrank(self, *arguments, timeout=90, **options):
-        return Run(self.lab.run_client([Options.oddrank, *arguments], timeout, **options))
+        return Run(self.lab.run_client([Options.oddrank, *arguments], timeout,
+                                       **{"user": self.user, **options}))
 
     def check_verdict(self, report):
         """Rank 5, by the facts that the job itself wrote down."""
@@ -126,10 +130,16 @@ class HungJobTest(unittest.TestCase):
         script = f"{self.scratch}/pending.sh"
         with open(script, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\n#SBATCH --output=/dev/null --exclusive\ntrue\n")
-        pending = self.lab.submit(script)
+        pending = self.lab.submit(script, user=self.user)
         self.addCleanup(self.lab.cancel, pending)
         self.assertEqual(self.lab.job_state(pending), "PENDING")
         harness.check_trouble(self, self.oddrank("job", pending), pending, "pending")
+
+    def test_13_job_of_somebody_else(self):
+        """SLURM lets nobody else start agents in it, not even root."""
+        if self.user is None:
+            self.skipTest(harness.needs_other_user())
+        harness.check_trouble(self, self.oddrank("job", self.id, user=None), self.id, self.user)
 
     def test_14_no_slurm_here(self):
         run = self.oddrank("job", self.id, extra_env={"PATH": "/nonexistent"})

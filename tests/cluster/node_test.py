@@ -13,8 +13,8 @@ import harness
 from harness import Options, Run
 from training_job import LocalRanks, TrainingJob, find_torch_python
 
-RANKS = 4
-ODD = 2
+RANKS = 3
+ODD = 1
 
 
 class NodeTest(unittest.TestCase):
