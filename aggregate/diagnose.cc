@@ -184,6 +184,13 @@ Report diagnose(const Capture& capture) {
   }
   report.notes = view.notes();
   for (const auto& node : capture.nodes) {
+    // Which ranks it has is not known, where no rank is missing: then no row of theirs says why.
+    const auto& unread = report.coverage.unread;
+    if (!node.answered && std::none_of(unread.begin(), unread.end(), [&node](const Unread& row) {
+          return row.host == node.host;
+        })) {
+      report.notes.push_back(printable(node.host + " gave no answer: " + node.why, 400));
+    }
     for (const std::string& note : node.notes) {
       report.notes.push_back(printable(node.host + ": " + note, 400));
     }

@@ -233,4 +233,17 @@ Error why_unreadable(pid_t pid, std::string_view operation) {
   return describe_block(find_block(facts), facts, operation);
 }
 
+Status may_read_our_users() {
+  AccessFacts facts = read_access_facts(::getpid());
+  facts.is_descendant = false;
+  const AccessBlock block = find_block(facts);
+  if (block == AccessBlock::kNone) {
+    return ok();
+  }
+  Error error = describe_block(block, facts, "read");
+  error.what =
+      "processes of our own user may not be read" + error.what.substr(error.what.find(':'));
+  return fail(std::move(error));
+}
+
 }  // namespace oddrank::attach

@@ -58,4 +58,8 @@ Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_vi
 // thread); names no reason, but says so, where none is found (a seccomp filter, SELinux).
 Error why_unreadable(pid_t pid, std::string_view operation = "read");
 
+// Whether a process of our own user that is no child of ours could be read, as far as can be told
+// before there is one. kPermission with the reason.
+Status may_read_our_users();
+
 }  // namespace oddrank::attach

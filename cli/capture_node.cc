@@ -36,14 +36,6 @@ using std::chrono::milliseconds;
 // Readers at a time: enough to keep the cores busy, few enough to leave the job its own.
 constexpr std::size_t kReadersAtOnce = 4;
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) {
-    return "localhost";
-  }
-  return name.data();
-}
-
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   attach::DiscoverOptions discover;
   discover.pids = request.pids;
@@ -177,6 +169,14 @@ Status check_jobs(Capture& capture, const NodeRequest& request) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) {
+    return "localhost";
+  }
+  return name.data();
+}
 
 std::vector<std::string> job_keys(const Capture& capture) {
   std::set<std::string> keys;

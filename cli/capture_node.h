@@ -28,6 +28,9 @@ struct NodeRequest {
 // other trouble is part of the capture. Precondition: one thread (it forks).
 Result<snapshot::Capture> capture_node(const NodeRequest& request, const CaptureOptions& options);
 
+// The kernel's name of this host; what a node is called unless somebody knows better.
+std::string host_name();
+
 // The different job keys of the ranks of a capture, sorted.
 std::vector<std::string> job_keys(const snapshot::Capture& capture);
 

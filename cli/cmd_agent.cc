@@ -10,6 +10,7 @@
 #include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/shipped_copy.h"
 #include "slurm/frames.h"
 #include "snapshot/capture_file.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct AgentOptions {
   std::string out = "-";
+  std::string shipped;  // path of the copy that we are; empty: none
   bool framed = false;
   NodeRequest request;
   CaptureOptions capture;
@@ -40,6 +42,7 @@ snapshot::Capture empty_capture(const std::string& host, const Error& error) {
 }
 
 int run_agent(AgentOptions& options) {
+  delete_shipped_copy(options.shipped);
   if (options.request.host.empty()) {
     options.request.host = variable("SLURMD_NODENAME");
   }
@@ -86,6 +89,7 @@ void add_agent_command(CLI::App& app, Action& action) {
                       "Of several jobs on this node, the one with this name");
   command->add_option("--host", options->request.host,
                       "Name of this node in the report [SLURMD_NODENAME or the host name]");
+  command->add_option("--delete-self", options->shipped)->group("");
   add_capture_options(*command, options->capture);
   add_locals_option(*command, {&options->capture.locals});
   command->footer(

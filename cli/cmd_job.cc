@@ -1,8 +1,4 @@
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <csignal>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,31 +8,24 @@
 #include "base/log.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/join_answers.h"
 #include "cli/output.h"
+#include "cli/output_age.h"
 #include "cli/progress.h"
 #include "slurm/gather.h"
 #include "slurm/job.h"
-#include "snapshot/capture_file.h"
-#include "snapshot/merge.h"
+#include "slurm/own_job.h"
 
 namespace oddrank::cli {
 namespace {
 
 struct JobOptions {
   std::string id;
+  bool mine = false;
   CaptureOptions capture;
   OutputOptions output;
 };
-
-// The first Ctrl-C asks for the report of what is there; the second ends us, and with us, by
-// their death signals, all that we started.
-std::atomic<bool> interrupted{false};
-
-void on_interrupt(int /*signal*/) {
-  if (interrupted.exchange(true)) {
-    ::_exit(128 + SIGINT);
-  }
-}
 
 snapshot::JobInfo job_info(const slurm::Job& job) {
   snapshot::JobInfo info;
@@ -52,47 +41,14 @@ snapshot::JobInfo job_info(const slurm::Job& job) {
   return info;
 }
 
-snapshot::NodeCapture silent_node(const slurm::NodeAnswer& answer) {
-  snapshot::NodeCapture node;
-  node.host = answer.host;
-  node.why = answer.why;
-  return node;
-}
-
-snapshot::Capture join(const slurm::Job& job, const slurm::GatherResult& gathered) {
-  snapshot::Capture whole;
-  whole.job = job_info(job);
-  snapshot::Merger merger(whole);
-  for (const slurm::NodeAnswer& answer : gathered.nodes) {
-    snapshot::Capture part;
-    if (answer.answered) {
-      auto capture = snapshot::decode_capture(answer.payload);
-      if (capture) {
-        merger.add(*capture);
-        continue;
-      }
-      log_line(LogLevel::kWarning, answer.host + ": " + capture.error().what);
-      part.nodes = {{answer.host, false, capture.error().what, 0, {}, {}}};
-    } else {
-      part.nodes = {silent_node(answer)};
-    }
-    merger.add(part);
-  }
-  // What the ranks were told themselves counts more: with torchrun SLURM's tasks are launchers.
-  if (whole.job.world_size < 0 && whole.processes.empty()) {
-    whole.job.world_size = job.tasks;
-  }
-  if (!whole.nodes.empty()) {
-    auto& notes = whole.nodes.front().notes;
-    notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
-  }
-  return whole;
-}
-
 Result<snapshot::Capture> capture_job(const JobOptions& options) {
-  ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(options.id));
-  ODDRANK_TRY(const slurm::Job job,
-              slurm::find_job(options.id, Deadline::after(options.capture.timeout)));
+  const Deadline deadline = Deadline::after(options.capture.timeout);
+  std::string id = options.id;
+  if (options.mine) {
+    ODDRANK_TRY(id, slurm::own_running_job(deadline));
+  }
+  ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(id));
+  ODDRANK_TRY(const slurm::Job job, slurm::find_job(id, deadline));
   log_line(LogLevel::kInfo, "job " + job.id + " of " + job.user + " on " + job.node_list);
   slurm::GatherOptions gather;
   ODDRANK_TRY(gather.agent_path, read_link("/proc/self/exe"));
@@ -103,19 +59,27 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   const auto arguments = agent_arguments(options.capture);
   gather.agent_args.insert(gather.agent_args.end(), arguments.begin(), arguments.end());
   gather.node_timeout = options.capture.timeout;
-  gather.interrupted = &interrupted;
+  gather.interrupted = catch_interrupts();
   Progress progress("nodes", options.output.quiet);
-  gather.progress = [&progress](std::size_t done, std::size_t total, std::string_view /*host*/) {
-    progress.update(done, total);
+  gather.progress = [&progress](const slurm::GatherProgress& now) {
+    progress.update(now.done, now.total, now.waiting_for);
   };
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
-  return join(job, gathered);
+  snapshot::Capture whole = join_answers(job_info(job), gathered);
+  // What the ranks were told themselves counts more: with torchrun SLURM's tasks are launchers.
+  if (whole.job.world_size < 0 && whole.processes.empty()) {
+    whole.job.world_size = job.tasks;
+  }
+  if (std::string note = output_age_note(job.stdout_path); !note.empty()) {
+    whole.nodes.front().notes.push_back(std::move(note));
+  }
+  return whole;
 }
 
 int run_job(const JobOptions& options) {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;  // without SA_RESTART: waits end at once
-  ::sigaction(SIGINT, &action, nullptr);
+  if (options.id.empty() && !options.mine) {
+    return report_error({Errc::kUsage, "no job is named", "give its id, or --me"});
+  }
   auto capture = capture_job(options);
   if (!capture) {
     return report_error(capture.error());
@@ -128,8 +92,9 @@ int run_job(const JobOptions& options) {
 void add_job_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<JobOptions>();
   CLI::App* command = app.add_subcommand("job", "A hung SLURM job: all its nodes, one verdict");
-  command->add_option("JOBID", options->id, "4711, an array task 4711_3, or a step 4711.0")
-      ->required();
+  auto* id =
+      command->add_option("JOBID", options->id, "4711, an array task 4711_3, or a step 4711.0");
+  command->add_flag("--me", options->mine, "My only running job")->excludes(id);
   add_capture_options(*command, options->capture);
   add_output_options(*command, options->output);
   add_locals_option(*command, {&options->capture.locals, &options->output.locals});
@@ -138,6 +103,7 @@ void add_job_command(CLI::App& app, Action& action) {
       "binding, and ends by itself. The ranks are neither stopped nor signalled.\n\n"
       "Examples:\n"
       "  oddrank job 4711\n"
+      "  oddrank job --me\n"
       "  oddrank job 4711 -q\n"
       "  oddrank job 4711 --json out.json --save out.odd");
   command->callback([options, &action] { action = [options] { return run_job(*options); }; });

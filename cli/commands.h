@@ -17,6 +17,8 @@ void add_node_command(CLI::App& app, Action& action);
 void add_core_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action);
 void add_fr_command(CLI::App& app, Action& action);
+void add_hosts_command(CLI::App& app, Action& action);
+void add_doctor_command(CLI::App& app, Action& action);
 void add_agent_command(CLI::App& app, Action& action);
 
 }  // namespace oddrank::cli

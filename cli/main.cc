@@ -26,6 +26,8 @@ constexpr const char* kFooter =
     "  oddrank report out.odd           the verdict again, elsewhere\n"
     "  oddrank node                     all ranks on this node, without SLURM\n"
     "  oddrank node 31337               one process: Python and native frames in one stack\n"
+    "  oddrank hosts n[0-3]             all ranks of these hosts, over ssh\n"
+    "  oddrank doctor --job 4711        would it work there? asked before there is a hang\n"
     "  oddrank core core.*              the core files of a job, merged like its ranks\n\n"
     "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
     "read, 2 wrong usage, 1 a fault of oddrank itself.";
@@ -58,9 +60,11 @@ int run(int argc, char** argv) {
   Action action;
   add_job_command(app, action);
   add_node_command(app, action);
+  add_hosts_command(app, action);
   add_core_command(app, action);
   add_report_command(app, action);
   add_fr_command(app, action);
+  add_doctor_command(app, action);
   add_agent_command(app, action);
   if (is_unknown_command(app, argc, argv)) {
     return kWrongUsage;

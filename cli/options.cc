@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/parse_number.h"
+#include "base/split.h"
 
 namespace oddrank::cli {
 namespace {
@@ -139,6 +140,20 @@ std::vector<std::string> agent_arguments(const CaptureOptions& options) {
     arguments.emplace_back("--inlines");
   }
   return arguments;
+}
+
+void add_ssh_option(CLI::App& app, std::string& ssh) {
+  app.add_option("--ssh", ssh, "The ssh to use, with options of your own")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+}
+
+std::vector<std::string> command_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split_blanks(text)) {
+    words.emplace_back(word);
+  }
+  return words;
 }
 
 }  // namespace oddrank::cli

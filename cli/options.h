@@ -45,6 +45,10 @@ void add_core_options(CLI::App& app, CaptureOptions& options);
 // --locals: where a command both reads and prints, it asks for both.
 void add_locals_option(CLI::App& app, std::vector<bool*> wanted);
 
+// --ssh: the program, with options of the user's.
+void add_ssh_option(CLI::App& app, std::string& ssh);
+std::vector<std::string> command_words(const std::string& text);
+
 // The same capture options as arguments of `oddrank agent` on another node.
 std::vector<std::string> agent_arguments(const CaptureOptions& options);
 

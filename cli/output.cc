@@ -31,30 +31,11 @@ ExitStatus status_of(Errc code) {
   }
 }
 
-// Colours where a person looks, and nobody said no (no-color.org).
 bool wants_color() {
   const char* refused = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): one thread
   const char* terminal = std::getenv("TERM");     // NOLINT(concurrency-mt-unsafe)
   return (refused == nullptr || *refused == '\0') && ::isatty(STDOUT_FILENO) != 0 &&
          (terminal == nullptr || std::string(terminal) != "dumb");
-}
-
-aggregate::TextOptions text_options(const OutputOptions& options) {
-  aggregate::TextOptions text;
-  text.color = wants_color();
-  text.all_threads = options.all_threads;
-  text.full_stacks = options.full_stacks;
-  text.locals = options.locals;
-  return text;
-}
-
-// Writes one output that was asked for; says it where that fails.
-bool write_output(const std::string& path, const std::string& bytes) {
-  if (auto written = write_file(path, bytes); !written) {
-    report_error(written.error());
-    return false;
-  }
-  return true;
 }
 
 bool is_stdout_taken(const OutputOptions& options) {
@@ -103,6 +84,23 @@ ExitStatus report_error(const Error& error) {
   }
   log_line(LogLevel::kError, line);
   return status_of(error.code);
+}
+
+aggregate::TextOptions text_options(const OutputOptions& options) {
+  aggregate::TextOptions text;
+  text.color = wants_color();
+  text.all_threads = options.all_threads;
+  text.full_stacks = options.full_stacks;
+  text.locals = options.locals;
+  return text;
+}
+
+bool write_output(const std::string& path, const std::string& bytes) {
+  if (auto written = write_file(path, bytes); !written) {
+    report_error(written.error());
+    return false;
+  }
+  return true;
 }
 
 ExitStatus deliver(const snapshot::Capture& capture,

@@ -1,6 +1,9 @@
 // From a capture to everything the user asked for: verdict, text, files, exit status.
 #pragma once
 
+#include <string>
+
+#include "aggregate/report.h"
 #include "base/result.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
@@ -10,6 +13,12 @@ namespace oddrank::cli {
 
 // Says an Error on stderr, with its hint, and gives the exit status that belongs to it.
 ExitStatus report_error(const Error& error);
+
+// Writes one output that was asked for ("-" is stdout); says it where that fails.
+bool write_output(const std::string& path, const std::string& bytes);
+
+// For text on stdout: colours where a person looks, and nobody said no (no-color.org).
+aggregate::TextOptions text_options(const OutputOptions& options);
 
 // Saves first (what was read is never lost), then diagnoses, writes what was asked for and prints
 // the text to stdout, unless something else was sent there ("-"). A file that cannot be written is

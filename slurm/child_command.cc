@@ -49,16 +49,24 @@ Result<Pipe> make_pipe() {
   return made;
 }
 
+// What becomes the program's standard streams.
+struct Streams {
+  int in;
+  int out;
+  int err;
+};
+
 // Runs in the child between fork and exec: async-signal-safe calls only.
-void prepare_child(int out, int err, pid_t parent) {
+void prepare_child(const Streams& streams, pid_t parent) {
   ::setpgid(0, 0);
   // SIGTERM, not SIGKILL: srun ends its step on it.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
     ::_exit(127);
   }
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(err, STDERR_FILENO);
+  ::dup2(streams.in, STDIN_FILENO);
+  ::dup2(streams.out, STDOUT_FILENO);
+  ::dup2(streams.err, STDERR_FILENO);
   // What we ignore or block must not be ignored or blocked there.
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGPIPE, SIG_DFL);
@@ -78,7 +86,16 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-Result<pid_t> launch(const Command& command, int out, int err) {
+// Not by Boost, which opens it for writing as well: no program that runs could be sent.
+Result<UniqueFd> open_input(const std::string& path) {
+  UniqueFd fd(::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
+  }
+  return fd;
+}
+
+Result<pid_t> launch(const Command& command, const Streams& streams) {
   std::string program = command.argv.front();
   if (program.find('/') == std::string::npos) {
     program = bp::search_path(program).string();
@@ -95,8 +112,8 @@ Result<pid_t> launch(const Command& command, int out, int err) {
   bp::child child(
       bp::exe = program, bp::args = arguments, (bp::std_in < bp::null), error,
       bp::extend::on_setup = [chosen](auto& executor) { executor.env = chosen; },
-      bp::extend::on_exec_setup =
-          [out, err, parent](auto& /*executor*/) { prepare_child(out, err, parent); });
+      bp::extend::on_exec_setup = [&streams,
+                                   parent](auto& /*executor*/) { prepare_child(streams, parent); });
   if (error) {
     return fail(errno_code(error.value()),
                 "cannot start " + program + ": " + errno_text(error.value()));
@@ -131,10 +148,11 @@ Result<ChildCommand> ChildCommand::start(const Command& command) {
   if (command.argv.empty()) {
     return fail(Errc::kUsage, "no program to start");
   }
+  ODDRANK_TRY(const UniqueFd in, open_input(command.stdin_path));
   ODDRANK_TRY(Pipe out, make_pipe());
   ODDRANK_TRY(Pipe err, make_pipe());
   try {
-    ODDRANK_TRY(const pid_t pid, launch(command, out.write.get(), err.write.get()));
+    ODDRANK_TRY(const pid_t pid, launch(command, {in.get(), out.write.get(), err.write.get()}));
     return ChildCommand(pid, std::move(out.read), std::move(err.read), command.never_kill);
   } catch (const std::exception& thrown) {
     return fail(Errc::kIo, "cannot start " + command.argv.front() + ": " + thrown.what());

@@ -22,6 +22,7 @@ namespace oddrank::slurm {
 
 struct Command {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a '/' in it
+  std::string stdin_path;         // file that is its stdin; empty: /dev/null
   // The whole environment as "NAME=value"; none: ours.
   std::optional<std::vector<std::string>> environment;
   // It is told to end by SIGTERM only, and may take its time for it. For srun: while it waits for a
@@ -44,7 +45,7 @@ struct ExitStatus {
 // Move-only. The destructor stops the command (see stop()).
 class ChildCommand {
  public:
-  // stdin is /dev/null. kNotFound: no such program on PATH; kIo, kPermission: it cannot be started.
+  // kNotFound: no such program on PATH, or no stdin_path; kIo, kPermission: it cannot be started.
   static Result<ChildCommand> start(const Command& command);
   ~ChildCommand();
   ChildCommand(const ChildCommand&) = delete;

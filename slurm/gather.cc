@@ -3,6 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <optional>
@@ -11,6 +14,7 @@
 #include "base/deadline.h"
 #include "slurm/attempt.h"
 #include "slurm/client.h"
+#include "slurm/frames.h"
 #include "slurm/node_state.h"
 #include "slurm/silence.h"
 
@@ -58,6 +62,8 @@ class Gathering {
   };
 
   AgentStep step_for(std::vector<std::string> nodes, bool whole_job) const;
+  bool lacks_agent(const Attempt& attempt, const std::string& host) const;
+  void ship_to(std::vector<std::string> nodes);
   void pump(milliseconds patience);
   void take(Payload payload);
   void conclude_first(const Attempt& first);
@@ -110,6 +116,9 @@ Result<GatherResult> Gathering::run() {
   attempts_.push_back(*std::move(first));
   while (!all_settled() && !refusal_ && !deadline_.passed() && !is_interrupted()) {
     pump(std::min(deadline_.left(), kPollAtMost));
+    if (options_.progress) {
+      options_.progress(progress_of(result_.nodes));
+    }
     if (!hedged_ && hedge_.passed()) {
       hedged_ = ask_silent_alone();
     }
@@ -139,6 +148,25 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
   step.kill_wait =
       std::chrono::ceil<std::chrono::seconds>(options_.node_timeout) + std::chrono::seconds(10);
   return step;
+}
+
+// slurmstepd says it in the task's place: "error: execve(): /x/oddrank: No such file or directory".
+bool Gathering::lacks_agent(const Attempt& attempt, const std::string& host) const {
+  const std::string said = attempt.agent_text(host);
+  return said.find("execve(): " + options_.agent_path + ": No such file") != std::string::npos;
+}
+
+void Gathering::ship_to(std::vector<std::string> nodes) {
+  AgentStep step = step_for(std::move(nodes), false);
+  std::array<char, 20> unique{};
+  std::snprintf(unique.data(), unique.size(), "%016" PRIx64, new_stream_id());
+  step.ship_to = std::string("/tmp/oddrank-") + unique.data();
+  auto attempt = Attempt::start(step);
+  if (!attempt) {
+    result_.notes.push_back(attempt.error().what);
+    return;
+  }
+  attempts_.push_back(*std::move(attempt));
 }
 
 // Waits for output of any srun and takes what came; notices which have ended.
@@ -180,9 +208,6 @@ void Gathering::take(Payload payload) {
   node.after = elapsed();
   states_[found->second].settled = true;
   ++answers_;
-  if (options_.progress) {
-    options_.progress(answers_, result_.nodes.size(), node.host);
-  }
 }
 
 // Who gave nothing is asked alone: a step that SLURM aborts for one node's sake takes healthy
@@ -195,8 +220,13 @@ void Gathering::conclude_first(const Attempt& first) {
     refusal_ = words.refusal;
     return;
   }
+  std::vector<std::string> lacking;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const std::string& host = result_.nodes[i].host;
+    if (!states_[i].settled && lacks_agent(first, host)) {
+      lacking.push_back(host);
+      continue;
+    }
     const bool is_the_one =
         words.launch_failures.size() == 1 && words.launch_failures.count(host) == 1;
     if (ended_by_itself(words, host) || is_the_one) {
@@ -205,14 +235,19 @@ void Gathering::conclude_first(const Attempt& first) {
       ask_alone(i);
     }
   }
+  if (!lacking.empty()) {
+    ship_to(std::move(lacking));
+  }
 }
 
 void Gathering::conclude_alone(const Attempt& attempt) {
-  const auto found = index_.find(attempt.nodes().front());
-  // The first srun may still hold an agent there that has begun.
-  if (found != index_.end() &&
-      !(attempts_.front().running() && attempts_.front().heard_of(found->first))) {
-    states_[found->second].settled = true;
+  for (const std::string& host : attempt.nodes()) {
+    const auto found = index_.find(host);
+    // The first srun may still hold an agent there that has begun.
+    if (found != index_.end() &&
+        !(attempts_.front().running() && attempts_.front().heard_of(host))) {
+      states_[found->second].settled = true;
+    }
   }
 }
 
@@ -314,26 +349,27 @@ Silence Gathering::silence_of(const NodeAnswer& node) const {
 }
 
 void Gathering::explain() {
-  std::vector<std::string> silent;
   for (NodeAnswer& node : result_.nodes) {
     for (const Attempt& attempt : attempts_) {
-      if (node.agent_text.empty() && attempt.covers(node.host)) {
+      // Of a node that was asked again, the last one's words.
+      if (attempt.covers(node.host) && !attempt.agent_text(node.host).empty()) {
         node.agent_text = attempt.agent_text(node.host);
       }
-    }
-    if (!node.answered) {
-      silent.push_back(node.host);
     }
   }
   // Who pressed Ctrl-C does not want to wait for sinfo.
   const auto known = result_.interrupted ? std::map<std::string, std::string>{}
-                                         : node_states(silent, Deadline::after(kStatePatience));
+                                         : node_states(job_.hosts, Deadline::after(kStatePatience));
   for (NodeAnswer& node : result_.nodes) {
+    const auto state = known.find(node.host);
     if (node.answered) {
+      if (state != known.end()) {
+        result_.notes.push_back("SLURM says of " + node.host + ": " + state->second);
+      }
       continue;
     }
     Silence silence = silence_of(node);
-    if (const auto state = known.find(node.host); state != known.end()) {
+    if (state != known.end()) {
       silence.node_state = state->second;
     }
     node.why = why_silent(silence);
@@ -341,11 +377,6 @@ void Gathering::explain() {
 }
 
 }  // namespace
-
-std::size_t GatherResult::answered() const {
-  return static_cast<std::size_t>(std::count_if(
-      nodes.begin(), nodes.end(), [](const NodeAnswer& node) { return node.answered; }));
-}
 
 Result<GatherResult> gather(const Job& job, const GatherOptions& options) {
   if (job.hosts.empty()) {

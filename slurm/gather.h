@@ -5,6 +5,8 @@
 // SLURMD_NODENAME as its host; what it writes to stderr is kept for the report of its failure. It
 // is expected to end itself before `node_timeout`.
 //
+// A node that has no such file is sent one (srun --bcast) into /tmp, which the agent deletes.
+//
 // Nodes that were not heard of when most others were, or when srun gave up, are tried once more,
 // each with an srun of its own: one node that is down does not take the others with it. Whatever
 // the outcome, every srun of ours has ended or was told to when gather() returns, and with it its
@@ -15,45 +17,25 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "slurm/answers.h"
 #include "slurm/job.h"
 
 namespace oddrank::slurm {
 
 struct GatherOptions {
-  std::string agent_path;  // absolute; the same file on every node
+  std::string agent_path;  // absolute; the same on every node, or sent there
   std::vector<std::string> agent_args;
   std::chrono::milliseconds node_timeout{20000};
   // Beyond node_timeout: for SLURM to start the agents, and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;
-  // After each answer; `done` counts answers. Never called with a failure.
-  std::function<void(std::size_t done, std::size_t total, std::string_view host)> progress;
+  ProgressSink progress;  // may be empty
   // Set by a signal handler: gather() returns soon, with what is there.
   const std::atomic<bool>* interrupted = nullptr;
-};
-
-struct NodeAnswer {
-  std::string host;
-  bool answered = false;
-  std::string payload;                 // the bytes that the agent gave to encode_frames()
-  std::string why;                     // not answered: a sentence without the host
-  std::chrono::milliseconds after{0};  // since gather() began
-  std::string agent_text;              // the agent's stderr, bounded; may be empty
-};
-
-struct GatherResult {
-  std::vector<NodeAnswer> nodes;  // one for each of job.hosts, in that order
-  std::vector<std::string> notes;
-  bool interrupted = false;
-  std::chrono::milliseconds took{0};
-
-  std::size_t answered() const;
 };
 
 // Errors: no srun here (kNotFound), SLURM refuses the step as a whole (kPermission, kGone,

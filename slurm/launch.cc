@@ -100,8 +100,14 @@ Command agent_command(const AgentStep& step) {
     }
     command.argv.insert(command.argv.end(), {"-w", list});
   }
+  if (!step.ship_to.empty()) {
+    command.argv.push_back("--bcast=" + step.ship_to);
+  }
   command.argv.push_back(step.agent_path);
   command.argv.insert(command.argv.end(), step.agent_args.begin(), step.agent_args.end());
+  if (!step.ship_to.empty()) {
+    command.argv.insert(command.argv.end(), {"--delete-self", step.ship_to});
+  }
   command.environment = client_environment();
   command.never_kill = true;
   return command;

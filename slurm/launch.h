@@ -22,6 +22,9 @@ struct AgentStep {
   bool whole_job = true;           // `nodes` are all of the job's, and need no naming
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
+  // Where srun puts a copy of the agent first, on each node; empty: it is there already. The copy
+  // is told to delete itself.
+  std::string ship_to;
   std::chrono::seconds kill_wait{30};  // srun ends the others so long after the first has ended
 };
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -27,6 +28,7 @@ using std::chrono::milliseconds;
 constexpr const char* kSrun = R"(#!/bin/sh
 echo $$ >> "$FAKE/pids"
 which=all
+arguments="$*"
 while [ $# -gt 0 ]; do
   if [ "$1" = -w ]; then which=$2; fi
   shift
@@ -73,7 +75,10 @@ class FakeSlurm {
     ::chmod((folder_ + "/" + name).c_str(), 0755);
   }
   static std::string payload(const std::string& host) { return host + std::string(5000, 'x'); }
-  std::string calls() const { return read_file(folder_ + "/calls").value_or(""); }
+  std::string text(const std::string& name) const {
+    return read_file(folder_ + "/" + name).value_or("");
+  }
+  std::string calls() const { return text("calls"); }
   // Of all sruns so far.
   std::vector<pid_t> pids() const {
     std::vector<pid_t> all;
@@ -135,18 +140,44 @@ TEST_CASE("all nodes answer, each once, and progress tells") {
   slurm.write("all.sh",
               "cat $FAKE/*.hello $FAKE/n[3210].frames $FAKE/n0.frames\n"
               "echo '2: a warning of the agent' >&2\n");
-  std::vector<std::string> seen;
-  slurm.options.progress = [&seen](std::size_t done, std::size_t total, std::string_view host) {
-    CHECK(total == 4);
-    CHECK(done == seen.size() + 1);
-    seen.emplace_back(host);
+  std::vector<std::size_t> seen;
+  slurm.options.progress = [&seen](const GatherProgress& now) {
+    CHECK(now.total == 4);
+    CHECK(now.waiting_for.empty() == (now.done == 0 || now.done == 4));
+    seen.push_back(now.done);
   };
   const GatherResult result = slurm.gather_ok();
   check_answers(result);
   CHECK(result.answered() == 4);
-  CHECK(seen.size() == 4);
+  REQUIRE_FALSE(seen.empty());
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+  CHECK(seen.back() == 4);
   CHECK(result.nodes[2].agent_text == "a warning of the agent\n");
   CHECK(slurm.calls() == "all\n");
+}
+
+TEST_CASE("nodes without the agent's file are sent one, all in one step") {
+  FakeSlurm slurm(3);
+  // As 22.05 says it.
+  slurm.write("all.sh", R"(cat $FAKE/n0.hello $FAKE/n0.frames
+for task in 1 2; do
+  echo "$task: slurmstepd: error: execve(): /shared/oddrank: No such file or directory" >&2
+done
+echo 'srun: error: n1: task 1: Exited with exit code 2' >&2
+echo 'srun: error: n2: task 2: Exited with exit code 2' >&2
+exit 2
+)");
+  slurm.write("n1,n2.sh", R"(echo "$arguments" > $FAKE/arguments
+cat $FAKE/n1.hello $FAKE/n1.frames $FAKE/n2.hello $FAKE/n2.frames
+)");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result);
+  CHECK(slurm.calls() == "all\nn1,n2\n");
+  const std::string arguments = slurm.text("arguments");
+  const auto at = arguments.find("--bcast=/tmp/oddrank-");
+  REQUIRE(at != std::string::npos);
+  const std::string copy = arguments.substr(at + 8, arguments.find(' ', at) - at - 8);
+  CHECK(arguments.find("--delete-self " + copy) != std::string::npos);
 }
 
 TEST_CASE("when all have answered, an srun that does not end is told to") {
@@ -220,14 +251,14 @@ TEST_CASE("an agent that began and hangs is told from a node that does not answe
 TEST_CASE("an agent that fails is not started again, and its words are passed on") {
   FakeSlurm slurm(2);
   slurm.write("all.sh", R"(cat $FAKE/n0.hello $FAKE/n0.frames
-echo '1: slurmstepd-n1: error: execve(): /shared/oddrank: No such file or directory' >&2
+echo '1: slurmstepd-n1: error: execve(): /shared/oddrank: Exec format error' >&2
 echo 'srun: error: n1: task 1: Exited with exit code 2' >&2
 exit 2
 )");
   const GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   CHECK(result.nodes[1].why.rfind("its agent ended without an answer: Exited with exit code 2 "
-                                  "(execve(): /shared/oddrank: No such file or directory)",
+                                  "(execve(): /shared/oddrank: Exec format error)",
                                   0) == 0);
   CHECK(slurm.calls() == "all\n");
 }
@@ -250,8 +281,9 @@ TEST_CASE("an interrupt ends it soon, with what is there") {
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n0.frames\nexec sleep 100\n");
   std::atomic<bool> interrupted{false};
   slurm.options.interrupted = &interrupted;
-  slurm.options.progress = [&interrupted](std::size_t, std::size_t, std::string_view) {
-    interrupted = true;
+  slurm.options.progress = [&interrupted](const GatherProgress& now) {
+    CHECK(now.waiting_for == (now.done == 0 ? "" : "n1"));
+    interrupted = now.done == 1;
   };
   const GatherResult result = slurm.gather_ok();
   CHECK(result.interrupted);
@@ -281,7 +313,8 @@ TEST_CASE("frames of a host that is no node of the job are dropped, and that is 
   check_answers(result);
   CHECK(result.nodes.size() == 2);
   CHECK(result.notes ==
-        std::vector<std::string>{"an answer of n2 was dropped: no node of the job"});
+        std::vector<std::string>{"an answer of n2 was dropped: no node of the job",
+                                 "SLURM says of n1: down, not responding (power supply)"});
 }
 
 TEST_CASE("without srun, nodes or an absolute path nothing is tried") {

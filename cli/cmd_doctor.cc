@@ -1,0 +1,190 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "aggregate/doctor.h"
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "base/read_file.h"
+#include "cli/commands.h"
+#include "cli/examine_node.h"
+#include "cli/host_list.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/shipped_copy.h"
+#include "slurm/frames.h"
+#include "slurm/gather.h"
+#include "slurm/job.h"
+#include "slurm/ssh.h"
+
+namespace oddrank::cli {
+namespace {
+
+using aggregate::NodeHealth;
+
+struct DoctorOptions {
+  std::string job;
+  std::vector<std::string> hosts;
+  std::string ssh = "ssh";
+  std::string json;
+  std::string shipped;  // path of the copy that we are; empty: none
+  bool framed = false;  // as one node's part of it
+  NodeRequest request;
+  CaptureOptions capture;
+};
+
+NodeHealth examine_here(const DoctorOptions& options) {
+  const auto began = Deadline::Clock::now();
+  NodeRequest request = options.request;
+  request.any_job = true;
+  NodeHealth node = examine_node(request, options.capture);
+  node.host = request.host.empty() ? host_name() : request.host;
+  node.after =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Deadline::Clock::now() - began);
+  return node;
+}
+
+// One node's part: its health as frames on stdout.
+int answer(DoctorOptions& options) {
+  delete_shipped_copy(options.shipped);
+  if (options.request.host.empty()) {
+    const char* name = std::getenv("SLURMD_NODENAME");  // NOLINT(concurrency-mt-unsafe): one thread
+    options.request.host = name == nullptr ? host_name() : name;
+  }
+  const std::uint64_t stream = slurm::new_stream_id();
+  const std::string& host = options.request.host;
+  send_bytes(STDOUT_FILENO, slurm::encode_hello(host, stream));
+  const std::string health = aggregate::encode_health(examine_here(options));
+  return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, health)) ? kAllRead
+                                                                               : kToolFault;
+}
+
+std::vector<std::string> node_arguments(const CaptureOptions& capture) {
+  std::vector<std::string> arguments{"doctor", "--framed"};
+  const auto more = agent_arguments(capture);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
+  ODDRANK_TRY(const slurm::Job job,
+              slurm::find_job(options.job, Deadline::after(options.capture.timeout)));
+  slurm::GatherOptions gather;
+  ODDRANK_TRY(gather.agent_path, read_link("/proc/self/exe"));
+  gather.agent_args = node_arguments(options.capture);
+  gather.agent_args.insert(gather.agent_args.end(), {"--slurm-job", job.id});
+  gather.node_timeout = options.capture.timeout;
+  gather.interrupted = catch_interrupts();
+  Progress progress("nodes", false);
+  gather.progress = [&progress](const slurm::GatherProgress& now) {
+    progress.update(now.done, now.total, now.waiting_for);
+  };
+  return slurm::gather(job, gather);
+}
+
+Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
+  ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
+  slurm::SshOptions ssh;
+  ssh.ssh = command_words(options.ssh);
+  ODDRANK_TRY(ssh.agent_path, read_link("/proc/self/exe"));
+  ssh.agent_args = node_arguments(options.capture);
+  ssh.node_timeout = options.capture.timeout;
+  ssh.interrupted = catch_interrupts();
+  Progress progress("hosts", false);
+  ssh.progress = [&progress](const slurm::GatherProgress& now) {
+    progress.update(now.done, now.total, now.waiting_for);
+  };
+  return slurm::gather_ssh(hosts, ssh);
+}
+
+NodeHealth health_of(const slurm::NodeAnswer& answer) {
+  NodeHealth node;
+  node.why = answer.why;
+  if (answer.answered) {
+    auto decoded = aggregate::decode_health(answer.payload);
+    if (decoded) {
+      node = *std::move(decoded);
+    } else {
+      node.why = decoded.error().what;
+    }
+  }
+  node.host = answer.host;
+  node.after = answer.after;
+  return node;
+}
+
+ExitStatus status_of(const std::vector<NodeHealth>& nodes) {
+  std::size_t healthy = 0;
+  std::size_t reached = 0;
+  for (const NodeHealth& node : nodes) {
+    healthy += node.healthy() ? 1 : 0;
+    reached += node.reached ? 1 : 0;
+  }
+  return healthy == nodes.size() ? kAllRead : reached > 0 ? kPartial : kNothingRead;
+}
+
+int run_doctor(DoctorOptions& options) {
+  if (options.framed) {
+    return answer(options);
+  }
+  std::vector<NodeHealth> nodes;
+  if (options.job.empty() && options.hosts.empty()) {
+    nodes.push_back(examine_here(options));
+  } else {
+    const auto gathered = options.job.empty() ? ask_hosts(options) : ask_job(options);
+    if (!gathered) {
+      return report_error(gathered.error());
+    }
+    for (const slurm::NodeAnswer& answer : gathered->nodes) {
+      nodes.push_back(health_of(answer));
+    }
+  }
+  aggregate::sort_worst_first(nodes);
+  bool written = true;
+  if (!options.json.empty()) {
+    written = write_output(options.json, aggregate::doctor_json(nodes));
+  }
+  if (options.json != "-") {
+    written &= write_output("-", aggregate::doctor_text(nodes, text_options({})));
+  }
+  return written ? status_of(nodes) : kToolFault;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command = app.add_subcommand(
+      "doctor", "Before a hang: will oddrank work here, and on all nodes of a job?");
+  auto* job = command->add_option("--job", options->job, "All nodes of this running SLURM job")
+                  ->type_name("JOBID");
+  command->add_option("--hosts", options->hosts, "These hosts, over ssh: n[0-3], or @FILE")
+      ->type_name("HOST")
+      ->excludes(job);
+  add_ssh_option(*command, options->ssh);
+  command->add_option("--json", options->json, "The answers as JSON; '-' is stdout")
+      ->type_name("FILE");
+  command->add_flag("--framed", options->framed)->group("");
+  command->add_option("--slurm-job", options->request.slurm_job)->group("");
+  command->add_option("--host", options->request.host)->group("");
+  command->add_option("--delete-self", options->shipped)->group("");
+  add_capture_options(*command, options->capture);
+  command->footer(
+      "One line a node, the worst first, and below what has to change. Exit status: 0 all nodes "
+      "are\n"
+      "ready, 3 some are not, 4 none could be reached.\n\n"
+      "Examples:\n"
+      "  oddrank doctor                  this node\n"
+      "  oddrank doctor --job 4711       all nodes of a running job\n"
+      "  oddrank doctor --hosts n[0-3]   over ssh");
+  command->callback([options, &action] { action = [options] { return run_doctor(*options); }; });
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,102 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/read_file.h"
+#include "cli/commands.h"
+#include "cli/host_list.h"
+#include "cli/interrupt.h"
+#include "cli/join_answers.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "slurm/ssh.h"
+
+namespace oddrank::cli {
+namespace {
+
+struct HostsOptions {
+  std::vector<std::string> hosts;
+  std::string ssh = "ssh";
+  std::string agent;
+  std::string select;
+  std::size_t at_once = 64;
+  CaptureOptions capture;
+  OutputOptions output;
+};
+
+Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
+  ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
+  slurm::SshOptions ssh;
+  ssh.ssh = command_words(options.ssh);
+  ODDRANK_TRY(ssh.agent_path, read_link("/proc/self/exe"));
+  if (!options.agent.empty()) {
+    ssh.agent_path = options.agent;
+  }
+  ssh.agent_args = {"agent", "--framed"};
+  if (!options.select.empty()) {
+    ssh.agent_args.insert(ssh.agent_args.end(), {"--select", options.select});
+  }
+  const auto arguments = agent_arguments(options.capture);
+  ssh.agent_args.insert(ssh.agent_args.end(), arguments.begin(), arguments.end());
+  ssh.node_timeout = options.capture.timeout;
+  ssh.at_once = options.at_once;
+  ssh.interrupted = catch_interrupts();
+  Progress progress("hosts", options.output.quiet);
+  ssh.progress = [&progress](const slurm::GatherProgress& now) {
+    progress.update(now.done, now.total, now.waiting_for);
+  };
+  ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather_ssh(hosts, ssh));
+  snapshot::JobInfo job;
+  job.source = snapshot::JobSource::kHosts;
+  for (const slurm::NodeAnswer& node : gathered.nodes) {
+    job.hosts.push_back(node.host);
+  }
+  return join_answers(std::move(job), gathered);
+}
+
+int run_hosts(const HostsOptions& options) {
+  auto capture = capture_hosts(options);
+  if (!capture) {
+    return report_error(capture.error());
+  }
+  return deliver(*capture, options.output);
+}
+
+}  // namespace
+
+void add_hosts_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<HostsOptions>();
+  CLI::App* command =
+      app.add_subcommand("hosts", "The ranks of several hosts, over ssh, where there is no SLURM");
+  command
+      ->add_option("HOST", options->hosts,
+                   "n0,n1 or n[0-3] or eve@n0, or @FILE with some on each line")
+      ->required();
+  add_ssh_option(*command, options->ssh);
+  command
+      ->add_option("--agent", options->agent,
+                   "Where oddrank lies over there [as here; sent there where it is not]")
+      ->type_name("PATH");
+  command->add_option("--at-once", options->at_once, "Hosts asked at a time")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--select", options->select,
+                      "Of several jobs on these hosts, the one with this name");
+  add_capture_options(*command, options->capture);
+  add_output_options(*command, options->output);
+  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
+  command->footer(
+      "ssh must let you in without a password. Where a host has no oddrank, it is sent there, "
+      "run,\n"
+      "and removed again.\n\n"
+      "Examples:\n"
+      "  oddrank hosts n[0-3]\n"
+      "  oddrank hosts @hostfile --json out.json\n"
+      "  oddrank hosts n0,n1 --ssh 'ssh -p 2222 -i key'");
+  command->callback([options, &action] { action = [options] { return run_hosts(*options); }; });
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,15 @@
+// The hosts that a user names: "n0,n2", "n[0-3,7]", "eve@n1", or "@file" with some on each line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oddrank::cli {
+
+// Each once, in the order of their first mention. kNotFound, kPermission: the file; kUsage: none.
+// '#' begins a comment in a file.
+Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& words);
+
+}  // namespace oddrank::cli

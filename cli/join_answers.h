@@ -1,0 +1,13 @@
+// The captures of several nodes, as their agents sent them, as one.
+#pragma once
+
+#include "slurm/answers.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::cli {
+
+// Nodes that did not answer, or whose answer cannot be read, are nodes of the capture with the
+// reason.
+snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered);
+
+}  // namespace oddrank::cli

@@ -1,0 +1,45 @@
+#include "cli/output_age.h"
+
+#include <sys/stat.h>
+
+#include <ctime>
+
+#include "base/isolated.h"
+#include "base/parse_number.h"
+
+namespace oddrank::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{1000};
+// A job that prints every step is silent for as long as one takes.
+constexpr std::int64_t kShortest = 60;
+
+std::string words_of(std::int64_t seconds) {
+  constexpr std::int64_t kHour = 3600;
+  if (seconds < 2 * kHour) {
+    return std::to_string(seconds / 60) + " min";
+  }
+  return std::to_string(seconds / kHour) + " h " + std::to_string(seconds / 60 % 60) + " min";
+}
+
+}  // namespace
+
+std::string output_age_note(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  const IsolatedTask task{[&path](int fd) {
+                            struct stat file {};
+                            if (::stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
+                              send_bytes(fd, std::to_string(std::time(nullptr) - file.st_mtime));
+                            }
+                          },
+                          kPatience};
+  const auto age = parse_number<std::int64_t>(run_isolated({task}, 1).front().bytes);
+  if (!age || *age < kShortest) {
+    return {};
+  }
+  return "the job's output " + path + " has had no line for " + words_of(*age);
+}
+
+}  // namespace oddrank::cli

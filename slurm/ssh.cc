@@ -1,0 +1,329 @@
+#include "slurm/ssh.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+#include <list>
+#include <optional>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/split.h"
+#include "slurm/frames.h"
+#include "slurm/silence.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPollAtMost{20};
+constexpr milliseconds kEndGrace{100};
+constexpr std::size_t kWordsKept = 16384;
+// Of a POSIX shell: "not executable" and "not found". 255 is ssh's own failure.
+constexpr int kNotExecutable = 126;
+constexpr int kNoSuchProgram = 127;
+constexpr int kSshFailed = 255;
+
+// One ssh.
+class Session {
+ public:
+  static Result<Session> start(std::size_t node,
+                               const std::string& host,
+                               const SshOptions& options,
+                               bool ship) {
+    ODDRANK_TRY(ChildCommand child, ChildCommand::start(ssh_command(host, options, ship)));
+    return Session(std::move(child), node, ship,
+                   Deadline::after(options.node_timeout + options.slack));
+  }
+
+  std::size_t node() const { return node_; }
+  bool shipped() const { return shipped_; }
+  bool late() const { return deadline_.passed(); }
+  const std::optional<ExitStatus>& exit() const { return exit_; }
+  const std::string& words() const { return words_; }
+  FrameCollector& output() { return output_; }
+  void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
+
+  // Takes what is there; false once ssh has ended.
+  bool advance() {
+    exit_ = child_.exit_status();  // before reading: what it wrote last is read for certain
+    child_.read_output([this](OutputStream stream, std::string_view bytes) {
+      if (stream == OutputStream::kStdout) {
+        output_.feed(bytes);
+      } else {
+        words_.append(bytes.substr(0, kWordsKept - std::min(kWordsKept, words_.size())));
+      }
+    });
+    if (exit_) {
+      output_.finish();
+    }
+    return !exit_;
+  }
+
+  void tell_to_end() { child_.signal(SIGTERM); }
+
+ private:
+  Session(ChildCommand child, std::size_t node, bool ship, Deadline deadline)
+      : child_(std::move(child)), node_(node), shipped_(ship), deadline_(deadline) {}
+
+  ChildCommand child_;
+  std::size_t node_;
+  bool shipped_;
+  Deadline deadline_;
+  FrameCollector output_;
+  std::string words_;
+  std::optional<ExitStatus> exit_;
+};
+
+class SshGathering {
+ public:
+  SshGathering(const std::vector<std::string>& hosts, const SshOptions& options)
+      : hosts_(hosts), options_(options) {
+    for (const std::string& host : hosts) {
+      result_.nodes.emplace_back();
+      result_.nodes.back().host = host_of(host);
+    }
+  }
+
+  Result<GatherResult> run();
+
+ private:
+  Status start_more();
+  Status start(std::size_t node, bool ship);
+  void wait() const;
+  void look();
+  // False: the session is done with.
+  bool look_at(Session& session);
+  void take(Session& session);
+  void explain(Session& session);
+  void stop_all();
+  bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
+  milliseconds elapsed() const {
+    return std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - began_);
+  }
+
+  const std::vector<std::string>& hosts_;
+  const SshOptions& options_;
+  Deadline::Clock::time_point began_ = Deadline::Clock::now();
+  GatherResult result_;
+  std::list<Session> running_;
+  std::size_t next_ = 0;  // host that is not asked yet
+};
+
+Result<GatherResult> SshGathering::run() {
+  while (!is_interrupted()) {
+    ODDRANK_TRY_STATUS(start_more());
+    if (running_.empty()) {
+      break;
+    }
+    wait();
+    look();
+    if (options_.progress) {
+      options_.progress(progress_of(result_.nodes));
+    }
+  }
+  result_.interrupted = is_interrupted() && (!running_.empty() || next_ < hosts_.size());
+  stop_all();
+  for (NodeAnswer& node : result_.nodes) {
+    if (!node.answered && node.why.empty()) {
+      node.why = "interrupted before it was asked";
+    }
+  }
+  result_.took = elapsed();
+  return std::move(result_);
+}
+
+Status SshGathering::start_more() {
+  while (next_ < hosts_.size() && running_.size() < std::max<std::size_t>(options_.at_once, 1)) {
+    ODDRANK_TRY_STATUS(start(next_, false));
+    ++next_;
+  }
+  return ok();
+}
+
+Status SshGathering::start(std::size_t node, bool ship) {
+  auto session = Session::start(node, hosts_[node], options_, ship);
+  if (!session) {
+    if (session.error().code == Errc::kNotFound) {
+      return fail(Errc::kNotFound, "there is no " + options_.ssh.front() + " here",
+                  "install an ssh client, or name another with --ssh");
+    }
+    result_.nodes[node].why = session.error().what;
+    return ok();
+  }
+  running_.push_back(*std::move(session));
+  return ok();
+}
+
+void SshGathering::wait() const {
+  std::vector<pollfd> polled;
+  for (const Session& session : running_) {
+    session.add_pollfds(polled);
+  }
+  ::poll(polled.data(), polled.size(), static_cast<int>(kPollAtMost.count()));
+}
+
+void SshGathering::look() {
+  for (auto each = running_.begin(); each != running_.end();) {
+    // A retry is put at the end of the list, and looked at in its turn.
+    each = look_at(*each) ? std::next(each) : running_.erase(each);
+  }
+}
+
+bool SshGathering::look_at(Session& session) {
+  const bool running = session.advance();
+  take(session);
+  const NodeAnswer& node = result_.nodes[session.node()];
+  if (node.answered) {
+    return running && !session.late();
+  }
+  if (running && !session.late()) {
+    return true;
+  }
+  const int code = running ? -1 : session.exit()->code;
+  if ((code == kNoSuchProgram || code == kNotExecutable) && !session.shipped()) {
+    if (start(session.node(), true)) {
+      return false;
+    }
+  }
+  explain(session);
+  return false;
+}
+
+void SshGathering::take(Session& session) {
+  for (Payload& payload : session.output().take_complete()) {
+    NodeAnswer& node = result_.nodes[session.node()];
+    if (node.answered) {
+      continue;
+    }
+    node.answered = true;
+    node.payload = std::move(payload.bytes);
+    node.agent_text = session.words();
+    node.after = elapsed();
+  }
+}
+
+void SshGathering::explain(Session& session) {
+  NodeAnswer& node = result_.nodes[session.node()];
+  node.agent_text = session.words();
+  if (session.exit() && session.exit()->code == kSshFailed) {
+    node.why = ssh_complaint(session.words());
+    return;
+  }
+  Silence silence;
+  silence.timeout = options_.node_timeout;
+  silence.interrupted = is_interrupted();
+  silence.heard = session.output().heard_of(node.host);
+  silence.agent_text = session.words();
+  if (session.exit()) {
+    silence.exit = session.exit()->code >= 0
+                       ? "exited with status " + std::to_string(session.exit()->code)
+                       : "ended by signal " + std::to_string(session.exit()->signal);
+  }
+  for (const IncompletePayload& part : session.output().incomplete()) {
+    silence.received = part.received;
+    silence.total = part.total;
+  }
+  node.why = why_silent(silence);
+}
+
+// Each ssh is told to end; an agent whose output is closed ends by itself.
+void SshGathering::stop_all() {
+  for (Session& session : running_) {
+    session.tell_to_end();
+  }
+  const Deadline deadline = Deadline::after(kEndGrace);
+  for (Session& session : running_) {
+    while (session.advance() && !deadline.passed()) {
+      std::vector<pollfd> polled;
+      session.add_pollfds(polled);
+      ::poll(polled.data(), polled.size(), 5);
+    }
+    take(session);
+    if (!result_.nodes[session.node()].answered) {
+      explain(session);
+    }
+  }
+  running_.clear();
+}
+
+// Receives the binary, runs it, and leaves nothing behind.
+std::string shipping_script(const std::string& arguments) {
+  return "d=$(mktemp -d) || exit 126; trap 'rm -rf \"$d\"' EXIT; trap 'exit 143' HUP INT TERM; "
+         "cat >\"$d/oddrank\" && chmod 700 \"$d/oddrank\" && \"$d/oddrank\"" +
+         arguments + " </dev/null";
+}
+
+}  // namespace
+
+std::string_view host_of(std::string_view destination) {
+  const auto at = destination.rfind('@');
+  return at == std::string_view::npos ? destination : destination.substr(at + 1);
+}
+
+std::string shell_quoted(std::string_view word) {
+  std::string quoted = "'";
+  for (const char byte : word) {
+    quoted += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
+  }
+  return quoted + "'";
+}
+
+Command ssh_command(const std::string& host, const SshOptions& options, bool ship) {
+  std::string arguments;
+  for (const std::string& word : options.agent_args) {
+    arguments += " " + shell_quoted(word);
+  }
+  arguments += " --host " + shell_quoted(host_of(host));
+  const std::string script =
+      ship ? shipping_script(arguments) : "exec " + shell_quoted(options.agent_path) + arguments;
+  Command command;
+  command.argv = options.ssh;
+  const auto patience = std::chrono::ceil<std::chrono::seconds>(options.node_timeout).count();
+  command.argv.insert(command.argv.end(),
+                      {"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
+                       "ConnectTimeout=" + std::to_string(patience), "--", host,
+                       // Whatever shell the user has over there, a POSIX one reads the script.
+                       "exec /bin/sh -c " + shell_quoted(script)});
+  command.stdin_path = ship ? options.agent_path : "";
+  return command;
+}
+
+std::string ssh_complaint(std::string_view said) {
+  std::string_view last;
+  for (std::string_view line : split(said, '\n')) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
+      line.remove_suffix(1);
+    }
+    last = line.empty() ? last : line;
+  }
+  if (last.empty()) {
+    return "ssh failed and did not say why";
+  }
+  std::string why = (last.starts_with("ssh: ") ? "" : "ssh: ") + std::string(last.substr(0, 200));
+  if (last.find("Permission denied") != std::string_view::npos) {
+    why += "; it must let you in without a password (a key, and an agent that holds it)";
+  } else if (last.find("Host key verification failed") != std::string_view::npos) {
+    why += "; log in once by hand to accept the host's key";
+  }
+  return why;
+}
+
+Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const SshOptions& options) {
+  if (hosts.empty() || options.ssh.empty()) {
+    return fail(Errc::kUsage, "no hosts to ask");
+  }
+  for (const std::string& host : hosts) {
+    if (host.empty() || host.front() == '-') {
+      return fail(Errc::kUsage, "'" + host + "' is no host name");
+    }
+  }
+  if (options.agent_path.empty() || options.agent_path.front() != '/') {
+    return fail(Errc::kUsage, "the agent's path must be absolute: " + options.agent_path);
+  }
+  return SshGathering(hosts, options).run();
+}
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""`oddrank hosts` over a real sshd on two nodes of the cluster, `oddrank doctor` on them, and what
+both do about a host that has no oddrank, refuses the key, or has no sshd."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "support"))
+# pylint: disable=wrong-import-position
+import cluster
+import harness
+import proc_facts
+from cluster import Cluster
+from harness import Options, Run
+
+PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
+                     "peers.py")
+SCRIPT = """#!/bin/bash
+#SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
+exec srun /usr/bin/python3 {peers} ranks {folder}
+"""
+SSHD = """Port 22
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/key.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+"""
+# Node n2 is on the network and has no sshd; "stranger" is n0 with a key that it does not know.
+CLIENT = """Host *
+  User root
+  StrictHostKeyChecking no
+  UserKnownHostsFile {folder}/known
+  IdentitiesOnly yes
+Host n0 n1 n2
+  IdentityFile {folder}/key
+Host stranger
+  IdentityFile {folder}/host_key
+"""
+
+
+def needs_sshd():
+    if shutil.which("sshd", path=cluster.daemon_path()) is None or not shutil.which("ssh"):
+        return "not installed: openssh-server or openssh-client (scripts/setup --ci installs them)"
+    return None
+
+
+class HostsTest(unittest.TestCase):
+    """One cluster, one job, one sshd a node for all tests."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = cls.enterClassContext(Cluster(nodes=3))
+        cls.folder = cls.enterClassContext(harness.scratch())
+        cls.start_job()
+        for name in ("key", "host_key"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+                            f"{cls.folder}/{name}"], check=True, timeout=20)
+        cls.write("sshd_config", SSHD.format(folder=cls.folder))
+        addresses = {node: cls.address(node) for node in cls.lab.nodes}
+        cls.write("ssh_config", CLIENT.format(folder=cls.folder) + "".join(
+            f"Host {name}\n  HostName {addresses[node]}\n"
+            for name, node in (("n0", "n0"), ("n1", "n1"), ("n2", "n2"), ("stranger", "n0"))))
+        for node in ("n0", "n1"):
+            cls.start_sshd(node)
+        cls.ssh = f"ssh -F {cls.folder}/ssh_config"
+
+    @classmethod
+    def write(cls, name, text):
+        with open(f"{cls.folder}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+    @classmethod
+    def start_job(cls):
+        os.mkfifo(f"{cls.folder}/shard-0.tar")
+        cls.write("job.sh", SCRIPT.format(folder=cls.folder, peers=PEERS))
+        cls.id = cls.lab.submit(f"{cls.folder}/job.sh", "--nodelist=n0,n1")
+        cls.lab.wait_job_running(cls.id)
+        for rank in (0, 1):
+            proc_facts.wait_until(lambda rank=rank: cls.blocked(rank), f"rank {rank} blocks", 60)
+
+    @classmethod
+    def blocked(cls, rank):
+        try:
+            with open(f"{cls.folder}/rank-{rank}.json", encoding="utf-8") as file:
+                fact = json.load(file)
+        except (OSError, ValueError):
+            return False
+        return any(proc_facts.namespace_pid(pid) == fact["pid"] and proc_facts.sleeping(pid)
+                   for pid in cls.lab.node_pids(fact["host"]))
+
+    @classmethod
+    def address(cls, node):
+        result = cls.lab.node_exec(node, ["ip", "-4", "-o", "addr", "show", "dev", "eth0"])
+        return result.stdout.split()[3].partition("/")[0]
+
+    @classmethod
+    def start_sshd(cls, node):
+        # In the node's namespaces only; it dies with the node. sshd wants to be called by its path.
+        result = cls.lab.node_exec(node, ["sh", "-c", f"mkdir -p /run/sshd && "
+                                          f"exec $(command -v sshd) -f {cls.folder}/sshd_config"])
+        if result.returncode != 0:
+            raise RuntimeError(f"sshd on {node}: {result.stderr}")
+
+    def oddrank(self, *arguments, program=None):
+        return Run(self.lab.run_client([program or Options.oddrank, *arguments], 90))
+
+    def check_report(self, run):
+        self.assertEqual(run.status, 0, run)
+        report = run.json()
+        self.assertEqual(report["job"]["source"], "hosts")
+        self.assertEqual(report["job"]["hosts"], ["n0", "n1"])
+        self.assertEqual(report["coverage"]["read"], 2, run)
+        self.assertEqual(report["verdict"]["kind"], "io_stall", run)
+        self.assertEqual([(row["rank"], row["host"]) for row in report["verdict"]["culprits"]],
+                         [(0, "n0")])
+
+    def copy_for_us_alone(self):
+        """oddrank under a path that the nodes do not have: each has a /dev/shm of its own."""
+        folder = "/dev/shm/oddrank-hosts-test"
+        os.makedirs(folder, exist_ok=True)
+        self.addCleanup(shutil.rmtree, folder)
+        return shutil.copy(Options.oddrank, f"{folder}/oddrank")
+
+    def left_behind(self):
+        return [name for name in os.listdir("/tmp")
+                if name.startswith("oddrank-") and os.path.isfile(f"/tmp/{name}")]
+
+    def test_hosts(self):
+        self.check_report(self.oddrank("hosts", "n[0-1]", "--ssh", self.ssh, "--json", "-", "-q"))
+
+    def test_a_host_without_oddrank_is_sent_it(self):
+        program = self.copy_for_us_alone()
+        before = set(os.listdir("/tmp"))
+        self.check_report(self.oddrank("hosts", "n0,n1", "--ssh", self.ssh, "--json", "-", "-q",
+                                       program=program))
+        left = {name for name in set(os.listdir("/tmp")) - before if name.startswith("tmp.")}
+        self.assertEqual(left, set())
+
+    def test_a_job_s_nodes_without_oddrank_are_sent_it(self):
+        program = self.copy_for_us_alone()
+        before = self.left_behind()
+        run = self.oddrank("job", self.id, "--json", "-", "-q", program=program)
+        self.assertEqual(run.status, 0, run)
+        self.assertEqual(run.json()["verdict"]["kind"], "io_stall", run)
+        self.assertEqual(self.left_behind(), before)
+
+    def test_my_only_job(self):
+        run = self.oddrank("job", "--me", "-q")
+        self.assertEqual(run.status, 0, run)
+        self.assertIn("rank 0", run.out)
+
+    def test_hosts_that_do_not_answer_are_named_with_the_reason(self):
+        run = self.oddrank("hosts", "n0", "n1", "n2", "stranger", "--ssh", self.ssh, "--json", "-",
+                           "--timeout", "10s")
+        self.assertEqual(run.status, harness.PARTIAL, run)
+        report = run.json()
+        self.assertEqual(report["coverage"]["read"], 2, run)
+        text = json.dumps(report)
+        self.assertIn("Connection refused", text)
+        self.assertIn("Permission denied", text)
+
+    def test_doctor(self):
+        for arguments in (["--job", self.id], ["--hosts", "n[0-1]", "--ssh", self.ssh]):
+            with self.subTest(arguments=arguments):
+                run = self.oddrank("doctor", *arguments, "--json", "-")
+                self.assertEqual(run.status, 0, run)
+                rows = run.json()["nodes"]
+                self.assertEqual([row["host"] for row in rows], ["n0", "n1"])
+                for row in rows:
+                    answers = {check["name"]: (check["answer"], check["detail"])
+                               for check in row["checks"]}
+                    self.assertEqual(answers["access"][0], "yes", row)
+                    self.assertEqual(answers["ranks"], ("yes", "1"), row)
+                    self.assertEqual(answers["stacks"], ("yes", "whole"), row)
+                    self.assertRegex(answers["python"][1], r"^3\.\d+\.\d+")
+                    self.assertEqual(answers["unstopped"][0], "yes", row)
+
+    def test_doctor_puts_the_worst_first(self):
+        run = self.oddrank("doctor", "--hosts", "n0,n2", "--ssh", self.ssh)
+        self.assertEqual(run.status, harness.PARTIAL, run)
+        self.assertIn("1 of 2 nodes ready", run.out)
+        self.assertLess(run.out.index("n2 "), run.out.index("n0 "))
+        self.assertIn("Connection refused", run.out)
+
+
+if __name__ == "__main__":
+    harness.main(harness.needs_cluster, needs_sshd)
