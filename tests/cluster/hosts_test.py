@@ -14,16 +14,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 # pylint: disable=wrong-import-position
 import cluster
 import harness
-import proc_facts
 from cluster import Cluster
 from harness import Options, Run
+from star_job import StarJob
 
-PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
-                     "peers.py")
-SCRIPT = """#!/bin/bash
-#SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
-exec srun /usr/bin/python3 {peers} ranks {folder}
-"""
 SSHD = """Port 22
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/key.pub
@@ -58,7 +52,7 @@ class HostsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.lab = cls.enterClassContext(Cluster(nodes=3))
         cls.folder = cls.enterClassContext(harness.scratch())
-        cls.start_job()
+        cls.id = StarJob(cls.lab, cls.folder, nodes=2, ranks=2).start("--nodelist=n0,n1").id
         for name in ("key", "host_key"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
                             f"{cls.folder}/{name}"], check=True, timeout=20)
@@ -75,25 +69,6 @@ class HostsTest(unittest.TestCase):
     def write(cls, name, text):
         with open(f"{cls.folder}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
-
-    @classmethod
-    def start_job(cls):
-        os.mkfifo(f"{cls.folder}/shard-0.tar")
-        cls.write("job.sh", SCRIPT.format(folder=cls.folder, peers=PEERS))
-        cls.id = cls.lab.submit(f"{cls.folder}/job.sh", "--nodelist=n0,n1")
-        cls.lab.wait_job_running(cls.id)
-        for rank in (0, 1):
-            proc_facts.wait_until(lambda rank=rank: cls.blocked(rank), f"rank {rank} blocks", 60)
-
-    @classmethod
-    def blocked(cls, rank):
-        try:
-            with open(f"{cls.folder}/rank-{rank}.json", encoding="utf-8") as file:
-                fact = json.load(file)
-        except (OSError, ValueError):
-            return False
-        return any(proc_facts.namespace_pid(pid) == fact["pid"] and proc_facts.sleeping(pid)
-                   for pid in cls.lab.node_pids(fact["host"]))
 
     @classmethod
     def address(cls, node):

@@ -11,7 +11,7 @@
   baton    rank 0 has made the file FOLDER/lock, rank 1 polls until it is gone
   filelock the same, by the frames of another library
   stale    polls a file FOLDER/lock that nobody has open
-  ranks    two SLURM tasks: rank 1 receives from rank 0 of another node, which reads a FIFO
+  ranks    SLURM tasks: all receive from rank 0, which reads a FIFO; when it has, all end
 """
 import fcntl
 import json
@@ -184,16 +184,18 @@ def wait_for(path):
 def ranks():
     folder, rank = sys.argv[2], int(os.environ["SLURM_PROCID"])
     if rank == 0:
+        expected = int(os.environ.get("STAR_CONNECTIONS", int(os.environ["SLURM_NTASKS"]) - 1))
         listener = socket.create_server(("", 0))
         say(folder, 0, port=listener.getsockname()[1])
-        accepted, _ = listener.accept()
+        others = [listener.accept() for _ in range(expected)]
         fifo = os.open(folder + "/shard-0.tar", os.O_RDWR)
         os.read(fifo, 1)
-        accepted.close()
+        for connection, _ in others:
+            connection.close()
     else:
         there = wait_for(folder + "/rank-0.json")
         connection = socket.create_connection((there["host"], there["port"]))
-        say(folder, 1, local=connection.getsockname())
+        say(folder, rank, local=connection.getsockname())
         connection.recv(1)
 
 
