@@ -95,7 +95,7 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   const bool worked = motion.cpu_us >= kCpuThatCountsUs;
   const bool woke = last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
   if (!thread.call) {
-    motion.cpu = worked;
+    motion.cpu = worked && thread.wait.on != WaitOn::kDevice;  // the driver spins, too
   } else if (thread.call->kind != CallKind::kRendezvous) {
     motion.woke = worked && woke && last.state == 'S' && first.state == 'S';
   }

@@ -123,7 +123,9 @@ bool takes_part(const RankView& rank) {
     return false;
   }
   const char state = rank.state();
-  return state != 'T' && state != 't' && state != 'D' && state != 'Z' && state != 'X';
+  // Frozen by its cgroup it waits for a signal, whatever its letter is.
+  return rank.leader->wait.on != snapshot::WaitOn::kSignal && state != 'T' && state != 't' &&
+         state != 'D' && state != 'Z' && state != 'X';
 }
 
 std::vector<Slot> find_slots(const JobView& view) {

@@ -34,8 +34,8 @@ struct Slot {
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
 };
 
-// A rank that is stopped, dead or in state D is not counted as inside of the call that its frames
-// show: it will not take part. Sorted by number of ranks inside, largest first.
+// A rank that is stopped, frozen, dead or in state D is not counted as inside of the call that its
+// frames show: it will not take part. Sorted by number of ranks inside, largest first.
 std::vector<Slot> find_slots(const JobView& view);
 
 // Some operations let a member go as soon as it has done its part: the root of a broadcast, the

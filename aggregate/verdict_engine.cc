@@ -11,12 +11,15 @@ namespace {
 constexpr std::size_t kMaxAlternatives = 4;
 
 bool wins(const Finding& a, const Finding& b) {
-  // A healthy job overrules whatever looks odd in one of its samples.
+  // A healthy job overrules whatever looks odd in one of its samples; and that it is slow says more
+  // than that it is healthy, which it is, too.
   const auto worth = [](const Finding& finding) {
-    const bool moves = finding.kind == Kind::kHealthy || finding.kind == Kind::kSlow;
     const bool gone =
         finding.kind == Kind::kStoppedRank && finding.confidence >= Confidence::kLikely;
-    return std::tuple(moves || gone, finding.confidence, finding.weight);
+    const int rules_over_others = finding.kind == Kind::kSlow              ? 2
+                                  : finding.kind == Kind::kHealthy || gone ? 1
+                                                                           : 0;
+    return std::tuple(rules_over_others, finding.confidence, finding.weight);
   };
   return worth(a) > worth(b);
 }

@@ -9,6 +9,7 @@
 #include "aggregate/printable.h"
 #include "aggregate/python_waits.h"
 #include "aggregate/rank_set.h"
+#include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
 
@@ -259,8 +260,12 @@ std::string phase_of(const JobView& view, const RankView& rank) {
       break;
   }
   const char state = rank.state();
-  const std::string prefix =
+  std::string prefix =
       state == 'T' || state == 't' ? fmt::format("stopped (state {}): ", state) : std::string();
+  if (rank.leader != nullptr &&
+      snapshot::sleeps_in_freezer(view.text(rank.leader->wait.wchan), state)) {
+    prefix = "frozen by its cgroup: ";
+  }
   if (rank.leader == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)
                           : fmt::format("stopped (state {})", state);

@@ -1,5 +1,6 @@
 // The culprit waits for a child that is dead, that is stuck on a lock nobody alive will release
-// (typically inherited by fork), or that itself waits for the culprit to read its pipe.
+// (typically inherited by fork) or before its exec, or that itself waits for the culprit to read
+// its pipe.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -25,6 +26,11 @@ std::string predicate(const RuleInput& input, const RankView& rank) {
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
                        child->pid, stuck_words(input.view, *child));
+  }
+  if (rank.state() == 'D') {
+    return fmt::format("waits in vfork() (state D) for its {} pid {}, which {}",
+                       child_words(input.view, *child), child->pid,
+                       stuck_words(input.view, *child));
   }
   if (waits_in_pipe(input, *child)) {
     return fmt::format(
@@ -68,6 +74,10 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
     finding.advice = {on_host(first) + "dmesg -T | grep -i -E 'killed process|oom' | tail",
                       on_host(first) + "df -h /dev/shm",
                       "DataLoader(timeout=...) turns such a stall into an error"};
+  } else if (first.state() == 'D') {
+    finding.advice = {fmt::format("{}cat /proc/{}/stack  (as root: what the child waits in)",
+                                  on_host(first), child->pid),
+                      "start programs before the training loop, or not from a rank"};
   } else if (waits_in_pipe(input, *child)) {
     finding.advice = {"read everything from the queue before join(), or call cancel_join_thread()",
                       fmt::format("{}oddrank node {}", on_host(first), child->pid)};

@@ -81,6 +81,11 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   Finding finding = accuse(input, Kind::kFileLock, ranks, Evidence::kOwnStall);
   const RankView& first = input.view.ranks()[ranks.front()];
   const WaitsFor wait = waits_for(input.view, first);
+  const bool holder_known =
+      wait.pid == 0 || input.view.process(first.process->node, wait.pid) != nullptr;
+  if (!holder_known && !input.view.all_read()) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);  // it may be a rank's
+  }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
   finding.weight += 200;

@@ -16,8 +16,8 @@ bool stays_in_d(const RankView& rank) {
     return rank.presence == Presence::kPartial && rank.state() == 'D';
   }
   const auto& samples = rank.leader->samples;
-  return std::all_of(samples.begin(), samples.end(),
-                     [](const auto& sample) { return sample.state == 'D'; });
+  return !rank.motion.stack && std::all_of(samples.begin(), samples.end(),
+                                           [](const auto& sample) { return sample.state == 'D'; });
 }
 
 std::string predicate(const JobView& view, const RankView& rank) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregate/leader.h"
 #include "aggregate/thread_cycle.h"
 #include "aggregate/wait_words.h"
 #include "snapshot/freezer.h"
@@ -58,6 +59,20 @@ bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const
   return rank.leader->wait.on == WaitOn::kChild && thread != nullptr &&
          thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid &&
          input.view.text(thread->wait.syscall_name).find("write") != std::string_view::npos;
+}
+
+// A parent in vfork() goes on when its child has called exec or is gone: a child that stands still
+// holds it up.
+bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
+  const snapshot::Wait& wait = rank.leader->wait;
+  const std::string_view call = input.view.text(wait.syscall_name);
+  const ThreadCapture* thread = deciding_thread(input.view, child);
+  if (rank.state() != 'D' || wait.on != WaitOn::kChild || thread == nullptr ||
+      (call != "vfork" && call.substr(0, 5) != "clone")) {
+    return false;
+  }
+  const Motion motion = measure_motion(*thread, input.view.model());
+  return motion.still() || !motion.measured;
 }
 
 bool is_stopped(const RuleInput& input, const RankView& rank) {
@@ -134,6 +149,14 @@ bool is_busy(const RuleInput& input, const RankView& rank) {
   return rank.motion.measured ? rank.motion.cpu && (runs || rank.motion.stack) : runs;
 }
 
+// The other end of what it waits for is nobody's that is known, and not everybody was read: it may
+// wait for one of those.
+bool may_wait_for_unread(const RuleInput& input, const RankView& rank) {
+  return input.unread && rank.leader != nullptr && !rank.leader->call &&
+         (rank.leader->wait.on == WaitOn::kSocket || rank.leader->wait.on == WaitOn::kPipe) &&
+         awaited_process(input.view, *rank.process) == nullptr;
+}
+
 struct LocalStory {
   Kind kind;
   bool (*applies)(const RuleInput&, const RankView&);
@@ -174,6 +197,7 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
     const bool doomed = is_dead(*child) || writes_to_joiner(input, *child, rank) ||
+                        holds_up_vfork(input, *child, rank) ||
                         waits_for_inherited_lock(input, *child, *rank.process);
     return doomed ? child : nullptr;
   }
@@ -200,7 +224,8 @@ Kind local_story(const RuleInput& input, std::size_t at) {
     }
   }
   // A rank without a stack may be in the very call that the others wait in.
-  return rank.sample() == nullptr || input.view.model().fold(*rank.sample()).frames.empty()
+  return rank.sample() == nullptr || input.view.model().fold(*rank.sample()).frames.empty() ||
+                 may_wait_for_unread(input, rank)
              ? Kind::kUnknown
              : Kind::kSkippedCollective;
 }

@@ -25,11 +25,20 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     }
     // Slots are sorted, largest first: who deviates is in the others, unless there is a tie.
     const bool tie = slots[0]->inside.size() == slots[1]->inside.size();
+    std::vector<std::size_t> elsewhere = slots[0]->absent;
     std::vector<std::size_t> ranks;
     for (const Slot* slot : slots) {
+      std::erase_if(elsewhere, [slot](std::size_t at) {
+        return std::binary_search(slot->inside.begin(), slot->inside.end(), at);
+      });
       if (tie || slot != slots.front()) {
         ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
       }
+    }
+    // Those that were not read may make a minority of a majority.
+    if (!is_minority(input, slots[1]->inside.size(), slots[0]->inside.size(), elsewhere) &&
+        !is_minority(input, 0, 1, elsewhere)) {
+      continue;
     }
     std::sort(ranks.begin(), ranks.end());
     Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kOwnStall);

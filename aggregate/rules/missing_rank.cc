@@ -20,16 +20,6 @@ bool only_initialises(const RuleInput& input) {
   });
 }
 
-bool everybody_moves(const RuleInput& input) {
-  std::size_t moving = 0;
-  std::size_t read = 0;
-  for (const RankView& rank : input.view.ranks()) {
-    read += rank.motion.measured ? 1 : 0;
-    moving += rank.motion.measured && !rank.motion.still() ? 1 : 0;
-  }
-  return read > 0 && moving == read;
-}
-
 // Once a watchdog has fired, the ranks that waited are dead and the one they waited for still
 // stands: most of the job gone, and a survivor, in no call, whose own wait explains itself. Then
 // the dead are victims.
@@ -49,7 +39,7 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
 }
 
 Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  if (everybody_moves(input) || looks_like_watchdog(input, ranks)) {
+  if (input.all_move || looks_like_watchdog(input, ranks)) {
     return Confidence::kPossible;
   }
   bool certain = true;
@@ -105,7 +95,9 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
   finding.confidence = confidence_of(input, gone);
-  finding.weight += 2000;  // no later evidence changes that it is gone
+  if (!looks_like_watchdog(input, gone)) {
+    finding.weight += 2000;  // no later evidence changes that it is gone
+  }
   const auto first = gone.front();
   finding.summary = sentence(input, gone, [&](const RankView&) { return predicate(input, first); });
   for (Culprit& culprit : finding.culprits) {

@@ -38,7 +38,8 @@ std::map<std::size_t, Cycle> find_cycles(const WaitGraph& graph) {
 }
 
 // The side that deviates from what most ranks do: those of the cycle that are not in the call with
-// the most ranks inside, of the cycle or not. On a tie all.
+// the most ranks inside, of the cycle or not. On a tie all; nobody where ranks that were not read
+// might turn a minority into a majority.
 std::vector<std::size_t> deviating(const RuleInput& input, const Cycle& cycle) {
   std::map<std::size_t, std::vector<std::size_t>> sides;  // by slot
   for (std::size_t slot = 0; slot < input.graph.slots.size(); ++slot) {
@@ -49,11 +50,19 @@ std::vector<std::size_t> deviating(const RuleInput& input, const Cycle& cycle) {
     }
   }
   std::size_t most = 0;
+  std::size_t second = 0;
   std::size_t with_most = 0;
+  std::vector<std::size_t> elsewhere;
   for (const auto& [slot, ranks] : sides) {
     const std::size_t size = input.graph.slots[slot].inside.size();
     with_most = size == most ? with_most + 1 : size > most ? 1 : with_most;
+    second = std::max(second, std::min(most, size));
     most = std::max(most, size);
+    const auto& absent = input.graph.slots[slot].absent;
+    elsewhere.insert(elsewhere.end(), absent.begin(), absent.end());
+  }
+  if (!is_minority(input, second, most, elsewhere) && !is_minority(input, 0, 1, elsewhere)) {
+    return {};
   }
   std::vector<std::size_t> result;
   for (const auto& [slot, ranks] : sides) {
@@ -97,6 +106,9 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     }
     const bool p2p = cycle.groups.empty();
     const std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(input, cycle);
+    if (ranks.empty()) {
+      continue;
+    }
     Finding finding =
         accuse(input, p2p ? Kind::kP2pOrder : Kind::kCollectiveOrder, ranks, Evidence::kOwnStall);
     if (finding.confidence == Confidence::kNone) {

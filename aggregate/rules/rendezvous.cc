@@ -1,5 +1,5 @@
 // The job still initialises: all ranks that are there wait in a store or in the making of a group,
-// and some are not there yet.
+// and some are not there yet. Or a group is made by some ranks while others are elsewhere.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include "aggregate/rank_set.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -34,6 +35,55 @@ std::string predicate(const RuleInput& input, const Slot& slot, std::size_t at) 
                      present, verb);
 }
 
+// A new group, which all ranks have to make together, is made by some; others are in a collective
+// that those do not come to. The fewer of the two sides deviate; on a tie both are named.
+std::vector<Finding> made_by_some(const RuleInput& input) {
+  const auto& graph = input.graph;
+  for (const GraphNode& node : graph.nodes) {
+    const auto at = static_cast<std::size_t>(&node - graph.nodes.data());
+    if (node.kind != NodeKind::kSlot || graph.component_size[graph.component[at]] < 2 ||
+        graph.slots[node.index].kind != snapshot::CallKind::kRendezvous) {
+      continue;
+    }
+    const Slot& slot = graph.slots[node.index];
+    std::vector<std::size_t> makers = slot.inside;
+    std::vector<std::size_t> others;
+    for (const std::size_t rank : slot.absent) {
+      const bool in_circle = graph.component[rank] == graph.component[at];
+      if (in_circle && takes_part(input.view.ranks()[rank])) {
+        others.push_back(rank);
+      }
+    }
+    if (others.empty()) {
+      continue;
+    }
+    std::vector<std::size_t> fewer = makers.size() <= others.size() ? makers : others;
+    const std::size_t more = std::max(makers.size(), others.size());
+    if (!is_minority(input, fewer.size(), more, slot.absent)) {
+      if (input.unread || fewer.size() < more) {
+        continue;
+      }
+      fewer.insert(fewer.end(), others.begin(), others.end());
+      std::sort(fewer.begin(), fewer.end());
+    }
+    Finding finding = accuse(input, Kind::kRendezvous, fewer, Evidence::kAbsence);
+    if (finding.confidence == Confidence::kNone) {
+      continue;
+    }
+    finding.summary =
+        fmt::format("{} {} in the {}, which all ranks have to come to; {} {} in {}",
+                    ranks_words(input, makers), makers.size() == 1 ? "is" : "are", slot.words,
+                    ranks_words(input, others), others.size() == 1 ? "is" : "are",
+                    call_words(input.view, *input.view.ranks()[others.front()].leader->call));
+    finding.weight += 500;
+    finding.advice = {"call new_group() on all ranks, also on those that are no members of it"};
+    finding.disproves = {"the others coming to the making of that group"};
+    finding.weakness = "that all ranks have to take part is the rule, and was not read";
+    return {finding};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Finding> rendezvous(const RuleInput& input) {
@@ -43,7 +93,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
         return slot.kind == snapshot::CallKind::kRendezvous;
       });
   if (!initialises) {
-    return {};
+    return made_by_some(input);
   }
   const Slot& slot = slots.front();
   std::vector<std::size_t> late;

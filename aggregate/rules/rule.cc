@@ -23,12 +23,17 @@ bool is_awaited(const RuleInput& input, std::size_t rank) {
 RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
                      const std::vector<Group>& groups) {
-  RuleInput input{view, graph, groups, {}, false, false, {}};
+  RuleInput input{view, graph, groups, {}, false, false, false, {}};
+  std::size_t measured = 0;
+  std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {
+    measured += rank.motion.measured ? 1 : 0;
+    moved += rank.motion.measured && !rank.motion.still() ? 1 : 0;
     input.anybody_in_call = input.anybody_in_call || (rank.leader != nullptr && rank.leader->call);
     input.unread = input.unread || rank.presence == Presence::kUnread ||
                    (rank.presence == Presence::kPartial && rank.state() != 'D');
   }
+  input.all_move = measured > 0 && moved == measured;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const bool root = graph.awaited[at] && !graph.waits_for_rank[at] && !graph.opaque[at];
     // Without calls everybody's own story counts, but not of those that wait for another rank's.
@@ -39,6 +44,17 @@ RuleInput make_input(const JobView& view,
     }
   }
   return input;
+}
+
+bool is_minority(const RuleInput& input,
+                 std::size_t side,
+                 std::size_t other_side,
+                 const std::vector<std::size_t>& members) {
+  const auto unread = std::count_if(members.begin(), members.end(), [&input](std::size_t at) {
+    const Presence presence = input.view.ranks()[at].presence;
+    return presence == Presence::kUnread || presence == Presence::kPartial;
+  });
+  return side + static_cast<std::size_t>(unread) < other_side;
 }
 
 bool waiters_stand_still(const RuleInput& input, std::size_t rank) {
@@ -74,7 +90,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
     at_most(Confidence::kPossible);
   }
   if (!state && view.motion.stack) {
-    at_most(Confidence::kPossible);
+    at_most(input.all_move ? Confidence::kNone : Confidence::kPossible);
   }
   if (!state && !waiters_stand_still(input, rank)) {
     at_most(Confidence::kNone);

@@ -41,7 +41,8 @@ struct RuleInput {
   // nobody is in any call: all ranks.
   std::vector<std::size_t> suspects;
   bool anybody_in_call = false;
-  bool unread = false;  // a rank that may be there was not read
+  bool unread = false;    // a rank that may be there was not read
+  bool all_move = false;  // every rank that was measured, one at least, moved between the samples
   // Answers of waiters_stand_still, by those who wait directly: thousands of culprits may have the
   // same waiters.
   mutable std::map<std::vector<std::size_t>, bool> still;
@@ -62,6 +63,13 @@ enum class Evidence : std::uint8_t {
 
 // How sure one may be, all the laws above applied; kNone: must not be said.
 Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence);
+
+// Of two sides of a group, whether one is the smaller, wherever its members are that were not read.
+// `members`: those that are on neither side.
+bool is_minority(const RuleInput& input,
+                 std::size_t side,
+                 std::size_t other_side,
+                 const std::vector<std::size_t>& members);
 
 // Most of those that wait for `rank` (directly or not) stood still between the samples; true if
 // nobody was measured.

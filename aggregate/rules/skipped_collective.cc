@@ -7,6 +7,7 @@
 // other members are among those.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -111,6 +112,20 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
   return ranks;
 }
 
+// Who is in the minority of a group does not hang on its members that were not read.
+bool is_clear(const RuleInput& input, const std::vector<const Slot*>& slots) {
+  const Slot* largest = slots.front();  // slots are sorted, largest first
+  std::set<std::size_t> elsewhere(largest->absent.begin(), largest->absent.end());
+  for (const Slot* slot : slots) {
+    for (const std::size_t at : slot->inside) {
+      elsewhere.erase(at);
+    }
+  }
+  const std::vector<std::size_t> rest(elsewhere.begin(), elsewhere.end());
+  return is_minority(input, slots[1]->inside.size(), largest->inside.size(), rest) ||
+         is_minority(input, 0, 1, rest);
+}
+
 std::vector<Finding> from_same_group(const RuleInput& input) {
   std::map<std::string, std::vector<const Slot*>> by_group;
   for (const Slot& slot : input.graph.slots) {
@@ -129,7 +144,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
       continue;
     }
     const std::vector<std::size_t> ranks = behind(slots, limit);
-    if (ranks.empty()) {
+    // Those that are on neither side and were not read may make a minority of a majority.
+    if (ranks.empty() || (limit != Confidence::kCertain && !is_clear(input, slots))) {
       continue;
     }
     Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kOwnStall);

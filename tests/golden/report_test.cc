@@ -1,6 +1,5 @@
 // Every made-up job: its report as text and as JSON, byte by byte; and what must hold for all.
 #include <algorithm>
-#include <random>
 #include <set>
 #include <sstream>
 
@@ -13,8 +12,8 @@
 #include "aggregate/report_folded.h"
 #include "aggregate/report_json.h"
 #include "aggregate/report_text.h"
-#include "snapshot/carrier.h"
 #include "tests/golden/golden_file.h"
+#include "tests/golden/mutations.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
@@ -32,33 +31,6 @@ std::set<std::int32_t> named(const Report& report) {
   return ranks;
 }
 
-// Nodes and processes in another order, as they may come back from the nodes.
-snapshot::Capture shuffled(const snapshot::Capture& from, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::uint32_t> place(from.nodes.size());
-  for (std::size_t at = 0; at < place.size(); ++at) {
-    place[at] = static_cast<std::uint32_t>(at);
-  }
-  std::shuffle(place.begin(), place.end(), random);
-  snapshot::Capture to;
-  to.job = from.job;
-  to.nodes.resize(from.nodes.size());
-  for (std::size_t at = 0; at < place.size(); ++at) {
-    to.nodes[place[at]] = from.nodes[at];
-  }
-  std::vector<std::size_t> order(from.processes.size());
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    order[at] = at;
-  }
-  std::shuffle(order.begin(), order.end(), random);
-  snapshot::Carrier carrier(from.tables, to.tables);
-  for (const std::size_t at : order) {
-    to.processes.push_back(carrier.process(from.processes[at]));
-    to.processes.back().node = place[from.processes[at].node];
-  }
-  return to;
-}
-
 std::string without_ranks(const std::string& text) {
   Json json = Json::parse(text);
   json.erase("ranks");
@@ -73,16 +45,6 @@ void check_golden(const std::string& name, const std::string& actual) {
 
 bool is_subset(const std::set<std::int32_t>& part, const std::set<std::int32_t>& whole) {
   return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
-}
-
-// As if it had been sampled once.
-snapshot::Capture once(snapshot::Capture capture) {
-  for (auto& process : capture.processes) {
-    for (auto& thread : process.threads) {
-      thread.samples = {thread.samples.back()};
-    }
-  }
-  return capture;
 }
 
 }  // namespace
@@ -170,7 +132,7 @@ TEST_CASE("a rank that is gone never makes an innocent rank guilty") {
 
 TEST_CASE("one sample is never healthy, and no more than possible but by state") {
   const HungJob job = GENERATE(from_range(hung_jobs()));
-  const snapshot::Capture capture = once(job.build().take());
+  const snapshot::Capture capture = once(job.build().capture);
   const Report report = aggregate::diagnose(capture);
   INFO(job.name << ": " << report.verdict.summary);
   CHECK(report.verdict.kind != aggregate::Kind::kHealthy);

@@ -1,0 +1,279 @@
+// What holds for every story, whatever its verdict: names follow the evidence when ranks are
+// renumbered, the order in which nodes answer decides nothing, and evidence that is missing may
+// turn a name into `unknown`, but never into another name.
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "aggregate/diagnose.h"
+#include "aggregate/report_text.h"
+#include "snapshot/merge.h"
+#include "tests/golden/mutations.h"
+#include "tests/golden/stories/story.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::tests {
+
+using aggregate::Kind;
+using aggregate::Report;
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
+namespace {
+
+using Ranks = std::set<std::int32_t>;
+
+Ranks named(const Report& report) {
+  Ranks ranks;
+  for (const auto& culprit : report.verdict.culprits) {
+    ranks.insert(culprit.rank);
+  }
+  return ranks;
+}
+
+bool is_subset(const Ranks& part, const Ranks& whole) {
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+std::string text_of(const Capture& capture) {
+  return report_text(aggregate::diagnose(capture), capture, {});
+}
+
+Ranks ranks_on(const Capture& capture, std::uint32_t node) {
+  Ranks ranks(capture.nodes[node].expected_ranks.begin(), capture.nodes[node].expected_ranks.end());
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.node == node) {
+      ranks.insert(process.rank);
+    }
+  }
+  return ranks;
+}
+
+// Whoever the report may name: those that are guilty; and it may say that ranks are gone that are.
+Ranks nameable(const Report& report, Ranks guilty) {
+  if (report.verdict.kind == Kind::kMissingRank) {
+    for (const auto& row : report.coverage.unread) {
+      if (row.gone) {
+        guilty.insert(row.ranks.begin(), row.ranks.end());
+      }
+    }
+  }
+  return guilty;
+}
+
+Ranks without(Ranks from, const Ranks& these) {
+  std::erase_if(from, [&these](std::int32_t rank) { return these.contains(rank); });
+  return from;
+}
+
+// Ranks worth a try in a large job: those that are guilty, their neighbours, and the ends.
+Ranks some_ranks(const Story& story, std::int32_t world) {
+  Ranks ranks = {0, 1, world / 2, world - 1};
+  for (const std::int32_t guilty : story.culprits) {
+    ranks.insert({guilty, (guilty + 1) % world, (guilty + world - 1) % world});
+  }
+  return ranks;
+}
+
+// The process of a rank, if it has one.
+ProcessCapture* process_of(Capture& capture, std::int32_t rank) {
+  const auto at = std::find_if(
+      capture.processes.begin(), capture.processes.end(),
+      [rank](const ProcessCapture& process) { return process.is_rank && process.rank == rank; });
+  return at == capture.processes.end() ? nullptr : &*at;
+}
+
+// All that is known of it is that it is there.
+void unread(ProcessCapture& process) {
+  process.threads.clear();
+  process.groups.clear();
+  process.connections.clear();
+  process.read = snapshot::ReadState::kNone;
+  process.state = '?';
+}
+
+void silence(Capture& capture, std::uint32_t node) {
+  capture.nodes[node].answered = false;
+  capture.nodes[node].why = "node did not answer in 20 s";
+  std::erase_if(capture.processes,
+                [node](const ProcessCapture& process) { return process.node == node; });
+}
+
+}  // namespace
+
+TEST_CASE("stories: the order of nodes and processes does not matter") {
+  const Story story = GENERATE(from_range(all_stories()));
+  INFO(story.path());
+  const Capture capture = story.build().take();
+  const std::string text = text_of(capture);
+  for (unsigned seed = 1; seed <= 2; ++seed) {
+    CHECK(text_of(shuffled(capture, seed)) == text);
+  }
+}
+
+TEST_CASE("stories: captures of nodes in any order, also twice, are the same job") {
+  const Story story = GENERATE(from_range(all_stories()));
+  INFO(story.path());
+  const Capture capture = story.build().take();
+  std::vector<Capture> parts = parts_of(capture);
+  std::vector<std::size_t> order(2 * parts.size());
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    order[at] = at % parts.size();
+  }
+  std::shuffle(order.begin(), order.end(), std::mt19937(7));
+  Capture whole;
+  snapshot::Merger merger(whole);
+  for (const std::size_t part : order) {
+    merger.add(parts[part]);
+  }
+  CHECK(text_of(whole) == text_of(capture));
+}
+
+TEST_CASE("stories: ranks with other numbers are named by their other numbers") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const unsigned seed = GENERATE(1U, 2U);
+  const Capture capture = story.build().take();
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(capture.job.world_size));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::shuffle(numbers.begin(), numbers.end(), std::mt19937(seed));
+  Ranks expected;
+  for (const std::int32_t rank : story.culprits) {
+    expected.insert(numbers[static_cast<std::size_t>(rank)]);
+  }
+  const Report before = aggregate::diagnose(capture);
+  const Report report = aggregate::diagnose(renumbered(capture, numbers));
+  INFO(story.path() << ": " << report.verdict.summary);
+  CHECK(report.verdict.kind == story.kind);
+  CHECK(report.verdict.confidence == before.verdict.confidence);
+  CHECK(named(report) == expected);
+}
+
+TEST_CASE("stories: a culprit that changes places with an innocent is named in its new place") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const auto world = static_cast<std::size_t>(capture.job.world_size);
+  if (story.culprits.empty() || story.culprits.size() == world) {
+    return;
+  }
+  const Ranks guilty(story.culprits.begin(), story.culprits.end());
+  for (const std::int32_t innocent : some_ranks(story, capture.job.world_size)) {
+    if (guilty.contains(innocent)) {
+      continue;
+    }
+    std::vector<std::int32_t> numbers(world);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const auto first = static_cast<std::size_t>(story.culprits.front());
+    std::swap(numbers[first], numbers[static_cast<std::size_t>(innocent)]);
+    Ranks expected = guilty;
+    expected.erase(story.culprits.front());
+    expected.insert(innocent);
+    const Report report = aggregate::diagnose(renumbered(capture, numbers));
+    INFO(story.path() << " with rank " << innocent << ": " << report.verdict.summary);
+    CHECK(named(report) == expected);
+  }
+}
+
+TEST_CASE("stories: a node that is not read makes nobody guilty") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const Ranks guilty(story.culprits.begin(), story.culprits.end());
+  for (std::uint32_t node = 0; node < capture.nodes.size(); ++node) {
+    const Ranks hidden = ranks_on(capture, node);
+    Capture less = copy_of(capture);
+    silence(less, node);
+    const Report report = aggregate::diagnose(less);
+    INFO(story.path() << " without " << capture.nodes[node].host << ": " << report.verdict.summary);
+    CHECK(is_subset(named(report), nameable(report, without(guilty, hidden))));
+  }
+}
+
+TEST_CASE("stories: two nodes that are not read make nobody guilty") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const Ranks guilty(story.culprits.begin(), story.culprits.end());
+  for (std::uint32_t one = 0; one < capture.nodes.size(); ++one) {
+    for (std::uint32_t other = one + 1; other < capture.nodes.size(); ++other) {
+      Capture less = copy_of(capture);
+      silence(less, one);
+      silence(less, other);
+      const Report report = aggregate::diagnose(less);
+      INFO(story.path() << " without nodes " << one << ", " << other << ": "
+                        << report.verdict.summary);
+      CHECK(is_subset(named(report), nameable(report, guilty)));
+    }
+  }
+}
+
+TEST_CASE("stories: a rank that could not be read is named by nobody, and makes nobody guilty") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const Ranks guilty(story.culprits.begin(), story.culprits.end());
+  for (const std::int32_t rank : some_ranks(story, capture.job.world_size)) {
+    Capture less = copy_of(capture);
+    ProcessCapture* process = process_of(less, rank);
+    if (process == nullptr) {
+      continue;
+    }
+    unread(*process);
+    const Report report = aggregate::diagnose(less);
+    INFO(story.path() << ", rank " << rank << " unread: " << report.verdict.summary);
+    CHECK(is_subset(named(report), nameable(report, without(guilty, {rank}))));
+  }
+}
+
+TEST_CASE("stories: a rank that is gone is guilty of that, and makes nobody else guilty") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  for (const std::int32_t rank : some_ranks(story, capture.job.world_size)) {
+    Ranks guilty(story.culprits.begin(), story.culprits.end());
+    guilty.insert(rank);
+    Capture less = copy_of(capture);
+    std::erase_if(less.processes,
+                  [rank](const ProcessCapture& process) { return process.rank == rank; });
+    const Report report = aggregate::diagnose(less);
+    INFO(story.path() << " without rank " << rank << ": " << report.verdict.summary);
+    CHECK(is_subset(named(report), nameable(report, guilty)));
+  }
+}
+
+// Nothing of this is evidence against anybody.
+TEST_CASE("stories: what idle threads do, and when a rank was read, changes nothing") {
+  const Story story = GENERATE(from_range(all_stories()));
+  CaptureBuilder job = story.build();
+  const Report before = aggregate::diagnose(job.capture);
+  job.capture.processes.front().read_us += 3'000'000;
+  for (ProcessCapture& process : job.capture.processes) {
+    if (process.is_rank && !process.threads.empty() &&
+        process.threads.back().name != process.threads.front().name) {
+      ThreadSpec idle;
+      idle.frames = {native("do_spin", "/usr/lib/libgomp.so.1"),
+                     native("gomp_thread_start", "/usr/lib/libgomp.so.1")};
+      idle.has_python = false;
+      job.thread(process, idle);
+    }
+  }
+  const Report after = aggregate::diagnose(job.capture);
+  INFO(story.path() << ": " << after.verdict.summary);
+  CHECK(after.verdict.kind == before.verdict.kind);
+  CHECK(after.verdict.confidence == before.verdict.confidence);
+  CHECK(named(after) == named(before));
+}
+
+TEST_CASE("stories: one sample makes nobody guilty, and is never healthy") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const Ranks guilty(story.culprits.begin(), story.culprits.end());
+  const Report report = aggregate::diagnose(once(capture));
+  INFO(story.path() << ": " << report.verdict.summary);
+  CHECK(report.verdict.kind != Kind::kHealthy);
+  CHECK(report.verdict.kind != Kind::kSlow);
+  // Of a job that moves one look may show who is late just then; never more than possible.
+  const bool moves = story.kind == Kind::kHealthy || story.kind == Kind::kSlow;
+  CHECK((is_subset(named(report), nameable(report, guilty)) ||
+         (moves && report.verdict.confidence == aggregate::Confidence::kPossible)));
+}
+
+}  // namespace oddrank::tests

@@ -1,0 +1,244 @@
+// Ranks that wait for their input, and ranks whose children will never answer.
+#include "tests/golden/stories/frames.h"
+#include "tests/golden/stories/story.h"
+
+namespace oddrank::tests {
+
+using aggregate::Kind;
+using snapshot::Known;
+using snapshot::WaitOn;
+
+namespace {
+
+Frames fit(std::uint32_t line) {
+  return program_at("bloom/train.py", {{"fit", line}, {"main", 77}, {"<module>", 81}});
+}
+
+FrameSpec worker_loop(std::uint32_t line) {
+  return pkg_py("torch/utils/data/_utils/worker.py", "_worker_loop", line);
+}
+
+CaptureBuilder waiting_job() {
+  return job_of(2, 4, Backend::kGloo, in_ddp_backward(fit(52)));
+}
+
+// --- input_stall ---
+
+// DALI has threads, no processes: that its pipeline does not deliver is all that frames tell.
+CaptureBuilder dali_pipeline() {
+  CaptureBuilder job = waiting_job();
+  replace(
+      job, 3,
+      blocked(
+          WaitOn::kLock, "futex",
+          futex_wait() +
+              Frames{native("_ZN4dali16PipelinedExecutor12ShareOutputsEv",
+                            "/home/ada/venv/lib/python3.11/site-packages/nvidia/dali/libdali.so"),
+                     pkg_py("nvidia/dali/pipeline.py", "Pipeline.share_outputs", 1103),
+                     pkg_py("nvidia/dali/plugin/pytorch/__init__.py",
+                            "DALIGenericIterator.__next__", 202)} +
+              fit(48)));
+  return job;
+}
+
+// A worker on a socket to the object store, which has not answered for minutes.
+CaptureBuilder worker_waits_for_the_store() {
+  CaptureBuilder job = waiting_job();
+  replace(job, 6, at_loader(7502, fit(48)));
+  ThreadSpec worker =
+      blocked(WaitOn::kSocket, "recvfrom",
+              Frames{in_libc("__libc_recv"), std_py("ssl.py", "SSLSocket.read", 1166),
+                     std_py("http/client.py", "HTTPResponse.readinto", 465),
+                     pkg_py("botocore/response.py", "StreamingBody.read", 99),
+                     user_py("bloom/shards.py", "fetch", 40), worker_loop(308)});
+  worker.wait.path = "socket:[7719]";
+  worker.wait.fd = 31;
+  add_child(job, 6, 7502, worker);
+  // A sibling that has delivered, and waits for more to do.
+  add_child(
+      job, 6, 7503,
+      blocked(WaitOn::kPipe, "read",
+              Frames{in_libc("__GI___read"), std_py("multiprocessing/queues.py", "Queue.get", 103),
+                     worker_loop(275)}));
+  return job;
+}
+
+// All ranks read the same file system, and all of them wait for it.
+CaptureBuilder all_of_them_starve() {
+  return job_of(2, 4, Backend::kNccl, at_loader(0, fit(48)));
+}
+
+// In a healthy job most ranks meet at the loader now and then.
+CaptureBuilder between_two_batches() {
+  return job_of(2, 4, Backend::kGloo,
+                elsewhere_before(at_loader(0, fit(48)), in_ddp_backward(fit(52)).frames));
+}
+
+// --- child_deadlock ---
+
+ThreadSpec stuck_in_openmp() {
+  ThreadSpec spec =
+      blocked(WaitOn::kLock, "futex",
+              Frames{in_libc("__lll_lock_wait"), in_libc("___pthread_mutex_lock"),
+                     native("__kmp_free_thread", "/home/ada/venv/lib/libiomp5.so"),
+                     native("__kmp_set_num_threads", "/home/ada/venv/lib/libiomp5.so"),
+                     pkg_py("torch/__init__.py", "set_num_threads", 1201), worker_loop(228),
+                     std_py("multiprocessing/process.py", "BaseProcess._bootstrap", 314)});
+  spec.wait.address = 0x7f11a0;
+  spec.wait.holder_alive = Known::kNo;
+  spec.wait.detail = "mutex locked by thread 3311 of pid 3004, which this process does not have";
+  return spec;
+}
+
+// A 3-D job: the tensor group of one stage waits for the member whose worker inherited a lock.
+CaptureBuilder openmp_after_fork() {
+  CaptureBuilder job = job_of(2, 4, Backend::kNccl,
+                              in_nccl_call(group_call("broadcast", "tp#1", {4, 5, 6, 7}), fit(44)));
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    replace(job, rank, in_nccl_call(transfer(snapshot::CallKind::kRecv, rank + 4), fit(46)));
+  }
+  replace(job, 4, at_loader(7510, fit(41)));
+  add_child(job, 4, 7510, stuck_in_openmp());
+  return job;
+}
+
+// An asynchronous checkpoint: the rank joins its writer, which writes to a pipe nobody reads.
+CaptureBuilder join_before_drain() {
+  CaptureBuilder job = waiting_job();
+  ThreadSpec joins =
+      blocked(WaitOn::kChild, "wait4",
+              Frames{in_libc("__GI___wait4"), in_interpreter("os_waitpid"),
+                     std_py("multiprocessing/popen_fork.py", "Popen.poll", 27),
+                     std_py("multiprocessing/process.py", "BaseProcess.join", 149),
+                     pkg_py("megatron/core/dist_checkpointing/strategies/async_utils.py",
+                            "TemporalAsyncCaller.close", 248)} +
+                  fit(60));
+  joins.wait.holder_pid = 7520;
+  joins.wait.wchan = "do_wait";
+  replace(job, 1, joins);
+  ThreadSpec writer =
+      blocked(WaitOn::kPipe, "write",
+              Frames{in_libc("__GI___write"), in_interpreter("_Py_write"),
+                     std_py("multiprocessing/connection.py", "Connection._send", 384),
+                     pkg_py("megatron/core/dist_checkpointing/strategies/filesystem_async.py",
+                            "FileSystemWriterAsync.write_preloaded_data", 331)});
+  writer.wait.holder_pid = pid_of(1);
+  writer.wait.path = "pipe:[90113]";
+  writer.wait.wchan = "anon_pipe_write";
+  add_child(job, 1, 7520, writer);
+  return job;
+}
+
+// Tokenizers' thread pool was in use when the process forked; the child waits for its threads.
+CaptureBuilder rayon_after_fork() {
+  CaptureBuilder job = waiting_job();
+  ThreadSpec maps =
+      blocked(WaitOn::kPipe, "poll",
+              Frames{in_libc("__GI___poll"), std_py("selectors.py", "PollSelector.select", 415),
+                     std_py("multiprocessing/connection.py", "wait", 930),
+                     pkg_py("datasets/utils/py_utils.py", "iflatmap_unordered", 718),
+                     pkg_py("datasets/arrow_dataset.py", "Dataset.map", 3220)} +
+                  fit(20));
+  maps.wait.holder_pid = 7530;
+  replace(job, 0, maps);
+  add_child(
+      job, 0, 7530,
+      blocked(
+          WaitOn::kLock, "futex",
+          Frames{
+              in_libc("syscall"),
+              native("_ZN10rayon_core5latch9LockLatch4waitEv",
+                     "/home/ada/venv/lib/python3.11/site-packages/tokenizers/tokenizers.abi3.so"),
+              pkg_py("transformers/tokenization_utils_fast.py",
+                     "PreTrainedTokenizerFast._batch_encode_plus", 539),
+              user_py("bloom/prepare.py", "encode", 12)}));
+  return job;
+}
+
+// vfork: the parent is in state D until the child has called exec, which a dead server holds up.
+CaptureBuilder vfork_of_a_stuck_child() {
+  CaptureBuilder job = waiting_job();
+  ThreadSpec forks = blocked(WaitOn::kChild, "vfork",
+                             Frames{in_libc("__vfork"), in_interpreter("subprocess_fork_exec"),
+                                    std_py("subprocess.py", "Popen._execute_child", 1899),
+                                    user_py("bloom/train.py", "git_revision", 14)} +
+                                 fit(18));
+  forks.state = 'D';
+  forks.wait.wchan = "kernel_clone";
+  forks.wait.holder_pid = 7540;
+  replace(job, 2, forks);
+  ThreadSpec child =
+      blocked(WaitOn::kFile, "execve", {in_libc("execve"), in_interpreter("child_exec")});
+  child.state = 'D';
+  child.wait.path = "/nfs/tools/bin/git";
+  child.wait.wchan = "rpc_wait_bit_killable";
+  add_child(job, 2, 7540, child);
+  return job;
+}
+
+// A worker that waits for work is idle: the queue's lock is where all of them wait.
+CaptureBuilder idle_worker() {
+  CaptureBuilder job = waiting_job();
+  replace(job, 6, at_loader(7550, fit(48)));
+  add_child(
+      job, 6, 7550,
+      blocked(WaitOn::kLock, "futex",
+              Frames{in_libc("__futex_abstimed_wait_common"),
+                     std_py("multiprocessing/queues.py", "Queue.get", 103), worker_loop(275)}));
+  return job;
+}
+
+}  // namespace
+
+std::vector<Story> stories_of_children() {
+  return {
+      {"shard_on_disk", "a worker in read() of a shard", Kind::kInputStall, {5}, input_stall_job},
+      {"three_dimensional",
+       "hangs.md A10: a loader behind a tensor group behind a pipeline",
+       Kind::kInputStall,
+       {2},
+       three_dimensional_job},
+      {"dali_pipeline", "a pipeline of threads", Kind::kInputStall, {3}, dali_pipeline},
+      {"worker_waits_for_the_store",
+       "B7 in a worker: S3 does not answer",
+       Kind::kInputStall,
+       {6},
+       worker_waits_for_the_store},
+      {"all_of_them_starve",
+       "nobody is in a collective",
+       Kind::kInputStall,
+       {0, 1, 2, 3, 4, 5, 6, 7},
+       all_of_them_starve},
+      {"between_two_batches",
+       "everybody passes by the loader",
+       Kind::kHealthy,
+       {},
+       between_two_batches,
+       Kind::kInputStall},
+      {"zombie_worker", "a worker is a zombie", Kind::kChildDeadlock, {5}, child_deadlock_job},
+      {"openmp_after_fork",
+       "hangs.md B1, BLOOM 2022-05-18: a lock inherited by fork",
+       Kind::kChildDeadlock,
+       {4},
+       openmp_after_fork},
+      {"join_before_drain", "B3, Megatron-LM#2422", Kind::kChildDeadlock, {1}, join_before_drain},
+      {"rayon_after_fork",
+       "B4: tokenizers after a fork",
+       Kind::kChildDeadlock,
+       {0},
+       rayon_after_fork},
+      {"vfork_of_a_stuck_child",
+       "contract: state D in vfork() is the child's affair",
+       Kind::kChildDeadlock,
+       {2},
+       vfork_of_a_stuck_child},
+      {"idle_worker",
+       "a worker without work",
+       Kind::kInputStall,
+       {6},
+       idle_worker,
+       Kind::kChildDeadlock},
+  };
+}
+
+}  // namespace oddrank::tests

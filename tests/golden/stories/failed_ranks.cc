@@ -1,0 +1,242 @@
+// Ranks that have failed already, and jobs that do not get through their initialisation.
+#include "tests/golden/stories/frames.h"
+#include "tests/golden/stories/story.h"
+
+namespace oddrank::tests {
+
+using aggregate::Kind;
+using snapshot::CallKind;
+using snapshot::WaitOn;
+
+namespace {
+
+Frames train(std::uint32_t line) {
+  return program_at("vit/finetune.py", {{"train_epoch", line}, {"main", 310}, {"<module>", 340}});
+}
+
+// --- failed_rank ---
+
+// dist.breakpoint(rank=1): the prompt went to a terminal that nobody looks at.
+CaptureBuilder debugger_prompt() {
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("barrier"), train(97)));
+  ThreadSpec prompt = blocked(
+      WaitOn::kFile, "read",
+      Frames{in_libc("__GI___read"), in_interpreter("builtin_input"),
+             std_py("cmd.py", "Cmd.cmdloop", 126), std_py("pdb.py", "Pdb._cmdloop", 435),
+             std_py("pdb.py", "Pdb.interaction", 416), std_py("bdb.py", "Bdb.dispatch_line", 114)} +
+          train(95));
+  prompt.wait.path = "/dev/pts/3";
+  prompt.wait.fd = 0;
+  replace(job, 1, prompt);
+  return job;
+}
+
+// Out of memory in an all_gather; its handler waits for a communicator that will not answer.
+CaptureBuilder destroys_its_group() {
+  CaptureBuilder job =
+      job_of(2, 8, Backend::kNccl, in_nccl_call(world_call("all_gather"), train(132)));
+  replace(job, 9,
+          blocked(WaitOn::kLock, "futex",
+                  futex_wait() +
+                      Frames{in_torch_cuda("c10d::ProcessGroupNCCL::waitForPendingWorks"),
+                             pkg_py("torch/distributed/distributed_c10d.py",
+                                    "destroy_process_group", 2146)} +
+                      program_at("vit/finetune.py",
+                                 {{"clean_up", 288}, {"main", 322}, {"<module>", 340}})));
+  return job;
+}
+
+// A thread that is no daemon: the interpreter waits for it before it ends.
+CaptureBuilder thread_at_exit() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(train(120)));
+  replace(job, 6,
+          blocked(WaitOn::kThread, "futex",
+                  Frames{in_libc("__futex_abstimed_wait_common"), in_libc("__new_sem_wait_slow64"),
+                         in_interpreter("PyThread_acquire_lock_timed"),
+                         std_py("threading.py", "Thread._wait_for_tstate_lock", 1119),
+                         std_py("threading.py", "_shutdown", 1553),
+                         in_interpreter("wait_for_thread_shutdown"),
+                         in_interpreter("Py_FinalizeEx"), in_interpreter("Py_RunMain")}));
+  add_thread(job, 6, 7410,
+             blocked(WaitOn::kSocket, "recvfrom",
+                     Frames{in_libc("__libc_recv"), user_py("vit/telemetry.py", "push", 61)} +
+                         thread_end()));
+  return job;
+}
+
+CaptureBuilder aborts_its_communicator() {
+  CaptureBuilder job =
+      job_of(2, 4, Backend::kNccl, in_nccl_call(world_call("reduce_scatter"), train(120)));
+  replace(
+      job, 5,
+      blocked(WaitOn::kUnknown, "futex",
+              Frames{in_libc("__pthread_clockjoin_ex"), in_nccl("commFree"), in_nccl("commReclaim"),
+                     in_nccl("ncclCommAbort"), in_torch_cuda("c10d::ProcessGroupNCCL::abort"),
+                     in_interpreter("cfunction_call")} +
+                  train(118)));
+  return job;
+}
+
+// The end of a job is the end of all of its ranks.
+CaptureBuilder all_of_them_end() {
+  return job_of(2, 4, Backend::kGloo,
+                blocked(WaitOn::kThread, "futex",
+                        Frames{in_libc("__futex_abstimed_wait_common"),
+                               std_py("threading.py", "Thread._wait_for_tstate_lock", 1119),
+                               std_py("threading.py", "_shutdown", 1553),
+                               in_interpreter("Py_FinalizeEx"), in_interpreter("Py_RunMain")}));
+}
+
+// A helper thread writes down an exception that was caught; the rank itself waits like all others.
+CaptureBuilder a_helper_prints_an_exception() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(train(120)));
+  add_thread(job, 4, 7420,
+             blocked(WaitOn::kUnknown, "write",
+                     Frames{in_libc("__GI___write"), std_py("traceback.py", "print_exc", 183),
+                            user_py("vit/telemetry.py", "push", 70)} +
+                         thread_end()));
+  replace(job, 1, at_loader(0, train(90)));
+  return job;
+}
+
+// --- rendezvous ---
+
+ThreadSpec in_store_barrier(std::uint32_t line) {
+  ThreadSpec spec = in_store();
+  spec.frames =
+      Frames{in_libc("recv"), in_torch("c10d::TCPStore::doWait"),
+             in_torch("c10d::PrefixStore::wait"),
+             pkg_py("torch/distributed/distributed_c10d.py", "_store_based_barrier", 966),
+             pkg_py("torch/distributed/distributed_c10d.py", "init_process_group", 1767)} +
+      program_at("vit/finetune.py", {{"setup", line}, {"main", 301}, {"<module>", 340}});
+  return spec;
+}
+
+// "Tells 8 but can only find 4": four were started on this machine.
+CaptureBuilder fewer_than_the_world() {
+  CaptureBuilder job = job_of(1, 8, Backend::kGloo, in_store_barrier(41));
+  job.capture.job.source = snapshot::JobSource::kNode;
+  job.capture.job.id.clear();
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    set_variable(job, rank, "MASTER_ADDR", "127.0.0.1");
+  }
+  for (std::int32_t rank = 4; rank < 8; ++rank) {
+    job.remove(pid_of(rank));
+  }
+  return job;
+}
+
+// The first rank serves the store and counts workers; it polls.
+CaptureBuilder rank_0_counts_workers() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_store_barrier(41));
+  ThreadSpec counts = in_store_barrier(41);
+  counts.frames =
+      Frames{in_libc("clock_nanosleep@@GLIBC_2.17"), in_torch("c10d::TCPStore::waitForWorkers"),
+             in_torch("c10d::TCPStore::TCPStore"),
+             pkg_py("torch/distributed/rendezvous.py", "_create_c10d_store", 189),
+             pkg_py("torch/distributed/distributed_c10d.py", "init_process_group", 1714)} +
+      program_at("vit/finetune.py", {{"setup", 41}, {"main", 301}, {"<module>", 340}});
+  counts.wait.syscall = "clock_nanosleep";
+  counts.switch_step = 50;
+  replace(job, 0, counts);
+  job.remove(pid_of(3));
+  job.remove(pid_of(6));
+  return job;
+}
+
+// NCCL's bootstrap waits for all; one rank still downloads its weights, again and again.
+CaptureBuilder bootstrap_waits_for_one() {
+  CaptureBuilder job = job_of(2, 8, Backend::kNccl, in_comm_init(train(55)));
+  replace(job, 13,
+          blocked(WaitOn::kUnknown, "clock_nanosleep",
+                  python_sleep() + program_at("vit/weights.py", {{"retry", 19}, {"fetch", 33}}) +
+                      Frames{user_py("vit/finetune.py", "main", 299)}));
+  return job;
+}
+
+// dist.new_group() under `if rank in members`: all ranks have to call it.
+CaptureBuilder group_made_by_some() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("all_reduce"), train(120)));
+  ThreadSpec makes = in_store();
+  makes.frames = Frames{in_libc("recv"), in_torch("c10d::TCPStore::doWait"),
+                        in_torch("gloo::rendezvous::Context::connectFullMesh"),
+                        in_torch("c10d::ProcessGroupGloo::ProcessGroupGloo"),
+                        pkg_py("torch/distributed/distributed_c10d.py", "new_group", 4565)} +
+                 train(101);
+  makes.call->op = "new_group";
+  makes.call->evidence = "frame new_group (distributed_c10d.py:4565)";
+  replace_all(job, {0, 1}, makes);
+  return job;
+}
+
+// Started, and gone: that is no rank that never came.
+CaptureBuilder started_and_gone() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_store_barrier(41));
+  expect_ranks(job, 4);
+  job.remove(pid_of(5));
+  return job;
+}
+
+}  // namespace
+
+std::vector<Story> stories_of_failed_ranks() {
+  return {
+      {"debugger_prompt",
+       "hangs.md E3, torchtitan#652: a breakpoint on one rank",
+       Kind::kFailedRank,
+       {1},
+       debugger_prompt},
+      {"destroys_its_group",
+       "D7, spd#552: clean-up on a wedged communicator",
+       Kind::kFailedRank,
+       {9},
+       destroys_its_group},
+      {"thread_at_exit", "D7: a non-daemon thread", Kind::kFailedRank, {6}, thread_at_exit},
+      {"aborts_its_communicator",
+       "D7, nccl#1777: commFree joins",
+       Kind::kFailedRank,
+       {5},
+       aborts_its_communicator},
+      {"all_of_them_end",
+       "the end of a job",
+       Kind::kUnknown,
+       {},
+       all_of_them_end,
+       Kind::kFailedRank},
+      {"a_helper_prints",
+       "an exception that was caught, in another thread",
+       Kind::kInputStall,
+       {1},
+       a_helper_prints_an_exception,
+       Kind::kFailedRank},
+      {"never_came", "one rank never came", Kind::kRendezvous, {7}, rendezvous_job},
+      {"fewer_than_the_world",
+       "hangs.md E4: WORLD_SIZE 8, four processes",
+       Kind::kRendezvous,
+       {4, 5, 6, 7},
+       fewer_than_the_world},
+      {"rank_0_counts_workers",
+       "E4: waitForWorkers polls",
+       Kind::kRendezvous,
+       {3, 6},
+       rank_0_counts_workers},
+      {"bootstrap_waits_for_one",
+       "E5: ncclCommInitRank, one rank is late",
+       Kind::kRendezvous,
+       {13},
+       bootstrap_waits_for_one},
+      {"group_made_by_some",
+       "A9: new_group by a subset",
+       Kind::kRendezvous,
+       {0, 1},
+       group_made_by_some},
+      {"started_and_gone",
+       "srun started it: it is missing",
+       Kind::kMissingRank,
+       {5},
+       started_and_gone,
+       Kind::kRendezvous},
+  };
+}
+
+}  // namespace oddrank::tests

@@ -1,0 +1,96 @@
+// Frames, threads and jobs as they look in real captures of training jobs: the words that the
+// stories are written in.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/support/capture_builder.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::tests {
+
+// --- frames ---
+// "a::B::c" -> "_ZN1a1B1cEv": symbols are mangled in a capture.
+std::string mangled(std::string_view name);
+FrameSpec in_libc(std::string_view symbol);
+FrameSpec in_interpreter(std::string_view symbol);
+FrameSpec in_torch(std::string_view name);  // libtorch_cpu.so; mangled
+FrameSpec in_torch_cuda(std::string_view name);
+FrameSpec in_nccl(std::string_view symbol);
+FrameSpec in_driver(std::string_view symbol);  // libcuda.so
+FrameSpec in_cudart(std::string_view symbol);
+FrameSpec std_py(std::string_view file, std::string_view function, std::uint32_t line);
+FrameSpec pkg_py(std::string_view file, std::string_view function, std::uint32_t line);
+FrameSpec user_py(std::string_view file, std::string_view function, std::uint32_t line);
+
+Frames futex_wait();    // pthread_cond_wait
+Frames stream_wait();   // cudaStreamSynchronize
+Frames python_sleep();  // time.sleep
+Frames module_end();    // what is below <module> of the main thread
+Frames thread_end();    // what is below a Python thread's run()
+
+// The program's own end of a main thread, innermost first.
+Frames program_at(std::string_view file,
+                  const std::vector<std::pair<std::string_view, std::uint32_t>>& calls);
+
+// --- threads ---
+ThreadSpec blocked(snapshot::WaitOn on, std::string_view syscall, Frames frames);
+ThreadSpec running(Frames frames, std::uint64_t cpu_us);  // R, at one place
+ThreadSpec elsewhere_before(ThreadSpec spec, Frames earlier);
+
+CallSpec world_call(std::string_view op, std::int64_t sequence = -1);
+CallSpec group_call(std::string_view op,
+                    std::string_view group,
+                    std::vector<std::int32_t> members,
+                    std::int64_t sequence = -1);
+CallSpec unknown_call(std::string_view op);
+CallSpec transfer(snapshot::CallKind kind, std::int32_t peer);
+
+// In a call of gloo's, whose futex sleeps; or of NCCL's, which spins on the device.
+ThreadSpec in_gloo(CallSpec call, Frames outer);
+ThreadSpec in_nccl_call(CallSpec call, Frames outer);
+// Autograd's hooks wait for the gradients' all_reduce: no frame of torch.distributed is there.
+ThreadSpec in_ddp_backward(Frames outer);
+ThreadSpec in_comm_init(Frames outer);  // ncclCommInitRank, waits for the other ranks
+ThreadSpec at_loader(pid_t worker, Frames outer);
+// Waits for a lock that thread `holder` of process `pid` has; 0: nobody knows who.
+ThreadSpec on_lock(pid_t pid, pid_t holder, std::uint64_t address, Frames frames);
+ThreadSpec on_gil(pid_t pid, pid_t holder, Frames frames);
+
+// --- jobs ---
+enum class Backend { kGloo, kNccl };
+
+// nodes * per_node ranks, rank r with pid_of(r), each with this main thread and the threads that
+// its backend has beside it.
+CaptureBuilder job_of(std::int32_t nodes,
+                      std::int32_t per_node,
+                      Backend backend,
+                      const ThreadSpec& spec,
+                      std::size_t samples = 2);
+// As one that started with srun, which says where each rank belongs.
+void expect_ranks(CaptureBuilder& job, std::int32_t per_node);
+void replace_all(CaptureBuilder& job,
+                 const std::vector<std::int32_t>& ranks,
+                 const ThreadSpec& spec);
+// A child of a rank, with its main thread.
+snapshot::ProcessCapture& add_child(CaptureBuilder& job,
+                                    std::int32_t rank,
+                                    pid_t pid,
+                                    const ThreadSpec& spec);
+// Another thread of a rank.
+void add_thread(CaptureBuilder& job, std::int32_t rank, pid_t tid, const ThreadSpec& spec);
+void set_variable(CaptureBuilder& job,
+                  std::int32_t rank,
+                  std::string_view name,
+                  std::string_view value);
+// Both ends of a TCP connection, of which the main thread waits for the other one.
+void set_peer(CaptureBuilder& job,
+              std::int32_t rank,
+              std::string_view local,
+              std::string_view peer,
+              std::string_view detail);
+
+}  // namespace oddrank::tests

@@ -1,0 +1,46 @@
+// The table of hangs: each kind of verdict with stories of jobs that must give it, and with near
+// misses that look alike and must not. The reports are checked in, one text a story; properties
+// that hold for all jobs are tested on all of them.
+//
+// Stories are made up after hangs that happened; `after` says where such a one is told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/verdict.h"
+#include "tests/support/capture_builder.h"
+
+namespace oddrank::tests {
+
+struct Story {
+  std::string_view name;
+  std::string_view after;
+  aggregate::Kind kind = aggregate::Kind::kUnknown;  // that it must give
+  std::vector<std::int32_t> culprits = {};           // ascending; all of them, and nobody else
+  CaptureBuilder (*build)() = nullptr;
+  // A near miss: the kind that it must not give. The same as `kind`: it is none.
+  aggregate::Kind not_kind = kind;
+
+  bool is_near_miss() const { return not_kind != kind; }
+  // "input_stall/stopped_worker", "input_stall/not_all_at_once".
+  std::string path() const;
+};
+
+// By families of kinds, each in a file of its own.
+std::vector<Story> stories_of_progress();      // healthy, slow, busy_rank
+std::vector<Story> stories_of_lost_ranks();    // missing_rank, stopped_rank
+std::vector<Story> stories_of_failed_ranks();  // failed_rank, rendezvous
+std::vector<Story> stories_of_collectives();   // skipped and mismatched
+std::vector<Story> stories_of_order();         // collective_order, p2p_order
+std::vector<Story> stories_of_nobody();        // below_host, unknown
+std::vector<Story> stories_of_children();      // input_stall, child_deadlock
+std::vector<Story> stories_of_files();         // io_stall, file_lock
+std::vector<Story> stories_of_locks();         // lock_deadlock, gil_deadlock
+std::vector<Story> stories_of_outside();       // external_wait, device_stall
+
+std::vector<Story> all_stories();
+
+}  // namespace oddrank::tests
