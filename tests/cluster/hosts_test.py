@@ -141,6 +141,29 @@ class HostsTest(unittest.TestCase):
         self.assertIn("Connection refused", text)
         self.assertIn("Permission denied", text)
 
+    def check_engine(self, tool, command, **environment):
+        """A program of others starts an agent on each host; the report is of what they left."""
+        if shutil.which(tool) is None:
+            self.skipTest(f"not installed: {tool} (scripts/setup --ci installs it)")
+        folder = f"{self.folder}/{tool}"
+        os.mkdir(folder)
+        started = self.lab.run_client(["sh", "-c", command.format(
+            oddrank=Options.oddrank, folder=folder, config=f"{self.folder}/ssh_config")], 60,
+            extra_env=environment)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        run = self.oddrank("report", folder, "--json", "-")
+        self.assertEqual(run.status, 0, run)
+        self.assertEqual([(row["rank"], row["host"])
+                          for row in run.json()["verdict"]["culprits"]], [(0, "n0")], run)
+
+    def test_pdsh(self):
+        self.check_engine("pdsh", "pdsh -R ssh -w n0,n1 {oddrank} agent --out {folder}/%h.odd",
+                          PDSH_SSH_ARGS_APPEND=f"-F {self.folder}/ssh_config")
+
+    def test_clush(self):
+        self.check_engine("clush", "clush -o '-F {config}' -w n[0-1] "
+                          "'{oddrank} agent --out {folder}/$(uname -n).odd'")
+
     def test_doctor(self):
         for arguments in (["--job", self.id], ["--hosts", "n[0-1]", "--ssh", self.ssh]):
             with self.subTest(arguments=arguments):

@@ -27,15 +27,17 @@ class StarJob:
         self.fifo = f"{folder}/shard-0.tar"
         self.id = None
 
-    def start(self, *options, others=()):
-        """`others`: ranks that are some other program, and say nothing of themselves."""
+    def start(self, *options, others=(), batch=None, environment=None):
+        """`others`: ranks that are some other program, and say nothing of themselves. `batch`: the
+        whole batch script, where it is not the usual one."""
         if not os.path.exists(self.fifo):
             os.mkfifo(self.fifo)
         script = f"{self.folder}/job.sh"
         with open(script, "w", encoding="utf-8") as file:
-            file.write(SCRIPT.format(nodes=self.nodes, ranks=self.ranks, folder=self.folder,
-                                     per_node=self.ranks // self.nodes, step=self.step))
-        self.id = self.lab.submit(script, *options)
+            file.write(batch or SCRIPT.format(
+                nodes=self.nodes, ranks=self.ranks, folder=self.folder,
+                per_node=self.ranks // self.nodes, step=self.step))
+        self.id = self.lab.submit(script, *options, extra_env=environment)
         self.lab.wait_job_running(self.id)
         for rank in set(range(self.ranks)) - set(others):
             proc_facts.wait_until(lambda rank=rank: self.blocked(rank), f"rank {rank} blocks", 60)
