@@ -36,17 +36,17 @@ int measure(pid_t pid) {
   process.pid = pid;
   process.owner = pid;
   process.is_rank = true;
-  const auto states = oddrank::stacks::collect_stacks(**target, {}, capture.tables, process);
-  if (!states) {
-    return complain(states.error());
+  auto read = oddrank::stacks::collect_stacks(**target, {}, capture.tables, process);
+  if (!read) {
+    return complain(read.error());
   }
-  const auto read = Clock::now();
-  oddrank::waits::collect_waits(**target, *states, capture.tables, process);
-  const long long of_process = us_since(read);
+  const auto begun = Clock::now();
+  oddrank::waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
+  const long long of_process = us_since(begun);
   const auto joined = Clock::now();
   oddrank::waits::find_peers(capture);
   oddrank::waits::join_node_waits(capture);
-  std::printf("%zu %lld %lld\n", states->size(), of_process, us_since(joined));
+  std::printf("%zu %lld %lld\n", read->threads.size(), of_process, us_since(joined));
   return EXIT_SUCCESS;
 }
 

@@ -28,12 +28,12 @@ Result<snapshot::Capture> read_core(const std::string& path,
   capture.job.source = snapshot::JobSource::kCore;
   attach::CoreIdentity identity = attach::identify_core(*target, capture.tables);
   snapshot::ProcessCapture& process = identity.process;
-  const auto states = read_threads(*target, options, capture.tables, process);
-  if (!states) {
+  auto read = read_threads(*target, options, capture.tables, process);
+  if (!read) {
     process.read = snapshot::ReadState::kNone;
-    process.why = capture.tables.string(states.error().what);
+    process.why = capture.tables.string(read.error().what);
   } else {
-    waits::collect_core_waits(*target, *states, capture.tables, process);
+    waits::collect_core_waits(*target, read->threads, read->python, capture.tables, process);
   }
   if (const std::string missing = attach::describe_missing_files(*target); !missing.empty()) {
     if (process.read == snapshot::ReadState::kFull && !all_complete(capture, process)) {

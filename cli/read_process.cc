@@ -37,11 +37,11 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   if (!target) {
     give_up(target.error());
   } else {
-    const auto states = read_threads(**target, options, capture.tables, process);
-    if (!states) {
-      give_up(states.error());
+    auto read = read_threads(**target, options, capture.tables, process);
+    if (!read) {
+      give_up(read.error());
     } else {
-      waits::collect_waits(**target, *states, capture.tables, process);
+      waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
     }
   }
   if (process.read == snapshot::ReadState::kNone) {

@@ -2,14 +2,13 @@
 
 #include "attach/mask_secrets.h"
 #include "collectives/collect_groups.h"
-#include "stacks/collect.h"
 
 namespace oddrank::cli {
 
-Result<std::vector<attach::ThreadState>> read_threads(const attach::Target& target,
-                                                      const CaptureOptions& options,
-                                                      snapshot::Tables& tables,
-                                                      snapshot::ProcessCapture& process) {
+Result<stacks::Collected> read_threads(const attach::Target& target,
+                                       const CaptureOptions& options,
+                                       snapshot::Tables& tables,
+                                       snapshot::ProcessCapture& process) {
   stacks::CollectOptions collect;
   collect.native = options.native;
   collect.python = options.python;

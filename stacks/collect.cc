@@ -220,24 +220,24 @@ void Collector::add(const std::vector<Reading>& readings) {
 
 }  // namespace
 
-Result<std::vector<attach::ThreadState>> collect_stacks(const attach::Target& target,
-                                                        const CollectOptions& options,
-                                                        snapshot::Tables& tables,
-                                                        snapshot::ProcessCapture& process) {
+Result<Collected> collect_stacks(const attach::Target& target,
+                                 const CollectOptions& options,
+                                 snapshot::Tables& tables,
+                                 snapshot::ProcessCapture& process) {
   ProcessReader reader(target, options);
   ODDRANK_TRY(auto readings, reader.read());
   Collector(reader, options, tables, process).add(readings);
   if (options.visit_python && reader.python()) {
     options.visit_python(*reader.python());
   }
-  std::vector<attach::ThreadState> states;
-  states.reserve(readings.size());
+  Collected collected{{}, reader.take_look()};
+  collected.threads.reserve(readings.size());
   for (Reading& reading : readings) {
     if (!reading.gone) {
-      states.push_back(std::move(reading.state));
+      collected.threads.push_back(std::move(reading.state));
     }
   }
-  return states;
+  return collected;
 }
 
 }  // namespace oddrank::stacks

@@ -2,6 +2,7 @@
 // stacks/ for the agent.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "attach/target.h"
@@ -9,8 +10,17 @@
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "stacks/collect_options.h"
+#include "stacks/cpython/python_look.h"
 
 namespace oddrank::stacks {
+
+// For whoever asks what the threads wait for.
+struct Collected {
+  // As they were when their stacks were read; those that ended meanwhile are left out.
+  std::vector<attach::ThreadState> threads;
+  // Where a Python was read; borrows the target.
+  std::optional<cpython::PythonLook> python;
+};
 
 // Appends one sample to each thread of `process` (a thread seen first gets its row; one that ended
 // keeps what it had) and fills python_version, the GIL's fields and locals. Sets process.state from
@@ -21,11 +31,10 @@ namespace oddrank::stacks {
 // stopped, and for how long, is added to `process`. Where a stop is not wanted or not possible, the
 // stack of a thread that moved is marked kTorn, and one that runs has its Python frames only
 // (kRunning).
-// Returns the threads as they were when their stacks were read, for whoever asks what they wait
-// for; those that ended meanwhile are left out. An Error only if nothing at all could be read.
-Result<std::vector<attach::ThreadState>> collect_stacks(const attach::Target& target,
-                                                        const CollectOptions& options,
-                                                        snapshot::Tables& tables,
-                                                        snapshot::ProcessCapture& process);
+// An Error only if nothing at all could be read.
+Result<Collected> collect_stacks(const attach::Target& target,
+                                 const CollectOptions& options,
+                                 snapshot::Tables& tables,
+                                 snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::stacks

@@ -110,6 +110,10 @@ void ProcessReader::read_python(std::vector<Reading>& readings, const Which& whi
   }
 }
 
+std::optional<cpython::PythonLook> ProcessReader::take_look() {
+  return python_ ? python_->take_look() : std::nullopt;
+}
+
 void ProcessReader::look_again(Reading& reading) {
   const auto after = target_.thread(reading.state.tid);
   reading.gone = !after;

@@ -21,6 +21,7 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
+using stacks::cpython::PythonLook;
 
 // An epoll file has a line a watched file; what is cut off is not needed.
 constexpr std::size_t kInfoLimit = std::size_t{256} << 10;
@@ -102,29 +103,33 @@ void name_tracer(ThreadWait& wait) {
   }
 }
 
-void collect(const attach::Target& target,
-             const std::vector<ThreadState>& states,
-             const ProcessFiles& files,
-             bool live,
-             snapshot::Tables& tables,
-             ProcessCapture& process) {
+// One for each thread of the process; nothing for threads that are not among `states`.
+std::vector<ThreadWait> waits_of(const attach::Target& target,
+                                 const std::vector<ThreadState>& states,
+                                 const ProcessFiles& files,
+                                 const ProcessCapture& process) {
   std::vector<ThreadWait> waits(process.threads.size());
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const ThreadCapture& thread = process.threads[i];
     const auto state = std::find_if(states.begin(), states.end(), [&](const ThreadState& each) {
       return each.tid == thread.tid;
     });
-    if (state == states.end()) {
-      continue;
-    }
-    waits[i] = wait_of_thread({target, files, states, *state});
-    if (live) {
-      look_for_holder(waits[i]);
-      name_tracer(waits[i]);
+    if (state != states.end()) {
+      waits[i] = wait_of_thread({target, files, states, *state});
     }
   }
-  read_python_locks(target, states, process, waits);
-  read_lock_files(target, states, tables, process, waits);
+  return waits;
+}
+
+void finish(std::vector<ThreadWait>& waits,
+            const std::vector<ThreadState>& states,
+            std::optional<PythonLook>& python,
+            snapshot::Tables& tables,
+            ProcessCapture& process) {
+  if (python) {
+    read_python_locks(*python, states, process, waits);
+    read_lock_files(*python, states, tables, process, waits);
+  }
   for (std::size_t i = 0; i < waits.size(); ++i) {
     process.threads[i].wait = to_capture(waits[i], tables);
   }
@@ -133,17 +138,26 @@ void collect(const attach::Target& target,
 }  // namespace
 
 void collect_waits(const attach::Target& target,
-                   const std::vector<attach::ThreadState>& states,
+                   const std::vector<ThreadState>& states,
+                   std::optional<PythonLook>& python,
                    snapshot::Tables& tables,
                    ProcessCapture& process) {
-  collect(target, states, LiveFiles(target.pid()), true, tables, process);
+  const LiveFiles files(target.pid());
+  std::vector<ThreadWait> waits = waits_of(target, states, files, process);
+  for (ThreadWait& wait : waits) {
+    look_for_holder(wait);
+    name_tracer(wait);
+  }
+  finish(waits, states, python, tables, process);
 }
 
 void collect_core_waits(const attach::Target& target,
-                        const std::vector<attach::ThreadState>& states,
+                        const std::vector<ThreadState>& states,
+                        std::optional<PythonLook>& python,
                         snapshot::Tables& tables,
                         ProcessCapture& process) {
-  collect(target, states, NoFiles(), false, tables, process);
+  std::vector<ThreadWait> waits = waits_of(target, states, NoFiles(), process);
+  finish(waits, states, python, tables, process);
 }
 
 }  // namespace oddrank::waits

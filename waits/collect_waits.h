@@ -2,20 +2,23 @@
 // at hand; the second joins processes of a node by what they share, on plain data.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "attach/target.h"
 #include "snapshot/capture.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
+#include "stacks/cpython/python_look.h"
 
 namespace oddrank::waits {
 
 // Fills ThreadCapture::wait of every thread: system call, wchan, file descriptor and its path. Call
-// after collect_stacks, on the same target; `states` is what that returned. Never blocks on the
-// target's files: paths are read as links, nothing is stat'ed or opened.
+// after collect_stacks, on the same target; `states` and `python` are what that returned. Never
+// blocks on the target's files: paths are read as links, nothing is stat'ed or opened.
 void collect_waits(const attach::Target& target,
                    const std::vector<attach::ThreadState>& states,
+                   std::optional<stacks::cpython::PythonLook>& python,
                    snapshot::Tables& tables,
                    snapshot::ProcessCapture& process);
 
@@ -23,6 +26,7 @@ void collect_waits(const attach::Target& target,
 // processes may have these numbers by now.
 void collect_core_waits(const attach::Target& target,
                         const std::vector<attach::ThreadState>& states,
+                        std::optional<stacks::cpython::PythonLook>& python,
                         snapshot::Tables& tables,
                         snapshot::ProcessCapture& process);
 

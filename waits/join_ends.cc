@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attach/proc_fds.h"
+#include "waits/awaited_files.h"
 #include "waits/find_peers.h"
 #include "waits/node_family.h"
 
@@ -63,15 +64,57 @@ class Joiner {
       join_file(capture_.processes[process].pid, wait);
       return;
     }
-    const auto end = attach::parse_fd_link(wait.fd, capture_.tables.text(wait.path));
-    if (wait.holder_pid != 0 || end.inode == 0) {
+    if (wait.holder_pid != 0) {
       return;
     }
+    const AwaitedFiles files = awaited_files(wait, capture_.tables);
+    if (capture_.tables.text(wait.path).empty()) {
+      join_several(process, files, thread);
+    } else if (!files.ends.empty()) {
+      join_end(process, files.ends.front(), thread);
+    }
+  }
+
+  void join_end(std::size_t process, const attach::OpenFd& end, ThreadCapture& thread) {
     if (end.kind == FdKind::kPipe) {
-      join_pipe(capture_.processes[process].pid, end.inode, wait);
-    } else if (end.kind == FdKind::kSocket) {
+      join_pipe(capture_.processes[process].pid, end.inode, thread.wait);
+    } else {
       join_socket(process, end.inode, thread);
     }
+  }
+
+  // Who has the other end of each. A process that has all of them is the holder, whichever the call
+  // returns for; an end that is the process's own is there to wake it.
+  void join_several(std::size_t process, const AwaitedFiles& files, ThreadCapture& thread) {
+    const pid_t pid = capture_.processes[process].pid;
+    std::set<pid_t> holders;
+    bool all_known = files.all;
+    for (const attach::OpenFd& end : files.ends) {
+      ThreadCapture alone = thread;
+      alone.wait.detail = {};
+      join_end(process, end, alone);
+      const std::string_view words = capture_.tables.text(alone.wait.detail);
+      if (!words.empty()) {
+        append_detail(capture_, thread.wait,
+                      "fd " + std::to_string(end.fd) + ": " + std::string(words));
+      }
+      const bool own = end.kind == FdKind::kPipe && is_own_pipe(pid, end.inode);
+      if (alone.wait.holder_pid != 0 && alone.wait.holder_pid != pid) {
+        holders.insert(alone.wait.holder_pid);
+      } else if (alone.wait.holder_pid == 0 && !own) {
+        all_known = false;
+      }
+    }
+    if (all_known && holders.size() == 1) {
+      set_holder(*holders.begin(), thread.wait);
+      thread.wait.inferred = true;
+    }
+  }
+
+  // Both ends are this process's and nobody else's.
+  bool is_own_pipe(pid_t pid, std::uint64_t inode) const {
+    const auto owners = pipes_.find(inode);
+    return owners != pipes_.end() && owners->second.size() == 1 && owners->second.contains(pid);
   }
 
   // Whoever made a lock file keeps it open while it has the lock; whoever has a lock on it, too.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +10,6 @@
 #include "stacks/cpython/strings.h"
 #include "stacks/cpython/types.h"
 #include "waits/node_family.h"
-#include "waits/python_view.h"
 #include "waits/worker_pools.h"
 
 namespace oddrank::waits {
@@ -19,6 +17,8 @@ namespace {
 
 namespace cpython = stacks::cpython;
 using attach::Addr;
+using cpython::PythonLook;
+using cpython::ThreadLook;
 using snapshot::WaitOn;
 
 // A frame that polls, and its local that is the path, or whose attribute is.
@@ -51,9 +51,9 @@ bool polls(const snapshot::ThreadCapture& thread,
 }
 
 // Value of a variable of the frame that is no cell; null if there is none of this name.
-Addr find_local(PythonView& view, const cpython::RawFrame& frame, std::string_view name) {
-  auto& reader = view.reader();
-  const cpython::Layout& layout = view.layout();
+Addr find_local(PythonLook& python, const cpython::RawFrame& frame, std::string_view name) {
+  auto& reader = python.reader();
+  const cpython::Layout& layout = python.layout();
   const Addr names = reader.pointer_or_null(frame.code + layout.code.local_names);
   const auto count = reader.value<std::uint64_t>(names + layout.object.size).value_or(0);
   for (std::size_t i = 0; i < std::min<std::uint64_t>(count, kNameLimit); ++i) {
@@ -68,24 +68,26 @@ Addr find_local(PythonView& view, const cpython::RawFrame& frame, std::string_vi
   return {};
 }
 
-std::string read_path(PythonView& view, const cpython::RawFrame& frame, const LockFileKind& kind) {
-  Addr value = find_local(view, frame, kind.local);
+std::string read_path(PythonLook& python,
+                      const cpython::RawFrame& frame,
+                      const LockFileKind& kind) {
+  Addr value = find_local(python, frame, kind.local);
   if (!kind.attribute.empty()) {
-    value = cpython::read_attribute(view.reader(), view.layout(), value, kind.attribute);
+    value = cpython::read_attribute(python.reader(), python.layout(), value, kind.attribute);
   }
-  const auto text = cpython::read_string(view.reader(), view.layout(), value);
+  const auto text = cpython::read_string(python.reader(), python.layout(), value);
   return text ? text->utf8 : std::string();
 }
 
-void read_lock_file(PythonView& view, const PythonThreadView& thread, ThreadWait& wait) {
+void read_lock_file(PythonLook& python, const ThreadLook& thread, ThreadWait& wait) {
   for (std::size_t i = 0; i < std::min(thread.frames.size(), kDepth); ++i) {
     const cpython::RawFrame& frame = thread.frames[i];
     for (const LockFileKind& kind : kLockFiles) {
-      const cpython::CodeObject& code = view.code(frame);
+      const cpython::CodeObject& code = python.code(frame);
       if (!code.readable || !matches(kind.frame, code.function, code.file)) {
         continue;
       }
-      const std::string path = read_path(view, frame, kind);
+      const std::string path = read_path(python, frame, kind);
       if (!path.empty()) {
         wait.on = WaitOn::kFileLock;
         wait.inferred = true;
@@ -99,30 +101,21 @@ void read_lock_file(PythonView& view, const PythonThreadView& thread, ThreadWait
 
 }  // namespace
 
-void read_lock_files(const attach::Target& target,
+void read_lock_files(PythonLook& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,
                      const snapshot::ProcessCapture& process,
                      std::vector<ThreadWait>& waits) {
-  std::unique_ptr<PythonView> view;
   for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
     if (!polls(process.threads[i], waits[i], tables)) {
       continue;
     }
-    if (view == nullptr) {
-      auto opened = PythonView::open(target);
-      if (!opened) {
-        return;
-      }
-      view = std::make_unique<PythonView>(*std::move(opened));
-    }
     const auto state = std::find_if(states.begin(), states.end(), [&](const auto& each) {
       return each.tid == process.threads[i].tid;
     });
-    const PythonThreadView* thread =
-        state == states.end() ? nullptr : view->by_tid(state->target_tid);
+    const ThreadLook* thread = state == states.end() ? nullptr : python.by_tid(state->target_tid);
     if (thread != nullptr) {
-      read_lock_file(*view, *thread, waits[i]);
+      read_lock_file(python, *thread, waits[i]);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "attach/target.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
+#include "stacks/cpython/python_look.h"
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {
@@ -14,7 +15,7 @@ namespace oddrank::waits {
 // `waits` belong to process.threads, one each, whose stacks have been read. Looks only at those
 // below such a frame; reads nothing if there are none. The wait becomes one for a file
 // lock, with the path and no holder: who has the file open is found over the node (find_peers.h).
-void read_lock_files(const attach::Target& target,
+void read_lock_files(stacks::cpython::PythonLook& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,
                      const snapshot::ProcessCapture& process,

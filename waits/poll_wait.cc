@@ -11,6 +11,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "waits/awaited_files.h"
 #include "waits/fd_kind.h"
 
 namespace oddrank::waits {
@@ -20,7 +21,6 @@ using attach::Addr;
 
 constexpr std::size_t kFdLimit = 1024;
 constexpr std::size_t kLookedAt = 64;  // of which files these are; a server may have thousands
-constexpr std::size_t kListed = 4;
 
 std::vector<int> polled_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
@@ -103,17 +103,6 @@ bool is_own_waker(const std::string& link) {
          link.starts_with("anon_inode:[signalfd]");
 }
 
-// "in poll() of 3 files: 4 pipe:[31], 5 /dev/null, ..."
-void list_files(const std::vector<std::string>& links,
-                const std::vector<int>& fds,
-                ThreadWait& wait) {
-  wait.detail += " of " + std::to_string(fds.size()) + " files:";
-  for (std::size_t i = 0; i < std::min(fds.size(), kListed); ++i) {
-    wait.detail += (i == 0 ? " " : ", ") + std::to_string(fds[i]) + " " + links[i];
-  }
-  wait.detail += fds.size() > kListed ? ", ..." : "";
-}
-
 }  // namespace
 
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
@@ -150,7 +139,17 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
     return fd_kind(links[each], "").on == on;
   });
   wait.on = alike ? on : wait.on;
-  list_files(links, fds, wait);
+  std::vector<NamedFile> listed;
+  for (const std::size_t each : awaited) {
+    listed.push_back({fds[each], links[each]});
+  }
+  const bool wakers_only = listed.empty();
+  for (std::size_t i = 0; i < (wakers_only ? links.size() : 0); ++i) {
+    listed.push_back({fds[i], links[i]});
+  }
+  const std::size_t own_wakers = wakers_only ? 0 : links.size() - awaited.size();
+  wait.detail += list_files(std::move(listed), fds.size() - own_wakers);
+  wait.detail += own_wakers > 0 ? " and its own wakers" : "";
 }
 
 }  // namespace oddrank::waits

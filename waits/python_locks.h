@@ -3,24 +3,22 @@
 //
 // A threading.Lock has no owner, and any thread may release it. But a thread whose frame is in the
 // body of `with lock:` has entered that lock and will be the one to leave it: the bound __exit__
-// lies on the frame's value stack (live_values.h). Such a holder is marked as inferred. Where no
+// lies on the frame's value stack (frame_values.h). Such a holder is marked as inferred. Where no
 // thread is in a `with` of the lock, nobody is named: acquire() without a `with` leaves no trace.
-//
-// Locks of CPython 3.8 to 3.13 are semaphores on the heap, and the futex word is the semaphore.
-// (From 3.14 on threads park elsewhere: nothing is found there.)
 #pragma once
 
 #include <vector>
 
 #include "attach/target.h"
 #include "snapshot/process_capture.h"
+#include "stacks/cpython/python_look.h"
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 
 // `waits` belong to process.threads, one each. Looks only at those that wait for a lock without a
 // known holder and run Python; reads nothing if there are none.
-void read_python_locks(const attach::Target& target,
+void read_python_locks(stacks::cpython::PythonLook& python,
                        const std::vector<attach::ThreadState>& states,
                        const snapshot::ProcessCapture& process,
                        std::vector<ThreadWait>& waits);

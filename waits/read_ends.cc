@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "attach/proc_pids.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
+#include "waits/awaited_files.h"
 #include "waits/file_locks.h"
 #include "waits/find_peers.h"
 
@@ -38,15 +40,23 @@ constexpr std::size_t kNetLimit = std::size_t{8} << 20;     // bytes of one tabl
 constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
 constexpr std::size_t kNamespaceLimit = 16;
 
+// Pipes or sockets that threads of the process wait for.
+Inodes awaited(const ProcessCapture& process, attach::FdKind kind, const Capture& capture) {
+  Inodes inodes;
+  for (const ThreadCapture& thread : process.threads) {
+    for (const attach::OpenFd& file : awaited_files(thread.wait, capture.tables).ends) {
+      if (file.kind == kind) {
+        inodes.insert(file.inode);
+      }
+    }
+  }
+  return inodes;
+}
+
 Inodes wanted_pipes(const Capture& capture) {
   Inodes wanted;
   for (const ProcessCapture& process : capture.processes) {
-    for (const ThreadCapture& thread : process.threads) {
-      const auto end = attach::parse_fd_link(thread.wait.fd, capture.tables.text(thread.wait.path));
-      if (end.kind == attach::FdKind::kPipe && end.inode != 0) {
-        wanted.insert(end.inode);
-      }
-    }
+    wanted.merge(awaited(process, attach::FdKind::kPipe, capture));
   }
   return wanted;
 }
@@ -147,28 +157,62 @@ std::string network_of(pid_t pid) {
   return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-// Returns which of the tables is that of the agent's own network namespace, kOutside if none is.
-std::size_t read_sockets(const Capture& capture, NodeEnds& node) {
-  std::unordered_map<std::string, std::size_t> known;
-  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
-    const pid_t pid = capture.processes[i].pid;
-    const std::string network = network_of(pid);
-    if (network.empty()) {
-      continue;
-    }
-    const auto [at, is_new] = known.try_emplace(network, node.sockets.size());
-    if (is_new && node.sockets.size() < kNamespaceLimit) {
-      node.sockets.emplace_back();
-      for (const char* table : {"tcp", "tcp6"}) {
-        const std::string path = "/proc/" + std::to_string(pid) + "/net/" + table;
-        node.sockets.back().add(read_file(path, kNetLimit).value_or(std::string()));
+// Of the network namespace that `pid` is in; `diag` is null where that is not ours.
+SocketTable read_table(pid_t pid, const SocketDiag* diag) {
+  SocketTable table;
+  if (diag != nullptr && diag->add_tcp_sockets(table)) {
+    return table;
+  }
+  table = {};
+  for (const char* name : {"tcp", "tcp6"}) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/net/" + name;
+    table.add(read_file(path, kNetLimit).value_or(std::string()));
+  }
+  return table;
+}
+
+// Tables of the namespaces in which a process of the capture has a socket.
+class NetworkReader {
+ public:
+  explicit NetworkReader(NodeEnds& node)
+      : node_(node), ours_(network_of(::getpid())), diag_(SocketDiag::open()) {}
+
+  void read(const Capture& capture) {
+    std::set<std::size_t> with_sockets;
+    for (const OpenEnd& end : node_.ends) {
+      if (end.socket) {
+        with_sockets.insert(end.process);
       }
     }
-    node.namespace_of[i] = at->second < node.sockets.size() ? at->second : kOutside;
+    std::unordered_map<std::string, std::size_t> known;
+    for (const std::size_t i : with_sockets) {
+      const pid_t pid = capture.processes[i].pid;
+      const std::string network = network_of(pid);
+      if (network.empty()) {
+        continue;
+      }
+      const auto [at, is_new] = known.try_emplace(network, node_.sockets.size());
+      if (is_new && node_.sockets.size() < kNamespaceLimit) {
+        node_.sockets.push_back(read_table(pid, network == ours_ ? kernel() : nullptr));
+        our_table_ = network == ours_ ? at->second : our_table_;
+      }
+      node_.namespace_of[i] = at->second < node_.sockets.size() ? at->second : kOutside;
+    }
   }
-  const auto ours = known.find(network_of(::getpid()));
-  return ours == known.end() ? kOutside : ours->second;
-}
+
+  // To be asked about the sockets of this process; null where the kernel answers for others only.
+  const SocketDiag* kernel_for(std::size_t process) const {
+    return node_.namespace_of[process] == our_table_ ? kernel() : nullptr;
+  }
+
+ private:
+  const SocketDiag* kernel() const { return diag_ ? &*diag_ : nullptr; }
+
+  NodeEnds& node_;
+  std::string ours_;
+  std::size_t our_table_ = kOutside - 1;
+  std::optional<SocketDiag> diag_;
+};
 
 // About one socket that somebody waits for; `diag` is null where the kernel cannot be asked.
 void ask_for_socket(std::uint64_t inode,
@@ -188,24 +232,18 @@ void ask_for_socket(std::uint64_t inode,
   }
 }
 
-// Asks the kernel about the sockets that somebody waits for. Returns the inodes of their other ends
-// on this node.
-Inodes ask_for_sockets(const Capture& capture, std::size_t ours, NodeEnds& node) {
-  const auto diag = SocketDiag::open();
+// Asks about the sockets that somebody waits for. Returns the inodes of their other ends on this
+// node.
+Inodes ask_for_sockets(const Capture& capture, const NetworkReader& networks, NodeEnds& node) {
   Inodes others;
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
-    const ProcessCapture& process = capture.processes[i];
     if (node.namespace_of[i] == kOutside) {
       continue;
     }
     const SocketTable& table = node.sockets[node.namespace_of[i]];
-    const bool may_ask = diag && node.namespace_of[i] == ours;
-    const SocketDiag* kernel = may_ask ? &*diag : nullptr;
-    for (const ThreadCapture& thread : process.threads) {
-      const auto end = attach::parse_fd_link(thread.wait.fd, capture.tables.text(thread.wait.path));
-      if (end.kind == attach::FdKind::kSocket && end.inode != 0) {
-        ask_for_socket(end.inode, table, kernel, node, others);
-      }
+    for (const std::uint64_t inode :
+         awaited(capture.processes[i], attach::FdKind::kSocket, capture)) {
+      ask_for_socket(inode, table, networks.kernel_for(i), node, others);
     }
   }
   others.erase(0);
@@ -231,9 +269,10 @@ NodeEnds read_ends(const Capture& capture) {
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     add_process(capture.processes[i].pid, i, wanted, node);
   }
-  const std::size_t ours = read_sockets(capture, node);
+  NetworkReader networks(node);
+  networks.read(capture);
   Wanted lonely{without_other_end(wanted.pipes, node), wanted.files,
-                without_owner(ask_for_sockets(capture, ours, node), node), false};
+                without_owner(ask_for_sockets(capture, networks, node), node), false};
   for (const OpenFile& file : node.files) {
     lonely.files.erase(file.path);
   }

@@ -26,6 +26,7 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::size_t kAnswerLimit = 8192;
+constexpr std::size_t kDumpBytes = 65536;  // of one message of a list
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -42,16 +43,20 @@ std::optional<T> read_at(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// The answer's message, headers included; empty for an error or none.
-std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
+bool send_question(int fd, std::span<const std::byte> question, std::uint16_t flags) {
   nlmsghdr header{};
   header.nlmsg_len = static_cast<std::uint32_t>(sizeof header + question.size());
   header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  header.nlmsg_flags = NLM_F_REQUEST;
+  header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
   std::vector<std::byte> message(sizeof header + question.size());
   std::memcpy(message.data(), &header, sizeof header);
   std::memcpy(message.data() + sizeof header, question.data(), question.size());
-  if (::send(fd, message.data(), message.size(), 0) < 0) {
+  return ::send(fd, message.data(), message.size(), 0) >= 0;
+}
+
+// The answer's message, headers included; empty for an error or none.
+std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
+  if (!send_question(fd, question, 0)) {
     return {};
   }
   std::vector<std::byte> answer(kAnswerLimit);
@@ -63,6 +68,64 @@ std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
   }
   answer.resize(got->nlmsg_len);
   return answer;
+}
+
+SocketRow row_of(const inet_diag_msg& message) {
+  const bool is_v6 = message.idiag_family == AF_INET6;
+  std::array<std::uint32_t, 4> local{};
+  std::array<std::uint32_t, 4> peer{};
+  std::memcpy(local.data(), message.id.idiag_src, sizeof local);
+  std::memcpy(peer.data(), message.id.idiag_dst, sizeof peer);
+  SocketRow row;
+  row.local = endpoint_text(local, is_v6, ntohs(message.id.idiag_sport));
+  row.peer = endpoint_text(peer, is_v6, ntohs(message.id.idiag_dport));
+  row.state = message.idiag_state;
+  row.unsent = message.idiag_wqueue;
+  row.unread = message.idiag_rqueue;
+  row.inode = message.idiag_inode;
+  return row;
+}
+
+enum class ListEnd { kMore, kDone, kFailed };
+
+// The rows of one message of a list.
+ListEnd add_rows(std::span<const std::byte> bytes, SocketTable& table) {
+  while (const auto header = read_at<nlmsghdr>(bytes, 0)) {
+    if (header->nlmsg_len < sizeof *header || header->nlmsg_len > bytes.size()) {
+      return ListEnd::kFailed;
+    }
+    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) {
+      return header->nlmsg_type == NLMSG_DONE ? ListEnd::kDone : ListEnd::kFailed;
+    }
+    if (const auto message = read_at<inet_diag_msg>(bytes, sizeof *header)) {
+      table.add(row_of(*message));
+    }
+    bytes = bytes.subspan(std::min<std::size_t>(NLMSG_ALIGN(header->nlmsg_len), bytes.size()));
+  }
+  return ListEnd::kMore;
+}
+
+bool add_family(int fd, std::uint8_t family, SocketTable& table) {
+  inet_diag_req_v2 question{};
+  question.sdiag_family = family;
+  question.sdiag_protocol = IPPROTO_TCP;
+  question.idiag_states = UINT32_MAX;
+  if (!send_question(fd, bytes_of(question), NLM_F_DUMP)) {
+    return false;
+  }
+  std::vector<std::byte> bytes(kDumpBytes);
+  // A message has one row at least.
+  for (std::size_t i = 0; i < SocketTable::kRowLimit; ++i) {
+    const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);
+    if (size <= 0) {
+      return false;
+    }
+    const ListEnd end = add_rows(std::span(bytes).first(static_cast<std::size_t>(size)), table);
+    if (end != ListEnd::kMore) {
+      return end == ListEnd::kDone;
+    }
+  }
+  return false;
 }
 
 // The value of an attribute that stands behind `head` bytes of an answer; empty: it has none.
@@ -117,6 +180,10 @@ std::optional<SocketDiag> SocketDiag::open() {
     return std::nullopt;
   }
   return SocketDiag(std::move(fd));
+}
+
+bool SocketDiag::add_tcp_sockets(SocketTable& table) const {
+  return add_family(fd_.get(), AF_INET, table) && add_family(fd_.get(), AF_INET6, table);
 }
 
 std::optional<std::uint64_t> SocketDiag::local_peer(std::uint64_t inode) const {

@@ -1,6 +1,6 @@
-// Questions to the kernel about single sockets that its tables as text do not answer: the other end
-// of a local (AF_UNIX) socket, and since when nothing has come over a TCP connection. By netlink's
-// sock_diag(7), one socket a question; nothing is sent over the sockets themselves.
+// Questions to the kernel about sockets, by netlink's sock_diag(7): all TCP sockets (its tables as
+// text take it ten times as long), the other end of a local (AF_UNIX) socket, and since when
+// nothing has come over a TCP connection. Nothing is sent over the sockets themselves.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ class SocketDiag {
  public:
   // In the network namespace of the caller; it knows nothing of others. nullopt: not there.
   static std::optional<SocketDiag> open();
+
+  // All TCP sockets; false where the kernel does not answer to the end.
+  bool add_tcp_sockets(SocketTable& table) const;
 
   // The inode of the socket that the local socket `inode` is connected to. nullopt: it is no local
   // socket, it is not connected, or the other end is closed.

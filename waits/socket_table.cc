@@ -12,8 +12,6 @@
 namespace oddrank::waits {
 namespace {
 
-constexpr std::size_t kRowLimit = 65536;
-
 // Each word of an address is printed as a number of this machine: "0100007F" is 127.0.0.1.
 std::optional<std::string> parse_address(std::string_view text) {
   const auto colon = text.find(':');
@@ -33,15 +31,7 @@ std::optional<std::string> parse_address(std::string_view text) {
     }
     words[i] = *word;
   }
-  const bool mapped = words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
-  std::array<char, INET6_ADDRSTRLEN> name{};
-  const bool is_v4 = host.size() == 8 || mapped;
-  const void* bytes = host.size() == 32 && mapped ? &words[3] : words.data();
-  if (::inet_ntop(is_v4 ? AF_INET : AF_INET6, bytes, name.data(), name.size()) == nullptr) {
-    return std::nullopt;
-  }
-  const std::string shown = is_v4 ? name.data() : "[" + std::string(name.data()) + "]";
-  return shown + ":" + std::to_string(*port);
+  return endpoint_text(words, host.size() == 32, *port);
 }
 
 // "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 12345 ..."
@@ -74,6 +64,18 @@ std::string ends_key(const std::string& local, const std::string& peer) {
 
 }  // namespace
 
+std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
+                          bool is_v6,
+                          std::uint16_t port) {
+  const bool mapped = is_v6 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
+  const bool shown_as_v6 = is_v6 && !mapped;
+  std::array<char, INET6_ADDRSTRLEN> name{};
+  ::inet_ntop(shown_as_v6 ? AF_INET6 : AF_INET, mapped ? &words[3] : words.data(), name.data(),
+              name.size());
+  const std::string host(name.data());
+  return (shown_as_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
 std::string socket_state_words(std::uint8_t state) {
   constexpr std::array<const char*, 12> kNames = {
       "",          "ESTABLISHED", "SYN_SENT",   "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2",
@@ -81,18 +83,23 @@ std::string socket_state_words(std::uint8_t state) {
   return state > 0 && state < kNames.size() ? kNames[state] : "state " + std::to_string(state);
 }
 
+void SocketTable::add(SocketRow row) {
+  if (rows_.size() >= kRowLimit) {
+    return;
+  }
+  const std::size_t at = rows_.size();
+  if (row.inode != 0) {
+    by_inode_.emplace(row.inode, at);
+  }
+  by_ends_.emplace(ends_key(row.local, row.peer), at);
+  rows_.push_back(std::move(row));
+}
+
 void SocketTable::add(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
-    auto row = parse_row(line);
-    if (!row || rows_.size() >= kRowLimit) {
-      continue;
+    if (auto row = parse_row(line)) {
+      add(*std::move(row));
     }
-    const std::size_t at = rows_.size();
-    if (row->inode != 0) {
-      by_inode_.emplace(row->inode, at);
-    }
-    by_ends_.emplace(ends_key(row->local, row->peer), at);
-    rows_.push_back(*std::move(row));
   }
 }
 

@@ -1,7 +1,9 @@
-// The kernel's tables of sockets as text (/proc/PID/net/tcp, tcp6): which connection a socket's
-// inode is, and which socket is the other end of a connection on the same node.
+// The TCP sockets of a network namespace: which connection a socket's inode is, and which socket is
+// the other end of a connection on the same node. From the kernel's tables as text
+// (/proc/PID/net/tcp, tcp6), or row by row (socket_diag.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +29,11 @@ struct SocketRow {
   std::uint64_t inode = 0;   // 0: the process has closed it
 };
 
+// "10.0.0.1:29500", "[fe80::1]:80"; `words` in network order (one for IPv4), `port` in the host's.
+std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
+                          bool is_v6,
+                          std::uint16_t port);
+
 // "ESTABLISHED", "SYN_SENT"; "state 7" for one that has no name here.
 std::string socket_state_words(std::uint8_t state);
 
@@ -34,6 +41,9 @@ class SocketTable {
  public:
   // Adds the rows of one file. Lines that do not fit are left out.
   void add(std::string_view text);
+  // At most so many rows are kept.
+  static constexpr std::size_t kRowLimit = 65536;
+  void add(SocketRow row);
 
   // nullptr: not there.
   const SocketRow* by_inode(std::uint64_t inode) const;

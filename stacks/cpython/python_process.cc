@@ -118,6 +118,9 @@ struct PythonProcess::Impl {
   KernelTids tids;
   ThreadNames names;
   pid_t main_tid = 0;  // as the target sees it; 0 = not known yet
+  // Of the last call of threads(): what it fetched, and what it found there.
+  std::optional<RemoteReader> last_reader;
+  std::vector<ThreadLook> last_threads;
 
   Impl(const attach::Target& target_in, ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
@@ -194,6 +197,17 @@ struct PythonProcess::Impl {
     }
   }
 
+  void keep_look(RemoteReader reader,
+                 const std::vector<ThreadStateRow>& rows,
+                 const std::vector<pid_t>& kernel_tids,
+                 std::vector<FrameChain> chains) {
+    last_reader.emplace(std::move(reader));
+    last_threads.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      last_threads.push_back({kernel_tids[i], rows[i].pthread, std::move(chains[i].frames)});
+    }
+  }
+
   void load_codes(RemoteReader& reader, const std::vector<FrameChain>& chains) {
     std::vector<Addr> wanted;
     std::unordered_set<std::uint64_t> seen;
@@ -244,6 +258,17 @@ std::vector<Gil> PythonProcess::gils() const {
   return gils;
 }
 
+std::optional<PythonLook> PythonProcess::take_look() {
+  if (!impl_->last_reader) {
+    return std::nullopt;
+  }
+  std::optional<PythonLook> look(std::in_place, *std::move(impl_->last_reader),
+                                 impl_->runtime.layout, std::exchange(impl_->codes, {}),
+                                 std::exchange(impl_->last_threads, {}));
+  impl_->last_reader.reset();
+  return look;
+}
+
 const attach::Target& PythonProcess::target() const {
   return impl_->target;
 }
@@ -274,7 +299,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
   for (const ThreadStateRow& row : rows) {
     newest.push_back(row.newest_frame);
   }
-  const std::vector<FrameChain> chains = read_chains(reader, layout, newest);
+  std::vector<FrameChain> chains = read_chains(reader, layout, newest);
   impl_->load_codes(reader, chains);
   std::vector<pid_t> tids = impl_->tids.resolve(impl_->target, reader, layout, address, rows);
   const std::vector<Addr> anchors = anchors_of(rows, chains);
@@ -315,6 +340,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
     }
   }
   impl_->name_threads(reader, states, threads);
+  impl_->keep_look(std::move(reader), rows, tids, std::move(chains));
   return join_interpreters(std::move(threads));
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "attach/target.h"
 #include "base/result.h"
 #include "stacks/cpython/layout.h"
+#include "stacks/cpython/python_look.h"
 #include "stacks/elf_image.h"
 #include "stacks/module_map.h"
 
@@ -104,6 +106,9 @@ class PythonProcess {
 
   // The asyncio tasks of all interpreters, by name; bounded (find_tasks.h, await_chain.h).
   Result<std::vector<PythonTask>> tasks() const;
+
+  // What the last call of threads() has seen, handed over: a second call finds nothing.
+  std::optional<PythonLook> take_look();
 
   // For readers of other objects (attributes.h): whose memory, laid out how, and the main
   // interpreter (null if it cannot be read).

@@ -143,10 +143,10 @@ Read read_target(const attach::Target& target) {
   Read read;
   snapshot::ProcessCapture process;
   process.pid = target.pid();
-  auto states =
+  auto collected =
       stacks::collect_stacks(target, stacks::CollectOptions{}, read.capture.tables, process);
-  REQUIRE(states);
-  read.states = *std::move(states);
+  REQUIRE(collected);
+  read.states = std::move(collected->threads);
   read.capture.processes.push_back(std::move(process));
   const stacks::OpenModule open = [&target](pid_t /*pid*/,
                                             const std::string& path) -> Result<UniqueFd> {
@@ -327,7 +327,8 @@ TEST_CASE("waits of a core are told by registers and memory alone") {
   Read read = read_target(*target);
   snapshot::ProcessCapture& process = read.capture.processes.front();
   CHECK(process.state == 'S');
-  waits::collect_core_waits(*target, read.states, read.capture.tables, process);
+  std::optional<stacks::cpython::PythonLook> no_python;
+  waits::collect_core_waits(*target, read.states, no_python, read.capture.tables, process);
   const snapshot::Wait& wait = process.threads.front().wait;
   CHECK(read.capture.tables.text(wait.syscall_name) == "read");
   CHECK(wait.fd == 0);
@@ -366,11 +367,11 @@ work(10)
     snapshot::Tables tables;
     snapshot::ProcessCapture process;
     process.pid = (*target)->pid();
-    const auto states = stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process);
-    if (!states) {
+    auto read = stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process);
+    if (!read) {
       return 0;
     }
-    waits::collect_core_waits(**target, *states, tables, process);
+    waits::collect_core_waits(**target, read->threads, read->python, tables, process);
     static_cast<void>(attach::identify_core(**target, tables));
     static_cast<void>(attach::describe_missing_files(**target));
     std::size_t frames = 0;
@@ -424,10 +425,9 @@ TEST_CASE("flipped bytes in the memory of a real core never harm its reader") {
       snapshot::Tables tables;
       snapshot::ProcessCapture process;
       process.pid = (*target)->pid();
-      const auto states =
-          stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process);
-      if (states) {
-        waits::collect_core_waits(**target, *states, tables, process);
+      auto read = stacks::collect_stacks(**target, stacks::CollectOptions{}, tables, process);
+      if (read) {
+        waits::collect_core_waits(**target, read->threads, read->python, tables, process);
       }
     }
   }

@@ -60,7 +60,7 @@ def pythons():
             [path, "-c", "import sys, sysconfig as s;"
              "print(*sys.version_info[:2], s.get_config_var('Py_GIL_DISABLED') or 0)"],
             capture_output=True, text=True, timeout=20, check=False).stdout.split()
-        if len(version) == 3 and version[2] == "0" and 8 <= int(version[1]) <= 13:
+        if len(version) == 3 and version[2] == "0" and int(version[1]) >= 8:
             found.setdefault(int(version[1]), path)
     return sorted(found.items())
 

@@ -88,9 +88,9 @@ void add(Capture& capture, pid_t pid, pid_t parent) {
   process.owner = process.is_rank ? pid : parent;
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
-  const auto states = stacks::collect_stacks(**target, {}, capture.tables, process);
-  REQUIRE(states);
-  collect_waits(**target, *states, capture.tables, process);
+  auto read = stacks::collect_stacks(**target, {}, capture.tables, process);
+  REQUIRE(read);
+  collect_waits(**target, read->threads, read->python, capture.tables, process);
 }
 
 TEST_CASE("a rank that waits for its loader names the worker and the worker's file") {

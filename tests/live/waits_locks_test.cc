@@ -2,6 +2,7 @@
 // against the one that the process itself knows.
 #include <sys/syscall.h>
 
+#include <optional>
 #include <string>
 
 #include "attach/live_target.h"
@@ -48,7 +49,8 @@ Locked look(const std::string& mode) {
     locked.process.threads.emplace_back();
     locked.process.threads.back().tid = thread.tid;
   }
-  collect_waits(**target, *threads, locked.tables, locked.process);
+  std::optional<stacks::cpython::PythonLook> no_python;
+  collect_waits(**target, *threads, no_python, locked.tables, locked.process);
   return locked;
 }
 

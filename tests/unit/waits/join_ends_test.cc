@@ -222,6 +222,61 @@ TEST_CASE("a connection that two ranks have open names nobody") {
   CHECK(scene.build.detail(client).find("open in pids 20, 30") != std::string_view::npos);
 }
 
+struct Several : Sockets {
+  std::size_t waiter = add_socket(10, 702);
+
+  Several() {
+    node.ends.push_back({kPipe, false, true, false, waiter, 10});
+    build.wait(waiter).on = WaitOn::kUnknown;
+    poll("in poll() of 2 files (4 pipe:[31], 5 socket:[702])");
+  }
+  void poll(std::string_view words) {
+    build.wait(waiter).detail = build.capture.tables.string(words);
+    build.wait(waiter).syscall_name = build.capture.tables.string("poll");
+  }
+};
+
+TEST_CASE("of several files each other end is said, and who has all of them is waited for") {
+  Several scene;
+  scene.add_socket(20, 701);
+  scene.node.ends.push_back({kPipe, false, false, true, 1, 20});
+  const snapshot::Wait& wait = scene.join(scene.waiter);
+  CHECK(wait.holder_pid == 20);
+  CHECK(wait.inferred);
+  CHECK(wait.path == snapshot::StringId{});
+  CHECK(scene.build.detail(scene.waiter) ==
+        "in poll() of 2 files (4 pipe:[31], 5 socket:[702]); fd 4: pid 20 has it open for writing; "
+        "fd 5: TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
+}
+
+TEST_CASE("of several files with several other ends nobody is named, all are said") {
+  Several scene;
+  scene.add_socket(20, 701);
+  scene.add(30, false, true);
+  CHECK(scene.join(scene.waiter).holder_pid == 0);
+  CHECK(scene.build.detail(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
+  CHECK(scene.build.detail(scene.waiter).find("other end is pid 20") != std::string::npos);
+}
+
+TEST_CASE("a pipe to itself says nothing of whom a thread waits for; an end not found does") {
+  Several scene;
+  scene.add_socket(20, 701);
+  scene.node.ends.push_back({kPipe, false, false, true, scene.waiter, 10});
+  CHECK(scene.join(scene.waiter).holder_pid == 20);
+
+  Several unknown;
+  unknown.add_socket(20, 701);
+  unknown.add(30, false, true);
+  unknown.add(40, false, true);
+  CHECK(unknown.join(unknown.waiter).holder_pid == 0);
+
+  Several cut;
+  cut.add_socket(20, 701);
+  cut.node.ends.push_back({kPipe, false, false, true, 1, 20});
+  cut.poll("in poll() of 9 files (4 pipe:[31], 5 socket:[702], ...)");
+  CHECK(cut.join(cut.waiter).holder_pid == 0);
+}
+
 struct Polled : Node {
   std::size_t waiter = add(10, false, false);
 

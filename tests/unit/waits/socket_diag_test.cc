@@ -86,5 +86,52 @@ TEST_CASE("how long a connection has been silent") {
   CHECK_FALSE(diag->silence(broken));
 }
 
+TEST_CASE("the list of TCP sockets says what the table as text says") {
+  const auto diag = SocketDiag::open();
+  REQUIRE(diag);
+  const Connection connection;
+  SocketTable by_text;
+  const auto text = read_file("/proc/self/net/tcp");
+  REQUIRE(text);
+  by_text.add(*text);
+  SocketTable listed;
+  REQUIRE(diag->add_tcp_sockets(listed));
+  for (const UniqueFd* end : {&connection.client, &connection.server}) {
+    const SocketRow* row = listed.by_inode(inode_of(*end));
+    const SocketRow* same = by_text.by_inode(inode_of(*end));
+    REQUIRE(row != nullptr);
+    REQUIRE(same != nullptr);
+    CHECK(row->local == same->local);
+    CHECK(row->peer == same->peer);
+    CHECK(row->state == same->state);
+    CHECK(row->unread == same->unread);
+    CHECK(row->unsent == same->unsent);
+  }
+  const SocketRow* client = listed.by_inode(inode_of(connection.client));
+  REQUIRE(listed.other_end(*client) != nullptr);
+  CHECK(listed.other_end(*client)->inode == inode_of(connection.server));
+}
+
+TEST_CASE("the list of TCP sockets has those of IPv6 and those that listen") {
+  const UniqueFd listener(::socket(AF_INET6, SOCK_STREAM, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const auto* raw = reinterpret_cast<const sockaddr*>(&address);
+  if (!listener.valid() || ::bind(listener.get(), raw, sizeof address) != 0) {
+    ODDRANK_SKIP("no IPv6 on this machine");
+  }
+  REQUIRE(::listen(listener.get(), 1) == 0);
+  SocketTable listed;
+  const auto diag = SocketDiag::open();
+  REQUIRE(diag);
+  REQUIRE(diag->add_tcp_sockets(listed));
+  const SocketRow* row = listed.by_inode(inode_of(listener));
+  REQUIRE(row != nullptr);
+  CHECK(row->state == static_cast<std::uint8_t>(SocketState::kListen));
+  CHECK(row->local.starts_with("[::1]:"));
+  CHECK(row->peer == "[::]:0");
+}
+
 }  // namespace
 }  // namespace oddrank::waits

@@ -164,7 +164,7 @@ TEST_CASE("poll of several files lists them and agrees on a kind only if all are
   ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
   CHECK(wait.on == WaitOn::kSocket);
   CHECK(wait.fd == -1);
-  CHECK(wait.detail == "in poll() of 2 files: 5 socket:[1], 6 socket:[2]");
+  CHECK(wait.detail == "in poll() of 2 files (5 socket:[1], 6 socket:[2])");
   scene.files.links[6] = "pipe:[2]";
   wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
   CHECK(wait.on == WaitOn::kUnknown);

@@ -1,7 +1,7 @@
 // Sources: CPython's Objects/exception_handling_notes.txt (format of the table, since 3.11);
 // Include/cpython/frameobject.h of 3.8 to 3.10 (PyFrameObject: f_valuestack, f_iblock and
 // f_blockstack, right before f_localsplus).
-#include "waits/live_values.h"
+#include "waits/frame_values.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -93,63 +93,69 @@ std::size_t depth_by_code(RemoteReader& reader, const Layout& layout, const RawF
   return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
 }
 
-// --- both ---
+}  // namespace
 
-std::size_t count_locals(RemoteReader& reader, const Layout& layout, Addr code) {
-  const Addr names = reader.pointer_or_null(code + layout.code.local_names);
-  const auto count = reader.value<std::uint64_t>(names + layout.object.size).value_or(0);
-  return static_cast<std::size_t>(std::min<std::uint64_t>(count, kLocalLimit));
-}
-
-Addr stack_base(RemoteReader& reader, const Layout& layout, const RawFrame& frame) {
-  if (has_exception_table(layout)) {
-    return frame.address + layout.frame.localsplus +
-           count_locals(reader, layout, frame.code) * kPointer;
+std::size_t FrameValues::live_depth(const RawFrame& frame) {
+  if (!has_exception_table(layout_)) {
+    return depth_by_blocks(reader_, layout_, frame.address);
   }
-  return reader.pointer_or_null(frame.address + layout.frame.code + 4 * kPointer);
+  const auto [at, is_new] =
+      depths_.try_emplace({attach::value_of(frame.code), frame.instruction}, 0);
+  if (is_new) {
+    at->second = depth_by_code(reader_, layout_, frame);
+  }
+  return at->second;
 }
 
-std::vector<Addr> read_slots(RemoteReader& reader,
-                             const Layout& layout,
-                             Addr base,
-                             std::size_t count) {
+std::size_t FrameValues::count_locals(Addr code) {
+  const auto [at, is_new] = locals_.try_emplace(attach::value_of(code), 0);
+  if (is_new) {
+    const Addr names = reader_.pointer_or_null(code + layout_.code.local_names);
+    const auto count = reader_.value<std::uint64_t>(names + layout_.object.size).value_or(0);
+    at->second = static_cast<std::size_t>(std::min<std::uint64_t>(count, kLocalLimit));
+  }
+  return at->second;
+}
+
+Addr FrameValues::stack_base(const RawFrame& frame) {
+  if (has_exception_table(layout_)) {
+    return frame.address + layout_.frame.localsplus + count_locals(frame.code) * kPointer;
+  }
+  return reader_.pointer_or_null(frame.address + layout_.frame.code + 4 * kPointer);
+}
+
+std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
   std::vector<Addr> values;
   for (std::size_t i = 0; i < count && base != Addr{}; ++i) {
-    const auto slot = reader.pointer(base + i * kPointer);
+    const auto slot = reader_.pointer(base + i * kPointer);
     if (!slot) {
       break;
     }
-    if (const Addr value = stacks::cpython::without_tags(layout, *slot); value != Addr{}) {
+    if (const Addr value = stacks::cpython::without_tags(layout_, *slot); value != Addr{}) {
       values.push_back(value);
     }
   }
   return values;
 }
 
-}  // namespace
-
-std::vector<Addr> live_values(RemoteReader& reader, const Layout& layout, const RawFrame& frame) {
+std::vector<Addr> FrameValues::live(const RawFrame& frame) {
   if (frame.address == Addr{}) {
     return {};
   }
-  const std::size_t depth = has_exception_table(layout)
-                                ? depth_by_code(reader, layout, frame)
-                                : depth_by_blocks(reader, layout, frame.address);
+  const std::size_t depth = live_depth(frame);
   if (depth == 0 || depth > kStackLimit) {
     return {};
   }
-  return read_slots(reader, layout, stack_base(reader, layout, frame), depth);
+  return read_slots(stack_base(frame), depth);
 }
 
-std::vector<Addr> all_slots(RemoteReader& reader, const Layout& layout, const RawFrame& frame) {
+std::vector<Addr> FrameValues::all(const RawFrame& frame) {
   if (frame.address == Addr{}) {
     return {};
   }
-  const std::size_t locals = count_locals(reader, layout, frame.code);
   std::vector<Addr> values =
-      read_slots(reader, layout, frame.address + layout.frame.localsplus, locals);
-  const std::vector<Addr> stack =
-      read_slots(reader, layout, stack_base(reader, layout, frame), kStackLimit / 4);
+      read_slots(frame.address + layout_.frame.localsplus, count_locals(frame.code));
+  const std::vector<Addr> stack = read_slots(stack_base(frame), kStackLimit / 4);
   values.insert(values.end(), stack.begin(), stack.end());
   return values;
 }

@@ -1,0 +1,52 @@
+// Objects in the slots of a Python frame: its locals, and on its value stack what a call or a
+// `with` in progress has put there.
+//
+// A frame that executes does not say how much of its stack is in use, and slots above keep old
+// pointers: an object found there says nothing. But where the interpreter would have to unwind to
+// is written down: in the code's exception table from 3.11 on, in the frame's block stack before.
+// All slots below that depth are in use. The body of a `with` is such a range, and begins only when
+// __enter__ has returned; so the __exit__ of a `with` found below that depth belongs to a `with`
+// that has been entered and not left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "stacks/cpython/frame_chain.h"
+#include "stacks/cpython/layout.h"
+#include "stacks/cpython/remote_reader.h"
+
+namespace oddrank::waits {
+
+// What is known of code is kept: many frames run the same.
+class FrameValues {
+ public:
+  // Both must outlive the object.
+  FrameValues(stacks::cpython::RemoteReader& reader, const stacks::cpython::Layout& layout)
+      : reader_(reader), layout_(layout) {}
+
+  // The objects in stack slots that are in use for certain, outermost first; bounded. Empty: none,
+  // or not known (generated code without a table, a free-threaded copy of the code).
+  std::vector<attach::Addr> live(const stacks::cpython::RawFrame& frame);
+
+  // What any slot of the frame points to, locals first: in use or not. To be believed only where
+  // the object proves itself.
+  std::vector<attach::Addr> all(const stacks::cpython::RawFrame& frame);
+
+ private:
+  std::size_t live_depth(const stacks::cpython::RawFrame& frame);
+  std::size_t count_locals(attach::Addr code);
+  attach::Addr stack_base(const stacks::cpython::RawFrame& frame);
+  std::vector<attach::Addr> read_slots(attach::Addr base, std::size_t count);
+
+  stacks::cpython::RemoteReader& reader_;
+  const stacks::cpython::Layout& layout_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> depths_;  // code, instruction
+  std::unordered_map<std::uint64_t, std::size_t> locals_;                  // by code
+};
+
+}  // namespace oddrank::waits
