@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "attach/discover.h"
+#include "attach/live_target.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/split.h"
@@ -23,6 +24,7 @@
 #include "waits/collect_waits.h"
 #include "waits/find_peers.h"
 #include "waits/node_pressure.h"
+#include "waits/semaphore_owners.h"
 #include "waits/uninterruptible.h"
 
 namespace oddrank::cli {
@@ -232,6 +234,9 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   }
   name_in_child(capture);
   waits::find_peers(capture);
+  waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
+    return attach::LiveTarget::open(pid);
+  });
   waits::join_node_waits(capture);
   waits::count_uninterruptible(capture);
   note_pressure(capture);

@@ -1,5 +1,7 @@
 #include "waits/futex_wait.h"
 
+#include <linux/futex.h>
+
 #include <algorithm>
 #include <string>
 
@@ -65,6 +67,16 @@ void set_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& w
   }
 }
 
+// A named semaphore of glibc (sem_open) is a file of its own in shared memory.
+bool is_shared_semaphore(const WaitContext& context, const attach::SyscallState& futex) {
+  constexpr std::string_view kFolder = "/dev/shm/sem.";
+  if ((futex.arguments[1] & FUTEX_PRIVATE_FLAG) != 0) {
+    return false;
+  }
+  const attach::Mapping* mapping = context.target.maps().find(attach::Addr{futex.arguments[0]});
+  return mapping != nullptr && mapping->shared && mapping->path.starts_with(kFolder);
+}
+
 }  // namespace
 
 void read_futex_wait(const WaitContext& context, ThreadWait& wait) {
@@ -83,6 +95,8 @@ void read_futex_wait(const WaitContext& context, ThreadWait& wait) {
     wait.detail += " whose owner, thread " + std::to_string(lock.owner) + ", has died";
   } else if (lock.owner > 0) {
     set_owner(context, lock, wait);
+  } else if (lock.kind == LockKind::kUnknown && is_shared_semaphore(context, futex)) {
+    wait.detail = kSharedSemaphore;
   }
 }
 

@@ -1,9 +1,14 @@
 // A thread that sleeps on a futex: what kind of lock it is, and who owns it where that can be told.
 #pragma once
 
+#include <string_view>
+
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {
+
+// How the detail of a wait for a semaphore that processes share begins.
+inline constexpr std::string_view kSharedSemaphore = "semaphore shared by processes";
 
 // Fills on, address, holder and detail of `wait`.
 //

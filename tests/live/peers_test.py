@@ -28,6 +28,7 @@ class Peers(unittest.TestCase):
         line = process.stdout.readline().decode().split()
         self.assertEqual(line[0], "ready")
         waiter, holder = int(line[1]), int(line[2])
+        self.third = int(line[3]) if len(line) > 3 else 0
         polls = mode in ("baton", "filelock", "stale")
         blocked = proc_facts.syscall if polls else proc_facts.sleeping
         proc_facts.wait_until(lambda: blocked(waiter), "it blocks", 30)
@@ -97,6 +98,38 @@ class Peers(unittest.TestCase):
         culprit, = verdict["culprits"]
         self.assertEqual((culprit["pid"], culprit["waits_for"]["pid"]), (rank, child), run)
         self.assertIn("full pipe", verdict["summary"], run)
+
+    def test_a_pipe_and_a_connection_of_one_process(self):
+        _, waiter, holder = self.start("several")
+        run = self.read(waiter)
+        wait = self.wait_of(run, waiter)
+        self.assertEqual((wait["pid"], wait["inferred"]), (holder, True), run)
+        self.assertIn(f"pid {holder} has it open for writing; fd ", wait["detail"], run)
+        self.assertIn(f"the other end is pid {holder}; fd ", wait["detail"], run)
+        self.assertIn("no other process has it open", wait["detail"], run)
+
+    def wait_for_multiprocessing(self, mode):
+        pid, waiter, holder = self.start(mode, RANK="0", WORLD_SIZE="1")
+        self.assertEqual(pid, waiter)
+        run = self.read(waiter)
+        return self.wait_of(run, waiter), holder, run
+
+    def test_locks_of_multiprocessing_name_the_child_that_has_them(self):
+        for mode, inferred in (("mplock", True), ("mprlock", False)):
+            with self.subTest(mode=mode):
+                wait, child, run = self.wait_for_multiprocessing(mode)
+                self.assertEqual((wait["what"], wait["pid"], wait["tid"], wait["inferred"]),
+                                 ("lock", child, self.third, inferred), run)
+
+    def test_a_lock_of_multiprocessing_that_two_seem_to_have_names_nobody(self):
+        wait, _, run = self.wait_for_multiprocessing("mpforked")
+        self.assertEqual((wait["what"], wait["pid"], wait["tid"]), ("lock", None, None), run)
+        self.assertIn("semaphore shared by processes", wait["detail"], run)
+        self.assertIn("it tells no owner", wait["detail"], run)
+
+    def test_a_full_queue_of_multiprocessing_is_no_lock(self):
+        wait, _, run = self.wait_for_multiprocessing("mpfull")
+        self.assertEqual((wait["what"], wait["pid"], wait["tid"]), ("lock", None, None), run)
 
     def ranks_of_a_lock(self, mode, folder):
         """The pids of rank 0, which has the lock, and of rank 1; and the report."""

@@ -11,15 +11,22 @@
   baton    rank 0 has made the file FOLDER/lock, rank 1 polls until it is gone
   filelock the same, by the frames of another library
   stale    polls a file FOLDER/lock that nobody has open
+  mplock   rank waits for a lock of multiprocessing that its child has in a `with`
+  mprlock  the same with a recursive lock, by acquire() in a thread of the child
+  mpforked the same, but a grandchild that was forked meanwhile has a copy of the child's count
+  mpfull   rank puts a second item into a multiprocessing.Queue(1) that nobody empties
+  several  child polls a pipe and a connection that the parent has, and a pipe to itself
   ranks    SLURM tasks: all receive from rank 0, which reads a FIFO; when it has, all end
 """
 import fcntl
 import json
 import multiprocessing
 import os
+import select
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 
@@ -100,6 +107,71 @@ def join():
     process.start()
     ready(os.getpid(), process.pid)
     process.join()
+
+
+def have_lock(lock, said, mode):
+    """In a child: has the lock and says so with the tid of the thread that has it."""
+    def acquire():
+        lock.acquire()
+        said.send(threading.get_native_id())
+        for_ever()
+
+    if mode == "mprlock":
+        threading.Thread(target=acquire, daemon=True).start()
+        for_ever()
+    with lock:
+        if mode == "mpforked" and os.fork() == 0:
+            for_ever()
+        said.send(threading.get_native_id())
+        for_ever()
+
+
+def mplock(mode="mplock"):
+    fork = multiprocessing.get_context("fork")
+    lock = fork.RLock() if mode == "mprlock" else fork.Lock()
+    heard, said = fork.Pipe()
+    process = fork.Process(target=have_lock, args=(lock, said, mode))
+    process.start()
+    tid = heard.recv()
+    print("ready %d %d %d" % (os.getpid(), process.pid, tid), flush=True)
+    lock.acquire()
+
+
+def mprlock():
+    mplock("mprlock")
+
+
+def mpforked():
+    mplock("mpforked")
+
+
+def mpfull():
+    queue = multiprocessing.get_context("fork").Queue(1)
+    queue.put(1)
+    ready(os.getpid(), 0)
+    queue.put(2)
+
+
+def several():
+    listener = socket.create_server(("127.0.0.1", 0))
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        own, wake = os.pipe()
+        there = socket.create_connection(listener.getsockname())
+        listener.close()
+        poll = select.poll()
+        for fd in (ours, there.fileno(), own):
+            poll.register(fd, select.POLLIN)
+        poll.poll()
+        os.close(wake)
+        os._exit(0)
+    os.close(ours)
+    accepted, _ = listener.accept()
+    ready(child, os.getpid())
+    for_ever()
+    accepted.close()
 
 
 def flock():

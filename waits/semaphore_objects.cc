@@ -1,0 +1,140 @@
+#include "waits/semaphore_objects.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "stacks/cpython/attributes.h"
+#include "stacks/cpython/types.h"
+#include "waits/frame_values.h"
+
+namespace oddrank::waits {
+
+namespace cpython = stacks::cpython;
+using attach::Addr;
+
+namespace {
+
+constexpr std::size_t kPointer = sizeof(std::uint64_t);
+constexpr std::size_t kFrameLimit = 4096;   // of all threads together
+constexpr std::size_t kValueLimit = 65536;  // likewise
+constexpr int kDepth = 3;                   // method -> queue -> lock
+
+struct Fields {  // of SemLockObject, behind the object's head
+  std::uint64_t handle;
+  std::uint64_t last_tid;
+  std::int32_t count;
+  std::int32_t maxvalue;
+  std::int32_t kind;
+};
+constexpr std::int32_t kRecursiveMutex = 0;
+
+}  // namespace
+
+SemaphoreObjects::Kind SemaphoreObjects::kind_of(Addr object) {
+  struct Name {
+    std::string_view name;
+    Kind kind;
+  };
+  // Classes of multiprocessing.synchronize and multiprocessing.queues; others of these names have
+  // no such attributes.
+  constexpr std::array kNames = {
+      Name{"_multiprocessing.SemLock", Kind::kSemaphore},
+      Name{"builtin_function_or_method", Kind::kMethod},
+      Name{"method", Kind::kMethod},
+      Name{"Lock", Kind::kLock},
+      Name{"RLock", Kind::kLock},
+      Name{"Queue", Kind::kQueue},
+      Name{"JoinableQueue", Kind::kQueue},
+      Name{"SimpleQueue", Kind::kQueue},
+      Name{"Condition", Kind::kQueue},
+      Name{"Synchronized", Kind::kQueue},
+      Name{"SynchronizedArray", Kind::kQueue},
+  };
+  const Addr type = cpython::type_of(python_.reader(), python_.layout(), object);
+  const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind::kOther);
+  if (is_new && type != Addr{}) {
+    const std::string name = cpython::name_of_type(python_.reader(), python_.layout(), type);
+    const auto* known = std::find_if(kNames.begin(), kNames.end(),
+                                     [&name](const Name& each) { return each.name == name; });
+    at->second = known == kNames.end() ? Kind::kOther : known->kind;
+  }
+  return at->second;
+}
+
+// m_self of a builtin method, im_self of another.
+Addr SemaphoreObjects::second_field(Addr object) {
+  return python_.reader().pointer_or_null(object + python_.layout().object.head + kPointer);
+}
+
+std::optional<SemaphoreObject> SemaphoreObjects::read(Addr object) {
+  const auto fields = python_.reader().value<Fields>(object + python_.layout().object.head);
+  if (!fields || fields->handle == 0 || fields->maxvalue != 1) {
+    return std::nullopt;
+  }
+  return SemaphoreObject{fields->handle, fields->last_tid, fields->count,
+                         fields->kind == kRecursiveMutex};
+}
+
+void SemaphoreObjects::add(Addr value, int depth, std::vector<SemaphoreObject>& found) {
+  if (value == Addr{} || depth == 0) {
+    return;
+  }
+  const auto attribute = [&](std::string_view name) {
+    return cpython::read_attribute(python_.reader(), python_.layout(), value, name);
+  };
+  switch (kind_of(value)) {
+    case Kind::kSemaphore:
+      add_object(value, false, found);
+      break;
+    case Kind::kMethod:
+      add(second_field(value), depth - 1, found);
+      break;
+    case Kind::kLock:
+      add_object(attribute("_semlock"), true, found);
+      break;
+    case Kind::kQueue:
+      for (const std::string_view name : {"_rlock", "_wlock", "_lock"}) {
+        add(attribute(name), depth - 1, found);
+      }
+      break;
+    case Kind::kOther:
+      break;
+  }
+}
+
+// By itself the object of a lock looks like that of a semaphore of one; only a recursive one is a
+// lock for certain.
+void SemaphoreObjects::add_object(Addr object, bool is_lock, std::vector<SemaphoreObject>& found) {
+  if (kind_of(object) != Kind::kSemaphore) {
+    return;
+  }
+  const auto read = this->read(object);
+  if (read && (is_lock || read->recursive) && known_.insert(attach::value_of(object)).second) {
+    found.push_back(*read);
+  }
+}
+
+std::vector<SemaphoreObject> SemaphoreObjects::find() {
+  FrameValues values(python_.reader(), python_.layout());
+  std::unordered_set<std::uint64_t> seen;
+  std::vector<SemaphoreObject> found;
+  std::size_t budget = kFrameLimit;
+  for (const cpython::ThreadLook& thread : python_.threads()) {
+    for (const cpython::RawFrame& frame : thread.frames) {
+      if (budget-- == 0 || seen.size() > kValueLimit) {
+        return found;
+      }
+      for (const Addr value : values.all(frame)) {
+        if (seen.insert(attach::value_of(value)).second) {
+          add(value, kDepth, found);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace oddrank::waits
