@@ -142,6 +142,7 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
   step.job = job_.id;
   step.nodes = std::move(nodes);
   step.whole_job = whole_job;
+  step.parts = job_.parts;
   step.agent_path = options_.agent_path;
   step.agent_args = options_.agent_args;
   // Later than we would end it ourselves; for the case that we cannot.

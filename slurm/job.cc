@@ -121,6 +121,25 @@ Job to_job(const Fields& fields) {
   return job;
 }
 
+// Of a heterogeneous job: what all of its running components are together.
+void take_parts(Job& job, const std::vector<Fields>& records, const std::string& leader) {
+  job.id = leader;
+  job.node_list.clear();
+  job.tasks = 0;
+  for (const Fields& fields : records) {
+    if (text_of(fields, "HetJobId") != leader || text_of(fields, "JobState") != "RUNNING") {
+      continue;
+    }
+    HetPart part;
+    part.group = number_of(fields, "HetJobOffset");
+    part.node_list = text_of(fields, "NodeList");
+    part.tasks = number_of(fields, "NumTasks");
+    job.node_list += (job.node_list.empty() ? "" : ",") + part.node_list;
+    job.tasks += std::max(part.tasks, 0);
+    job.parts.push_back(std::move(part));
+  }
+}
+
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 10 &&
          std::all_of(text.begin(), text.end(),
@@ -146,7 +165,8 @@ void choose_step(Job& job, std::string_view wanted) {
   }
   if (best != nullptr) {
     job.step = best->id;
-    job.tasks = best->tasks > 0 ? best->tasks : job.tasks;
+    // Of a heterogeneous job's step, each component's share is a step of its own.
+    job.tasks = best->tasks > 0 && job.parts.empty() ? best->tasks : job.tasks;
   }
 }
 
@@ -252,8 +272,13 @@ Result<Job> parse_job(std::string_view text) {
   const auto running = std::find_if(records.begin(), records.end(), [](const Fields& fields) {
     return text_of(fields, "JobState") == "RUNNING";
   });
-  Job job = to_job(running == records.end() ? records.front() : *running);
+  const Fields& chosen = running == records.end() ? records.front() : *running;
+  Job job = to_job(chosen);
   job.records = records.size();
+  if (const std::string leader = text_of(chosen, "HetJobId");
+      is_number(leader) && job.state == "RUNNING") {
+    take_parts(job, records, leader);
+  }
   if (!is_number(job.id) || job.state.empty()) {
     return fail(Errc::kBadData, "scontrol prints a job without id or state");
   }
@@ -293,7 +318,17 @@ Result<Job> show_job(std::string_view id, const Deadline& deadline) {
   if (job.state != "RUNNING" || job.node_list.empty()) {
     return job;
   }
-  ODDRANK_TRY(job.hosts, expand(job.node_list, deadline));
+  if (!job.parts.empty() && wanted.job != job.id) {
+    // Asked about one component, scontrol tells of that one only.
+    return show_job(job.id + (wanted.step.empty() ? "" : "." + wanted.step), deadline);
+  }
+  for (HetPart& part : job.parts) {
+    ODDRANK_TRY(part.hosts, expand(part.node_list, deadline));
+    job.hosts.insert(job.hosts.end(), part.hosts.begin(), part.hosts.end());
+  }
+  if (job.parts.empty()) {
+    ODDRANK_TRY(job.hosts, expand(job.node_list, deadline));
+  }
   // Nice to know, not needed: a controller that fails here costs us the number of ranks only.
   if (const auto steps = call_client({"scontrol", "show", "step", job.id}, deadline)) {
     job.steps = parse_steps(*steps);

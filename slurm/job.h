@@ -29,8 +29,21 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+// One component of a heterogeneous job ("4711+1"): an allocation of its own, which only srun's
+// --het-group reaches.
+struct HetPart {
+  int group = 0;  // the number after the '+'
+  std::string node_list;
+  std::vector<std::string> hosts;
+  std::int32_t tasks = -1;
+
+  bool operator==(const HetPart&) const = default;
+};
+
 struct Job {
-  std::string id;  // number that srun --jobid takes; of an array's task its own, not the array's
+  // Number that srun --jobid takes; of an array's task its own, not the array's; of any component
+  // of a heterogeneous job the first one's, which its ranks know it by (22.05).
+  std::string id;
   std::string name;
   std::string user;
   std::int64_t uid = -1;
@@ -45,9 +58,12 @@ struct Job {
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;  // -1: unlimited or unknown
   std::string stdout_path;
-  bool requeue = false;     // SLURM would start it again after a node's failure
-  std::string end_time;     // as SLURM writes it: planned while it runs
-  std::string exit_code;    // "0:15" = status and signal
+  bool requeue = false;   // SLURM would start it again after a node's failure
+  std::string end_time;   // as SLURM writes it: planned while it runs
+  std::string exit_code;  // "0:15" = status and signal
+  // Of a heterogeneous job all components that run, whichever was asked for: its ranks wait for
+  // each other. `hosts` and `tasks` are then those of all.
+  std::vector<HetPart> parts;
   std::size_t records = 0;  // jobs that the id stands for; more than 1: an array, or a het job
 
   bool operator==(const Job&) const = default;

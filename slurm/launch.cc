@@ -1,5 +1,7 @@
 #include "slurm/launch.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/parse_number.h"
@@ -76,37 +78,68 @@ bool says_nothing(std::string_view line) {
          has(line, "Terminating StepId");
 }
 
+std::vector<std::string> common(const std::vector<std::string>& nodes,
+                                const std::vector<std::string>& hosts) {
+  std::vector<std::string> both;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(both), [&hosts](const auto& node) {
+    return std::find(hosts.begin(), hosts.end(), node) != hosts.end();
+  });
+  return both;
+}
+
+// What is said of each allocation: of a heterogeneous job's components each one.
+void add_component(std::vector<std::string>& argv,
+                   const AgentStep& step,
+                   const std::vector<std::string>& nodes) {
+  const std::string count = std::to_string(nodes.size());
+  argv.insert(argv.end(), {"--overlap", "-N", count, "-n", count, "--ntasks-per-node=1",
+                           // Nothing that ranks might want, all of the job's memory as the only
+                           // limit.
+                           "--gres=none", "--mem=0", "--cpu-bind=none", "--mpi=none",
+                           // Our folder need not exist over there.
+                           "--chdir=/", "-J", "oddrank"});
+  if (!step.whole_job) {
+    std::string list;
+    for (const std::string& node : nodes) {
+      list += (list.empty() ? "" : ",") + node;
+    }
+    argv.insert(argv.end(), {"-w", list});
+  }
+  if (!step.ship_to.empty()) {
+    argv.push_back("--bcast=" + step.ship_to);
+  }
+  argv.push_back(step.agent_path);
+  argv.insert(argv.end(), step.agent_args.begin(), step.agent_args.end());
+  if (!step.ship_to.empty()) {
+    argv.insert(argv.end(), {"--delete-self", step.ship_to});
+  }
+}
+
 }  // namespace
 
 Command agent_command(const AgentStep& step) {
-  const std::string count = std::to_string(step.nodes.size());
   Command command;
-  command.argv = {"srun", "--jobid=" + step.job, "--overlap", "-N", count, "-n", count,
-                  "--ntasks-per-node=1",
+  command.argv = {"srun", "--jobid=" + step.job,
                   // An empty stdin: by default srun would send ours to all.
                   "-i", "none",
                   // Labels keep the lines of different nodes whole; see frames.h.
                   "-l",
                   // One agent that fails does not end the others; nor does a site's WaitTime.
-                  "-K0", "-W", std::to_string(step.kill_wait.count()),
-                  // Nothing that ranks might want, all of the job's memory as the only limit.
-                  "--gres=none", "--mem=0", "--cpu-bind=none", "--mpi=none",
-                  // Our folder need not exist over there.
-                  "--chdir=/", "-J", "oddrank"};
-  if (!step.whole_job) {
-    std::string list;
-    for (const std::string& node : step.nodes) {
-      list += (list.empty() ? "" : ",") + node;
+                  "-K0", "-W", std::to_string(step.kill_wait.count())};
+  if (step.parts.empty()) {
+    add_component(command.argv, step, step.nodes);
+  }
+  bool first = true;
+  for (const HetPart& part : step.parts) {
+    const std::vector<std::string> nodes = common(step.nodes, part.hosts);
+    if (nodes.empty()) {
+      continue;
     }
-    command.argv.insert(command.argv.end(), {"-w", list});
-  }
-  if (!step.ship_to.empty()) {
-    command.argv.push_back("--bcast=" + step.ship_to);
-  }
-  command.argv.push_back(step.agent_path);
-  command.argv.insert(command.argv.end(), step.agent_args.begin(), step.agent_args.end());
-  if (!step.ship_to.empty()) {
-    command.argv.insert(command.argv.end(), {"--delete-self", step.ship_to});
+    if (!std::exchange(first, false)) {
+      command.argv.push_back(":");
+    }
+    command.argv.push_back("--het-group=" + std::to_string(part.group));
+    add_component(command.argv, step, nodes);
   }
   command.environment = client_environment();
   command.never_kill = true;

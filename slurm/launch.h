@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "slurm/child_command.h"
+#include "slurm/job.h"
 
 namespace oddrank::slurm {
 
@@ -20,6 +21,7 @@ struct AgentStep {
   std::string job;                 // Job::id
   std::vector<std::string> nodes;  // where; one agent on each
   bool whole_job = true;           // `nodes` are all of the job's, and need no naming
+  std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
   // Where srun puts a copy of the agent first, on each node; empty: it is there already. The copy

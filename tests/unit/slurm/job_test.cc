@@ -51,6 +51,22 @@ TEST_CASE("of an array the running task is taken, with its own number") {
   CHECK(parsed(recorded::kHetPart).name == "het");
 }
 
+TEST_CASE("a heterogeneous job is all of its components that run") {
+  const auto job = parse_job(
+      "JobId=6 HetJobId=6 HetJobOffset=0 JobName=het\n   JobState=RUNNING\n   NodeList=a0\n"
+      "   NumNodes=1 NumTasks=1\n\n"
+      "JobId=7 HetJobId=6 HetJobOffset=1 JobName=het\n   JobState=RUNNING\n   NodeList=b[0-1]\n"
+      "   NumNodes=2 NumTasks=3\n\n"
+      "JobId=8 HetJobId=6 HetJobOffset=2 JobName=het\n   JobState=COMPLETED\n   NodeList=c0\n");
+  REQUIRE(job);
+  CHECK(job->id == "6");
+  CHECK(job->tasks == 4);
+  CHECK(job->node_list == "a0,b[0-1]");
+  REQUIRE(job->parts.size() == 2);
+  CHECK(job->parts[1].group == 1);
+  CHECK(job->parts[1].node_list == "b[0-1]");
+}
+
 TEST_CASE("what is no job is said to be none") {
   for (const char* text : {"", "\n\n", "No jobs in the system\n", "JobId=\n", "JobId=x JobName=y\n",
                            "JobId=3 JobName=y\n", "   JobState=RUNNING\n", "JobId"}) {

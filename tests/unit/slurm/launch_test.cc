@@ -34,6 +34,33 @@ TEST_CASE("the agents' step lies beside the ranks and asks for nothing of theirs
   CHECK(*(list + 1) == "n0,n1");
 }
 
+TEST_CASE("each component of a heterogeneous job has its share of the step") {
+  AgentStep step;
+  step.job = "6";
+  step.parts = {{0, "a0", {"a0"}, 1}, {1, "b[0-1]", {"b0", "b1"}, 2}};
+  step.nodes = {"a0", "b0", "b1"};
+  step.agent_path = "/shared/oddrank";
+  const auto joined = [&step] {
+    std::string line;
+    for (const std::string& word : agent_command(step).argv) {
+      line += word + " ";
+    }
+    return line;
+  };
+  const std::string all = joined();
+  const auto second = all.find(" : --het-group=1 --overlap -N 2 -n 2 ");
+  REQUIRE(second != std::string::npos);
+  CHECK(all.find("--het-group=0 --overlap -N 1 -n 1 ") < second);
+  CHECK(all.find("/shared/oddrank") < second);
+  CHECK(all.find("/shared/oddrank", second) != std::string::npos);
+  step.nodes = {"b1"};
+  step.whole_job = false;
+  const std::string one = joined();
+  CHECK(one.find("--het-group=0") == std::string::npos);
+  CHECK(one.find(" : ") == std::string::npos);
+  CHECK(one.find("-w b1 ") != std::string::npos);
+}
+
 TEST_CASE("srun names the node that it could not reach") {
   for (const auto& [text, why] :
        {std::pair{recorded::kNodeGone, "Communication connection failure"},

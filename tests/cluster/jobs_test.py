@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""`oddrank job` on the shapes that jobs have: many nodes, an array's task, a part of a heterogeneous
+job, one step of several, a job of srun alone without a batch script. 64 nodes with ODDRANK_FULL."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+from cluster import Cluster
+from harness import Options, Run
+from star_job import StarJob
+
+NODES = 64 if os.environ.get("ODDRANK_FULL") else 16
+RANK = "/usr/bin/python3 -c 'import time; time.sleep(3600)'"
+
+
+class JobsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = cls.enterClassContext(Cluster(nodes=NODES))
+        cls.folder = cls.enterClassContext(harness.scratch())
+
+    def report(self, job, status=0):
+        run = Run(self.lab.run_client([Options.oddrank, "job", job, "--json", "-", "--samples", "1"]))
+        self.assertEqual(run.status, status, run)
+        return run.json()
+
+    def submit(self, text, *options):
+        script = f"{self.folder}/{self.id().rpartition('.')[2]}.sh"
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/bash\n#SBATCH --output=/dev/null\n{text}\n")
+        job = self.lab.submit(script, *options)
+        self.addCleanup(self.lab.cancel, job)
+        return job
+
+    def wait_ranks(self, job, count):
+        """The job's processes that are no shells or launchers and sleep."""
+        def ranks():
+            pids = [pid for node in self.lab.nodes for pid in self.lab.node_pids(node)
+                    if proc_facts.comm(pid) == "python3"
+                    and proc_facts.environ(pid).get("SLURM_JOB_ID") == job]
+            return len(pids) == count and all(proc_facts.sleeping(pid) for pid in pids)
+        proc_facts.wait_until(ranks, f"{count} ranks of job {job} sleep", 60)
+
+    def task_id(self, name):
+        """Of an array's task or a part of a heterogeneous job, the number of its own."""
+        shown = self.lab.run_client(["scontrol", "show", "job", "-o", name]).stdout
+        return shown.partition("JobId=")[2].split()[0]
+
+    def test_many_nodes(self):
+        job = StarJob(self.lab, self.folder, nodes=NODES, ranks=NODES).start()
+        self.addCleanup(self.lab.cancel, job.id)
+        report = self.report(job.id)
+        self.assertEqual(report["coverage"]["read"], NODES)
+        self.assertEqual(report["coverage"]["nodes_answered"], NODES)
+        self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0])
+
+    def test_a_task_of_an_array(self):
+        job = self.submit(f"srun -n2 {RANK}", "--array=3-4", "--ntasks=2", "--nodes=1")
+        task = proc_facts.wait_until(lambda: self.task_id(f"{job}_4"), "the task has a number", 60)
+        self.wait_ranks(task, 2)
+        report = self.report(f"{job}_4")
+        self.assertEqual(report["job"]["id"], task)
+        self.assertEqual(report["coverage"]["read"], 2)
+
+    def test_a_heterogeneous_job_is_one(self):
+        """Whichever component is named: ranks of all of them wait for each other."""
+        job = self.submit(f"srun --het-group=0,1 {RANK}", "-N1", "-n1", ":", "-N2", "-n3")
+        self.wait_ranks(job, 4)
+        for name in (job, f"{job}+1", self.task_id(f"{job}+1")):
+            with self.subTest(name=name):
+                report = self.report(name)
+                self.assertEqual(report["job"]["id"], job)
+                self.assertEqual(report["coverage"]["read"], 4)
+                self.assertEqual(len(report["job"]["hosts"]), 3)
+
+    def test_one_step_of_several(self):
+        job = self.submit(f"srun -n1 --exact {RANK} & srun -n2 --exact {RANK} & wait", "-N1", "-n3",
+                          "--overcommit")
+        self.wait_ranks(job, 3)
+        counts = {self.report(f"{job}.{step}")["coverage"]["read"] for step in (0, 1)}
+        self.assertEqual(counts, {1, 2})
+        run = Run(self.lab.run_client([Options.oddrank, "job", f"{job}.7"]))
+        harness.check_trouble(self, run, f"{job}", "step 7")
+
+    def test_a_job_of_srun_alone(self):
+        environment = dict(os.environ, SLURM_CONF=self.lab.conf)
+        with subprocess.Popen(["srun", "-n2", "-N2", "-J", "alone", "/usr/bin/python3", "-c",
+                               "import time; time.sleep(3600)"], env=environment,
+                              stdin=subprocess.DEVNULL) as srun:
+            try:
+                job = proc_facts.wait_until(
+                    lambda: self.lab.run_client(["squeue", "-h", "-n", "alone", "-t", "R", "-o",
+                                                 "%A"]).stdout.strip(), "the job runs", 60)
+                self.wait_ranks(job, 2)
+                self.assertEqual(self.report(job)["coverage"]["read"], 2)
+            finally:
+                srun.terminate()
+
+
+if __name__ == "__main__":
+    harness.main(harness.needs_cluster)
