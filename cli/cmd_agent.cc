@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/shipped_copy.h"
+#include "slurm/drop_box.h"
 #include "slurm/frames.h"
 #include "snapshot/capture_file.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 struct AgentOptions {
   std::string out = "-";
+  std::string box;      // folder for the answer, which stdout then only points to
   std::string shipped;  // path of the copy that we are; empty: none
   bool framed = false;
   NodeRequest request;
@@ -66,8 +68,14 @@ int run_agent(AgentOptions& options) {
   const std::string bytes = snapshot::encode_capture(*capture);
   if (options.framed) {
     const std::string host = capture->nodes.front().host;
-    return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, bytes)) ? status
-                                                                                : kToolFault;
+    std::string answer = bytes;
+    if (!options.box.empty()) {
+      auto note = slurm::leave_in_box(options.box, host, bytes);
+      // What cannot be left there goes the long way.
+      answer = note ? *std::move(note) : std::move(answer);
+    }
+    return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, answer)) ? status
+                                                                                 : kToolFault;
   }
   if (auto written = write_file(options.out, bytes); !written) {
     return report_error(written.error());
@@ -89,6 +97,7 @@ void add_agent_command(CLI::App& app, Action& action) {
                       "Of several jobs on this node, the one with this name");
   command->add_option("--host", options->request.host,
                       "Name of this node in the report [SLURMD_NODENAME or the host name]");
+  command->add_option("--box", options->box)->group("");
   command->add_option("--delete-self", options->shipped)->group("");
   add_capture_options(*command, options->capture);
   add_locals_option(*command, {&options->capture.locals});

@@ -23,6 +23,7 @@ namespace {
 struct JobOptions {
   std::string id;
   bool mine = false;
+  std::string via;
   CaptureOptions capture;
   OutputOptions output;
 };
@@ -59,6 +60,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   const auto arguments = agent_arguments(options.capture);
   gather.agent_args.insert(gather.agent_args.end(), arguments.begin(), arguments.end());
   gather.node_timeout = options.capture.timeout;
+  gather.via = options.via;
   gather.interrupted = catch_interrupts();
   Progress progress("nodes", options.output.quiet);
   gather.progress = [&progress](const slurm::GatherProgress& now) {
@@ -95,6 +97,10 @@ void add_job_command(CLI::App& app, Action& action) {
   auto* id =
       command->add_option("JOBID", options->id, "4711, an array task 4711_3, or a step 4711.0");
   command->add_flag("--me", options->mine, "My only running job")->excludes(id);
+  command
+      ->add_option("--via", options->via,
+                   "Folder that all nodes share, for the answers of thousands of nodes")
+      ->type_name("DIR");
   add_capture_options(*command, options->capture);
   add_output_options(*command, options->output);
   add_locals_option(*command, {&options->capture.locals, &options->output.locals});

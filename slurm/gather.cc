@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "slurm/attempt.h"
 #include "slurm/client.h"
+#include "slurm/drop_box.h"
 #include "slurm/frames.h"
 #include "slurm/node_state.h"
 #include "slurm/silence.h"
@@ -105,9 +106,13 @@ class Gathering {
   std::deque<std::size_t> queue_;
   std::optional<Error> refusal_;
   std::size_t answers_ = 0;
+  std::optional<DropBox> box_;
 };
 
 Result<GatherResult> Gathering::run() {
+  if (!options_.via.empty()) {
+    ODDRANK_TRY(box_, DropBox::make(options_.via));
+  }
   auto first = Attempt::start(step_for(job_.hosts, true));
   if (!first) {
     return fail(first.error().code == Errc::kNotFound ? no_slurm("srun")
@@ -145,6 +150,9 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
   step.parts = job_.parts;
   step.agent_path = options_.agent_path;
   step.agent_args = options_.agent_args;
+  if (box_) {
+    step.agent_args.insert(step.agent_args.end(), {"--box", box_->folder()});
+  }
   // Later than we would end it ourselves; for the case that we cannot.
   step.kill_wait =
       std::chrono::ceil<std::chrono::seconds>(options_.node_timeout) + std::chrono::seconds(10);
@@ -203,6 +211,14 @@ void Gathering::take(Payload payload) {
   NodeAnswer& node = result_.nodes[found->second];
   if (node.answered) {
     return;  // asked twice, and both agents answered
+  }
+  if (box_) {
+    auto left = box_->open_note(payload.bytes);
+    if (!left) {
+      result_.notes.push_back(payload.host + ": " + left.error().what);
+      return;
+    }
+    payload.bytes = *std::move(left);
   }
   node.answered = true;
   node.payload = std::move(payload.bytes);

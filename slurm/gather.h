@@ -33,6 +33,8 @@ struct GatherOptions {
   // Beyond node_timeout: for SLURM to start the agents, and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;
+  // A folder that all nodes share, for answers of many nodes; empty: through srun. See drop_box.h.
+  std::string via;
   ProgressSink progress;  // may be empty
   // Set by a signal handler: gather() returns soon, with what is there.
   const std::atomic<bool>* interrupted = nullptr;

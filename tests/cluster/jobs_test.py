@@ -26,9 +26,10 @@ class JobsTest(unittest.TestCase):
         cls.lab = cls.enterClassContext(Cluster(nodes=NODES))
         cls.folder = cls.enterClassContext(harness.scratch())
 
-    def report(self, job, status=0):
-        run = Run(self.lab.run_client([Options.oddrank, "job", job, "--json", "-", "--samples", "1"]))
-        self.assertEqual(run.status, status, run)
+    def report(self, job, *options):
+        run = Run(self.lab.run_client([Options.oddrank, "job", job, "--json", "-", "--samples", "1",
+                                       *options]))
+        self.assertEqual(run.status, 0, run)
         return run.json()
 
     def submit(self, text, *options):
@@ -60,6 +61,14 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(report["coverage"]["read"], NODES)
         self.assertEqual(report["coverage"]["nodes_answered"], NODES)
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0])
+        # The same by way of a shared folder, in which nothing stays.
+        shared = f"{self.folder}/shared"
+        os.mkdir(shared)
+        by_folder = self.report(job.id, "--via", shared)
+        self.assertEqual(by_folder["coverage"]["read"], NODES)
+        for key in ("kind", "culprits"):
+            self.assertEqual(by_folder["verdict"][key], report["verdict"][key])
+        self.assertEqual(os.listdir(shared), [])
 
     def test_a_task_of_an_array(self):
         job = self.submit(f"srun -n2 {RANK}", "--array=3-4", "--ntasks=2", "--nodes=1")
