@@ -18,6 +18,15 @@ as_root() {
   fi
 }
 
+# The mirror of the distribution's main archive, from either format of apt's lists.
+mirror() {
+  {
+    sed -n 's/^URIs: *\([^ ]*\).*/\1/p' /etc/apt/sources.list.d/*.sources
+    sed -n 's/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list \
+      /etc/apt/sources.list.d/*.list
+  } 2>/dev/null | grep -m 1 -E '/debian/?$' || true
+}
+
 # stage NAME COMMAND...: runs it and notes how long it took; stage_times prints all of them.
 stage_log=""
 stage() {

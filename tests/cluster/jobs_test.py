@@ -16,7 +16,7 @@ from cluster import Cluster
 from harness import Options, Run
 from star_job import StarJob
 
-NODES = 64 if os.environ.get("ODDRANK_FULL") else 16
+NODES = 64 if os.environ.get("ODDRANK_FULL") else 12
 RANK = "/usr/bin/python3 -c 'import time; time.sleep(3600)'"
 
 
