@@ -150,7 +150,19 @@ void keep_largest_job(Capture& capture) {
   keep_job(capture, std::string(largest->first));
 }
 
+// "" if neither it nor a child of it is a rank.
+std::string job_beside(const Capture& capture, pid_t pid) {
+  const auto& all = capture.processes;
+  const auto found = std::find_if(all.begin(), all.end(), [pid](const ProcessCapture& process) {
+    return process.is_rank && process.rank >= 0 && (process.pid == pid || process.parent == pid);
+  });
+  return found == all.end() ? std::string() : std::string(capture.tables.text(found->job_key));
+}
+
 Status check_jobs(Capture& capture, const NodeRequest& request) {
+  if (const std::string job = job_beside(capture, request.beside); !job.empty()) {
+    keep_job(capture, job);
+  }
   if (!request.select.empty()) {
     keep_job(capture, request.select);
   }

@@ -18,8 +18,9 @@ struct NodeRequest {
   std::string slurm_job;    // only ranks of this SLURM job
   std::string slurm_step;   // and of this step
   std::string select;       // only ranks whose job_key is this
-  bool any_job = false;     // take the ranks of all jobs (the caller tells them apart)
-  std::string host;         // name for the report; "" = this host's
+  pid_t beside = 0;      // only ranks of the job of this process, or of one that it started; 0: any
+  bool any_job = false;  // take the ranks of all jobs (the caller tells them apart)
+  std::string host;      // name for the report; "" = this host's
   std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
 };
 

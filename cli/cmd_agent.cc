@@ -95,6 +95,10 @@ void add_agent_command(CLI::App& app, Action& action) {
   command->add_option("--slurm-step", options->request.slurm_step, "Only ranks of this step");
   command->add_option("--select", options->request.select,
                       "Of several jobs on this node, the one with this name");
+  command
+      ->add_option("--beside", options->request.beside,
+                   "Of several jobs on this node, the one that this process is a rank of")
+      ->type_name("PID");
   command->add_option("--host", options->request.host,
                       "Name of this node in the report [SLURMD_NODENAME or the host name]");
   command->add_option("--box", options->box)->group("");

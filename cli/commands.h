@@ -21,4 +21,11 @@ void add_hosts_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 void add_agent_command(CLI::App& app, Action& action);
 
+// Somebody else's command line, after "--": no parser of ours touches it.
+struct CommandLine {
+  char** argv = nullptr;             // ends with a null pointer; null: no "--" was given
+  bool ignored_broken_pipe = false;  // whether we were started with SIGPIPE ignored
+};
+void add_watch_command(CLI::App& app, Action& action, const CommandLine& command_line);
+
 }  // namespace oddrank::cli

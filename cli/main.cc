@@ -3,6 +3,7 @@
 #include <csignal>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -28,6 +29,7 @@ constexpr const char* kFooter =
     "  oddrank node 31337               one process: Python and native frames in one stack\n"
     "  oddrank hosts n[0-3]             all ranks of these hosts, over ssh\n"
     "  oddrank doctor --job 4711        would it work there? asked before there is a hang\n"
+    "  srun oddrank watch -- python train.py      notices a hang by itself, and says the verdict\n"
     "  oddrank core core.*              the core files of a job, merged like its ranks\n\n"
     "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
     "read, 2 wrong usage, 1 a fault of oddrank itself.";
@@ -49,7 +51,30 @@ bool is_unknown_command(const CLI::App& app, int argc, char** argv) {
   return true;
 }
 
-int run(int argc, char** argv) {
+// Cuts `argc` to what is ours to parse: of `oddrank watch ... -- CMD...` what comes before CMD. An
+// argument like "[1,2]" would not survive the parser.
+CommandLine split_command(int& argc, char** argv) {
+  CommandLine command;
+  int at = 1;
+  while (at < argc && argv[at][0] == '-') {
+    ++at;
+  }
+  if (at >= argc || std::string_view(argv[at]) != "watch") {
+    return command;
+  }
+  for (int i = at + 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") {
+      command.argv = argv + i + 1;
+      argc = i;
+      break;
+    }
+  }
+  return command;
+}
+
+int run(int argc, char** argv, bool ignored_broken_pipe) {
+  CommandLine command = split_command(argc, argv);
+  command.ignored_broken_pipe = ignored_broken_pipe;
   CLI::App app{kDescription, "oddrank"};
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("oddrank ") + kVersion);
@@ -66,6 +91,7 @@ int run(int argc, char** argv) {
   add_fr_command(app, action);
   add_doctor_command(app, action);
   add_agent_command(app, action);
+  add_watch_command(app, action, command);
   if (is_unknown_command(app, argc, argv)) {
     return kWrongUsage;
   }
@@ -85,9 +111,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // A reader of our output that went away is an error of write, not our death.
-  std::signal(SIGPIPE, SIG_IGN);
+  const bool ignored_broken_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {
-    return oddrank::cli::run(argc, argv);
+    return oddrank::cli::run(argc, argv, ignored_broken_pipe);
   } catch (const std::exception& error) {
     oddrank::log_line(oddrank::LogLevel::kError,
                       std::string("this is a fault of oddrank: ") + error.what());

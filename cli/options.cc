@@ -16,22 +16,6 @@ using std::chrono::milliseconds;
 constexpr std::array<std::pair<std::string_view, long>, 4> kUnits = {
     {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}}};
 
-void add_duration(CLI::App& app,
-                  const std::string& name,
-                  milliseconds& value,
-                  const std::string& help) {
-  app.add_option_function<std::string>(
-         name,
-         [&value, name](const std::string& text) {
-           const std::string problem = parse_duration(text, value);
-           if (!problem.empty()) {
-             throw CLI::ValidationError(name, problem);  // caught by CLI11's own parse
-           }
-         },
-         help)
-      ->type_name("TIME");
-}
-
 std::string text_of(milliseconds duration) {
   return std::to_string(duration.count()) + "ms";
 }
@@ -50,6 +34,24 @@ std::string parse_duration(const std::string& text, milliseconds& duration) {
     }
   }
   return "'" + text + "' is no time; write it like 500ms, 20s or 2m";
+}
+
+void add_duration(CLI::App& app,
+                  const std::string& name,
+                  milliseconds& value,
+                  const std::string& help,
+                  const std::string& group) {
+  app.add_option_function<std::string>(
+         name,
+         [&value, name](const std::string& text) {
+           const std::string problem = parse_duration(text, value);
+           if (!problem.empty()) {
+             throw CLI::ValidationError(name, problem);  // caught by CLI11's own parse
+           }
+         },
+         help)
+      ->type_name("TIME")
+      ->group(group);
 }
 
 void add_output_options(CLI::App& app, OutputOptions& options) {
@@ -79,7 +81,8 @@ void add_core_options(CLI::App& app, CaptureOptions& options) {
   const std::string group = "Capture";
   add_duration(app, "--timeout", options.timeout,
                "For each process and each node; what has not answered by then becomes a row of "
-               "the report [20s]");
+               "the report [20s]",
+               group);
   app.add_flag("!--no-native", options.native, "Python frames only")->group(group);
   app.add_flag("!--no-python", options.python, "Native frames only")->group(group);
   app.add_flag("--tasks", options.tasks,
@@ -109,7 +112,7 @@ void add_capture_options(CLI::App& app, CaptureOptions& options) {
       ->check(CLI::Range(1, 100))
       ->capture_default_str()
       ->group(group);
-  add_duration(app, "--interval", options.interval, "Between two looks [500ms]");
+  add_duration(app, "--interval", options.interval, "Between two looks [500ms]", group);
   app.add_flag("!--never-stop", options.stop,
                "Never stop a thread, not even one that runs, for the time that copying its stack "
                "takes; such a stack stays without native frames")

@@ -37,6 +37,12 @@ struct CaptureOptions {
 
 // "500ms", "20s", "2m", or a plain number of seconds.
 std::string parse_duration(const std::string& text, std::chrono::milliseconds& duration);
+// An option of that kind; `value` must live as long as the parser.
+void add_duration(CLI::App& app,
+                  const std::string& name,
+                  std::chrono::milliseconds& value,
+                  const std::string& help,
+                  const std::string& group = "Options");
 
 void add_output_options(CLI::App& app, OutputOptions& options);
 void add_capture_options(CLI::App& app, CaptureOptions& options);

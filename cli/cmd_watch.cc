@@ -1,0 +1,346 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "cli/capture_node.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/watch_examine.h"
+#include "cli/watch_look.h"
+#include "slurm/job.h"
+#include "slurm/rolling_files.h"
+#include "slurm/watch.h"
+#include "slurm/watch_start.h"
+
+namespace oddrank::cli {
+namespace {
+
+using slurm::RankSign;
+using std::chrono::milliseconds;
+
+// Ranks come and go; looking for them costs some 10 ms.
+constexpr int kLooksBetweenFinds = 6;
+// A controller is asked no more often than this whether the job still runs.
+constexpr milliseconds kJobLook{30000};
+
+struct WatchCommand {
+  std::string job;
+  std::string select;
+  slurm::WatchOptions watch;
+  KeepOptions keep;
+  CommandLine command;
+};
+
+std::string variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
+  return value == nullptr ? "" : value;
+}
+
+template <std::size_t N>
+std::int32_t first_number(const std::array<const char*, N>& names) {
+  for (const char* name : names) {
+    if (const auto number = parse_number<std::int32_t>(variable(name))) {
+      return *number;
+    }
+  }
+  return -1;
+}
+
+// The order of attach/rank_identity.h.
+std::int32_t own_rank() {
+  return first_number(std::array{"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                 "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"});
+}
+
+// One watcher of a job captures: in SLURM that of rank 0, for all nodes; elsewhere that of each
+// node's first rank, for its node.
+bool captures_for_all(bool in_slurm) {
+  const std::int32_t local =
+      first_number(std::array{"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
+  const std::int32_t number = in_slurm || local < 0 ? own_rank() : local;
+  return number <= 0;
+}
+
+std::string own_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
+}
+
+std::vector<std::string> with_samples(std::vector<std::string> argv, milliseconds interval) {
+  // Three samples tell a rank that is merely late; in a test's short watch they come faster.
+  const milliseconds apart = std::clamp(interval / 10, milliseconds(300), milliseconds(1000));
+  for (const std::string& word :
+       {std::string("--samples"), std::string("3"), std::string("--interval"),
+        std::to_string(apart.count()) + "ms"}) {
+    argv.push_back(word);
+  }
+  return argv;
+}
+
+// What all three ways of watching have in common.
+class WatchSetup {
+ public:
+  WatchSetup(WatchCommand& options, std::string slurm_job)
+      : options_(options), job_(std::move(slurm_job)) {
+    options.keep.name = job_.empty() ? own_host() : job_;
+    exe_ = read_link("/proc/self/exe").value_or("oddrank");
+  }
+
+  // The hooks refer to this object.
+  slurm::WatchHooks hooks();
+
+  // `beside`: a process of the job that is meant, where there are several on the node.
+  void set_beside(pid_t pid) { beside_ = pid; }
+  // Of its SLURM job, where only that is meant.
+  void set_step(const std::string& step) { step_ = "." + step; }
+  void add_log(const std::string& path) {
+    if (!path.empty()) {
+      logs_.push_back(path);
+    }
+  }
+  void set_only(RankSign rank) { only_ = std::move(rank); }
+  bool has_ranks() const { return !ranks_.empty(); }
+  // Looks for the ranks of this node. kUsage: they belong to several jobs, and none was selected.
+  Status find();
+
+ private:
+  std::vector<RankSign> look(const slurm::LookRequest& request);
+  std::string rank_variable(const std::string& name) const;
+  std::vector<std::vector<std::string>> capture_commands(const std::string& file) const;
+  bool is_over();
+
+  WatchCommand& options_;
+  std::string job_;
+  std::string step_;  // ".0"; "" = all of them
+  std::string exe_;
+  std::vector<std::string> logs_;
+  std::optional<RankSign> only_;  // the command beside us
+  pid_t beside_ = 0;
+  std::map<pid_t, std::int32_t> ranks_;  // found here
+  std::map<std::string, std::string> environment_;
+  bool found_any_ = false;  // ever
+  int looks_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> asked_job_;
+};
+
+Status WatchSetup::find() {
+  ODDRANK_TRY(snapshot::Capture found, find_ranks(job_));
+  if (!options_.select.empty()) {
+    keep_job(found, options_.select);
+  }
+  const std::vector<std::string> keys = job_keys(found);
+  if (keys.size() > 1 && job_.empty()) {
+    std::string list;
+    for (const std::string& key : keys) {
+      list += "\n  --select '" + key + "'";
+    }
+    return fail(Errc::kUsage, "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
+                "choose one:" + list);
+  }
+  ranks_.clear();
+  for (const snapshot::ProcessCapture& process : found.processes) {
+    if (!process.is_rank || process.rank < 0) {
+      continue;
+    }
+    ranks_.emplace(process.pid, process.rank);
+    found_any_ = true;
+    for (const auto& [name, value] : process.environment) {
+      environment_.emplace(found.tables.text(name), found.tables.text(value));
+    }
+  }
+  if (!ranks_.empty() && ranks_.count(beside_) == 0) {
+    beside_ = ranks_.begin()->first;
+  }
+  return ok();
+}
+
+// Of the ranks found here, the same for all of them where it matters: what watchdogs go by.
+std::string WatchSetup::rank_variable(const std::string& name) const {
+  if (only_) {
+    return variable(name);
+  }
+  const auto found = environment_.find(name);
+  return found == environment_.end() ? std::string() : found->second;
+}
+
+std::vector<RankSign> WatchSetup::look(const slurm::LookRequest& request) {
+  std::vector<RankSign> targets = request.before;
+  if (only_) {
+    targets = request.before.empty() ? std::vector{*only_} : request.before;
+  } else {
+    if (looks_++ % kLooksBetweenFinds == 0 || targets.empty()) {
+      (void)find();  // if it fails, the ranks that were known stay so
+    }
+    for (const auto& [pid, rank] : ranks_) {
+      const bool known = std::any_of(targets.begin(), targets.end(),
+                                     [pid = pid](const RankSign& one) { return one.pid == pid; });
+      if (!known) {
+        targets.emplace_back();
+        targets.back().pid = pid;
+        targets.back().rank = rank;
+      }
+    }
+  }
+  return look_at(targets, request, logs_);
+}
+
+std::vector<std::vector<std::string>> WatchSetup::capture_commands(const std::string& file) const {
+  std::vector<std::vector<std::string>> commands;
+  if (!job_.empty()) {
+    commands.push_back(
+        with_samples({exe_, "job", job_ + step_, "--save", file, "-q"}, options_.watch.interval));
+  }
+  commands.push_back(
+      with_samples({exe_, "agent", "--out", file, "--beside", std::to_string(beside_)},
+                   options_.watch.interval));
+  return commands;
+}
+
+// A batch script that has nothing more to do than wait for us would wait for ever, since its job
+// runs as long as it does. Where the kernel does not list children, none is the safe answer.
+bool is_parents_only_child() {
+  const std::string parent = std::to_string(::getppid());
+  const auto children = read_file("/proc/" + parent + "/task/" + parent + "/children", 65536);
+  return !children || trim(*children) == std::to_string(::getpid());
+}
+
+bool WatchSetup::is_over() {
+  if (only_ || job_.empty() || (found_any_ && is_parents_only_child())) {
+    return true;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (asked_job_ && now - *asked_job_ < kJobLook) {
+    return false;
+  }
+  asked_job_ = now;
+  const auto job = slurm::show_job(job_, Deadline::after(kJobLook));
+  // A controller that does not answer is no end of the job.
+  return job ? job->state != "RUNNING" && job->state != "PENDING" && job->state != "SUSPENDED"
+             : job.error().code == Errc::kNotFound || job.error().code == Errc::kGone;
+}
+
+slurm::WatchHooks WatchSetup::hooks() {
+  slurm::WatchHooks hooks;
+  hooks.look = [this](const slurm::LookRequest& request) { return look(request); };
+  hooks.capture_commands = [this](const std::string& file) { return capture_commands(file); };
+  hooks.examine = [this](const slurm::TakenCapture& taken) {
+    return examine(taken, options_.keep);
+  };
+  hooks.leave_past = [this](const slurm::PastFile& past) { leave_past(past, options_.keep); };
+  hooks.variable = [this](const std::string& name) { return rank_variable(name); };
+  hooks.is_over = [this] { return is_over(); };
+  return hooks;
+}
+
+int watch_command(WatchCommand& options) {
+  auto beside = slurm::split_off_watcher();
+  if (!beside) {
+    return slurm::become_command(options.command.argv, options.command.ignored_broken_pipe);
+  }
+  const bool in_slurm = !variable("SLURM_JOB_ID").empty() && !variable("SLURM_STEP_ID").empty();
+  WatchSetup setup(options, in_slurm ? variable("SLURM_JOB_ID") : "");
+  if (in_slurm) {
+    setup.set_step(variable("SLURM_STEP_ID"));
+  }
+  RankSign rank;
+  rank.pid = beside->pid;
+  rank.rank = own_rank();
+  setup.set_only(rank);
+  setup.set_beside(beside->pid);
+  options.watch.captures = captures_for_all(in_slurm);
+  slurm::run_watch(options.watch, setup.hooks(), &*beside);
+  ::_exit(0);  // nobody waits for us, and what the caller has to destroy is the command's
+}
+
+int watch_node(WatchCommand& options) {
+  WatchSetup setup(options, options.job);
+  if (!options.job.empty()) {
+    const auto job = slurm::find_job(options.job, Deadline::after(kJobLook));
+    if (!job) {
+      return report_error(job.error());
+    }
+    setup.add_log(job->stdout_path);
+  } else if (const Status found = setup.find(); !found) {
+    return report_error(found.error());
+  } else if (!setup.has_ranks()) {
+    return report_error({Errc::kNotFound, "no rank of a training job was found on this node",
+                         "start it later, or with the rank: oddrank watch -- CMD"});
+  }
+  slurm::run_watch(options.watch, setup.hooks(), nullptr);
+  return kAllRead;
+}
+
+int run_watch_command(WatchCommand& options) {
+  if (options.command.argv == nullptr) {
+    return watch_node(options);
+  }
+  if (!options.job.empty() || *options.command.argv == nullptr) {
+    return report_error(
+        {Errc::kUsage,
+         options.job.empty() ? "no command after --" : "--job is for a watch without a command",
+         ""});
+  }
+  return watch_command(options);
+}
+
+constexpr const char* kFooter =
+    "The process that is started becomes CMD: its pid, signals and exit status are the command's\n"
+    "own, and the watcher is an orphan beside it that ends with it. In SLURM the watcher of rank "
+    "0\n"
+    "captures all nodes (oddrank job); elsewhere that of the first rank of each node captures it.\n"
+    "kill -USR1 has a watcher capture at once.\n\n"
+    "Examples:\n"
+    "  srun oddrank watch --save /shared/hangs -- python train.py\n"
+    "  torchrun --no-python ... oddrank watch -- python train.py\n"
+    "  oddrank watch --stalled-for 10m --on-stall 'mail -s hang me < $1' -- python train.py\n"
+    "  oddrank watch --job $SLURM_JOB_ID --save hangs &     in a batch script, before srun\n"
+    "  oddrank watch                                        all ranks of this node, until they end";
+
+}  // namespace
+
+void add_watch_command(CLI::App& app, Action& action, const CommandLine& command_line) {
+  auto options = std::make_shared<WatchCommand>();
+  options->command = command_line;
+  CLI::App* command = app.add_subcommand(
+      "watch", "Watches ranks; captures and says the verdict when nothing moves any more");
+  add_duration(*command, "--stalled-for", options->watch.stalled_for,
+               "So long without motion is a stall, or half as long again as the job was ever quiet "
+               "before, whichever is more [5m]");
+  add_duration(*command, "--interval", options->watch.interval, "Between two looks [10s]");
+  command->add_option("--save", options->keep.folder, "Folder for captures and their JSON")
+      ->type_name("DIR");
+  command->add_option("--keep", options->keep.keep, "So many of them; older ones are removed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--on-stall", options->watch.on_stall,
+                   "Shell command to run at a stall: $1 is the JSON report's path; also "
+                   "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY")
+      ->type_name("CMD");
+  add_duration(*command, "--on-stall-timeout", options->watch.hook_patience,
+               "After which it is ended [60s]");
+  auto* job = command->add_option("--job", options->job,
+                                  "The ranks of this SLURM job on this node; ends with the job");
+  command
+      ->add_option("--select", options->select,
+                   "Of several jobs on this node, the one with this name")
+      ->excludes(job);
+  command->footer(kFooter);
+  command->callback(
+      [options, &action] { action = [options] { return run_watch_command(*options); }; });
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,219 @@
+#include "cli/watch_examine.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "aggregate/diagnose.h"
+#include "aggregate/report_json.h"
+#include "aggregate/report_text.h"
+#include "base/isolated.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "slurm/rolling_files.h"
+#include "snapshot/capture_file.h"
+
+namespace oddrank::cli {
+namespace {
+
+using aggregate::Kind;
+using slurm::Finding;
+using slurm::PastFile;
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
+constexpr std::chrono::milliseconds kExaminePatience{60000};
+constexpr std::chrono::milliseconds kPastPatience{5000};
+constexpr std::size_t kMostPasts = 8;
+
+// The job goes on, if slowly, or one rank has more to do than the others.
+bool is_stall(Kind kind) {
+  return kind != Kind::kHealthy && kind != Kind::kSlow && kind != Kind::kBusyRank;
+}
+
+// Ranks whose past says more than what was read of them, and those that are named.
+std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
+                                                    const aggregate::Report& report) {
+  std::set<std::int32_t> culprits;
+  for (const auto& culprit : report.verdict.culprits) {
+    culprits.insert(culprit.rank);
+  }
+  std::vector<const ProcessCapture*> wanted;
+  for (const ProcessCapture& process : capture.processes) {
+    const bool named = culprits.count(process.rank) != 0;
+    const bool unread = process.read != snapshot::ReadState::kFull;
+    if (process.is_rank && process.rank >= 0 && (named || unread) && wanted.size() < kMostPasts) {
+      wanted.push_back(&process);
+    }
+  }
+  return wanted;
+}
+
+// "" if nobody knows.
+std::string past_of(const ProcessCapture& process,
+                    const std::vector<PastFile>& own,
+                    const KeepOptions& options) {
+  for (const PastFile& past : own) {
+    if (past.pid == process.pid && past.rank == process.rank) {
+      return past.words;
+    }
+  }
+  if (options.folder.empty()) {
+    return {};
+  }
+  const auto text = read_file(slurm::past_path(options.folder, options.name, process.rank), 4096);
+  const auto past = text ? slurm::decode_past(*text) : std::nullopt;
+  // Of an earlier run it would tell a lie.
+  return past && past->rank == process.rank && past->pid == process.pid ? past->words : "";
+}
+
+void add_pasts(Capture& capture,
+               const aggregate::Report& report,
+               const slurm::TakenCapture& taken,
+               const KeepOptions& options) {
+  std::map<std::int32_t, const ProcessCapture*> wanted;
+  for (const ProcessCapture* process : with_wanted_past(capture, report)) {
+    wanted.emplace(process->rank, process);
+  }
+  if (taken.pasts.size() == 1) {  // the watcher's own rank
+    for (const ProcessCapture& process : capture.processes) {
+      if (process.is_rank && process.pid == taken.pasts.front().pid &&
+          process.rank == taken.pasts.front().rank) {
+        wanted.emplace(process.rank, &process);
+      }
+    }
+  }
+  for (const auto& [rank, process] : wanted) {
+    const std::string words = past_of(*process, taken.pasts, options);
+    if (!words.empty() && process->node < capture.nodes.size()) {
+      capture.nodes[process->node].notes.push_back(
+          (rank >= 0 ? "rank " + std::to_string(rank) : "pid " + std::to_string(process->pid)) +
+          " " + words);
+    }
+  }
+}
+
+// Saves where that is wanted; the JSON goes into the watch's own folder where not.
+void save(const Capture& capture,
+          const std::string& json,
+          const slurm::TakenCapture& taken,
+          const KeepOptions& options,
+          Finding& finding) {
+  if (!options.folder.empty()) {
+    ::mkdir(options.folder.c_str(), 0777);  // what is wrong with it, writing will tell
+    const std::string stem =
+        options.folder + "/" + slurm::stall_stem(options.name, std::chrono::system_clock::now());
+    Status written = write_file(stem + ".odd", snapshot::encode_capture(capture));
+    if (written) {
+      finding.capture = stem + ".odd";
+      written = write_file(stem + ".json", json);
+    }
+    if (written) {
+      finding.json = stem + ".json";
+      written = slurm::keep_newest(options.folder, options.name, options.keep);
+    }
+    if (!written) {
+      finding.trouble = written.error().what;
+    }
+  }
+  if (finding.json.empty() && write_file(taken.folder + "/report.json", json)) {
+    finding.json = taken.folder + "/report.json";
+  }
+}
+
+Result<Finding> examine_here(const slurm::TakenCapture& taken, const KeepOptions& options) {
+  ODDRANK_TRY(const std::string bytes, read_file(taken.file, std::size_t{1} << 30));
+  ODDRANK_TRY(Capture capture, snapshot::decode_capture(bytes));
+  aggregate::Report report = aggregate::diagnose(capture);
+  if (report.coverage.read + report.coverage.partial == 0) {
+    return fail(Errc::kNotFound, report.coverage.unread.empty()
+                                     ? "no rank was read"
+                                     : "no rank was read: " + report.coverage.unread.front().why);
+  }
+  add_pasts(capture, report, taken, options);
+  report = aggregate::diagnose(capture);
+  Finding finding;
+  finding.stall = is_stall(report.verdict.kind);
+  finding.kind = aggregate::kind_name(report.verdict.kind);
+  finding.summary = std::string(trim(aggregate::report_sentence(report)));
+  finding.text = aggregate::report_text(report, capture, {});
+  if (finding.stall || taken.asked) {
+    save(capture, aggregate::report_json(report, capture), taken, options, finding);
+  }
+  return finding;
+}
+
+// Fields ended by NUL, which none of them holds; the first one tells success from failure.
+std::string encode(const Result<Finding>& finding) {
+  std::string text;
+  const auto put = [&text](const std::string& field) {
+    text += field;
+    text += '\0';
+  };
+  if (!finding) {
+    put("error");
+    put(finding.error().what);
+    return text;
+  }
+  put(finding->stall ? "stall" : "moves");
+  for (const std::string* field : {&finding->kind, &finding->summary, &finding->text,
+                                   &finding->capture, &finding->json, &finding->trouble}) {
+    put(*field);
+  }
+  return text;
+}
+
+Result<Finding> decode(const IsolatedResult& result) {
+  const auto fields = split(result.bytes, '\0');
+  if (fields.size() >= 2 && fields[0] == "error") {
+    return fail(Errc::kBadData, std::string(fields[1]));
+  }
+  if (fields.size() < 7) {
+    return fail(Errc::kTimeout, result.end == IsolatedEnd::kDeadline
+                                    ? "the capture could not be examined and saved in time"
+                                    : "the capture could not be examined");
+  }
+  Finding finding;
+  finding.stall = fields[0] == "stall";
+  finding.kind = fields[1];
+  finding.summary = fields[2];
+  finding.text = fields[3];
+  finding.capture = fields[4];
+  finding.json = fields[5];
+  finding.trouble = fields[6];
+  return finding;
+}
+
+}  // namespace
+
+Result<Finding> examine(const slurm::TakenCapture& taken, const KeepOptions& options) {
+  const IsolatedTask task{[&](int fd) { send_bytes(fd, encode(examine_here(taken, options))); },
+                          kExaminePatience};
+  return decode(run_isolated({task}, 1).front());
+}
+
+void leave_past(const slurm::PastFile& past, const KeepOptions& options) {
+  if (options.folder.empty() || past.rank < 0) {
+    return;
+  }
+  const std::string path = slurm::past_path(options.folder, options.name, past.rank);
+  const IsolatedTask task{[&](int) {
+                            if (past.words.empty()) {
+                              ::unlink(path.c_str());
+                              return;
+                            }
+                            ::mkdir(options.folder.c_str(), 0777);
+                            // A past that cannot be left is missing from a report, no more.
+                            (void)write_file(path, slurm::encode_past(past));
+                          },
+                          kPastPatience};
+  run_isolated({task}, 1);
+}
+
+}  // namespace oddrank::cli

@@ -1,0 +1,96 @@
+#include "slurm/leader_past.h"
+
+#include <array>
+#include <ctime>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "slurm/silence.h"
+
+namespace oddrank::slurm {
+namespace {
+
+constexpr std::size_t kMostPlaces = 12;
+constexpr std::size_t kMostWords = 360;
+constexpr std::size_t kPlacesInWords = 3;
+constexpr std::string_view kMark = "oddrank past 1";
+
+std::string clock_text(LeaderPast::WallTime when) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 16> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%H:%M:%S", &local);
+  return {text.data(), length};
+}
+
+}  // namespace
+
+std::string duration_text(std::chrono::milliseconds duration) {
+  const auto seconds = duration.count() / 1000;
+  if (seconds < 60) {
+    return seconds_text(duration);
+  }
+  if (seconds < 3600) {
+    return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
+  }
+  return std::to_string(seconds / 3600) + " h " + std::to_string(seconds / 60 % 60) + " min";
+}
+
+void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
+  if (moved) {
+    moved_at_ = now;
+  }
+  if (!sign.looked || sign.where.empty()) {
+    return;
+  }
+  if (!places_.empty() && places_.front().where == sign.where) {
+    places_.front().last_seen = now;
+    return;
+  }
+  places_.push_front({sign.where, now});
+  if (places_.size() > kMostPlaces) {
+    places_.pop_back();
+  }
+}
+
+std::string LeaderPast::words(WallTime now) const {
+  std::string text =
+      "last moved at " + clock_text(moved_at_) + " (" +
+      duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(now - moved_at_)) +
+      " before this capture)";
+  for (std::size_t i = 0; i < places_.size() && i < kPlacesInWords; ++i) {
+    const std::string when = i == 0 ? "" : " " + clock_text(places_[i].last_seen);
+    const std::string_view before = i == 0 ? ", last seen in " : i == 1 ? "; before: " : ", ";
+    const std::string piece = std::string(before) + places_[i].where + when;
+    if (text.size() + piece.size() > kMostWords) {
+      break;
+    }
+    text += piece;
+  }
+  return text;
+}
+
+std::string past_path(const std::string& folder, const std::string& name, std::int32_t rank) {
+  return folder + "/.past-" + name + "-rank" + std::to_string(rank);
+}
+
+std::string encode_past(const PastFile& past) {
+  return std::string(kMark) + "\n" + std::to_string(past.rank) + "\n" + std::to_string(past.pid) +
+         "\n" + past.words + "\n";
+}
+
+std::optional<PastFile> decode_past(std::string_view text) {
+  const auto lines = split(text, '\n');
+  if (lines.size() < 4 || lines[0] != kMark) {
+    return std::nullopt;
+  }
+  const auto rank = parse_number<std::int32_t>(lines[1]);
+  const auto pid = parse_number<pid_t>(lines[2]);
+  if (!rank || !pid) {
+    return std::nullopt;
+  }
+  return PastFile{*rank, *pid, std::string(lines[3].substr(0, kMostWords))};
+}
+
+}  // namespace oddrank::slurm

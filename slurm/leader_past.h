@@ -1,0 +1,56 @@
+// What a rank did last: the places of its leader thread in the latest looks, a few KB. At a stall
+// it is what is left to tell of a rank that can no longer be read (state D, a dead node).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "slurm/rank_sign.h"
+
+namespace oddrank::slurm {
+
+class LeaderPast {
+ public:
+  using WallTime = std::chrono::system_clock::time_point;
+
+  explicit LeaderPast(WallTime start) : moved_at_(start) {}
+
+  // `moved`: what slurm/progress.h says of this look.
+  void add(const RankSign& sign, bool moved, WallTime now);
+
+  // "last moved at 14:03:12 (5 min 3 s ago), since then in poll (io.py:7) < main (train.py:9);
+  // before: step (train.py:20) 14:02:42". Local time; at most 360 bytes.
+  std::string words(WallTime now) const;
+
+ private:
+  struct Place {
+    std::string where;
+    WallTime last_seen;
+  };
+  std::deque<Place> places_;  // the latest first
+  WallTime moved_at_;
+};
+
+// Pasts of ranks whose watchers do not report themselves, as small files in the folder that all
+// watchers of a job share.
+struct PastFile {
+  std::int32_t rank = -1;
+  pid_t pid = 0;
+  std::string words;
+};
+
+// "FOLDER/.past-NAME-rank5".
+std::string past_path(const std::string& folder, const std::string& name, std::int32_t rank);
+std::string encode_past(const PastFile& past);
+std::optional<PastFile> decode_past(std::string_view text);
+
+// 303000 ms -> "5 min 3 s"; 1500 ms -> "1.5 s".
+std::string duration_text(std::chrono::milliseconds duration);
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,52 @@
+#include "slurm/progress.h"
+
+#include <algorithm>
+
+namespace oddrank::slurm {
+namespace {
+
+// A loop that polls has a dozen places; a program that comes to no new one in so many has stopped.
+constexpr std::size_t kRemembered = 256;
+// More than what a rank writes beside its work (metrics, logs), less than any checkpoint.
+constexpr double kStoredBytesPerSecond = 256.0 * 1024;
+
+}  // namespace
+
+bool Progress::is_new(std::uint64_t place) {
+  const auto known = std::find(places_.begin(), places_.end(), place);
+  const bool is_new = known == places_.end();
+  if (!is_new) {
+    places_.erase(known);
+  } else if (places_.size() >= kRemembered) {
+    places_.pop_back();
+  }
+  places_.push_front(place);
+  return is_new;
+}
+
+bool Progress::add(const RankSign& sign, Time now) {
+  bool moved = false;
+  if (sign.looked) {
+    for (const std::uint64_t place : sign.places) {
+      moved = is_new(place) || moved;
+    }
+  }
+  // A log that shrank was started anew.
+  moved = moved || (log_known_ && sign.log_bytes != log_bytes_);
+  const double seconds = std::chrono::duration<double>(now - last_look_).count();
+  const auto stored =
+      static_cast<double>(sign.stored_bytes - std::min(sign.stored_bytes, stored_bytes_));
+  moved = moved || (stored_known_ && stored > 0 && stored >= seconds * kStoredBytesPerSecond);
+  log_known_ = true;
+  stored_known_ = true;
+  log_bytes_ = sign.log_bytes;
+  stored_bytes_ = sign.stored_bytes;
+  last_look_ = now;
+  if (moved) {
+    longest_quiet_ = std::max(longest_quiet_, quiet_for(now));
+    last_moved_ = now;
+  }
+  return moved;
+}
+
+}  // namespace oddrank::slurm

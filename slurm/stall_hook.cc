@@ -1,0 +1,85 @@
+#include "slurm/stall_hook.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/split.h"
+
+namespace oddrank::slurm {
+namespace {
+
+constexpr std::size_t kKeptOutput = 4096;
+constexpr std::chrono::milliseconds kGrace{200};
+
+// What attach/rank_identity.h goes by.
+constexpr std::array<std::string_view, 12> kIdentity = {
+    "RANK=",        "LOCAL_RANK=",   "GROUP_RANK=",    "OMPI_COMM_WORLD_RANK=",
+    "PMIX_RANK=",   "PMI_RANK=",     "PMI_ID=",        "MV2_COMM_WORLD_RANK=",
+    "PALS_RANKID=", "SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_GTIDS="};
+
+bool is_identity(std::string_view variable) {
+  return std::any_of(kIdentity.begin(), kIdentity.end(),
+                     [variable](std::string_view name) { return variable.starts_with(name); });
+}
+
+}  // namespace
+
+std::vector<std::string> hook_environment(const std::vector<std::string>& environment,
+                                          const StallFacts& facts) {
+  std::vector<std::string> kept;
+  std::copy_if(environment.begin(), environment.end(), std::back_inserter(kept),
+               [](const std::string& variable) { return !is_identity(variable); });
+  kept.push_back("ODDRANK_JSON=" + facts.json);
+  kept.push_back("ODDRANK_CAPTURE=" + facts.capture);
+  kept.push_back("ODDRANK_KIND=" + facts.kind);
+  kept.push_back("ODDRANK_SUMMARY=" + facts.summary);
+  return kept;
+}
+
+Result<StallHook> StallHook::start(const std::string& command,
+                                   const StallFacts& facts,
+                                   std::chrono::milliseconds patience) {
+  std::vector<std::string> environment;
+  for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
+    environment.emplace_back(*variable);
+  }
+  Command shell;
+  shell.argv = {"/bin/sh", "-c", command, "oddrank-watch", facts.json};
+  shell.environment = hook_environment(environment, facts);
+  ODDRANK_TRY(ChildCommand child, ChildCommand::start(shell));
+  return StallHook(std::move(child), Deadline::after(patience));
+}
+
+bool StallHook::advance() {
+  if (ended_ || late_) {
+    return false;
+  }
+  const OutputSink sink = [this](OutputStream, std::string_view bytes) {
+    said_ += bytes;
+    if (said_.size() > kKeptOutput) {
+      said_.erase(0, said_.size() - kKeptOutput);
+    }
+  };
+  ended_ = child_.exit_status();
+  child_.read_output(sink);
+  if (!ended_ && deadline_.passed()) {
+    late_ = true;
+    child_.stop(kGrace, sink);
+  }
+  return !ended_ && !late_;
+}
+
+std::string StallHook::complaint() const {
+  if (ended_ && ended_->success()) {
+    return {};
+  }
+  std::string text = late_ ? "it did not end in time and was stopped"
+                     : ended_ && ended_->signal != 0
+                         ? "signal " + std::to_string(ended_->signal) + " ended it"
+                         : "exit status " + std::to_string(ended_ ? ended_->code : -1);
+  const auto lines = split(trim(said_), '\n');
+  return lines.empty() ? text : text + ": " + std::string(lines.back().substr(0, 200));
+}
+
+}  // namespace oddrank::slurm

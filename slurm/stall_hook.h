@@ -1,0 +1,58 @@
+// The user's command at a stall: a line for the shell, with the report at hand, in a process group
+// of its own, with a deadline.
+//
+// It gets the JSON's path as $1 and ODDRANK_JSON, the capture's as ODDRANK_CAPTURE, ODDRANK_KIND
+// and ODDRANK_SUMMARY; and the watcher's environment without what makes a process a rank (RANK,
+// SLURM_PROCID, ...): nobody is to take it for one. SLURM_JOB_ID stays.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "slurm/child_command.h"
+
+namespace oddrank::slurm {
+
+struct StallFacts {
+  std::string json;  // paths; "" = there is none
+  std::string capture;
+  std::string kind;     // of the verdict
+  std::string summary;  // one line
+};
+
+// "NAME=value" as the command gets it, from our own environment.
+std::vector<std::string> hook_environment(const std::vector<std::string>& environment,
+                                          const StallFacts& facts);
+
+// Move-only; stops the command when it ends.
+class StallHook {
+ public:
+  static Result<StallHook> start(const std::string& command,
+                                 const StallFacts& facts,
+                                 std::chrono::milliseconds patience);
+
+  // Ends the command if its time is over. Afterwards: true while it runs.
+  bool advance();
+  void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
+  const Deadline& deadline() const { return deadline_; }
+  // Once it has ended: "" if all went well, else what did not, with its last line.
+  std::string complaint() const;
+
+ private:
+  StallHook(ChildCommand child, Deadline deadline)
+      : child_(std::move(child)), deadline_(deadline) {}
+
+  ChildCommand child_;
+  Deadline deadline_;
+  std::optional<ExitStatus> ended_;
+  bool late_ = false;
+  std::string said_;  // the end of what it wrote
+};
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,421 @@
+#include "slurm/watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/log.h"
+#include "slurm/alarm.h"
+#include "slurm/child_command.h"
+#include "slurm/progress.h"
+#include "slurm/stall_hook.h"
+#include "slurm/watch_capture.h"
+#include "slurm/watchdog_limit.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+using Wall = std::chrono::system_clock;
+
+// Frames of a rank that moves need not be looked at as often as whether it ran: an eighth of the
+// time after which they matter.
+constexpr int kFrameLooks = 8;
+constexpr milliseconds kRarestFrameLook{60000};
+// A job that is quiet for so long is asked which watchdog it has.
+constexpr milliseconds kGroupsLook{120000};
+// Without a pidfd the end of the command wakes nobody.
+constexpr milliseconds kEndLook{1000};
+constexpr milliseconds kCaptureLook{20};
+
+struct Watched {
+  explicit Watched(const RankSign& sign)
+      : last(sign), progress(Progress::Clock::now()), past(Wall::now()) {}
+
+  RankSign last;
+  Progress progress;
+  LeaderPast past;
+  bool past_left = false;  // for another watcher
+  std::string trouble_said;
+};
+
+std::string name_of(const RankSign& sign) {
+  return sign.rank >= 0 ? "rank " + std::to_string(sign.rank) : "pid " + std::to_string(sign.pid);
+}
+
+// Why a capture is taken.
+struct Reason {
+  pid_t pid = 0;  // of the rank that stands still; 0: SIGUSR1
+  std::string who;
+  milliseconds quiet{0};
+
+  bool asked() const { return pid == 0; }
+};
+
+class Watch {
+ public:
+  Watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside)
+      : options_(options), hooks_(hooks), beside_(beside), alarm_(options.stalled_for) {
+    const milliseconds eighth = options.stalled_for / kFrameLooks;
+    frames_every_ = std::max(options.interval, std::min(eighth, kRarestFrameLook));
+  }
+
+  void run();
+
+ private:
+  bool is_over() const { return told_to_end_ || (beside_ != nullptr && has_ended(*beside_)); }
+  void say(const std::string& text);
+  void warn(const std::string& text);
+  bool wait(const Deadline& until, const ChildCommand* capture);
+  void take_signals();
+  void advance_hook();
+  bool look();
+  void note(const RankSign& sign);
+  void leave_past(Watched& watched, bool moved);
+  const Watched* most_quiet() const;
+  void check();
+  void capture(const Reason& reason);
+  std::vector<PastFile> pasts() const;
+  bool has_moved(const Reason& reason);
+  void excuse(const Reason& reason, const std::string& why);
+  Result<Finding> take(const Reason& reason, const TempFolder& folder);
+  void report(const Finding& finding, const Reason& reason);
+  void start_hook(const Finding& finding, TempFolder folder);
+  void end();
+
+  const WatchOptions& options_;
+  const WatchHooks& hooks_;
+  const BesideCommand* beside_;
+  Alarm alarm_;
+  milliseconds frames_every_{0};
+  std::map<pid_t, Watched> watched_;
+  std::optional<Progress::Time> last_frames_;
+  bool groups_known_ = false;
+  bool groups_asked_ = false;  // in this quiet time
+  bool stall_said_ = false;    // and it has not moved since
+  bool asked_ = false;         // by SIGUSR1
+  bool told_to_end_ = false;
+  UniqueFd signals_;
+  std::optional<StallHook> hook_;
+  std::optional<TempFolder> hook_folder_;
+};
+
+// Several lines in one write(2), so that those of other processes do not come in between. What we
+// write into the job's log is no sign of life of the job.
+void Watch::say(const std::string& text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  for (auto& [pid, watched] : watched_) {
+    watched.progress.ignore_log_once();
+  }
+}
+
+void Watch::warn(const std::string& text) {
+  say("oddrank watch: " + text + "\n");
+}
+
+// False when it is time to end. Returns earlier when a capture was asked for, or the capture that
+// runs has something to say.
+bool Watch::wait(const Deadline& until, const ChildCommand* capture) {
+  while (!asked_ || capture != nullptr) {
+    std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
+    Deadline next = until;
+    if (beside_ != nullptr && beside_->end.valid()) {
+      polled.push_back({beside_->end.get(), POLLIN, 0});
+    } else if (beside_ != nullptr) {
+      next = next.at_most(kEndLook);
+    }
+    if (hook_) {
+      hook_->add_pollfds(polled);
+      next = next.at_most(std::min(hook_->deadline().left(), milliseconds(200)));
+    }
+    if (capture != nullptr) {
+      capture->add_pollfds(polled);
+    }
+    ::poll(polled.data(), polled.size(), next.poll_timeout());
+    take_signals();
+    advance_hook();
+    if (is_over()) {
+      return false;
+    }
+    if (capture != nullptr || until.passed()) {
+      break;
+    }
+  }
+  return true;
+}
+
+void Watch::take_signals() {
+  signalfd_siginfo signal{};
+  while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
+    if (signal.ssi_signo == SIGUSR1) {
+      asked_ = true;
+      last_frames_.reset();  // the look before it is to see where the ranks are now
+    } else {
+      told_to_end_ = true;
+    }
+  }
+}
+
+void Watch::advance_hook() {
+  if (!hook_ || hook_->advance()) {
+    return;
+  }
+  if (const std::string complaint = hook_->complaint(); !complaint.empty()) {
+    warn("the command of --on-stall failed: " + complaint);
+  }
+  hook_.reset();
+  hook_folder_.reset();
+}
+
+void Watch::leave_past(Watched& watched, bool moved) {
+  PastFile past{watched.last.rank, watched.last.pid, {}};
+  if (moved && watched.past_left) {
+    hooks_.leave_past(past);
+    watched.past_left = false;
+  } else if (!moved && !watched.past_left &&
+             watched.progress.quiet_for(Progress::Clock::now()) >= alarm_.limit() / 2) {
+    past.words = watched.past.words(Wall::now());
+    hooks_.leave_past(past);
+    watched.past_left = true;
+  }
+}
+
+void Watch::note(const RankSign& sign) {
+  Watched& watched = watched_.try_emplace(sign.pid, sign).first->second;
+  const bool moved = watched.progress.add(sign, Progress::Clock::now());
+  watched.past.add(sign, moved, Wall::now());
+  alarm_.learn(watched.progress.longest_quiet());
+  watched.last = sign;
+  if (!sign.backends.empty()) {
+    alarm_.set_watchdog(watchdog_limit(sign.backends, hooks_.variable));
+    groups_known_ = true;
+  } else if (moved) {
+    groups_asked_ = false;
+  }
+  if (!sign.trouble.empty() && sign.trouble != watched.trouble_said) {
+    warn(name_of(sign) + ": " + sign.trouble);
+    watched.trouble_said = sign.trouble;
+  }
+  if (!options_.captures && hooks_.leave_past) {
+    leave_past(watched, moved);
+  }
+}
+
+// False if no rank is there.
+bool Watch::look() {
+  const auto now = Progress::Clock::now();
+  const Watched* quiet = most_quiet();
+  LookRequest request;
+  request.frames = !last_frames_ || now - *last_frames_ >= frames_every_;
+  request.groups = !groups_known_ && !groups_asked_ && quiet != nullptr &&
+                   quiet->progress.quiet_for(now) >= std::min(alarm_.limit() / 2, kGroupsLook);
+  for (const auto& [pid, watched] : watched_) {
+    request.before.push_back(watched.last);
+  }
+  const std::vector<RankSign> signs = hooks_.look(request);
+  if (request.frames) {
+    last_frames_ = now;
+  }
+  groups_asked_ = groups_asked_ || request.groups;
+  for (const RankSign& sign : signs) {
+    if (sign.gone) {
+      watched_.erase(sign.pid);
+    } else {
+      note(sign);
+    }
+  }
+  return !watched_.empty();
+}
+
+const Watched* Watch::most_quiet() const {
+  const auto now = Progress::Clock::now();
+  const Watched* most = nullptr;
+  for (const auto& [pid, watched] : watched_) {
+    if (most == nullptr || watched.progress.quiet_for(now) > most->progress.quiet_for(now)) {
+      most = &watched;
+    }
+  }
+  return most;
+}
+
+void Watch::check() {
+  const Watched* quiet = most_quiet();
+  if (asked_) {
+    asked_ = false;
+    if (options_.captures) {
+      capture({});
+    }
+    return;
+  }
+  if (quiet == nullptr || !options_.captures) {
+    return;
+  }
+  const milliseconds so_long = quiet->progress.quiet_for(Progress::Clock::now());
+  const bool due = alarm_.is_due(so_long);
+  if (stall_said_ && !alarm_.raised()) {
+    say("oddrank watch: the job moves again\n");
+    stall_said_ = false;
+  }
+  if (due) {
+    capture({quiet->last.pid, name_of(quiet->last), so_long});
+  }
+}
+
+std::vector<PastFile> Watch::pasts() const {
+  std::vector<PastFile> all;
+  for (const auto& [pid, watched] : watched_) {
+    all.push_back({watched.last.rank, pid, watched.past.words(Wall::now())});
+  }
+  return all;
+}
+
+void Watch::report(const Finding& finding, const Reason& reason) {
+  std::string text = reason.asked() ? "oddrank watch: asked to capture now"
+                                    : "oddrank watch: " + reason.who + " has not moved for " +
+                                          duration_text(reason.quiet);
+  text += "\n" + finding.text;
+  if (!finding.capture.empty()) {
+    text += "oddrank watch: saved " + finding.capture + " (oddrank report reads it)\n";
+  }
+  say(text);
+}
+
+void Watch::start_hook(const Finding& finding, TempFolder folder) {
+  if (options_.on_stall.empty()) {
+    return;
+  }
+  const StallFacts facts{finding.json, finding.capture, finding.kind, finding.summary};
+  auto hook = StallHook::start(options_.on_stall, facts, options_.hook_patience);
+  if (!hook) {
+    warn("the command of --on-stall: " + hook.error().what);
+    return;
+  }
+  hook_.emplace(*std::move(hook));
+  hook_folder_.emplace(std::move(folder));
+}
+
+// It did while it was captured, or has ended.
+bool Watch::has_moved(const Reason& reason) {
+  last_frames_.reset();
+  look();
+  const auto watched = watched_.find(reason.pid);
+  return watched == watched_.end() ||
+         watched->second.progress.quiet_for(Progress::Clock::now()) < reason.quiet;
+}
+
+void Watch::excuse(const Reason& reason, const std::string& why) {
+  alarm_.learn(reason.quiet);
+  if (log_enabled(LogLevel::kInfo)) {
+    warn(reason.who + " was quiet for " + duration_text(reason.quiet) + ", which is no stall (" +
+         why + "); it may be so for " + duration_text(alarm_.limit()));
+  }
+}
+
+Result<Finding> Watch::take(const Reason& reason, const TempFolder& folder) {
+  TakenCapture taken;
+  taken.file = folder.path() + "/capture.odd";
+  taken.folder = folder.path();
+  taken.asked = reason.asked();
+  ODDRANK_TRY(const std::string complaint,
+              take_capture(hooks_.capture_commands(taken.file), taken.file,
+                           options_.capture_patience, [this](const ChildCommand& child) {
+                             return wait(Deadline::after(kCaptureLook), &child);
+                           }));
+  if (!complaint.empty()) {
+    warn("captured on this node only: " + complaint);
+  }
+  if (!reason.asked() && has_moved(reason)) {
+    return Finding{};
+  }
+  taken.pasts = pasts();
+  return hooks_.examine(taken);
+}
+
+void Watch::capture(const Reason& reason) {
+  auto folder = TempFolder::make();
+  auto finding = folder ? take(reason, *folder) : Result<Finding>(fail(folder.error()));
+  if (is_over()) {
+    return;
+  }
+  if (!finding) {
+    warn((reason.asked()
+              ? ""
+              : reason.who + " has not moved for " + duration_text(reason.quiet) + ", and ") +
+         "it could not be captured: " + finding.error().what);
+    alarm_.raise(reason.quiet);
+    return;
+  }
+  if (!finding->trouble.empty()) {
+    warn(finding->trouble);
+  }
+  if (!reason.asked() && !finding->stall) {
+    excuse(reason, finding->kind.empty() ? "it moved meanwhile" : finding->kind);
+    return;
+  }
+  report(*finding, reason);
+  if (reason.asked()) {
+    return;
+  }
+  const bool again = alarm_.raised();
+  alarm_.raise(reason.quiet);
+  stall_said_ = true;
+  if (!again && !hook_) {
+    start_hook(*finding, *std::move(folder));
+  }
+}
+
+// The user's command may finish, but nobody is to wait for our end of the job's log.
+void Watch::end() {
+  if (!options_.captures && hooks_.leave_past) {
+    for (auto& [pid, watched] : watched_) {
+      leave_past(watched, true);
+    }
+  }
+  if (!hook_) {
+    return;
+  }
+  const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ::dup2(null.get(), STDERR_FILENO);
+  while (hook_) {
+    ::poll(nullptr, 0, 20);
+    advance_hook();
+  }
+}
+
+void Watch::run() {
+  sigset_t handled;
+  ::sigemptyset(&handled);
+  for (const int number : {SIGUSR1, SIGTERM, SIGINT}) {
+    ::sigaddset(&handled, number);
+  }
+  ::sigprocmask(SIG_BLOCK, &handled, nullptr);
+  signals_ = UniqueFd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  // A command that begins shows nothing yet.
+  bool go_on = beside_ == nullptr || wait(Deadline::after(options_.interval), nullptr);
+  while (go_on) {
+    const Deadline next = Deadline::after(options_.interval);
+    if (!look() && hooks_.is_over && hooks_.is_over()) {
+      break;
+    }
+    check();
+    go_on = wait(next, nullptr);
+  }
+  end();
+}
+
+}  // namespace
+
+void run_watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside) {
+  Watch(options, hooks, beside).run();
+}
+
+}  // namespace oddrank::slurm

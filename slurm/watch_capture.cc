@@ -1,0 +1,95 @@
+#include "slurm/watch_capture.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/split.h"
+
+namespace oddrank::slurm {
+namespace {
+
+constexpr std::chrono::milliseconds kGrace{1000};
+constexpr std::size_t kKeptComplaint = 2000;
+
+Status run(const std::vector<std::string>& argv,
+           const std::string& file,
+           std::chrono::milliseconds patience,
+           const std::function<bool(const ChildCommand&)>& wait) {
+  Command command;
+  command.argv = argv;
+  ODDRANK_TRY(ChildCommand child, ChildCommand::start(command));
+  std::string said;
+  const OutputSink sink = [&said](OutputStream stream, std::string_view bytes) {
+    if (stream == OutputStream::kStderr && said.size() < kKeptComplaint) {
+      said += bytes.substr(0, kKeptComplaint - said.size());
+    }
+  };
+  const Deadline deadline = Deadline::after(patience);
+  while (!child.exit_status()) {
+    const bool go_on = wait(child);
+    child.read_output(sink);
+    if (!go_on || deadline.passed()) {
+      child.stop(kGrace, sink);
+      return fail(go_on ? Errc::kTimeout : Errc::kGone, "the capture did not end in time");
+    }
+  }
+  child.read_output(sink);
+  if (::access(file.c_str(), R_OK) == 0) {
+    return ok();
+  }
+  const auto lines = split(trim(said), '\n');
+  return fail(Errc::kIo, lines.empty() ? "the capture failed" : std::string(lines.front()));
+}
+
+}  // namespace
+
+Result<TempFolder> TempFolder::make() {
+  const char* chosen = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): one thread
+  std::string path =
+      std::string(chosen != nullptr && *chosen == '/' ? chosen : "/tmp") + "/oddrank-watch-XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    return fail(errno_code(errno), "cannot make the folder " + path + ": " + errno_text(errno));
+  }
+  return TempFolder(std::move(path));
+}
+
+TempFolder::~TempFolder() {
+  if (!path_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+}
+
+TempFolder::TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+TempFolder& TempFolder::operator=(TempFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+Result<std::string> take_capture(const std::vector<std::vector<std::string>>& programs,
+                                 const std::string& file,
+                                 std::chrono::milliseconds patience,
+                                 const std::function<bool(const ChildCommand&)>& wait) {
+  std::optional<Error> first;
+  for (const std::vector<std::string>& argv : programs) {
+    const Status taken = run(argv, file, patience, wait);
+    if (taken) {
+      return first ? first->what : std::string();
+    }
+    if (taken.error().code == Errc::kGone) {
+      return fail(taken.error());
+    }
+    first = first ? first : taken.error();
+  }
+  return fail(first.value_or(Error{Errc::kUsage, "no program to capture with", ""}));
+}
+
+}  // namespace oddrank::slurm

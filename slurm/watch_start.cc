@@ -1,0 +1,122 @@
+#include "slurm/watch_start.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/log.h"
+#include "base/result.h"
+
+namespace oddrank::slurm {
+namespace {
+
+constexpr std::chrono::milliseconds kStartPatience{2000};
+constexpr int kNiceness = 10;
+
+// Since Linux 5.3; glibc 2.36 has a function for it.
+int open_pidfd(pid_t pid) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+}
+
+// Descriptors that the command inherits, a launcher's pipes for instance, are none of ours to keep
+// open.
+void leave_files_alone(int keep) {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) {
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(null, STDOUT_FILENO);
+  }
+  if (keep > STDERR_FILENO + 1) {
+    ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(keep - 1), 0);
+  }
+  ::close_range(static_cast<unsigned>(keep + 1), ~0U, 0);
+}
+
+// The watcher's own first steps. What it sends when it is ready is its pid.
+BesideCommand begin_watching(pid_t command, int ready) {
+  ::setsid();
+  leave_files_alone(ready);
+  ::setpriority(PRIO_PROCESS, 0, kNiceness);
+  BesideCommand beside;
+  beside.pid = command;
+  beside.end = UniqueFd(open_pidfd(command));
+  const pid_t self = ::getpid();
+  [[maybe_unused]] const ssize_t sent = ::write(ready, &self, sizeof self);
+  ::close(ready);
+  return beside;
+}
+
+// The pid that the watcher sends; nothing if it does not come in time.
+std::optional<pid_t> await_watcher(int ready) {
+  pollfd polled{ready, POLLIN, 0};
+  const Deadline deadline = Deadline::after(kStartPatience);
+  while (::poll(&polled, 1, deadline.poll_timeout()) < 0 && errno == EINTR) {
+  }
+  pid_t pid = 0;
+  const bool got = polled.revents != 0 && ::read(ready, &pid, sizeof pid) == sizeof pid;
+  return got ? std::optional(pid) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<BesideCommand> split_off_watcher() {
+  const pid_t command = ::getpid();
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    log_line(LogLevel::kWarning, "nobody watches: no pipe: " + errno_text(errno));
+    return std::nullopt;
+  }
+  UniqueFd ready(ends[0]);
+  UniqueFd say_ready(ends[1]);
+  const pid_t middle = ::fork();
+  if (middle == 0) {
+    // It ends at once, so that nobody has to reap the watcher but init.
+    if (::fork() != 0) {
+      ::_exit(0);
+    }
+    ready.reset();
+    return begin_watching(command, say_ready.release());
+  }
+  say_ready.reset();
+  if (middle > 0) {
+    while (::waitpid(middle, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (const auto watcher = middle > 0 ? await_watcher(ready.get()) : std::nullopt) {
+    // Fails where there is no Yama, and is not needed there.
+    ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(*watcher), 0UL, 0UL, 0UL);
+  } else {
+    log_line(LogLevel::kWarning, "nobody watches: the watcher did not start");
+  }
+  return std::nullopt;
+}
+
+int become_command(char** argv, bool ignored_broken_pipe) {
+  ::signal(SIGPIPE, ignored_broken_pipe ? SIG_IGN : SIG_DFL);
+  ::execvp(argv[0], argv);
+  const int reason = errno;
+  log_line(LogLevel::kError, "cannot run " + std::string(argv[0]) + ": " + errno_text(reason));
+  return reason == ENOENT ? 127 : 126;
+}
+
+bool has_ended(const BesideCommand& command) {
+  if (command.end.valid()) {
+    pollfd polled{command.end.get(), POLLIN, 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+  // A zombie is still there for kill(2); its parent will reap it. Heuristic: a pid that is used
+  // again within one look keeps the watcher alive.
+  return ::kill(command.pid, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""A SLURM job whose ranks run under `oddrank watch`: rank 0 reads a file that does not answer, rank 1
+waits for it on another node. The watcher of rank 0 captures both nodes, and the job's log tells the
+verdict with nobody there. The same by one watch in the batch script, asked by a signal."""
+
+import glob
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+from cluster import Cluster
+from harness import Options, Run
+
+PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
+                     "peers.py")
+SCRIPT = """#!/bin/bash
+#SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
+exec srun {oddrank} watch --interval 500ms --stalled-for 3s --save {folder}/save \\
+  --on-stall 'cp $1 {folder}/hook.new; mv {folder}/hook.new {folder}/hook.json' \\
+  -- /usr/bin/python3 {peers} ranks {folder}
+"""
+# The trap that SLURM's --signal=B:USR1@120 has in mind; bash runs it only while it waits.
+BATCH = """#!/bin/bash
+#SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
+{oddrank} watch --job $SLURM_JOB_ID --interval 1s --save {folder}/save &
+watch=$!
+trap 'kill -USR1 $watch' USR1
+srun /usr/bin/python3 {peers} ranks {folder} &
+echo waiting
+while wait $!; [ $? -gt 128 ]; do :; done
+wait
+echo ended
+"""
+
+
+class WatchJobTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = cls.enterClassContext(Cluster(nodes=2))
+
+    def setUp(self):
+        self.folder = self.enterContext(harness.scratch())
+        os.mkfifo(f"{self.folder}/shard-0.tar")
+
+    def submit(self, script):
+        with open(f"{self.folder}/job.sh", "w", encoding="utf-8") as file:
+            file.write(script.format(folder=self.folder, peers=PEERS, oddrank=Options.oddrank))
+        job = self.lab.submit(f"{self.folder}/job.sh")
+        self.addCleanup(self.lab.wait_job_state, job, ("CANCELLED", "COMPLETED", "FAILED"))
+        self.addCleanup(self.lab.cancel, job)
+        self.lab.wait_job_running(job)
+        return job
+
+    def said(self):
+        try:
+            with open(f"{self.folder}/log", encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def wait_said(self, words):
+        try:
+            proc_facts.wait_until(lambda: words in self.said(), f"the log says '{words}'", 90)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}; it says:\n{self.said()}") from error
+
+    def check_report(self, path, job):
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["verdict"]["kind"], "io_stall", self.said())
+        self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0], self.said())
+        self.assertEqual((report["job"]["id"], report["job"]["source"]), (job, "slurm"))
+        self.assertEqual((report["coverage"]["read"], report["coverage"]["expected"]), (2, 2))
+        # Neither the watchers nor what they start are taken for anybody's children.
+        self.assertEqual([row["children"] for row in report["ranks"]], [[], []], self.said())
+
+    def test_the_watchers_of_the_ranks(self):
+        job = self.submit(SCRIPT)
+        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/hook.json"),
+                              "the command of --on-stall has run", 120)
+        self.check_report(f"{self.folder}/hook.json", job)
+        self.wait_said("oddrank watch: saved")
+        self.assertIn("io_stall: rank 0", self.said())
+        self.assertIn("rank 0 last moved at", self.said())
+        self.assertNotIn("rank 1 has not moved", self.said())
+        self.assertEqual(len(glob.glob(f"{self.folder}/save/stall-{job}-*.odd")), 1)
+        # What it waits for comes: the job ends, and no watcher keeps it.
+        with open(f"{self.folder}/shard-0.tar", "w", encoding="ascii") as fifo:
+            fifo.write("x")
+        self.lab.wait_job_state(job, ("COMPLETED",))
+        self.assertFalse(self.watchers(), self.said())
+
+    def watchers(self):
+        return [pid for node in self.lab.nodes for pid in self.lab.node_pids(node)
+                if proc_facts.comm(pid) == "oddrank"]
+
+    def test_one_watch_in_the_batch_script(self):
+        job = self.submit(BATCH)
+        self.wait_said("waiting")
+        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1.json"), "rank 1 waits")
+        result = self.lab.run_client(["scancel", "--batch", "--signal=USR1", job])
+        self.assertEqual(result.returncode, 0, Run(result))
+        self.wait_said("oddrank watch: saved")
+        self.assertIn("asked to capture now", self.said())
+        saved, = glob.glob(f"{self.folder}/save/stall-{job}-*.json")
+        self.check_report(saved, job)
+        with open(f"{self.folder}/shard-0.tar", "w", encoding="ascii") as fifo:
+            fifo.write("x")
+        self.lab.wait_job_state(job, ("COMPLETED",), 120)
+        self.assertIn("ended", self.said())
+
+
+if __name__ == "__main__":
+    harness.main(harness.needs_cluster)

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""`oddrank watch -- CMD`: the command is as if nobody watched; what stands still is noticed, what
+moves is left alone.
+
+    watch_test.py --oddrank PATH
+"""
+
+import contextlib
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+VICTIMS = os.path.join(os.path.dirname(HERE), "victims")
+WATCHED = os.path.join(VICTIMS, "watched.py")
+PEERS = os.path.join(VICTIMS, "peers.py")
+PYTHON = "/usr/bin/python3"
+QUICK = ("--interval", "200ms", "--stalled-for", "1s")
+
+
+def rank_environment(rank, world=1, local=None):
+    kept = {key: value for key, value in os.environ.items()
+            if not key.startswith(("SLURM_", "OMPI_", "PMI", "TORCHELASTIC"))}
+    return dict(kept, RANK=str(rank), WORLD_SIZE=str(world),
+                LOCAL_RANK=str(rank if local is None else local), MASTER_ADDR="127.0.0.1",
+                MASTER_PORT=f"watch{os.getpid()}")
+
+
+def watcher_of(pid, rank):
+    """The pid of the watcher beside the command, None if there is none: leader of a session of its
+    own, and nobody's child but init's (or a subreaper's)."""
+    master = f"watch{os.getpid()}"
+    for other in proc_facts.pids():
+        environment = proc_facts.environ(other)
+        if (other != pid and proc_facts.comm(other) == "oddrank" and
+                environment.get("MASTER_PORT") == master and environment.get("RANK") == str(rank)
+                and os.getsid(other) == other):
+            return other
+    return None
+
+
+class WatchTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(harness.scratch())
+        self.log = f"{self.folder}/log"
+        open(self.log, "wb").close()
+
+    def start(self, *command, options=QUICK, rank=0, world=1, local=None, extra=()):
+        """The watched command, when it has said that it is ready."""
+        with open(self.log, "ab") as log:
+            process = subprocess.Popen(
+                [harness.Options.oddrank, *extra, "watch", *options, "--", *command],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                env=rank_environment(rank, world, local), start_new_session=True)
+        self.addCleanup(self.end, process)
+        words = process.stdout.readline().split()
+        self.assertEqual(words[:2], ["ready", str(process.pid)], self.said())
+        return process
+
+    def end(self, process):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
+        process.stdin.close()
+        process.stdout.close()
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait_said(self, words, seconds=60):
+        try:
+            proc_facts.wait_until(lambda: words in self.said(), f"the log says '{words}'", seconds)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}; it says:\n{self.said()}") from error
+
+    def wait_watcher(self, process, rank=0):
+        return proc_facts.wait_until(lambda: watcher_of(process.pid, rank), "somebody watches", 20)
+
+    # -- the command is as if nobody watched ------------------------------------------------------
+
+    def run_watched(self, *command, **options):
+        return subprocess.run([harness.Options.oddrank, "watch", "--", *command], timeout=60,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              env=rank_environment(0), **options)
+
+    def test_ends_as_the_command_ends(self):
+        for ending, status in (("exit 0", 0), ("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV),
+                               ("kill -TERM $$", -signal.SIGTERM),
+                               ("kill -KILL $$", -signal.SIGKILL)):
+            run = self.run_watched("/bin/sh", "-c", ending)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (status, "", ""), ending)
+        run = self.run_watched("/no/such/program")
+        self.assertEqual(run.returncode, 127)
+        self.assertIn("/no/such/program", run.stderr)
+        self.assertEqual(self.run_watched("/etc/passwd").returncode, 126)
+
+    def test_arguments_files_and_dispositions_are_the_commands_own(self):
+        # Words that a parser of ours would take apart, and a parser that must not see them.
+        words = ["[1,2]", "", "--", "-v", "--save", "a b"]
+        show = "for word; do echo \"<$word>\"; done; grep SigIgn /proc/self/status; ls /proc/$$/fd"
+        plain = subprocess.run(["/bin/sh", "-c", show, "sh", *words], capture_output=True,
+                               text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+        watched = self.run_watched("/bin/sh", "-c", show, "sh", *words)
+        self.assertEqual(watched.stdout, plain.stdout)
+        self.assertIn("<[1,2]>\n<>\n<-->\n<-v>\n", watched.stdout)
+
+    def test_each_signal_comes_once(self):
+        process = self.start(PYTHON, WATCHED, "signals")
+        self.wait_watcher(process)
+        numbers = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2]
+        for number in numbers:
+            os.killpg(process.pid, number)  # as a terminal, or a launcher
+            self.assertEqual(process.stdout.readline(), f"got {int(number)}\n")
+        process.stdin.close()
+        self.assertEqual((process.stdout.read(), process.wait(20)), ("", 0), self.said())
+        process.stdin = open(os.devnull, "rb")  # for the cleanup
+
+    def test_death_of_the_watcher_harms_nobody(self):
+        process = self.start(PYTHON, WATCHED, "signals")
+        watcher = self.wait_watcher(process)
+        os.kill(watcher, signal.SIGKILL)
+        proc_facts.wait_until(lambda: proc_facts.state(watcher) in ("", "Z"), "it is dead", 20)
+        process.send_signal(signal.SIGUSR2)
+        self.assertEqual(process.stdout.readline(), f"got {int(signal.SIGUSR2)}\n")
+        self.assertIsNone(process.poll())
+
+    def test_the_watcher_ends_with_the_command(self):
+        process = self.start(PYTHON, WATCHED, "steady", options=("--interval", "1h"))
+        watcher = self.wait_watcher(process)
+        process.kill()
+        process.wait(20)
+        proc_facts.wait_until(lambda: proc_facts.state(watcher) in ("", "Z"), "it has ended", 10)
+
+    # -- what stands still ------------------------------------------------------------------------
+
+    def test_a_stall_names_the_rank_and_calls_the_command(self):
+        hook = (f"cp \"$1\" {self.folder}/hook.json.new; env > {self.folder}/hook.env; "
+                f"mv {self.folder}/hook.json.new {self.folder}/hook.json")
+        options = (*QUICK, "--save", f"{self.folder}/save", "--on-stall", hook)
+        ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
+                            world=2) for rank in (0, 1)]
+        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/hook.json"),
+                              "the command of --on-stall has run", 90)
+        with open(f"{self.folder}/hook.json", encoding="utf-8") as file:
+            report = json.load(file)
+        verdict = report["verdict"]
+        self.assertEqual(verdict["kind"], "file_lock", self.said())
+        culprit, = verdict["culprits"]
+        self.assertEqual((culprit["rank"], culprit["pid"]), (0, ranks[0].pid), self.said())
+        # Two ranks, and no watcher among them or among their children.
+        self.assertEqual({row["rank"]: row["pid"] for row in report["ranks"]},
+                         {0: ranks[0].pid, 1: ranks[1].pid}, self.said())
+        self.assertEqual([row["children"] for row in report["ranks"]], [[], []], self.said())
+        self.check_hook_environment()
+        # The log has the first screen, the past of the culprit, and where to look.
+        said = self.said()
+        self.assertIn("has not moved for", said)
+        self.assertIn("file_lock: rank 0", said)
+        self.assertIn("rank 0 last moved at", said)
+        self.assertIn("for_ever (peers.py:", said)
+        self.check_saved()
+
+    def test_a_watcher_that_does_not_capture_leaves_the_past_of_its_rank(self):
+        # Rank 0, the culprit, is the second of its node: the first one's watcher captures.
+        options = (*QUICK, "--save", f"{self.folder}/save")
+        ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
+                            world=2, local=1 - rank) for rank in (0, 1)]
+        self.wait_said("rank 0 last moved at")
+        self.assertIn("rank 1 has not moved for", self.said())
+        self.assertNotIn("rank 0 has not moved for", self.said())
+        self.assertTrue(glob.glob(f"{self.folder}/save/.past-*-rank0"))
+        for process in ranks:
+            process.kill()
+        proc_facts.wait_until(lambda: not glob.glob(f"{self.folder}/save/.past-*"),
+                              "a past is taken away with its rank", 20)
+
+    def check_hook_environment(self):
+        with open(f"{self.folder}/hook.env", encoding="utf-8") as file:
+            environment = dict(line.rstrip("\n").partition("=")[::2] for line in file)
+        self.assertEqual(environment["ODDRANK_KIND"], "file_lock")
+        self.assertIn("rank 0", environment["ODDRANK_SUMMARY"])
+        self.assertTrue(os.path.exists(environment["ODDRANK_CAPTURE"]), environment)
+        self.assertFalse({"RANK", "LOCAL_RANK"} & set(environment), environment)
+
+    def check_saved(self):
+        saved = glob.glob(f"{self.folder}/save/stall-*.odd")
+        self.assertTrue(saved, self.said())
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "report", saved[0], "-q"]))
+        self.assertIn("file_lock", run.out, run)
+
+    def test_usr1_captures_at_once_and_the_newest_are_kept(self):
+        process = self.start(PYTHON, WATCHED, "steady", options=(
+            "--save", f"{self.folder}/save", "--keep", "2", "--on-stall", f"touch {self.folder}/on"))
+        watcher = self.wait_watcher(process)
+        for count in (1, 2, 3):
+            os.kill(watcher, signal.SIGUSR1)
+            proc_facts.wait_until(lambda n=count: self.said().count("watch: saved ") == n,
+                                  f"{count} captures are saved", 60)
+        for ending in ("odd", "json"):
+            self.assertEqual(len(glob.glob(f"{self.folder}/save/*.{ending}")), 2)
+        # Asked for, and nothing wrong: the command of a stall is not run.
+        self.assertFalse(os.path.exists(f"{self.folder}/on"), self.said())
+
+    def test_a_loop_that_polls_does_not_move(self):
+        self.start(PYTHON, WATCHED, "spin")
+        self.wait_said("rank 0 has not moved for")
+
+    # -- what moves -------------------------------------------------------------------------------
+
+    def test_a_rank_that_steps_is_left_alone(self):
+        process = self.start(PYTHON, WATCHED, "steady", extra=("-v",))
+        watcher = self.wait_watcher(process)
+        # Some forty looks, by the CPU time that they take: many times what is a stall here.
+        self.wait_looks(watcher, 40)
+        self.assertEqual(self.said(), "")
+
+    def wait_looks(self, watcher, count):
+        """Each look is a wake-up of the watcher at least."""
+        def switches():
+            return int(proc_facts.status(watcher).get("voluntary_ctxt_switches", 0))
+        first = switches()
+        proc_facts.wait_until(lambda: switches() >= first + count, f"{count} looks", 60)
+
+    def test_a_rank_that_computes_is_no_stall(self):
+        self.start(PYTHON, WATCHED, "busy", extra=("-v",))
+        self.wait_said("which is no stall (healthy)")
+        self.assertNotIn("has not moved", self.said())
+
+    def test_a_quiet_time_that_was_survived_is_learned(self):
+        process = self.start(PYTHON, WATCHED, "lines", "2", "4", extra=("-v",), options=(
+            "--interval", "100ms", "--stalled-for", "1s"))
+        while process.stdout.readline() not in ("done\n", ""):
+            pass
+        # The first quiet time was news, and captured; its like, four times in all, are not.
+        said = self.said()
+        self.assertEqual(said.count("has not moved for") + said.count("which is no stall"), 1, said)
+
+    # -- without a command ------------------------------------------------------------------------
+
+    def test_usage(self):
+        for words in (["--"], ["--job", "1", "--", "true"], ["--stalled-for", "soon", "--", "true"]):
+            run = harness.Run(harness.run_here([harness.Options.oddrank, "watch", *words]))
+            self.assertEqual(run.status, 2, run)
+
+    def test_all_ranks_of_the_node_until_they_end(self):
+        ranks = []
+        for rank in (0, 1):
+            process = subprocess.Popen(
+                [PYTHON, PEERS, "flock", self.folder], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True, env=rank_environment(rank, 2),
+                start_new_session=True)
+            self.addCleanup(self.end, process)
+            self.assertEqual(process.stdout.readline().split()[0], "ready")
+            ranks.append(process)
+        with open(self.log, "ab") as log:
+            watch = subprocess.Popen(
+                [harness.Options.oddrank, "watch", *QUICK, "--select",
+                 f"127.0.0.1:watch{os.getpid()}"], stdin=subprocess.DEVNULL, stderr=log)
+        self.addCleanup(watch.wait, 20)
+        self.addCleanup(watch.kill)
+        self.wait_said("file_lock: rank 0")
+        for process in ranks:
+            process.kill()
+            process.wait(20)
+        self.assertEqual(watch.wait(20), 0, self.said())
+
+
+if __name__ == "__main__":
+    harness.main()

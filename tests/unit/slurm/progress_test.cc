@@ -1,0 +1,130 @@
+#include "slurm/progress.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A rank, looked at every ten seconds.
+struct Rank {
+  Progress::Time now{};
+  Progress progress{now};
+  RankSign sign;
+
+  bool at(std::vector<std::uint64_t> places) {
+    now += seconds(10);
+    sign.looked = true;
+    sign.places = std::move(places);
+    return progress.add(sign, now);
+  }
+};
+
+TEST_CASE("a rank moves where it is at a place that none of the last looks saw") {
+  Rank rank;
+  CHECK(rank.at({1}));
+  CHECK(rank.at({2}));
+  CHECK_FALSE(rank.at({1}));
+  CHECK_FALSE(rank.at({2}));
+  CHECK(rank.progress.quiet_for(rank.now) == seconds(20));
+  CHECK(rank.progress.longest_quiet() == seconds(10));  // between two looks
+  CHECK(rank.at({3}));
+  CHECK(rank.progress.quiet_for(rank.now) == seconds(0));
+  CHECK(rank.progress.longest_quiet() == seconds(30));
+}
+
+TEST_CASE("any of several threads counts") {
+  Rank rank;
+  CHECK(rank.at({1, 7}));
+  CHECK(rank.at({1, 8}));
+  CHECK_FALSE(rank.at({1, 7}));
+}
+
+TEST_CASE("a loop over many places stands still once they are all known") {
+  Rank rank;
+  for (std::uint64_t place = 0; place < 100; ++place) {
+    CHECK(rank.at({place}));
+  }
+  for (std::uint64_t turn = 0; turn < 300; ++turn) {
+    CHECK_FALSE(rank.at({turn % 100}));
+  }
+}
+
+TEST_CASE("places of long ago are forgotten") {
+  Rank rank;
+  for (std::uint64_t place = 0; place < 10000; ++place) {
+    CHECK(rank.at({place}));
+  }
+  CHECK(rank.at({0}));
+}
+
+TEST_CASE("a log that changes is motion, unless somebody else wrote there") {
+  Rank rank;
+  rank.sign.log_bytes = 1000;
+  CHECK(rank.at({1}));
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.log_bytes = 1001;
+  CHECK(rank.at({1}));
+  rank.sign.log_bytes = 10;  // begun anew
+  CHECK(rank.at({1}));
+  rank.sign.log_bytes = 2000;
+  rank.progress.ignore_log_once();
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.log_bytes = 2001;
+  CHECK(rank.at({1}));
+}
+
+TEST_CASE("a checkpoint that is being written is motion, a line of metrics is none") {
+  Rank rank;
+  CHECK(rank.at({1}));
+  rank.sign.stored_bytes += 4096;
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.stored_bytes += std::uint64_t{100} << 20;
+  CHECK(rank.at({1}));
+  CHECK_FALSE(rank.at({1}));
+}
+
+TEST_CASE("a look at no frames says nothing of places") {
+  Rank rank;
+  rank.now += seconds(10);
+  CHECK_FALSE(rank.progress.add(rank.sign, rank.now));
+  CHECK(rank.progress.quiet_for(rank.now) == seconds(10));
+}
+
+TEST_CASE("a sign travels as text") {
+  RankSign sign;
+  sign.pid = 4711;
+  sign.rank = 3;
+  sign.trouble = "no";
+  sign.state = 'D';
+  sign.switches = ~std::uint64_t{0};
+  sign.looked = true;
+  sign.places = {1, 2, ~std::uint64_t{0}};
+  sign.where = "read_shard (train.py:75) < <module> (a\nb.py:1)";
+  sign.backends = "cpu:gloo,cuda:nccl";
+  sign.stored_bytes = 5;
+  sign.log_bytes = 6;
+  const std::string text = encode_sign(sign);
+  const auto back = decode_sign(text);
+  REQUIRE(back);
+  CHECK(back->pid == 4711);
+  CHECK(back->rank == 3);
+  CHECK_FALSE(back->gone);
+  CHECK(back->trouble == "no");
+  CHECK(back->state == 'D');
+  CHECK(back->switches == sign.switches);
+  CHECK(back->looked);
+  CHECK(back->places == sign.places);
+  CHECK(back->where == sign.where);
+  CHECK(back->backends == sign.backends);
+  CHECK(back->stored_bytes == 5);
+  CHECK(back->log_bytes == 6);
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    CHECK_FALSE(decode_sign(std::string_view(text).substr(0, length)));
+  }
+}
+
+}  // namespace
+}  // namespace oddrank::slurm

@@ -1,0 +1,123 @@
+// The programs that a watch runs: one that captures, and the user's own at a stall.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/read_file.h"
+#include "slurm/stall_hook.h"
+#include "slurm/watch_capture.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool poll_child(const ChildCommand& child) {
+  std::vector<pollfd> polled;
+  child.add_pollfds(polled);
+  ::poll(polled.data(), polled.size(), 20);
+  return true;
+}
+
+std::vector<std::string> shell(const std::string& line) {
+  return {"/bin/sh", "-c", line};
+}
+
+TEST_CASE("a capture is taken by the first program that writes one") {
+  auto folder = TempFolder::make();
+  REQUIRE(folder);
+  const std::string file = folder->path() + "/capture";
+  const auto take = [&](const std::vector<std::vector<std::string>>& programs) {
+    return take_capture(programs, file, milliseconds(20000), poll_child);
+  };
+  const auto first = take({shell("echo 1 > " + file), shell("echo 2 > " + file)});
+  REQUIRE(first);
+  CHECK(first->empty());
+  CHECK(read_file(file).value_or("") == "1\n");
+  ::unlink(file.c_str());
+  const auto second = take({shell("echo no srun >&2; exit 4"), shell("echo 2 > " + file)});
+  REQUIRE(second);
+  CHECK(*second == "no srun");
+  ::unlink(file.c_str());
+  const auto none = take({shell("echo no srun >&2"), shell("echo nor this >&2")});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().what == "no srun");
+}
+
+TEST_CASE("a program that does not end is ended, in time or when there is no need for it") {
+  auto folder = TempFolder::make();
+  REQUIRE(folder);
+  const std::string file = folder->path() + "/capture";
+  const auto late = take_capture({shell("exec sleep 3600")}, file, milliseconds(50), poll_child);
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == Errc::kTimeout);
+  int asked = 0;
+  const auto over = take_capture({shell("exec sleep 3600"), shell("echo 2 > " + file)}, file,
+                                 milliseconds(20000), [&asked](const ChildCommand&) {
+                                   ++asked;
+                                   return false;
+                                 });
+  REQUIRE_FALSE(over);
+  CHECK(over.error().code == Errc::kGone);
+  CHECK(asked == 1);
+}
+
+TEST_CASE("a folder of our own is gone when it is not needed any more") {
+  std::string path;
+  {
+    auto folder = TempFolder::make();
+    REQUIRE(folder);
+    path = folder->path();
+    const TempFolder moved = *std::move(folder);
+    CHECK(moved.path() == path);
+    REQUIRE(write_file(path + "/x", "x"));
+  }
+  CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+TEST_CASE("the user's command is no rank, and knows what the verdict is") {
+  const StallFacts facts{"/j.json", "/c.odd", "io_stall", "io_stall: rank 5 waits"};
+  const auto environment = hook_environment(
+      {"RANK=5", "LOCAL_RANK=1", "SLURM_PROCID=5", "SLURM_JOB_ID=4711", "RANKS=8", "PATH=/bin"},
+      facts);
+  const auto has = [&environment](const std::string& variable) {
+    return std::find(environment.begin(), environment.end(), variable) != environment.end();
+  };
+  CHECK_FALSE(has("RANK=5"));
+  CHECK_FALSE(has("LOCAL_RANK=1"));
+  CHECK_FALSE(has("SLURM_PROCID=5"));
+  CHECK(has("SLURM_JOB_ID=4711"));
+  CHECK(has("RANKS=8"));
+  CHECK(has("PATH=/bin"));
+  CHECK(has("ODDRANK_JSON=/j.json"));
+  CHECK(has("ODDRANK_CAPTURE=/c.odd"));
+  CHECK(has("ODDRANK_KIND=io_stall"));
+  CHECK(has("ODDRANK_SUMMARY=io_stall: rank 5 waits"));
+}
+
+std::string complaint_of(const std::string& line, milliseconds patience) {
+  auto hook = StallHook::start(line, {"/j.json", "", "", ""}, patience);
+  REQUIRE(hook);
+  while (hook->advance()) {
+    std::vector<pollfd> polled;
+    hook->add_pollfds(polled);
+    ::poll(polled.data(), polled.size(), 20);
+  }
+  return hook->complaint();
+}
+
+TEST_CASE("what becomes of the user's command is told where it failed") {
+  constexpr milliseconds kLong{20000};
+  CHECK(complaint_of("test \"$1\" = /j.json", kLong).empty());
+  CHECK(complaint_of("echo a; echo b >&2; exit 3", kLong) == "exit status 3: b");
+  CHECK(complaint_of("kill -TERM $$", kLong) == "signal 15 ended it");
+  CHECK(complaint_of("exec sleep 3600", milliseconds(50)) ==
+        "it did not end in time and was stopped");
+}
+
+}  // namespace
+}  // namespace oddrank::slurm

@@ -1,0 +1,111 @@
+// What the watch writes down: the past of a rank, and the newest few captures of a folder.
+#include <dirent.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "base/read_file.h"
+#include "slurm/leader_past.h"
+#include "slurm/rolling_files.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+RankSign seen(const std::string& where) {
+  RankSign sign;
+  sign.looked = true;
+  sign.where = where;
+  return sign;
+}
+
+TEST_CASE("the past of a rank says when it moved last, where it is, and where it was") {
+  // A whole day, so that the time of day is 00:00:00 in no zone but may be read in each.
+  const LeaderPast::WallTime start{seconds(1'800'000'000)};
+  LeaderPast past(start);
+  past.add(seen("load (data.py:3)"), true, start + seconds(10));
+  past.add(seen("step (train.py:9)"), true, start + seconds(20));
+  past.add(seen("poll (io.py:7)"), true, start + seconds(30));
+  past.add(seen("poll (io.py:7)"), false, start + seconds(40));
+  const std::string words = past.words(start + seconds(335));
+  CHECK(words.find("last moved at ") == 0);
+  CHECK(words.find("(5 min 5 s before this capture), last seen in poll (io.py:7); before: "
+                   "step (train.py:9) ") != std::string::npos);
+  CHECK(words.find(", load (data.py:3) ") != std::string::npos);
+  CHECK(words.size() <= 360);
+}
+
+TEST_CASE("the words of a past stay short, whatever the names are") {
+  const LeaderPast::WallTime start{seconds(1'800'000'000)};
+  LeaderPast past(start);
+  for (int i = 0; i < 1000; ++i) {
+    past.add(seen(std::string(300, 'x') + std::to_string(i)), true, start);
+  }
+  CHECK(past.words(start).size() <= 360);
+}
+
+TEST_CASE("a past travels as a file") {
+  const PastFile past{5, 4711, "last moved at 14:03:12"};
+  const auto back = decode_past(encode_past(past));
+  REQUIRE(back);
+  CHECK(back->rank == 5);
+  CHECK(back->pid == 4711);
+  CHECK(back->words == past.words);
+  CHECK_FALSE(decode_past(""));
+  CHECK_FALSE(decode_past("oddrank past 1\nx\n1\nwords\n"));
+  CHECK_FALSE(decode_past("oddrank past 1\n1\n1\n"));
+  CHECK(past_path("/a", "4711", 5) == "/a/.past-4711-rank5");
+}
+
+TEST_CASE("durations are told in the units that matter") {
+  CHECK(duration_text(milliseconds(1500)) == "1.5 s");
+  CHECK(duration_text(milliseconds(303000)) == "5 min 3 s");
+  CHECK(duration_text(milliseconds(7'500'000)) == "2 h 5 min");
+}
+
+TEST_CASE("of the captures of one job the newest few are kept, and nothing else is touched") {
+  std::string folder = "/tmp/oddrank-rolling-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const auto put = [&folder](const std::string& name) {
+    REQUIRE(write_file(folder + "/" + name, "x"));
+  };
+  const std::chrono::system_clock::time_point start{seconds(1'800'000'000)};
+  std::vector<std::string> stems;
+  for (int i = 0; i < 5; ++i) {
+    stems.push_back(stall_stem("47", start + milliseconds(400 * i)));
+    put(stems.back() + ".odd");
+    put(stems.back() + ".json");
+  }
+  CHECK(stems[0] == "stall-47-20270115-080000.000");
+  const std::set<std::string> others = {"stall-47-mine.odd", "stall-471-20270115-080000.000.odd",
+                                        "stall-47-.odd", "notes.txt", ".past-47-rank1"};
+  for (const std::string& name : others) {
+    put(name);
+  }
+  REQUIRE(keep_newest(folder, "47", 2));
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    left.insert(entry.path().filename().string());
+  }
+  std::set<std::string> expected = others;
+  for (const std::size_t i : {3U, 4U}) {
+    expected.insert(stems[i] + ".odd");
+    expected.insert(stems[i] + ".json");
+  }
+  CHECK(left == expected);
+  std::filesystem::remove_all(folder);
+  CHECK_FALSE(keep_newest(folder, "47", 2));
+}
+
+TEST_CASE("the name of a job is a word in the names of files") {
+  CHECK(file_word("4711") == "4711");
+  CHECK(file_word("../n0 x") == ".._n0_x");
+}
+
+}  // namespace
+}  // namespace oddrank::slurm
