@@ -23,6 +23,7 @@
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
 #include "waits/find_peers.h"
+#include "waits/lock_file_ages.h"
 #include "waits/node_pressure.h"
 #include "waits/semaphore_owners.h"
 #include "waits/uninterruptible.h"
@@ -106,11 +107,11 @@ void take_sample(Capture& capture,
 }
 
 // File systems are asked, so this may block as well.
-void note_pressure(Capture& capture) {
+void note_pressure(Capture& capture, const waits::MajorFaults& before) {
   constexpr milliseconds kPatience{1000};
-  const IsolatedTask task{[&capture](int fd) {
+  const IsolatedTask task{[&](int fd) {
                             std::string lines;
-                            for (const std::string& note : waits::node_pressure(capture)) {
+                            for (const std::string& note : waits::node_pressure(capture, before)) {
                               lines += note + "\n";
                             }
                             send_bytes(fd, lines);
@@ -234,6 +235,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
                 "PMI_RANK in its environment; for any other process give its pid");
   }
+  const waits::MajorFaults faults = waits::read_major_faults(capture);
   for (int sample = 0; sample < options.samples; ++sample) {
     const Deadline next = Deadline::after(options.interval);
     take_sample(capture, options, sample == 0, request);
@@ -249,9 +251,10 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);
   });
+  waits::date_lock_files(capture);
   waits::join_node_waits(capture);
   waits::count_uninterruptible(capture);
-  note_pressure(capture);
+  note_pressure(capture, faults);
   collectives::find_calls(capture);
   if (options.inlines) {
     add_inlines_in_child(capture, options.timeout / 2);

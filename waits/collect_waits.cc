@@ -25,6 +25,7 @@ using stacks::cpython::PythonLook;
 
 // An epoll file has a line a watched file; what is cut off is not needed.
 constexpr std::size_t kInfoLimit = std::size_t{256} << 10;
+constexpr std::size_t kMountLimit = std::size_t{4} << 20;
 
 // Of the live process, asked for only when a wait needs it.
 class LiveFiles final : public ProcessFiles {
@@ -45,6 +46,13 @@ class LiveFiles final : public ProcessFiles {
     }
     return *locks_;
   }
+  std::string mounts() const override {
+    if (!mounts_) {
+      mounts_ = read_file("/proc/" + std::to_string(pid_) + "/mountinfo", kMountLimit)
+                    .value_or(std::string());
+    }
+    return *mounts_;
+  }
   pid_t process_of_thread(pid_t tid) const override {
     const auto status = attach::read_proc_status(tid);
     return status ? status->process : 0;
@@ -53,6 +61,7 @@ class LiveFiles final : public ProcessFiles {
  private:
   pid_t pid_;
   mutable std::optional<std::string> locks_;
+  mutable std::optional<std::string> mounts_;
 };
 
 // Of the process of a core file: its files are gone.

@@ -92,7 +92,7 @@ void read_lock_file(PythonLook& python, const ThreadLook& thread, ThreadWait& wa
         wait.on = WaitOn::kFileLock;
         wait.inferred = true;
         wait.path = path;
-        wait.detail = "polls the lock file " + path;
+        wait.detail = std::string(kPollsLockFile) + path;
         return;
       }
     }

@@ -60,6 +60,20 @@ void append_detail(snapshot::Capture& capture, snapshot::Wait& wait, const std::
   wait.detail = capture.tables.string(text.empty() ? more : text + "; " + more);
 }
 
+std::vector<WaitPlace> find_waits(const Capture& capture,
+                                  const std::function<bool(const snapshot::Wait&)>& is_wanted) {
+  std::vector<WaitPlace> places;
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    const auto& threads = capture.processes[i].threads;
+    for (std::size_t t = 0; t < threads.size(); ++t) {
+      if (is_wanted(threads[t].wait)) {
+        places.push_back({i, t});
+      }
+    }
+  }
+  return places;
+}
+
 bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ bool any_frame_matches(std::span<const snapshot::Frame* const> frames,
 
 // Adds a further fact to what the wait says of itself.
 void append_detail(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more);
+
+// A thread's wait: indices into Capture::processes and its threads.
+struct WaitPlace {
+  std::size_t process = 0;
+  std::size_t thread = 0;
+};
+std::vector<WaitPlace> find_waits(const snapshot::Capture& capture,
+                                  const std::function<bool(const snapshot::Wait&)>& is_wanted);
 
 // State Z or X: it has ended and waits for its parent to notice.
 bool is_dead(const snapshot::ProcessCapture& process);

@@ -3,7 +3,10 @@
 // tells that something happened, not when.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +33,20 @@ double parse_pressure(std::string_view text);
 // or it is outside of what we see.
 std::string cgroup_folder(std::string_view text, std::string_view controller);
 
+// "VmSwap:  2048 kB" of /proc/PID/status, in KiB; 0 if it is not there.
+std::uint64_t parse_swap_kib(std::string_view status);
+
+// Of /proc/PID/stat: how often the process had to wait for a page from disk; 0 if it is not there.
+std::uint64_t parse_major_faults(std::string_view stat);
+
+// By pid, of the processes of a capture.
+using MajorFaults = std::map<pid_t, std::uint64_t>;
+MajorFaults read_major_faults(const snapshot::Capture& capture);
+
 // Lines about the node of the capture and the cgroups of its processes: "2 processes of cgroup
-// /slurm/job_7 were killed for lack of memory". Looks at file systems (shared memory only, by the
-// processes' own mounts), so it may block: run it in a child (base/isolated.h).
-std::vector<std::string> node_pressure(const snapshot::Capture& capture);
+// /slurm/job_7 were killed for lack of memory". `before` is what read_major_faults told before the
+// first look at the processes. Looks at file systems (shared memory only, by the processes' own
+// mounts), so it may block: run it in a child (base/isolated.h).
+std::vector<std::string> node_pressure(const snapshot::Capture& capture, const MajorFaults& before);
 
 }  // namespace oddrank::waits

@@ -25,7 +25,6 @@ using attach::Target;
 using snapshot::Capture;
 using snapshot::Known;
 using snapshot::ProcessCapture;
-using snapshot::ThreadCapture;
 using snapshot::Wait;
 
 constexpr std::size_t kProcessLimit = 256;  // that are looked at
@@ -36,11 +35,6 @@ struct SemaphoreId {
   std::uint64_t inode = 0;
   std::uint64_t offset = 0;
   auto operator<=>(const SemaphoreId&) const = default;
-};
-
-struct WaitPlace {
-  std::size_t process = 0;
-  std::size_t thread = 0;
 };
 
 struct Owner {
@@ -57,25 +51,6 @@ std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address)
   }
   return SemaphoreId{mapping->device, mapping->inode,
                      address - mapping->start + mapping->file_offset};
-}
-
-bool waits_for_semaphore(const ThreadCapture& thread, const snapshot::Tables& tables) {
-  const Wait& wait = thread.wait;
-  return wait.on == snapshot::WaitOn::kLock && wait.address != 0 && wait.holder_pid == 0 &&
-         tables.text(wait.detail).starts_with(kSharedSemaphore);
-}
-
-std::vector<WaitPlace> find_waits(const Capture& capture) {
-  std::vector<WaitPlace> places;
-  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
-    const auto& threads = capture.processes[i].threads;
-    for (std::size_t t = 0; t < threads.size(); ++t) {
-      if (waits_for_semaphore(threads[t], capture.tables)) {
-        places.push_back({i, t});
-      }
-    }
-  }
-  return places;
 }
 
 // Of one process: the locks that it has acquired or released for others, and which of its threads
@@ -199,7 +174,10 @@ void set_owner(Capture& capture, const WaitPlace& place, const Owner& owner) {
 void name_semaphore_owners(Capture& capture,
                            const OpenTarget& open,
                            std::chrono::milliseconds patience) {
-  const std::vector<WaitPlace> places = find_waits(capture);
+  const std::vector<WaitPlace> places = find_waits(capture, [&capture](const Wait& wait) {
+    return wait.on == snapshot::WaitOn::kLock && wait.address != 0 && wait.holder_pid == 0 &&
+           capture.tables.text(wait.detail).starts_with(kSharedSemaphore);
+  });
   if (places.empty()) {
     return;
   }

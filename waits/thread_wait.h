@@ -42,6 +42,7 @@ class ProcessFiles {
   virtual std::string link(int fd) const = 0;    // "/data/x", "pipe:[123]", "anon_inode:[eventfd]"
   virtual std::string info(int fd) const = 0;    // text of /proc/PID/fdinfo/FD
   virtual std::string locked_files() const = 0;  // text of /proc/locks
+  virtual std::string mounts() const { return {}; }  // text of /proc/PID/mountinfo
   // The process of any thread, in our pid namespace; 0 if there is no such thread.
   virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
 };

@@ -11,6 +11,7 @@
 #include "waits/fd_kind.h"
 #include "waits/file_locks.h"
 #include "waits/futex_wait.h"
+#include "waits/mounts.h"
 #include "waits/poll_wait.h"
 #include "waits/syscall_table.h"
 #include "waits/target_text.h"
@@ -245,6 +246,19 @@ void read_traced(const WaitContext& context, ThreadWait& wait) {
   }
 }
 
+// Which server or disk it is. Of a disk only where the thread waits for it in the kernel: else it
+// is the file that matters, not where it lies.
+void note_mount(const WaitContext& context, ThreadWait& wait) {
+  const bool file = wait.on == WaitOn::kFile || wait.on == WaitOn::kFileLock;
+  if (!file || !wait.path.starts_with('/')) {
+    return;
+  }
+  const auto mount = mount_of(context.files.mounts(), wait.path);
+  if (mount && (is_remote(*mount) || context.thread.state == 'D')) {
+    wait.detail += ", on " + mount_words(*mount);
+  }
+}
+
 // The call says which file; the kernel's function which file system or driver.
 void note_state_d(ThreadWait& wait) {
   wait.detail += wait.detail.empty() ? "state D" : ", state D";
@@ -287,9 +301,11 @@ ThreadWait wait_of_thread(const WaitContext& context) {
     case 'D':
       read_blocked(context, wait);
       note_state_d(wait);
+      note_mount(context, wait);
       break;
     default:
       read_blocked(context, wait);
+      note_mount(context, wait);
       break;
   }
   return wait;

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""`oddrank node` on a rank whose cgroup is frozen, and on one whose cgroup lost a process for lack
-of memory.
+"""`oddrank node` on ranks that the kernel or the node keeps from running: stopped, frozen, without
+CPU, memory or shared memory.
 
     cgroup_test.py --oddrank PATH
 """
 
 import os
+import signal
 import subprocess
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
 import proc_facts
+from cgroups import CgroupTest, read, write
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
+SPIN = "print('ready', flush=True)\nwhile True: pass"
 # The child takes more than the cgroup may have; it is the one to be killed.
 EAT = """
 import os, time
@@ -27,18 +29,10 @@ if child == 0:
     hoard = b"x" * (256 << 20)
     time.sleep(3600)
 os.waitpid(child, 0)
-print("ready", flush=True)
+print("ready", child, flush=True)
 time.sleep(3600)
 """
 LIMIT = 64 << 20
-
-
-def mounts():
-    """(folder, type, options) of each mount."""
-    with open("/proc/mounts", encoding="utf-8") as file:
-        for line in file:
-            _, folder, kind, options, *_ = line.split()
-            yield folder, kind, options.split(",")
 
 
 def swap_bytes():
@@ -46,50 +40,18 @@ def swap_bytes():
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("SwapTotal:"))
 
 
-def write(path, value):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(str(value))
+def in_container():
+    """The log of the kernel knows processes by other numbers than we do."""
+    return os.readlink("/proc/self/ns/pid") != "pid:[4026531836]"
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-class Cgroups(unittest.TestCase):
-    def make(self, wanted):
-        """A cgroup of ours below the first mount that `wanted` likes and that has its file."""
-        for folder, kind, options in mounts():
-            file = wanted(kind, options)
-            path = f"{folder}/oddrank-test-{os.getpid()}"
-            try:
-                if file:
-                    os.mkdir(path)
-                    self.addCleanup(os.rmdir, path)
-                    if os.path.exists(f"{path}/{file}"):
-                        return f"{path}/{file}"
-            except OSError:
-                continue
-        return self.skipTest("no cgroup can be made here that freezes or limits memory")
-
-    def start(self, program, folder):
-        process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, start_new_session=True,
-                                   preexec_fn=lambda: write(f"{folder}/cgroup.procs", os.getpid()),
-                                   env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
-        self.addCleanup(self.end, process, folder)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process.pid
-
-    def end(self, process, folder):
-        os.killpg(process.pid, 9)
-        process.wait(20)
-        process.stdout.close()
-        proc_facts.wait_until(lambda: not read(f"{folder}/cgroup.procs"), "it left its cgroup", 20)
-
-    def diagnose(self, pid):
-        return harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--json",
-                                             "-", "-q"]))
+class Cgroups(CgroupTest):
+    def check_stopped(self, pid, words):
+        run = self.diagnose(pid)
+        verdict = run.json()["verdict"]
+        self.assertEqual(verdict["kind"], "stopped_rank", run)
+        self.assertEqual([row["pid"] for row in verdict["culprits"]], [pid], run)
+        self.assertIn(words, verdict["summary"], run)
 
     def test_a_frozen_cgroup(self):
         switch = self.make(lambda kind, options: "cgroup.freeze" if kind == "cgroup2" else None)
@@ -98,11 +60,34 @@ class Cgroups(unittest.TestCase):
         write(switch, 1)
         self.addCleanup(write, switch, 0)
         proc_facts.wait_until(lambda: "frozen 1" in read(f"{folder}/cgroup.events"), "it froze", 20)
+        self.check_stopped(pid, "frozen by its cgroup")
+
+    def test_a_stopped_process(self):
+        process = subprocess.Popen([sys.executable, "-c", SLEEP], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, env=dict(os.environ, RANK="0",
+                                                                    WORLD_SIZE="1"))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGSTOP)
+        proc_facts.wait_until(lambda: proc_facts.state(process.pid) == "T", "it stopped", 20)
+        self.check_stopped(process.pid, "stopped")
+
+    def test_cpu_that_is_withheld(self):
+        limit = self.make(lambda kind, options: "cpu.max" if kind == "cgroup2" else
+                          "cpu.cfs_quota_us" if "cpu" in options else None)
+        folder = os.path.dirname(limit)
+        write(limit, "1000 10000" if limit.endswith("max") else "1000")
+        pid = self.start(SPIN, folder)
+
+        def throttled():
+            rows = dict(line.split() for line in read(f"{folder}/cpu.stat").splitlines())
+            return int(rows["nr_throttled"]) >= 5
+        proc_facts.wait_until(throttled, "it was throttled", 30)
         run = self.diagnose(pid)
-        verdict = run.json()["verdict"]
-        self.assertEqual(verdict["kind"], "stopped_rank", run)
-        self.assertEqual([row["pid"] for row in verdict["culprits"]], [pid], run)
-        self.assertIn("frozen by its cgroup", verdict["summary"], run)
+        self.assertRegex(str(run.json()["notes"]),
+                         rf"cgroup /.*{os.path.basename(folder)} got no more CPU in \d+ of \d+")
 
     def test_a_process_that_was_killed_for_lack_of_memory(self):
         if swap_bytes() > 0:
@@ -115,6 +100,25 @@ class Cgroups(unittest.TestCase):
         name = os.path.basename(os.path.dirname(limit))
         self.assertRegex(str(run.json()["notes"]),
                          f"1 process of cgroup /.*{name} was killed for lack of memory")
+        if os.access("/dev/kmsg", os.R_OK) and not in_container():
+            self.assertIn(f"pid {self.child} (python3) was killed for lack of memory",
+                          str(run.json()["notes"]))
+
+    def test_shared_memory_that_is_full(self):
+        fill = ("mount -t tmpfs -o size=1m tmpfs /dev/shm || exit 3;"
+                "head -c 1040000 /dev/zero > /dev/shm/full; exec \"$0\" -c \"$1\"")
+        process = subprocess.Popen(["unshare", "-m", "sh", "-c", fill, sys.executable, SLEEP],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL,
+                                   env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.kill)
+        if process.stdout.readline() != b"ready\n":
+            self.skipTest("no mount namespace of its own is permitted here")
+        run = self.diagnose(process.pid)
+        self.assertIn(f"/dev/shm of pid {process.pid} is 99% full (of 1 MiB)",
+                      str(run.json()["notes"]), run)
 
 
 if __name__ == "__main__":

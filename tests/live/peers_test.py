@@ -8,6 +8,7 @@ the process that has it, also one that was not asked about.
 import os
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -162,6 +163,11 @@ class Peers(unittest.TestCase):
             self.assertEqual((wait["what"], wait["path"], wait["pid"]),
                              ("file_lock", f"{folder}/lock", None), run)
             self.assertIn("nobody on this node has it open", wait["detail"], run)
+            self.assertRegex(wait["detail"], r"made \d+ s ago$", run)
+            then = time.time() - 3 * 3600 - 1
+            os.utime(f"{folder}/lock", (then, then))
+            wait = self.wait_of(self.read(pid), pid)
+            self.assertIn("; made 3 h ago, before this process began", wait["detail"], run)
 
 
 if __name__ == "__main__":

@@ -37,5 +37,14 @@ TEST_CASE("where the cgroup of a controller is") {
   CHECK(cgroup_folder("nonsense\n", "memory").empty());
 }
 
+TEST_CASE("swap and major faults of a process") {
+  CHECK(parse_swap_kib("VmRSS:\t  10 kB\nVmSwap:\t  2048 kB\nThreads:\t1\n") == 2048);
+  CHECK(parse_swap_kib("VmSwap:\n") == 0);
+  CHECK(parse_swap_kib("") == 0);
+  CHECK(parse_major_faults("7 (a) b) S 1 7 7 0 -1 4194304 11 12 345 14 15 16") == 345);
+  CHECK(parse_major_faults("7 (name S 1 7 7 0 -1 4194304 11 12 345") == 0);
+  CHECK(parse_major_faults("7 (name) S 1") == 0);
+}
+
 }  // namespace
 }  // namespace oddrank::waits

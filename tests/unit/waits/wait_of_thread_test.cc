@@ -27,10 +27,12 @@ class FakeFiles final : public ProcessFiles {
   std::map<int, std::string> links;
   std::map<int, std::string> infos;
   std::string locks;
+  std::string mounted;
 
   std::string link(int fd) const override { return links.count(fd) > 0 ? links.at(fd) : ""; }
   std::string info(int fd) const override { return infos.count(fd) > 0 ? infos.at(fd) : ""; }
   std::string locked_files() const override { return locks; }
+  std::string mounts() const override { return mounted; }
 };
 
 constexpr pid_t kPid = 4711;
@@ -76,6 +78,21 @@ TEST_CASE("state D keeps the file and says what the kernel waits in") {
   const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512}, "nfs_wait_bit_killable");
   CHECK(wait.on == WaitOn::kFile);
   CHECK(wait.detail == "in read() of /nfs/x, state D in nfs_wait_bit_killable (waits for NFS)");
+}
+
+TEST_CASE("a file on a server names the server, one on a disk its disk only in state D") {
+  Scene scene;
+  scene.files.mounted =
+      "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n40 22 0:52 / /nfs rw - nfs4 filer:/export rw\n";
+  scene.files.links[7] = "/nfs/x";
+  CHECK(scene.blocked_in(SYS_read, {7, 0x1000, 512}).detail ==
+        "in read() of /nfs/x, on nfs4 filer:/export at /nfs");
+  scene.files.links[7] = "/disk/x";
+  CHECK(scene.blocked_in(SYS_read, {7, 0x1000, 512}).detail == "in read() of /disk/x");
+  scene.main().state = 'D';
+  CHECK(scene.blocked_in(SYS_read, {7, 0x1000, 512}, "folio_wait_bit_common").detail ==
+        "in read() of /disk/x, state D in folio_wait_bit_common (waits for a page of a file), on "
+        "ext4 /dev/vda1 at /");
 }
 
 TEST_CASE("the system call may not be read: the kernel function tells") {

@@ -1,0 +1,65 @@
+"""Ranks in cgroups of their own, for tests of what a cgroup keeps from them."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+import harness
+import proc_facts
+
+
+def mounts():
+    """(folder, type, options) of each mount."""
+    with open("/proc/mounts", encoding="utf-8") as file:
+        for line in file:
+            _, folder, kind, options, *_ = line.split()
+            yield folder, kind, options.split(",")
+
+
+def write(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(str(value))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class CgroupTest(unittest.TestCase):
+    def make(self, wanted):
+        """A cgroup of ours below the first mount that `wanted` likes and that has its file."""
+        for folder, kind, options in mounts():
+            file = wanted(kind, options)
+            path = f"{folder}/oddrank-test-{os.getpid()}"
+            try:
+                if file:
+                    os.mkdir(path)
+                    self.addCleanup(os.rmdir, path)
+                    if os.path.exists(f"{path}/{file}"):
+                        return f"{path}/{file}"
+            except OSError:
+                continue
+        return self.skipTest("no cgroup of the kind can be made here")
+
+    def start(self, program, folder):
+        process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, start_new_session=True,
+                                   preexec_fn=lambda: write(f"{folder}/cgroup.procs", os.getpid()),
+                                   env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
+        self.addCleanup(self.end, process, folder)
+        line = process.stdout.readline().split()
+        self.assertEqual(line[:1], [b"ready"])
+        self.child = int(line[1]) if len(line) > 1 else 0
+        return process.pid
+
+    def end(self, process, folder):
+        os.killpg(process.pid, 9)
+        process.wait(20)
+        process.stdout.close()
+        proc_facts.wait_until(lambda: not read(f"{folder}/cgroup.procs"), "it left its cgroup", 20)
+
+    def diagnose(self, pid):
+        return harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--json",
+                                             "-", "-q"]))

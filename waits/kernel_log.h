@@ -1,0 +1,30 @@
+// Processes that the kernel has killed for lack of memory, as its log tells: which, and when.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oddrank::waits {
+
+struct MemoryKill {
+  pid_t pid = 0;            // in the first pid namespace of the machine
+  std::string name;         // comm
+  std::uint64_t at_us = 0;  // after boot
+};
+
+// One record of /dev/kmsg: "3,1234,5678901,-;Out of memory: Killed process 77 (python3) ..." (the
+// kernel's Documentation/ABI/testing/dev-kmsg; mm/oom_kill.c). nullopt: it tells of something else.
+std::optional<MemoryKill> parse_memory_kill(std::string_view record);
+
+// All that the log still has, oldest first. Empty where it may not be read. Takes no longer than
+// `patience`; never waits for a further record.
+std::vector<MemoryKill> read_memory_kills(
+    std::chrono::milliseconds patience = std::chrono::milliseconds{100});
+
+}  // namespace oddrank::waits
