@@ -297,6 +297,7 @@ int run_watch_command(WatchCommand& options) {
 }
 
 constexpr const char* kFooter =
+    "oddrank watch [OPTIONS] [-- CMD ARGUMENT...]\n\n"
     "The process that is started becomes CMD: its pid, signals and exit status are the command's\n"
     "own, and the watcher is an orphan beside it that ends with it. In SLURM the watcher of rank "
     "0\n"

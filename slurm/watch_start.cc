@@ -42,9 +42,24 @@ void leave_files_alone(int keep) {
   ::close_range(static_cast<unsigned>(keep + 1), ~0U, 0);
 }
 
+// Signals that a launcher sends to everybody in a job: most are the command's business alone, and
+// those of the watch must not come before it can take them (watch.cc).
+void prepare_signals() {
+  for (const int number : {SIGHUP, SIGQUIT, SIGALRM, SIGUSR2}) {
+    ::signal(number, SIG_IGN);
+  }
+  sigset_t later;
+  ::sigemptyset(&later);
+  ::sigaddset(&later, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &later, nullptr);
+}
+
 // The watcher's own first steps. What it sends when it is ready is its pid.
 BesideCommand begin_watching(pid_t command, int ready) {
   ::setsid();
+  prepare_signals();
+  // By this name attach/process_role.h knows that it is no rank, whatever its program is called.
+  ::prctl(PR_SET_NAME, "oddrank-watch", 0UL, 0UL, 0UL);
   leave_files_alone(ready);
   ::setpriority(PRIO_PROCESS, 0, kNiceness);
   BesideCommand beside;

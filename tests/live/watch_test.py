@@ -41,7 +41,7 @@ def watcher_of(pid, rank):
     master = f"watch{os.getpid()}"
     for other in proc_facts.pids():
         environment = proc_facts.environ(other)
-        if (other != pid and proc_facts.comm(other) == "oddrank" and
+        if (other != pid and proc_facts.comm(other) == "oddrank-watch" and
                 environment.get("MASTER_PORT") == master and environment.get("RANK") == str(rank)
                 and os.getsid(other) == other):
             return other
@@ -54,11 +54,12 @@ class WatchTest(unittest.TestCase):
         self.log = f"{self.folder}/log"
         open(self.log, "wb").close()
 
-    def start(self, *command, options=QUICK, rank=0, world=1, local=None, extra=()):
+    # pylint: disable=too-many-arguments
+    def start(self, *command, options=QUICK, rank=0, world=1, local=None, extra=(), program=None):
         """The watched command, when it has said that it is ready."""
         with open(self.log, "ab") as log:
             process = subprocess.Popen(
-                [harness.Options.oddrank, *extra, "watch", *options, "--", *command],
+                [program or harness.Options.oddrank, *extra, "watch", *options, "--", *command],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
                 env=rank_environment(rank, world, local), start_new_session=True)
         self.addCleanup(self.end, process)
@@ -125,6 +126,17 @@ class WatchTest(unittest.TestCase):
         self.assertEqual((process.stdout.read(), process.wait(20)), ("", 0), self.said())
         process.stdin = open(os.devnull, "rb")  # for the cleanup
 
+    def test_signals_of_a_launcher_do_not_end_the_watcher(self):
+        process = self.start(PYTHON, WATCHED, "signals", options=("--interval", "1h"))
+        watcher = self.wait_watcher(process)
+        for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR2):
+            os.kill(watcher, number)
+        os.kill(watcher, signal.SIGUSR1)
+        self.wait_said("asked to capture now")
+        os.kill(watcher, signal.SIGTERM)
+        proc_facts.wait_until(lambda: proc_facts.state(watcher) in ("", "Z"), "it has ended", 20)
+        self.assertIsNone(process.poll())
+
     def test_death_of_the_watcher_harms_nobody(self):
         process = self.start(PYTHON, WATCHED, "signals")
         watcher = self.wait_watcher(process)
@@ -147,8 +159,11 @@ class WatchTest(unittest.TestCase):
         hook = (f"cp \"$1\" {self.folder}/hook.json.new; env > {self.folder}/hook.env; "
                 f"mv {self.folder}/hook.json.new {self.folder}/hook.json")
         options = (*QUICK, "--save", f"{self.folder}/save", "--on-stall", hook)
+        # Under another name it is to be known for a watcher as well.
+        program = f"{self.folder}/python-wrapper"
+        os.symlink(harness.Options.oddrank, program)
         ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
-                            world=2) for rank in (0, 1)]
+                            world=2, program=program) for rank in (0, 1)]
         proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/hook.json"),
                               "the command of --on-stall has run", 90)
         with open(f"{self.folder}/hook.json", encoding="utf-8") as file:
