@@ -42,6 +42,13 @@ void leave_files_alone(int keep) {
   ::close_range(static_cast<unsigned>(keep + 1), ~0U, 0);
 }
 
+// What captures of large jobs need counts against the memory of the rank's cgroup: if that runs
+// out, the watcher and its readers go first. Raising the score is everybody's right.
+void go_first_when_memory_ends() {
+  const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  [[maybe_unused]] const ssize_t written = ::write(score.get(), "1000", 4);
+}
+
 // Signals that a launcher sends to everybody in a job: most are the command's business alone, and
 // those of the watch must not come before it can take them (watch.cc).
 void prepare_signals() {
@@ -62,6 +69,7 @@ BesideCommand begin_watching(pid_t command, int ready) {
   ::prctl(PR_SET_NAME, "oddrank-watch", 0UL, 0UL, 0UL);
   leave_files_alone(ready);
   ::setpriority(PRIO_PROCESS, 0, kNiceness);
+  go_first_when_memory_ends();
   BesideCommand beside;
   beside.pid = command;
   beside.end = UniqueFd(open_pidfd(command));

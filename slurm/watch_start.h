@@ -4,8 +4,9 @@
 // signals, exit status, core dumps and job control are exactly the command's own; there is nobody
 // in between who would have to pass them on, and nobody whose death could harm it. The watcher is
 // its orphaned grandchild: in a session of its own, with stdin and stdout on /dev/null, on the
-// caller's stderr (the job's log), with lower priority. It knows the command by a pidfd that it
-// opened before the command began, and ends with it.
+// caller's stderr (the job's log), with lower priority, the first to go if memory runs out, and
+// called "oddrank-watch". It knows the command by a pidfd that it opened before the command began,
+// and ends with it.
 //
 // Yama: with ptrace_scope=1 only ancestors may read a process. The watcher's readers are its forked
 // children, so that being the parent would not help them; instead the process names the watcher

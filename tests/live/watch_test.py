@@ -146,12 +146,22 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(process.stdout.readline(), f"got {int(signal.SIGUSR2)}\n")
         self.assertIsNone(process.poll())
 
-    def test_the_watcher_ends_with_the_command(self):
+    def test_the_watcher_steps_back_and_ends_with_the_command(self):
         process = self.start(PYTHON, WATCHED, "steady", options=("--interval", "1h"))
         watcher = self.wait_watcher(process)
+        self.assertGreater(os.getpriority(os.PRIO_PROCESS, watcher),
+                           os.getpriority(os.PRIO_PROCESS, process.pid))
+        for pid, score in ((watcher, "1000"), (process.pid, self.own_memory_score())):
+            with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
+                self.assertEqual(file.read().strip(), score)
         process.kill()
         process.wait(20)
         proc_facts.wait_until(lambda: proc_facts.state(watcher) in ("", "Z"), "it has ended", 10)
+
+    @staticmethod
+    def own_memory_score():
+        with open("/proc/self/oom_score_adj", encoding="ascii") as file:
+            return file.read().strip()
 
     # -- what stands still ------------------------------------------------------------------------
 
