@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/coordinates.h"
 #include "aggregate/groups.h"
 #include "aggregate/hostlist.h"
 #include "aggregate/printable.h"
@@ -119,6 +120,9 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
   }
   row.count = group.ranks.size();
   row.hosts = compress_hosts(std::move(hosts));
+  if (row.count == 1) {
+    row.coordinates = coordinate_words(JobLayout(view).of(view.ranks()[group.ranks.front()]));
+  }
   row.phase = group.phase;
   row.state = group.state;
   row.stack = group.stack;
@@ -160,7 +164,11 @@ void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advic
 
 Report diagnose(const Capture& capture) {
   FrameModel model(capture.tables);
-  const JobView view(capture, model);
+  return diagnose(JobView(capture, model));
+}
+
+Report diagnose(const JobView& view) {
+  const Capture& capture = view.capture();
   const WaitGraph graph = build_wait_graph(view);
   const std::vector<Group> groups = find_groups(view);
   Report report;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregate/coordinates.h"
+#include "aggregate/coverage_words.h"
 #include "aggregate/html_tables.h"
 #include "aggregate/job_view.h"
 #include "aggregate/prefix_tree.h"
@@ -34,8 +36,8 @@ constexpr std::size_t kCommandColumns = 300;
 
 class PageData {
  public:
-  PageData(const Report& report, const snapshot::Capture& capture)
-      : report_(report), model_(capture.tables), view_(capture, model_), tables_(model_) {
+  PageData(const Report& report, const JobView& view)
+      : report_(report), model_(view.model()), view_(view), tables_(model_) {
     for (std::size_t at = 0; at < report.groups.size(); ++at) {
       for (const std::int32_t rank : report.groups[at].ranks) {
         group_of_rank_[rank] = at;
@@ -51,7 +53,6 @@ class PageData {
     json["version"] = ODDRANK_VERSION;
     json["verdict"] = verdict();
     json["coverage"] = coverage();
-    json["job"] = report_.job;
     json["notes"] = report_.notes;
     json["since"] = since();
     json["groups"] = groups();
@@ -103,17 +104,13 @@ class PageData {
     return json;
   }
 
+  // The line of words; and for each reason why ranks were not read: label, ranks, host, reason.
   Json coverage() const {
-    const Coverage& coverage = report_.coverage;
     Json json;
-    json["expected"] = coverage.expected;
-    json["read"] = coverage.read;
-    json["partial"] = coverage.partial;
-    json["nodes"] = {coverage.nodes_answered, coverage.nodes_expected};
-    json["skew_ms"] = (coverage.skew_us + 999) / 1000;
+    json["words"] = coverage_words(report_);
     json["unread"] = Json::array();
-    for (const Unread& row : coverage.unread) {
-      json["unread"].push_back({format_ranks(row.ranks), row.host, row.why});
+    for (const Unread& row : report_.coverage.unread) {
+      json["unread"].push_back({unread_words(row), format_ranks(row.ranks), row.host, row.why});
     }
     return json;
   }
@@ -169,15 +166,17 @@ class PageData {
     return motion.cpu_us == 0 ? words : fmt::format("{} ({} us)", words, motion.cpu_us);
   }
 
-  // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion.
+  // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion, coordinates.
   Json ranks() {
+    JobLayout layout(view_);
     Json json = Json::array();
     for (const RankView& rank : view_.ranks()) {
       json.push_back({rank.rank, tables_.text(printable(rank.host)), rank.pid(),
                       rank.process == nullptr ? -1 : rank.process->local_rank, group_of(rank),
                       std::string(1, rank.state()), static_cast<unsigned>(rank.presence),
                       tables_.text(printable(rank.why)), tables_.text(phase_of(view_, rank)),
-                      tables_.text(motion_words(rank))});
+                      tables_.text(motion_words(rank)),
+                      tables_.text(coordinate_words(layout.of(rank)))});
     }
     return json;
   }
@@ -291,8 +290,8 @@ class PageData {
   }
 
   const Report& report_;
-  FrameModel model_;
-  JobView view_;
+  FrameModel& model_;
+  const JobView& view_;
   HtmlTables tables_;
   std::map<std::int32_t, std::size_t> group_of_rank_;
   std::map<pid_t, std::size_t> group_of_pid_;
@@ -301,8 +300,13 @@ class PageData {
 }  // namespace
 
 std::string html_data(const Report& report, const snapshot::Capture& capture) {
+  FrameModel model(capture.tables);
+  return html_data(report, JobView(capture, model));
+}
+
+std::string html_data(const Report& report, const JobView& view) {
   const std::string json =
-      PageData(report, capture).page().dump(-1, ' ', false, Json::error_handler_t::replace);
+      PageData(report, view).page().dump(-1, ' ', false, Json::error_handler_t::replace);
   // In JSON a '<' is within a text, where this stands for the same; in a page it could end the
   // script.
   std::string safe;

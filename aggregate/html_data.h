@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "aggregate/job_view.h"
 #include "aggregate/report.h"
 #include "snapshot/capture.h"
 
@@ -12,6 +13,7 @@ namespace oddrank::aggregate {
 
 // Safe inside of a <script> element: no '<' is in it. A job of 1,024 ranks with 99 threads each
 // takes less than 2 MB.
+std::string html_data(const Report& report, const JobView& view);
 std::string html_data(const Report& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::aggregate

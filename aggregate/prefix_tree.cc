@@ -55,4 +55,26 @@ PrefixTree build_prefix_tree(const JobView& view) {
   return tree;
 }
 
+std::vector<TreeWay> ways_of(const PrefixTree& tree) {
+  std::vector<TreeWay> ways;
+  std::vector<TreeWay> todo = {{{0}, tree.nodes.front().count}};
+  while (!todo.empty()) {
+    TreeWay way = std::move(todo.back());
+    todo.pop_back();
+    const TreeNode& node = tree.nodes[way.nodes.back()];
+    for (std::size_t place = node.children.size(); place > 0; --place) {
+      const std::size_t child = node.children[place - 1];
+      TreeWay further{way.nodes, tree.nodes[child].count};
+      further.nodes.push_back(child);
+      way.count -= further.count;
+      todo.push_back(std::move(further));
+    }
+    way.nodes.erase(way.nodes.begin());
+    if (way.count > 0 && !way.nodes.empty()) {
+      ways.push_back(std::move(way));
+    }
+  }
+  return ways;
+}
+
 }  // namespace oddrank::aggregate

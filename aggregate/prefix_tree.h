@@ -25,4 +25,12 @@ struct PrefixTree {
 
 PrefixTree build_prefix_tree(const JobView& view);
 
+// A way from the root to where ranks stand: the nodes, outermost first, without the root.
+struct TreeWay {
+  std::vector<std::size_t> nodes;
+  std::size_t count = 0;  // of those that stand at its end
+};
+
+std::vector<TreeWay> ways_of(const PrefixTree& tree);
+
 }  // namespace oddrank::aggregate

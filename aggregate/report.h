@@ -49,7 +49,8 @@ struct ReportedGroup {
   std::vector<std::int32_t> ranks;  // known rank numbers, ascending
   std::vector<pid_t> pids;          // of the first few, in the order of the ranks
   std::size_t count = 0;
-  std::string hosts;  // "n[0-3]"
+  std::string hosts;        // "n[0-3]"
+  std::string coordinates;  // of a rank alone: "tp1 pp0 dp3"; "" = unknown
   std::string phase;
   std::string state;  // "S", "RS"
   bool culprit = false;

@@ -62,7 +62,10 @@ std::string tree_cluster(const JobView& view) {
 
 std::string report_dot(const snapshot::Capture& capture) {
   FrameModel model(capture.tables);
-  const JobView view(capture, model);
+  return report_dot(JobView(capture, model));
+}
+
+std::string report_dot(const JobView& view) {
   return "digraph oddrank {\n  rankdir=LR;\n  node [shape=plain, fontname=\"monospace\"];\n" +
          wait_cluster(view) + tree_cluster(view) + "}\n";
 }

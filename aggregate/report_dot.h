@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "aggregate/job_view.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
 
 // One digraph with two clusters. Ranks at the same place are one node of the wait-for graph.
+std::string report_dot(const JobView& view);
 std::string report_dot(const snapshot::Capture& capture);
 
 }  // namespace oddrank::aggregate

@@ -19,33 +19,22 @@ std::string folded_name(const ShownFrame& frame) {
   return name;
 }
 
-struct Step {
-  std::size_t node;
-  std::string path;
-};
-
 }  // namespace
 
 std::string report_folded(const snapshot::Capture& capture) {
   FrameModel model(capture.tables);
-  const JobView view(capture, model);
+  return report_folded(JobView(capture, model));
+}
+
+std::string report_folded(const JobView& view) {
   const PrefixTree tree = build_prefix_tree(view);
   std::string text;
-  std::vector<Step> todo = {{0, ""}};
-  while (!todo.empty()) {
-    const Step step = std::move(todo.back());
-    todo.pop_back();
-    const TreeNode& node = tree.nodes[step.node];
-    std::size_t further = 0;
-    for (std::size_t place = node.children.size(); place > 0; --place) {
-      const std::size_t child = node.children[place - 1];
-      const TreeNode& next = tree.nodes[child];
-      further += next.count;
-      todo.push_back({child, step.path + (step.path.empty() ? "" : ";") + folded_name(next.frame)});
+  for (const TreeWay& way : ways_of(tree)) {
+    for (const std::size_t node : way.nodes) {
+      text += folded_name(tree.nodes[node].frame) + ';';
     }
-    if (node.count > further && !step.path.empty()) {
-      text += fmt::format("{} {}\n", step.path, node.count - further);
-    }
+    text.back() = ' ';
+    text += fmt::format("{}\n", way.count);
   }
   return text;
 }

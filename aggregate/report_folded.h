@@ -4,10 +4,12 @@
 
 #include <string>
 
+#include "aggregate/job_view.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
 
+std::string report_folded(const JobView& view);
 std::string report_folded(const snapshot::Capture& capture);
 
 }  // namespace oddrank::aggregate

@@ -43,9 +43,14 @@ std::string escaped(std::string_view text) {
 }  // namespace
 
 std::string report_html(const Report& report, const snapshot::Capture& capture) {
+  FrameModel model(capture.tables);
+  return report_html(report, JobView(capture, model));
+}
+
+std::string report_html(const Report& report, const JobView& view) {
   const std::string title = escaped(report.verdict.summary);
-  const std::string text = escaped(report_text(report, capture, {}));
-  const std::string data = html_data(report, capture);
+  const std::string text = escaped(report_text(report, view.capture(), {}));
+  const std::string data = html_data(report, view);
   const auto filling = [&](std::string_view mark) -> std::string_view {
     return mark == "title"    ? std::string_view(title)
            : mark == "text"   ? std::string_view(text)

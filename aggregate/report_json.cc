@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregate/coordinates.h"
 #include "aggregate/job_view.h"
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
@@ -324,7 +325,7 @@ Json task_json(const JobView& view, const snapshot::AsyncTask& task) {
   return json;
 }
 
-Json process_json(const JobView& view, const ProcessCapture& process) {
+Json process_json(const JobView& view, const ProcessCapture& process, bool with_threads) {
   Json json;
   json["pid"] = process.pid;
   json["parent"] = or_null_if(process.parent, 0);
@@ -338,6 +339,10 @@ Json process_json(const JobView& view, const ProcessCapture& process) {
     json["stops"] = {{"threads", process.stopped}, {"longest_us", process.longest_stop_us}};
   }
   json["threads"] = Json::array();
+  if (!with_threads) {
+    json["threads_left_out"] = process.threads.size();
+    return json;
+  }
   for (const ThreadCapture& thread : process.threads) {
     json["threads"].push_back(thread_json(view, thread));
   }
@@ -347,26 +352,62 @@ Json process_json(const JobView& view, const ProcessCapture& process) {
   return json;
 }
 
-Json ranks_json(const JobView& view) {
-  Json ranks = Json::array();
+Json rank_json(const JobView& view, JobLayout& layout, const RankView& rank, bool with_threads) {
+  Json row;
+  row["rank"] = or_null_if(rank.rank, -1);
+  row["host"] = or_null(rank.host);
+  row.update(process_json(view, *rank.process, with_threads));
+  for (const auto& [name, place] : layout.of(rank)) {
+    row["coordinates"][name] = place;
+  }
+  row["phase"] = phase_of(view, rank);
+  row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
+  row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
+  row["children"] = Json::array();
+  for (const ProcessCapture* child : rank.children) {
+    row["children"].push_back(process_json(view, *child, with_threads));
+  }
+  return row;
+}
+
+bool has_few_threads(const JobView& view) {
+  std::size_t threads = 0;
+  for (const ProcessCapture& process : view.capture().processes) {
+    threads += process.threads.size();
+  }
+  return threads <= kMostListedThreads;
+}
+
+// A value as it stands in an object that is indented by two.
+std::string indented(const Json& json) {
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string result;
+  for (const char letter : text) {
+    result += letter;
+    result += letter == '\n' ? "  " : "";
+  }
+  return result;
+}
+
+// Row by row: of a large job, a tree of all of them would take many times the memory of the text.
+std::string ranks_text(const JobView& view) {
+  const bool with_threads = has_few_threads(view);
+  JobLayout layout(view);
+  std::string text;
   for (const RankView& rank : view.ranks()) {
     if (rank.process == nullptr) {
       continue;
     }
-    Json row;
-    row["rank"] = or_null_if(rank.rank, -1);
-    row["host"] = or_null(rank.host);
-    row.update(process_json(view, *rank.process));
-    row["phase"] = phase_of(view, rank);
-    row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
-    row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
-    row["children"] = Json::array();
-    for (const ProcessCapture* child : rank.children) {
-      row["children"].push_back(process_json(view, *child));
+    const Json row = rank_json(view, layout, rank, with_threads);
+    text += text.empty() ? "[\n    " : ",\n    ";
+    // Rows without threads are one line each.
+    text += with_threads ? indented(Json::array({row})).substr(6)
+                         : row.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (with_threads) {
+      text.resize(text.size() - 4);  // the end of that array
     }
-    ranks.push_back(std::move(row));
   }
-  return ranks;
+  return text.empty() ? "[]" : text + "\n  ]";
 }
 
 }  // namespace
@@ -377,20 +418,27 @@ std::string verdict_json_text(const Verdict& verdict) {
 
 std::string report_json(const Report& report, const Capture& capture) {
   FrameModel model(capture.tables);
-  const JobView view(capture, model);
-  Json json;
-  json["oddrank"] = {{"version", ODDRANK_VERSION}, {"format", kJsonFormat}};
-  json["job"] = job_json(capture, report);
-  json["coverage"] = coverage_json(report.coverage);
-  json["verdict"] = verdict_json(report.verdict);
-  json["groups"] = groups_json(report);
-  json["ranks"] = ranks_json(view);
-  json["collectives"] = collectives_json(report);
-  json["notes"] = report.notes;
+  return report_json(report, JobView(capture, model));
+}
+
+std::string report_json(const Report& report, const JobView& view) {
+  const Capture& capture = view.capture();
+  std::string text = "{";
+  const auto add = [&text](std::string_view name, const std::string& value) {
+    text += fmt::format("{}\n  \"{}\": {}", text.size() > 1 ? "," : "", name, value);
+  };
+  add("oddrank", indented({{"version", ODDRANK_VERSION}, {"format", kJsonFormat}}));
+  add("job", indented(job_json(capture, report)));
+  add("coverage", indented(coverage_json(report.coverage)));
+  add("verdict", indented(verdict_json(report.verdict)));
+  add("groups", indented(groups_json(report)));
+  add("ranks", ranks_text(view));
+  add("collectives", indented(collectives_json(report)));
+  add("notes", indented(report.notes));
   if (report.since) {
-    json["since"] = since_json(*report.since);
+    add("since", indented(since_json(*report.since)));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return text + "\n}\n";
 }
 
 }  // namespace oddrank::aggregate

@@ -2,8 +2,10 @@
 // number.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
+#include "aggregate/job_view.h"
 #include "aggregate/report.h"
 #include "snapshot/capture.h"
 
@@ -11,8 +13,14 @@ namespace oddrank::aggregate {
 
 inline constexpr int kJsonFormat = 1;
 
-// Indented, ends with a newline; always valid UTF-8. `capture` is the one that the report was made
-// from.
+// Where the job has more threads than this, a rank has no list of them, but their number
+// ("threads_left_out"): a stack a thread, millions of them, would be gigabytes. The report of one
+// node's capture has them.
+inline constexpr std::size_t kMostListedThreads = std::size_t{1} << 14;
+
+// Indented, ends with a newline; always valid UTF-8. `view` is of the capture that the report was
+// made from.
+std::string report_json(const Report& report, const JobView& view);
 std::string report_json(const Report& report, const snapshot::Capture& capture);
 
 // A verdict alone, as it stands in a report.

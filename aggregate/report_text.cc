@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/coverage_words.h"
 #include "aggregate/printable.h"
 #include "aggregate/process_text.h"
 #include "aggregate/rank_set.h"
@@ -39,24 +40,6 @@ std::string party(const std::string& who) {
   return fmt::format("{} {}", many ? "ranks" : "rank", cut_end(who, kRankColumns));
 }
 
-std::string coverage_line(const Report& report) {
-  const Coverage& coverage = report.coverage;
-  std::string line = fmt::format("{}/{} ranks ", coverage.read, coverage.expected);
-  line += report.of_cores
-              ? "from core files"
-              : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);
-  if (coverage.skew_us > 0) {
-    line += fmt::format(", captured within {} ms", (coverage.skew_us + 999) / 1000);
-  }
-  if (coverage.partial > 0) {
-    line += fmt::format(", {} in part", coverage.partial);
-  }
-  if (!report.job.empty()) {
-    line += ", " + report.job;
-  }
-  return line;
-}
-
 std::string heading(const Report& report, const Style& style) {
   const Verdict& verdict = report.verdict;
   const std::string kind(kind_name(verdict.kind));
@@ -76,7 +59,7 @@ std::string heading(const Report& report, const Style& style) {
                     : style.bad(head)) +
             style.bold(line.substr(head.size())) + '\n';
   }
-  const auto cover = wrap(coverage_line(report), style.width());
+  const auto cover = wrap(coverage_words(report), style.width());
   for (const std::string& line : cover) {
     text += (report.coverage.complete() ? line : style.warn(line)) + '\n';
   }
@@ -94,9 +77,7 @@ std::string unread_lines(const Report& report, const Style& style) {
     }
     const std::string who = ranks_title(unread.ranks);
     const std::string where = unread.host.empty() ? "" : fmt::format(" ({})", unread.host);
-    text += style.paragraph(unread.gone      ? "gone:     "
-                            : unread.partial ? "in part:  "
-                                             : "not read: ",
+    text += style.paragraph(fmt::format("{:<10}", fmt::format("{}:", unread_words(unread))),
                             fmt::format("{}{}: {}", who, where, unread.why), 10);
   }
   return text;
@@ -138,8 +119,11 @@ std::string group_title(const ReportedGroup& group, const Style& style) {
                               ? fmt::format("pid {}", group.pids.empty() ? 0 : group.pids.front())
                               : fmt::format("{}: {}", count_of(group.count, "rank"),
                                             format_ranks_within(group.ranks, kRankColumns));
-  const std::string where =
-      group.hosts.empty() ? "" : fmt::format(" ({})", cut_end(group.hosts, 30));
+  std::string where = cut_end(group.hosts, 30);
+  if (!group.coordinates.empty()) {
+    where += (where.empty() ? "" : ", ") + group.coordinates;
+  }
+  where = where.empty() ? "" : fmt::format(" ({})", where);
   const std::size_t used = columns(who) + columns(where) + 2;
   const std::size_t left = style.width() > used + 20 ? style.width() - used : 20;
   return fmt::format("{}{}  {}\n", group.culprit ? style.bad(who) : style.bold(who),

@@ -68,6 +68,9 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--folded", options.folded, "Write folded stacks, for flame graphs")
       ->type_name("FILE")
       ->group(group);
+  app.add_option("--speedscope", options.speedscope, "Write the stacks of all ranks for speedscope")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--dot", options.dot, "Write the wait-for graph for Graphviz")
       ->type_name("FILE")
       ->group(group);

@@ -16,6 +16,7 @@ struct OutputOptions {
   std::string html;
   std::string save;
   std::string folded;
+  std::string speedscope;
   std::string dot;
   bool all_threads = false;
   bool full_stacks = false;

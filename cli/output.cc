@@ -12,6 +12,7 @@
 #include "aggregate/report_folded.h"
 #include "aggregate/report_html.h"
 #include "aggregate/report_json.h"
+#include "aggregate/report_speedscope.h"
 #include "aggregate/report_text.h"
 #include "base/log.h"
 #include "base/read_file.h"
@@ -40,7 +41,7 @@ bool wants_color() {
 
 bool is_stdout_taken(const OutputOptions& options) {
   return options.json == "-" || options.html == "-" || options.save == "-" ||
-         options.folded == "-" || options.dot == "-";
+         options.folded == "-" || options.speedscope == "-" || options.dot == "-";
 }
 
 bool save(const snapshot::Capture& capture, const OutputOptions& options) {
@@ -49,20 +50,23 @@ bool save(const snapshot::Capture& capture, const OutputOptions& options) {
 
 // Everything that was asked for but the text on the terminal.
 bool write_formats(const aggregate::Report& report,
-                   const snapshot::Capture& capture,
+                   const aggregate::JobView& view,
                    const OutputOptions& options) {
   bool written = true;
   if (!options.json.empty()) {
-    written &= write_output(options.json, aggregate::report_json(report, capture));
+    written &= write_output(options.json, aggregate::report_json(report, view));
   }
   if (!options.html.empty()) {
-    written &= write_output(options.html, aggregate::report_html(report, capture));
+    written &= write_output(options.html, aggregate::report_html(report, view));
   }
   if (!options.folded.empty()) {
-    written &= write_output(options.folded, aggregate::report_folded(capture));
+    written &= write_output(options.folded, aggregate::report_folded(view));
+  }
+  if (!options.speedscope.empty()) {
+    written &= write_output(options.speedscope, aggregate::report_speedscope(view));
   }
   if (!options.dot.empty()) {
-    written &= write_output(options.dot, aggregate::report_dot(capture));
+    written &= write_output(options.dot, aggregate::report_dot(view));
   }
   return written;
 }
@@ -107,11 +111,13 @@ ExitStatus deliver(const snapshot::Capture& capture,
                    const OutputOptions& options,
                    const snapshot::Capture* earlier) {
   bool written = save(capture, options);
-  aggregate::Report report = aggregate::diagnose(capture);
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  aggregate::Report report = aggregate::diagnose(view);
   if (earlier != nullptr) {
     report.since = aggregate::compare_captures(*earlier, capture);
   }
-  written &= write_formats(report, capture, options);
+  written &= write_formats(report, view, options);
   if (!is_stdout_taken(options)) {
     written &= write_output(
         "-", options.quiet ? aggregate::report_sentence(report)
@@ -136,7 +142,9 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
       text += "Note: " + aggregate::printable(node.host + ": " + note, 400) + "\n";
     }
   }
-  written &= write_formats(aggregate::diagnose(capture), capture, options);
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  written &= write_formats(aggregate::diagnose(view), view, options);
   if (!is_stdout_taken(options)) {
     written &= write_output("-", text);
   }

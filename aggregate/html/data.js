@@ -11,6 +11,7 @@ const CULPRIT = "#ff9a5c";
 const ranks = data.ranks.map((row, index) => ({
   index, rank: row[0], host: text(row[1]), pid: row[2], local: row[3], group: row[4], state: row[5],
   presence: row[6], why: text(row[7]), phase: text(row[8]), motion: text(row[9]),
+  coordinates: text(row[10]),
 }));
 const rankName = (rank) => rank.rank < 0 ? `pid ${rank.pid}` : `rank ${rank.rank}`;
 const isCulprit = (rank) => data.verdict.culprits.some(([number, host, pid]) =>

@@ -29,6 +29,7 @@ function threadElement(row) {
 function showRank(rank) {
   const facts = [PRESENCE[rank.presence], `state ${rank.state}`];
   if (rank.group >= 0) facts.push(`group ${groupLetter(rank.group)}`);
+  if (rank.coordinates !== "") facts.push(rank.coordinates);
   if (rank.motion !== "") facts.push(rank.motion);
   const title = `${rankName(rank)}${rank.host === "" ? "" : ` on ${rank.host}`}` +
     (rank.pid > 0 && rank.rank >= 0 ? `, pid ${rank.pid}` : "");

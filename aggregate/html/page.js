@@ -7,18 +7,15 @@ function showVerdict() {
   if (verdict.kind === "healthy") kind.classList.add("fine");
   if (verdict.kind === "unknown" || verdict.kind === "below_host") kind.classList.add("open");
   const coverage = data.coverage;
-  document.getElementById("coverage").textContent =
-    `${coverage.read}/${coverage.expected} ranks on ${coverage.nodes[0]}/${coverage.nodes[1]} nodes` +
-    (coverage.skew_ms > 0 ? `, captured within ${coverage.skew_ms} ms` : "") +
-    (coverage.partial > 0 ? `, ${coverage.partial} in part` : "") + (data.job === "" ? "" : `, ${data.job}`);
+  document.getElementById("coverage").textContent = coverage.words;
   const party = (who) => /^[\d,-]+$/.test(who) ? `${/[,-]/.test(who) ? "ranks" : "rank"} ${who}` : who;
   for (const [who, whom, on, evidence] of verdict.chain) {
     document.getElementById("chain").append(make("li", {},
       `${party(who)} ${/^\d+[,-]/.test(who) ? "wait" : "waits"} for `, make("strong", {}, party(whom)), `: ${on}`,
       evidence === "" ? "" : make("span", { class: "soft" }, ` [${evidence}]`)));
   }
-  document.getElementById("unread").append(...coverage.unread.map(([set, host, why]) =>
-    make("p", { class: "bad" }, `not read: ${party(set)}${host === "" ? "" : ` (${host})`}: ${why}`)));
+  document.getElementById("unread").append(...coverage.unread.map(([label, set, host, why]) =>
+    make("p", { class: "bad" }, `${label}: ${party(set)}${host === "" ? "" : ` (${host})`}: ${why}`)));
   if (data.since.length > 0) {
     const [[, apart], ...rows] = data.since;
     document.getElementById("since").append(make("h2", {}, `Since the capture ${apart} before`),

@@ -15,7 +15,7 @@ function showGrid() {
       make("span", { class: "host", role: "rowheader", title: host }, host === "" ? "unknown host" : host));
     for (const rank of here) {
       const letter = rank.group < 0 ? "?" : groupLetter(rank.group);
-      const words = `${rankName(rank)} on ${host}: ${rank.presence > 1 ? PRESENCE[rank.presence] : rank.phase}`;
+      const words = `${rankName(rank)}${rank.coordinates === "" ? "" : ` (${rank.coordinates})`} on ${host}: ${rank.presence > 1 ? PRESENCE[rank.presence] : rank.phase}`;
       const classes = ["cell"];
       if (isCulprit(rank)) classes.push("culprit");
       if (rank.presence > 1) classes.push("unread");
@@ -66,7 +66,8 @@ function showLegend() {
   }
 }
 
-// A rank set, or words that are looked for in the host, the phase and the frames of the rank's group.
+// A rank set, coordinates ("tp1", "tp1 pp0"), or words that are looked for in the host, the phase and
+// the frames of the rank's group.
 function filterFor(words) {
   const wanted = words.trim().toLowerCase();
   if (wanted === "") return () => true;
@@ -75,6 +76,7 @@ function filterFor(words) {
   const groups = data.groups.map((group) => framesOf(group.stack).some((frame) =>
     `${frame.name} ${frame.place}`.toLowerCase().includes(wanted)));
   return (rank) => rank.host.toLowerCase().includes(wanted) || rank.phase.toLowerCase().includes(wanted) ||
+    ` ${rank.coordinates.toLowerCase()} `.includes(` ${wanted} `) ||
     (rank.group >= 0 && groups[rank.group]);
 }
 

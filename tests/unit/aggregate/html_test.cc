@@ -4,6 +4,7 @@
 #include "aggregate/diagnose.h"
 #include "aggregate/html_data.h"
 #include "aggregate/report_html.h"
+#include "aggregate/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
@@ -46,6 +47,18 @@ TEST_CASE("html: every rank is there, with its group, its processes and their th
       CHECK(frame[0] < data["texts"].size());
       CHECK(frame[1] < data["texts"].size());
     }
+  }
+}
+
+TEST_CASE("html: what was read is said in the words of the text") {
+  for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
+    const Report report = diagnose(job.capture);
+    const Json coverage = Json::parse(html_data(report, job.capture))["coverage"];
+    const std::string text = report_text(report, job.capture, {});
+    CHECK(text.find(coverage["words"].get<std::string>()) != std::string::npos);
+    REQUIRE(coverage["unread"].size() == 1);
+    const std::string label = coverage["unread"][0][0];
+    CHECK(text.find("\n" + label + ": ") != std::string::npos);
   }
 }
 

@@ -75,4 +75,20 @@ TEST_CASE("an empty capture has a report") {
   CHECK(json["job"]["id"].is_null());
 }
 
+TEST_CASE("the JSON of a job with very many threads counts them") {
+  auto job = tests::input_stall_job();
+  auto& threads = job.process(tests::pid_of(0)).threads;
+  while (threads.size() <= kMostListedThreads) {
+    threads.push_back(threads.back());
+  }
+  const Json json = json_of(job.capture);
+  REQUIRE(json["ranks"].size() == 8);
+  CHECK(json["ranks"][0]["threads"].empty());
+  CHECK(json["ranks"][0]["threads_left_out"] == threads.size());
+  CHECK(json["ranks"][5]["children"][0]["threads_left_out"] == 1);
+  CHECK(json["verdict"]["culprits"][0]["rank"] == 5);
+  CHECK(json_of(tests::input_stall_job().capture)["ranks"][0].contains("threads_left_out") ==
+        false);
+}
+
 }  // namespace oddrank::aggregate
