@@ -118,9 +118,10 @@ struct PythonProcess::Impl {
   KernelTids tids;
   ThreadNames names;
   pid_t main_tid = 0;  // as the target sees it; 0 = not known yet
-  // Of the last call of threads(): what it fetched, and what it found there.
-  std::optional<RemoteReader> last_reader;
-  std::vector<ThreadLook> last_threads;
+  // Of threads(): looks one after the other, and what the last one found; nullopt: nothing yet, or
+  // it was handed over.
+  std::optional<RemoteReader> looks;
+  std::optional<std::vector<ThreadLook>> last_threads;
 
   Impl(const attach::Target& target_in, ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
@@ -197,14 +198,23 @@ struct PythonProcess::Impl {
     }
   }
 
-  void keep_look(RemoteReader reader,
-                 const std::vector<ThreadStateRow>& rows,
+  RemoteReader& look() {
+    last_threads.reset();
+    if (looks) {
+      looks->look_again();
+    } else {
+      looks.emplace(target);
+    }
+    return *looks;
+  }
+
+  void keep_look(const std::vector<ThreadStateRow>& rows,
                  const std::vector<pid_t>& kernel_tids,
                  std::vector<FrameChain> chains) {
-    last_reader.emplace(std::move(reader));
-    last_threads.clear();
+    std::vector<ThreadLook>& threads = last_threads.emplace();
+    threads.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      last_threads.push_back({kernel_tids[i], rows[i].pthread, std::move(chains[i].frames)});
+      threads.push_back({kernel_tids[i], rows[i].pthread, std::move(chains[i].frames)});
     }
   }
 
@@ -259,13 +269,13 @@ std::vector<Gil> PythonProcess::gils() const {
 }
 
 std::optional<PythonLook> PythonProcess::take_look() {
-  if (!impl_->last_reader) {
+  if (!impl_->last_threads) {
     return std::nullopt;
   }
-  std::optional<PythonLook> look(std::in_place, *std::move(impl_->last_reader),
-                                 impl_->runtime.layout, std::exchange(impl_->codes, {}),
-                                 std::exchange(impl_->last_threads, {}));
-  impl_->last_reader.reset();
+  std::optional<PythonLook> look(std::in_place, *std::move(impl_->looks), impl_->runtime.layout,
+                                 std::exchange(impl_->codes, {}), *std::move(impl_->last_threads));
+  impl_->looks.reset();
+  impl_->last_threads.reset();
   return look;
 }
 
@@ -291,7 +301,7 @@ ElfRange PythonProcess::gil_words() const {
 Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
   const Layout& layout = impl_->runtime.layout;
   const Addr address = impl_->runtime.address;
-  RemoteReader reader(impl_->target);
+  RemoteReader& reader = impl_->look();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(reader, layout, address));
   const std::vector<ThreadStateRow>& rows = states.threads;
   std::vector<Addr> newest;
@@ -340,7 +350,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
     }
   }
   impl_->name_threads(reader, states, threads);
-  impl_->keep_look(std::move(reader), rows, tids, std::move(chains));
+  impl_->keep_look(rows, tids, std::move(chains));
   return join_interpreters(std::move(threads));
 }
 
