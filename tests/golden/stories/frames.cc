@@ -215,7 +215,7 @@ CallSpec transfer(CallKind kind, std::int32_t peer) {
   return call;
 }
 
-ThreadSpec in_gloo(CallSpec call, Frames outer) {
+ThreadSpec in_gloo(CallSpec call, const Frames& outer) {
   ThreadSpec spec = blocked(WaitOn::kCollective, "futex",
                             futex_wait() + Frames{in_torch("c10d::Work::wait")} + pybind() +
                                 distributed(call.op) + outer);
@@ -223,7 +223,7 @@ ThreadSpec in_gloo(CallSpec call, Frames outer) {
   return spec;
 }
 
-ThreadSpec in_nccl_call(CallSpec call, Frames outer) {
+ThreadSpec in_nccl_call(CallSpec call, const Frames& outer) {
   ThreadSpec spec =
       running(stream_wait() +
                   Frames{in_torch_cuda("c10d::ProcessGroupNCCL::WorkNCCL::synchronizeInternal")} +
@@ -234,7 +234,7 @@ ThreadSpec in_nccl_call(CallSpec call, Frames outer) {
   return spec;
 }
 
-ThreadSpec in_ddp_backward(Frames outer) {
+ThreadSpec in_ddp_backward(const Frames& outer) {
   ThreadSpec spec = blocked(
       WaitOn::kCollective, "futex",
       futex_wait() +
@@ -251,7 +251,7 @@ ThreadSpec in_ddp_backward(Frames outer) {
   return spec;
 }
 
-ThreadSpec in_comm_init(Frames outer) {
+ThreadSpec in_comm_init(const Frames& outer) {
   ThreadSpec spec = blocked(
       WaitOn::kRendezvous, "poll",
       Frames{in_libc("__GI___poll"), in_nccl("bootstrapAllGather"), in_nccl("initTransportsRank"),
@@ -266,7 +266,7 @@ ThreadSpec in_comm_init(Frames outer) {
   return spec;
 }
 
-ThreadSpec at_loader(pid_t worker, Frames outer) {
+ThreadSpec at_loader(pid_t worker, const Frames& outer) {
   ThreadSpec spec = blocked(
       WaitOn::kInput, "poll",
       Frames{in_libc("__GI___poll"), in_interpreter("_PyEval_EvalFrameDefault"),
@@ -294,7 +294,7 @@ ThreadSpec on_lock(pid_t pid, pid_t holder, std::uint64_t address, Frames frames
   return spec;
 }
 
-ThreadSpec on_gil(pid_t pid, pid_t holder, Frames frames) {
+ThreadSpec on_gil(pid_t pid, pid_t holder, const Frames& frames) {
   ThreadSpec spec =
       blocked(WaitOn::kGil, "futex",
               Frames{in_libc("__futex_abstimed_wait_common"),
@@ -314,6 +314,7 @@ CaptureBuilder job_of(std::int32_t nodes,
                       const ThreadSpec& spec,
                       std::size_t samples) {
   std::vector<std::string> hosts;
+  hosts.reserve(static_cast<std::size_t>(nodes));
   for (std::int32_t node = 0; node < nodes; ++node) {
     hosts.push_back((node < 9 ? "gpu0" : "gpu") + std::to_string(node + 1));
   }

@@ -13,7 +13,9 @@ Frames sync(std::uint32_t line) {
   return program_at("rec/train.py", {{"sync", line}, {"step", 130}, {"<module>", 166}});
 }
 
-const std::vector<std::int32_t> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
+std::vector<std::int32_t> eight_members() {
+  return {0, 1, 2, 3, 4, 5, 6, 7};
+}
 
 // --- collective_order ---
 
@@ -28,7 +30,7 @@ CaptureBuilder world_and_a_pair() {
 // others in the all_to_all of all shards.
 CaptureBuilder shards_and_replicas() {
   CaptureBuilder job = job_of(2, 4, Backend::kNccl,
-                              in_nccl_call(group_call("all_to_all", "mesh_shard", kEight),
+                              in_nccl_call(group_call("all_to_all", "mesh_shard", eight_members()),
                                            Frames{pkg_py("torchrec/distributed/dist_data.py",
                                                          "SplitsAllToAllAwaitable.__init__", 261)} +
                                                sync(88)));
