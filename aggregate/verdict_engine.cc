@@ -19,7 +19,7 @@ bool wins(const Finding& a, const Finding& b) {
     const int rules_over_others = finding.kind == Kind::kSlow              ? 2
                                   : finding.kind == Kind::kHealthy || gone ? 1
                                                                            : 0;
-    return std::tuple(rules_over_others, finding.confidence, finding.weight);
+    return std::tuple(rules_over_others, finding.confidence, finding.awaited, finding.weight);
   };
   return worth(a) > worth(b);
 }
@@ -40,6 +40,8 @@ std::string why_not(const Finding& winner, const Finding& loser) {
     reason = "the same rank; " + std::string(kind_name(winner.kind)) + " explains more of it";
   } else if (winner.confidence > loser.confidence) {
     reason = "less sure (" + std::string(confidence_name(loser.confidence)) + ")";
+  } else if (winner.awaited && !loser.awaited) {
+    reason = "nobody is seen to wait for it";
   } else {
     reason = "explains less";
   }

@@ -145,6 +145,7 @@ Finding accuse(const RuleInput& input,
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
                       : chain_from(input.view, input.graph, ranks.front());
+  finding.awaited = is_awaited(input, ranks.front());
   finding.weight =
       static_cast<int>(std::min<std::size_t>(waiters_of(input.graph, ranks.front()).size(), 1000));
   return finding;

@@ -28,7 +28,10 @@ struct Finding {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;
-  // Among findings of equal confidence the higher one wins: how much of the story it explains.
+  // Whether ranks wait for the first culprit: of two that are equally sure, one that stands still for
+  // itself alone does not hold the job up.
+  bool awaited = true;
+  // Among findings that are equal so far the higher one wins: how much of the story it explains.
   int weight = 0;
   std::string weakness;  // why it lost, if it loses: "nothing shows that ..."
 };

@@ -5,6 +5,7 @@ both do about a host that has no oddrank, refuses the key, or has no sshd."""
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,9 @@ class HostsTest(unittest.TestCase):
         cls.write("ssh_config", CLIENT.format(folder=cls.folder) + "".join(
             f"Host {name}\n  HostName {addresses[node]}\n"
             for name, node in (("n0", "n0"), ("n1", "n1"), ("n2", "n2"), ("stranger", "n0"))))
+        with open("/etc/passwd", encoding="utf-8") as file:
+            cls.write("passwd", re.sub("^root:.*", f"root:x:0:0:root:{cls.folder}:/bin/sh",
+                                       file.read(), flags=re.MULTILINE))
         for node in ("n0", "n1"):
             cls.start_sshd(node)
         cls.ssh = f"ssh -F {cls.folder}/ssh_config"
@@ -79,8 +83,10 @@ class HostsTest(unittest.TestCase):
     @classmethod
     def start_sshd(cls, node):
         # In the node's namespaces only; it dies with the node. sshd wants to be called by its path.
-        result = cls.lab.node_exec(node, ["sh", "-c", f"mkdir -p /run/sshd && "
-                                          f"exec $(command -v sshd) -f {cls.folder}/sshd_config"])
+        # What this machine's root has in his .bashrc is no part of the test: the node's has none.
+        result = cls.lab.node_exec(node, [
+            "sh", "-c", f"mkdir -p /run/sshd && mount --bind {cls.folder}/passwd /etc/passwd && "
+            f"exec $(command -v sshd) -f {cls.folder}/sshd_config"])
         if result.returncode != 0:
             raise RuntimeError(f"sshd on {node}: {result.stderr}")
 
