@@ -5,7 +5,6 @@
 namespace oddrank::tests {
 
 using aggregate::Kind;
-using snapshot::CallKind;
 using snapshot::WaitOn;
 
 namespace {
