@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -10,10 +11,12 @@
 #include <fmt/format.h>
 
 #include "aggregate/coordinates.h"
+#include "aggregate/flight_capture.h"
 #include "aggregate/groups.h"
 #include "aggregate/hostlist.h"
 #include "aggregate/printable.h"
 #include "aggregate/rules/rule.h"
+#include "aggregate/source_finding.h"
 #include "aggregate/verdict_engine.h"
 #include "aggregate/wait_words.h"
 
@@ -172,7 +175,10 @@ Report diagnose(const JobView& view) {
   const WaitGraph graph = build_wait_graph(view);
   const std::vector<Group> groups = find_groups(view);
   Report report;
-  report.verdict = decide(make_input(view, graph, groups));
+  const std::optional<FlightReport> flight = analyze_flight_of(capture);
+  const FlightReport* recorders = flight ? &*flight : nullptr;
+  report.verdict = decide(make_input(view, graph, groups, recorders));
+  report.sources = find_sources(view, recorders, report.verdict);
   report.coverage = cover(view);
   report.job = job_words(capture);
   report.of_cores = capture.job.source == snapshot::JobSource::kCore;
@@ -204,6 +210,9 @@ Report diagnose(const JobView& view) {
     }
   }
   std::sort(report.notes.begin(), report.notes.end());
+  for (const SourceFinding& source : report.sources) {
+    report.notes.push_back(source_words(source));
+  }
   return report;
 }
 

@@ -9,17 +9,17 @@
 
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::aggregate {
 namespace {
 
 using snapshot::FlightGroup;
-
-constexpr std::string_view kDefaultDescription = "default_pg";
+using snapshot::StringId;
 
 class Builder {
  public:
-  explicit Builder(const FlightTexts& texts) { job_.texts = &texts; }
+  explicit Builder(const Tables& texts) { job_.texts = &texts; }
 
   FlightJob run(const std::vector<FlightRecord>& records) {
     take_records(records);
@@ -35,29 +35,35 @@ class Builder {
   }
 
  private:
-  using Key = std::pair<std::string, std::vector<std::int32_t>>;
+  using Key = std::pair<StringId, StringId>;  // name, members
 
   void take_records(const std::vector<FlightRecord>& records) {
     std::map<std::int32_t, const FlightRecord*> by_rank;
     for (const FlightRecord& record : records) {
       if (record.rank < 0) {
         job_.notes.push_back(fmt::format("{}: there is no rank in its name; it is left out",
-                                         printable(record.source)));
-      } else if (!by_rank.emplace(record.rank, &record).second) {
-        job_.notes.push_back(fmt::format("{}: a second dump of rank {}; it is left out",
-                                         printable(record.source), record.rank));
+                                         printable(text(record.source))));
+        continue;
       }
+      const FlightRecord*& kept = by_rank[record.rank];
+      const bool newer = kept == nullptr || record.written_us > kept->written_us;
+      if (kept != nullptr) {
+        job_.notes.push_back(fmt::format("{}: an{} dump of rank {}; it is left out",
+                                         printable(text((newer ? kept : &record)->source)),
+                                         newer ? " older" : "other", record.rank));
+      }
+      kept = newer ? &record : kept;
     }
     for (const auto& [rank, record] : by_rank) {
       job_.records.push_back(record);
       if (record->cut) {
         job_.notes.push_back(fmt::format("{} ends early: {} entries were read",
-                                         printable(record->source), record->entries.size()));
+                                         printable(text(record->source)), record->entries.size()));
       }
     }
   }
 
-  std::string text(snapshot::TextId id) const { return std::string(job_.texts->text(id)); }
+  std::string text(StringId id) const { return std::string(job_.texts->text(id)); }
 
   std::size_t group_index(const Key& key, const FlightGroup& group) {
     const auto [at, is_new] = by_key_.try_emplace(key, job_.groups.size());
@@ -65,48 +71,53 @@ class Builder {
       FlightMembers& row = job_.groups.emplace_back();
       row.name = text(group.name);
       row.description = text(group.description);
-      row.is_default = row.description == kDefaultDescription;
-      row.ranks = key.second;
-      row.ranks_known = !key.second.empty();
+      row.is_default = row.description == snapshot::kDefaultGroup;
+      row.ranks = ranks_of(key.second);
+      row.ranks_known = !row.ranks.empty();
       row.ranks_told = row.ranks_known;
+    }
+    return at->second;
+  }
+
+  const std::vector<std::int32_t>& ranks_of(StringId members) {
+    const auto [at, is_new] = ranks_of_.try_emplace(members);
+    if (is_new) {
+      at->second = snapshot::ranks_of(job_.texts->text(members));
     }
     return at->second;
   }
 
   // Of the groups that others have told the members of, the one with this name that the rank is in;
   // with several it cannot be told which.
-  const std::vector<std::int32_t>* known_members(const std::string& name, std::int32_t rank) const {
-    const auto [first, last] = members_.equal_range(name);
-    const std::vector<std::int32_t>* found = nullptr;
-    for (auto at = first; at != last; ++at) {
-      if (std::binary_search(at->second.begin(), at->second.end(), rank)) {
-        if (found != nullptr) {
-          return nullptr;
+  StringId known_members(StringId name, std::int32_t rank) {
+    StringId found{};
+    for (auto at = told_.lower_bound({name, StringId{}}); at != told_.end() && at->first == name;
+         ++at) {
+      const std::vector<std::int32_t>& ranks = ranks_of(at->second);
+      if (std::binary_search(ranks.begin(), ranks.end(), rank)) {
+        if (found != StringId{}) {
+          return StringId{};
         }
-        found = &at->second;
+        found = at->second;
       }
     }
     return found;
   }
 
   void name_groups() {
-    std::set<Key> told;
     for (const FlightRecord* record : job_.records) {
       for (const FlightGroup& group : record->groups) {
-        Key key{text(group.name), group.ranks};
-        if (!group.ranks.empty() && told.insert(key).second) {
-          members_.insert(std::move(key));
+        if (group.members != StringId{}) {
+          told_.emplace(group.name, group.members);
         }
       }
     }
     for (const FlightRecord* record : job_.records) {
       std::vector<std::size_t>& of_record = job_.group_of.emplace_back();
       for (const FlightGroup& group : record->groups) {
-        const auto* members =
-            group.ranks.empty() ? known_members(text(group.name), record->rank) : &group.ranks;
-        const std::size_t index = group_index(
-            {text(group.name), members == nullptr ? std::vector<std::int32_t>() : *members}, group);
-        of_record.push_back(index);
+        const StringId members =
+            group.members != StringId{} ? group.members : known_members(group.name, record->rank);
+        of_record.push_back(group_index({group.name, members}, group));
       }
     }
   }
@@ -223,7 +234,8 @@ class Builder {
 
   FlightJob job_;
   std::map<Key, std::size_t> by_key_;
-  std::multimap<std::string, std::vector<std::int32_t>> members_;
+  std::set<Key> told_;
+  std::map<StringId, std::vector<std::int32_t>> ranks_of_;
 };
 
 }  // namespace
@@ -260,18 +272,12 @@ const FlightRecord* FlightJob::record(std::int32_t rank) const {
   return found == records.end() || (*found)->rank != rank ? nullptr : *found;
 }
 
-bool has_ended(const FlightEntry& entry, const FlightTexts& texts) {
-  const std::string_view backend = texts.text(entry.backend);
-  const bool has_no_events = backend == "gloo" || backend == "c10d" || backend == "mpi";
-  return entry.state == snapshot::FlightState::kCompleted || (has_no_events && entry.retired);
-}
-
 bool is_whole(const FlightRecord& record) {
-  return record.has_entries && !record.cut &&
+  return record.has_entries && !record.cut && !record.shortened &&
          (record.entries.empty() || record.entries.front().record == 0);
 }
 
-FlightJob make_flight_job(const std::vector<FlightRecord>& records, const FlightTexts& texts) {
+FlightJob make_flight_job(const std::vector<FlightRecord>& records, const Tables& texts) {
   return Builder(texts).run(records);
 }
 

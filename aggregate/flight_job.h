@@ -15,13 +15,16 @@
 #include <string>
 #include <vector>
 
+#include "snapshot/flight_calls.h"
 #include "snapshot/flight_record.h"
+#include "snapshot/tables.h"
 
 namespace oddrank::aggregate {
 
 using snapshot::FlightEntry;
 using snapshot::FlightRecord;
-using snapshot::FlightTexts;
+using snapshot::has_ended;
+using snapshot::Tables;
 
 // One rank in one group.
 struct FlightTrack {
@@ -61,7 +64,7 @@ struct FlightMembers {
 };
 
 struct FlightJob {
-  const FlightTexts* texts = nullptr;
+  const Tables* texts = nullptr;
   std::vector<const FlightRecord*> records;  // by rank, one a rank
   std::vector<FlightMembers> groups;         // largest first, then by name
   std::vector<std::string> notes;
@@ -71,14 +74,10 @@ struct FlightJob {
   const FlightRecord* record(std::int32_t rank) const;
 };
 
-// Whether the call has ended well. A recorder without timing events (gloo's) never says
-// "completed": there, being retired is the end.
-bool has_ended(const FlightEntry& entry, const FlightTexts& texts);
-
 // Its ring has lost nothing: what it does not hold was never called.
 bool is_whole(const FlightRecord& record);
 
-// Borrows both. Records without a rank, and second ones of a rank, are left out with a note.
-FlightJob make_flight_job(const std::vector<FlightRecord>& records, const FlightTexts& texts);
+// Borrows both. Records without a rank, and all but the newest of a rank, are left out with a note.
+FlightJob make_flight_job(const std::vector<FlightRecord>& records, const Tables& texts);
 
 }  // namespace oddrank::aggregate

@@ -14,7 +14,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-using snapshot::TextId;
+using snapshot::StringId;
 
 // Operations whose inputs, outputs, or both may differ between ranks. The "v" kinds are uneven by
 // name; all_gather and reduce_scatter of lists take uneven ones, too.
@@ -46,10 +46,10 @@ constexpr std::array kFree = {
 
 // What ranks must agree on; -1 and no text where they need not.
 struct Signature {
-  TextId op{};
+  StringId op{};
   std::int64_t input = -1;
   std::int64_t output = -1;
-  TextId type{};
+  StringId type{};
 
   // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
   auto operator<=>(const Signature&) const = default;
@@ -67,7 +67,7 @@ class Comparer {
     result.output = freedom.output ? -1 : entry.output_count;
     // Of the root's own lists the types are absent elsewhere.
     result.type =
-        !freedom.input ? entry.input_types : (!freedom.output ? entry.output_types : TextId{});
+        !freedom.input ? entry.input_types : (!freedom.output ? entry.output_types : StringId{});
     return result;
   }
 
@@ -100,7 +100,7 @@ class Comparer {
     const FlightEntry& call() const { return *track->calls[at]; }
   };
 
-  const Freedom& freedom_of(TextId op) {
+  const Freedom& freedom_of(StringId op) {
     const auto [at, is_new] = freedoms_.try_emplace(op, nullptr);
     if (is_new) {
       static constexpr Freedom kNone;
@@ -184,13 +184,13 @@ class Comparer {
   }
 
   const FlightJob& job_;
-  std::map<TextId, const Freedom*> freedoms_;
+  std::map<StringId, const Freedom*> freedoms_;
 };
 
 }  // namespace
 
-std::string flight_call_words(const FlightEntry& entry, const FlightTexts& texts) {
-  const auto tensors = [&texts](TextId sizes, TextId types) {
+std::string flight_call_words(const FlightEntry& entry, const Tables& texts) {
+  const auto tensors = [&texts](StringId sizes, StringId types) {
     const std::string shapes = printable(texts.text(sizes), 60);
     const std::string type = printable(texts.text(types), 40);
     return shapes + (type.empty() ? "" : " " + type);

@@ -33,6 +33,6 @@ struct FlightMismatch {
 std::vector<FlightMismatch> find_mismatches(const FlightJob& job);
 
 // "all_reduce of [4] Float -> [4] Float".
-std::string flight_call_words(const FlightEntry& entry, const FlightTexts& texts);
+std::string flight_call_words(const FlightEntry& entry, const Tables& texts);
 
 }  // namespace oddrank::aggregate

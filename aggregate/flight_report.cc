@@ -32,7 +32,9 @@ std::size_t entries_of(const FlightReport& report) {
 std::string versions_of(const FlightReport& report) {
   std::set<std::string> versions;
   for (const FlightRecord* record : report.job.records) {
-    versions.insert(record->version.empty() ? "unknown" : printable(record->version));
+    versions.insert(record->version == snapshot::StringId{}
+                        ? "unknown"
+                        : printable(report.job.texts->text(record->version)));
   }
   std::string text;
   for (const std::string& version : versions) {
@@ -187,7 +189,7 @@ Json collectives_json(const FlightReport& report) {
 }  // namespace
 
 FlightReport analyze_flight(const std::vector<snapshot::FlightRecord>& records,
-                            const snapshot::FlightTexts& texts) {
+                            const snapshot::Tables& texts) {
   FlightReport report;
   report.job = make_flight_job(records, texts);
   report.waits = find_flight_waits(report.job);

@@ -28,7 +28,7 @@ struct FlightReport {
 
 // The whole analysis. Borrows records and texts.
 FlightReport analyze_flight(const std::vector<snapshot::FlightRecord>& records,
-                            const snapshot::FlightTexts& texts);
+                            const snapshot::Tables& texts);
 
 // Some ranks are members of groups, and gave no dump: ascending.
 std::vector<std::int32_t> ranks_without_dump(const FlightReport& report);

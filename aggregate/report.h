@@ -12,6 +12,7 @@
 #include "aggregate/compare.h"
 #include "aggregate/frame_model.h"
 #include "aggregate/locals_diff.h"
+#include "aggregate/source_finding.h"
 #include "aggregate/verdict.h"
 
 namespace oddrank::aggregate {
@@ -74,6 +75,7 @@ struct Report {
   Coverage coverage;
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
   std::vector<ReportedSlot> slots;
+  std::vector<SourceFinding> sources;  // beside the stacks; their sentences are among the notes
   std::vector<std::string> notes;
   std::optional<Comparison> since;  // against an earlier capture, where there is one
   std::string job;                  // "job 4711 (pretrain)", "this node", ...; for the first screen

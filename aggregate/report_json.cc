@@ -197,6 +197,17 @@ Json collectives_json(const Report& report) {
   return rows;
 }
 
+Json sources_json(const Report& report) {
+  Json rows = Json::array();
+  for (const SourceFinding& source : report.sources) {
+    rows.push_back({{"source", source.source},
+                    {"text", source.text},
+                    {"ranks", format_ranks(source.ranks)},
+                    {"agrees", source.agrees ? Json(*source.agrees) : Json(nullptr)}});
+  }
+  return rows;
+}
+
 Json since_json(const Comparison& since) {
   Json json;
   json["apart_s"] = static_cast<double>(since.apart_us) / 1e6;
@@ -435,6 +446,9 @@ std::string report_json(const Report& report, const JobView& view) {
   add("ranks", ranks_text(view));
   add("collectives", indented(collectives_json(report)));
   add("notes", indented(report.notes));
+  if (!report.sources.empty()) {
+    add("sources", indented(sources_json(report)));
+  }
   if (report.since) {
     add("since", indented(since_json(*report.since)));
   }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostText = std::size_t{8} << 20;
 constexpr std::size_t kMostValue = 512;
 
-constexpr std::array<std::string_view, 76> kKept = {
+constexpr std::array<std::string_view, 81> kKept = {
     // torchrun, accelerate, deepspeed, and scripts that do as these
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
     "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
@@ -37,7 +37,10 @@ constexpr std::array<std::string_view, 76> kKept = {
     "TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_NCCL_DUMP_ON_TIMEOUT",
     "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT",
     "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_DESYNC_DEBUG",
-    "TORCH_NCCL_CUDA_EVENT_CACHE"};
+    "TORCH_NCCL_CUDA_EVENT_CACHE",
+    // where the recorder's dumps are, and how a rank is asked for one
+    "HOME", "XDG_CACHE_HOME", "TORCH_FR_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
+    "TORCH_WORKER_SERVER_SOCKET"};
 
 std::string printable(std::string_view value) {
   std::string text(value.substr(0, kMostValue));

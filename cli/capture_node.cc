@@ -15,10 +15,15 @@
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/split.h"
+#include "cli/collect_dumps.h"
+#include "cli/collect_hardware.h"
+#include "cli/collect_log.h"
+#include "cli/collect_ras.h"
 #include "cli/isolated_read.h"
 #include "cli/naming.h"
 #include "cli/read_process.h"
 #include "collectives/find_calls.h"
+#include "collectives/join_flight.h"
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
@@ -123,6 +128,18 @@ void note_pressure(Capture& capture, const waits::MajorFaults& before) {
       capture.nodes.front().notes.emplace_back(note);
     }
   }
+}
+
+// What else tells of the job's communication. After the calls are known, which dumps add to.
+void collect_beside(Capture& capture, const CaptureOptions& options) {
+  if (!options.beside) {
+    return;
+  }
+  collect_dumps(capture, options);
+  add_given_dumps(capture, options.fr, false, options.timeout);
+  collectives::join_flight(capture);
+  collect_log(capture, options.timeout / 2);
+  collect_hardware(capture);
 }
 
 bool all_unread(const Capture& capture) {
@@ -235,6 +252,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
                 "PMI_RANK in its environment; for any other process give its pid");
   }
+  collect_ras(capture, options);
   const waits::MajorFaults faults = waits::read_major_faults(capture);
   for (int sample = 0; sample < options.samples; ++sample) {
     const Deadline next = Deadline::after(options.interval);
@@ -246,6 +264,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
       ::usleep(static_cast<useconds_t>(next.left().count() * 1000));
     }
   }
+  collect_ras_again(capture, options);
   name_in_child(capture);
   waits::find_peers(capture);
   waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
@@ -256,6 +275,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   waits::count_uninterruptible(capture);
   note_pressure(capture, faults);
   collectives::find_calls(capture);
+  collect_beside(capture, options);
   if (options.inlines) {
     add_inlines_in_child(capture, options.timeout / 2);
   }

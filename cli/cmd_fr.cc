@@ -1,7 +1,3 @@
-#include <glob.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +7,7 @@
 #include "aggregate/flight_report.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
+#include "cli/dump_files.h"
 #include "cli/output.h"
 #include "collectives/read_flight_record.h"
 
@@ -26,61 +23,16 @@ struct FrOptions {
   bool quiet = false;
 };
 
-// What the shell has not expanded: a pattern in quotes.
-std::vector<std::string> matches_of(const std::string& pattern) {
-  std::vector<std::string> paths;
-  ::glob_t found{};
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
-  ::globfree(&found);
-  return paths;
-}
-
-void add_path(const std::string& path, std::vector<std::string>& files) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored)) {
-    files.push_back(path);
-    return;
-  }
-  std::vector<std::string> inside;
-  std::filesystem::recursive_directory_iterator at(
-      path, std::filesystem::directory_options::skip_permission_denied, ignored);
-  for (; !ignored && at != std::filesystem::recursive_directory_iterator(); at.increment(ignored)) {
-    std::error_code gone;
-    if (at->is_regular_file(gone)) {
-      inside.push_back(at->path().string());
-    }
-  }
-  std::sort(inside.begin(), inside.end());
-  files.insert(files.end(), inside.begin(), inside.end());
-}
-
-std::vector<std::string> expand(const std::vector<std::string>& arguments) {
-  std::vector<std::string> files;
-  for (const std::string& argument : arguments) {
-    std::error_code ignored;
-    const bool there = std::filesystem::exists(argument, ignored);
-    const auto matches = there ? std::vector<std::string>{argument} : matches_of(argument);
-    if (matches.empty()) {
-      files.push_back(argument);  // and say that it is not there
-    }
-    for (const std::string& path : matches) {
-      add_path(path, files);
-    }
-  }
-  return files;
-}
-
 int run_fr(const FrOptions& options) {
-  snapshot::FlightTexts texts;
+  snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
   std::vector<aggregate::UnreadDump> unread;
-  for (const std::string& file : expand(options.dumps)) {
+  for (const std::string& file : expand_files(options.dumps)) {
     const auto bytes = read_file(file, kFileLimit);
     auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
                         : Result<snapshot::FlightRecord>(fail(bytes.error()));
     if (record) {
+      record->written_us = written_us(file);
       records.push_back(std::move(*record));
     } else {
       unread.push_back({file, record.error().what});

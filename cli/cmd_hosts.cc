@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/read_file.h"
+#include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/host_list.h"
 #include "cli/interrupt.h"
@@ -62,6 +63,7 @@ int run_hosts(const HostsOptions& options) {
   if (!capture) {
     return report_error(capture.error());
   }
+  add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
   return deliver(*capture, options.output);
 }
 

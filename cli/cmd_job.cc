@@ -7,6 +7,8 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/read_file.h"
+#include "cli/collect_dumps.h"
+#include "cli/collect_log.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/join_answers.h"
@@ -86,6 +88,8 @@ int run_job(const JobOptions& options) {
   if (!capture) {
     return report_error(capture.error());
   }
+  collect_job_output(*capture, options.capture.timeout / 2);
+  add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
   return deliver(*capture, options.output);
 }
 

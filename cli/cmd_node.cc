@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -5,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/capture_node.h"
+#include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -33,6 +35,14 @@ snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& ke
     one.processes.push_back(carrier.process(process));
   }
   keep_job(one, key);
+  for (const snapshot::FlightRecord& record : capture.collectives.flight) {
+    const bool ours =
+        std::any_of(one.processes.begin(), one.processes.end(),
+                    [&record](const auto& process) { return process.pid == record.pid; });
+    if (ours) {
+      one.collectives.flight.push_back(carrier.flight_record(record));
+    }
+  }
   for (const snapshot::ProcessCapture& process : one.processes) {
     one.job.world_size = std::max(one.job.world_size, process.world_size);
   }
@@ -62,6 +72,7 @@ int run_node(const NodeOptions& options) {
   if (!capture) {
     return report_error(capture.error());
   }
+  add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
   // One process is asked about itself; several are asked about each other, if they are ranks.
   if (options.pids.size() == 1 || (!options.pids.empty() && !has_rank(*capture))) {
     return deliver_processes(*capture, options.output);

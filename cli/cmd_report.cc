@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/read_file.h"
+#include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "snapshot/capture_file.h"
@@ -17,8 +19,11 @@ namespace {
 
 constexpr std::size_t kFileLimit = std::size_t{1} << 30;
 
+constexpr std::chrono::milliseconds kDumpTimeout{60000};
+
 struct ReportOptions {
   std::vector<std::string> captures;
+  std::vector<std::string> fr;
   OutputOptions output;
 };
 
@@ -65,7 +70,8 @@ int run_report(const ReportOptions& options) {
                : kNothingRead;
   }
   // The verdict is of the last time at which the job was looked at.
-  const auto times = snapshot::join_by_time(std::move(captures));
+  auto times = snapshot::join_by_time(std::move(captures));
+  add_given_dumps(times.back(), options.fr, true, kDumpTimeout);
   const auto* earlier = times.size() > 1 ? &times[times.size() - 2] : nullptr;
   const ExitStatus status = deliver(times.back(), options.output, earlier);
   return status == kAllRead && worst != kAllRead ? kPartial : status;
@@ -82,6 +88,7 @@ void add_report_command(CLI::App& app, Action& action) {
                    "Files or folders; parts of one look are merged, and the last look is compared "
                    "with the one before")
       ->required();
+  add_fr_option(*command, options->fr);
   add_output_options(*command, options->output);
   add_locals_option(*command, {&options->output.locals});
   command->footer(

@@ -169,6 +169,7 @@ aggregate::NodeHealth examine_node(const NodeRequest& request, const CaptureOpti
   node.version = kVersion;
   CaptureOptions once = options;
   once.samples = 1;
+  once.beside = false;  // nothing is asked of the job, nothing is made to write
   const auto capture = capture_node(request, once);
   if (!capture) {
     node.checks.push_back(check_outlook());

@@ -109,6 +109,17 @@ void add_locals_option(CLI::App& app, std::vector<bool*> wanted) {
       ->group("Capture");
 }
 
+void add_fr_option(CLI::App& app, std::vector<std::string>& patterns) {
+  app.add_option(
+         "--fr", patterns,
+         "Dumps of PyTorch's flight recorder to read besides: file, folder or pattern; those "
+         "that lie where PyTorch writes them are found without")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->take_all()
+      ->group("Capture");
+}
+
 void add_capture_options(CLI::App& app, CaptureOptions& options) {
   const std::string group = "Capture";
   app.add_option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
@@ -120,6 +131,8 @@ void add_capture_options(CLI::App& app, CaptureOptions& options) {
                "Never stop a thread, not even one that runs, for the time that copying its stack "
                "takes; such a stack stays without native frames")
       ->group(group);
+  add_fr_option(app, options.fr);
+  app.add_flag("!--no-ras", options.ras, "Do not ask NCCL's RAS service")->group(group);
   add_core_options(app, options);
 }
 
@@ -144,6 +157,12 @@ std::vector<std::string> agent_arguments(const CaptureOptions& options) {
   }
   if (options.inlines) {
     arguments.emplace_back("--inlines");
+  }
+  if (!options.ras) {
+    arguments.emplace_back("--no-ras");
+  }
+  for (const std::string& pattern : options.fr) {
+    arguments.insert(arguments.end(), {"--fr", pattern});
   }
   return arguments;
 }

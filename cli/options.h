@@ -30,10 +30,13 @@ struct CaptureOptions {
   std::chrono::milliseconds timeout{20000};  // of each process and of each node
   bool native = true;
   bool python = true;
-  bool stop = true;      // threads that run, for a moment, to read their stacks
-  bool locals = false;   // of every Python thread and kind, not only what the diagnosis needs
-  bool tasks = false;    // of asyncio
-  bool inlines = false;  // inlined frames and source lines, from DWARF
+  bool stop = true;     // threads that run, for a moment, to read their stacks
+  bool locals = false;  // of every Python thread and kind, not only what the diagnosis needs
+  bool tasks = false;   // of asyncio
+  bool ras = true;      // ask NCCL's RAS service, where ranks have one
+  bool beside = true;   // dumps, logs, hardware and RAS beside the stacks
+  std::vector<std::string> fr;  // dumps of flight recorders that the user names
+  bool inlines = false;         // inlined frames and source lines, from DWARF
 };
 
 // "500ms", "20s", "2m", or a plain number of seconds.
@@ -49,6 +52,8 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 void add_capture_options(CLI::App& app, CaptureOptions& options);
 // Those that make sense for core files, which do not change.
 void add_core_options(CLI::App& app, CaptureOptions& options);
+// --fr, also for captures that were made before.
+void add_fr_option(CLI::App& app, std::vector<std::string>& patterns);
 // --locals: where a command both reads and prints, it asks for both.
 void add_locals_option(CLI::App& app, std::vector<bool*> wanted);
 

@@ -20,7 +20,7 @@ namespace {
 using snapshot::FlightEntry;
 using snapshot::FlightRecord;
 using snapshot::FlightState;
-using snapshot::TextId;
+using snapshot::StringId;
 
 enum class Key : std::uint8_t {
   kRecord,
@@ -100,11 +100,11 @@ bool is_internal(std::string_view file) {
 
 class RecordReader {
  public:
-  RecordReader(const PlainDocument& document, snapshot::FlightTexts& texts)
+  RecordReader(const PlainDocument& document, snapshot::Tables& texts)
       : document_(document), data_(document.data), texts_(texts) {}
 
   Result<FlightRecord> read(const std::string& source) {
-    record_.source = source;
+    record_.source = texts_.string(source);
     record_.rank = rank_in_name(source);
     record_.cut = document_.cut;
     const PlainValue& root = document_.root;
@@ -117,7 +117,7 @@ class RecordReader {
           config.kind != PlainKind::kDict) {
         return fail(Errc::kBadData, "no dump of a flight recorder: it has no version or entries");
       }
-      record_.version = std::string(PlainData::text_of(version).substr(0, 20));
+      record_.version = texts_.string(PlainData::text_of(version).substr(0, 20));
       read_config(config);
     } else if (root.kind != PlainKind::kList) {
       return fail(Errc::kBadData, "no dump of a flight recorder");
@@ -135,12 +135,12 @@ class RecordReader {
   }
 
  private:
-  TextId text(const PlainValue& value) {
+  StringId text(const PlainValue& value) {
     constexpr std::size_t kLongest = 200;
-    return texts_.id(PlainData::text_of(value).substr(0, kLongest));
+    return texts_.string(PlainData::text_of(value).substr(0, kLongest));
   }
 
-  std::uint32_t group(TextId name, TextId description) {
+  std::uint32_t group(StringId name, StringId description) {
     const auto [at, is_new] =
         groups_.try_emplace({name, description}, static_cast<std::uint32_t>(record_.groups.size()));
     if (is_new) {
@@ -155,10 +155,11 @@ class RecordReader {
   void read_config(const PlainValue& config) {
     const auto rows = data_.items(config);
     for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
-      auto ranks = parse_rank_list(PlainData::text_of(data_.find(rows[i + 1], "ranks")));
-      const TextId name = text(data_.find(rows[i + 1], "name"));
+      const auto ranks = parse_rank_list(PlainData::text_of(data_.find(rows[i + 1], "ranks")));
+      const StringId name = text(data_.find(rows[i + 1], "name"));
       if (!ranks.empty()) {
-        record_.groups[group(name, text(data_.find(rows[i + 1], "desc")))].ranks = std::move(ranks);
+        record_.groups[group(name, text(data_.find(rows[i + 1], "desc")))].members =
+            texts_.string(snapshot::rank_text(ranks));
       }
     }
   }
@@ -167,11 +168,11 @@ class RecordReader {
   void read_name(std::string_view name, FlightEntry& entry) {
     const auto colon = name.find(':');
     if (colon != std::string_view::npos) {
-      entry.backend = texts_.id(name.substr(0, std::min<std::size_t>(colon, 40)));
+      entry.backend = texts_.string(name.substr(0, std::min<std::size_t>(colon, 40)));
       name.remove_prefix(colon + 1);
     }
     const auto blank = name.find(' ');
-    entry.op = texts_.id(name.substr(0, std::min<std::size_t>(blank, 80)));
+    entry.op = texts_.string(name.substr(0, std::min<std::size_t>(blank, 80)));
     if (blank == std::string_view::npos) {
       return;
     }
@@ -184,7 +185,7 @@ class RecordReader {
   }
 
   // [[4, 2], [3]] -> "[4, 2], [3]" and 11.
-  TextId read_sizes(const PlainValue& sizes, std::int64_t& count) {
+  StringId read_sizes(const PlainValue& sizes, std::int64_t& count) {
     constexpr std::size_t kLongest = 200;
     scratch_.clear();
     count = 0;
@@ -208,11 +209,11 @@ class RecordReader {
         count = 0;
       }
     }
-    return texts_.id(scratch_);
+    return texts_.string(scratch_);
   }
 
   // Each type once: ["Float", "Float"] -> "Float".
-  TextId read_types(const PlainValue& types) {
+  StringId read_types(const PlainValue& types) {
     scratch_.clear();
     std::string_view last;
     for (const PlainValue& type : data_.items(types)) {
@@ -222,10 +223,10 @@ class RecordReader {
         last = name;
       }
     }
-    return texts_.id(scratch_);
+    return texts_.string(scratch_);
   }
 
-  TextId read_place(const PlainValue& frames) {
+  StringId read_place(const PlainValue& frames) {
     for (const PlainValue& frame : data_.items(frames)) {
       const std::string_view file = PlainData::text_of(data_.find(frame, "filename"));
       if (file.empty() || is_internal(file)) {
@@ -235,11 +236,11 @@ class RecordReader {
       const auto slash = file.rfind('/');
       const std::string_view short_file =
           slash == std::string_view::npos ? file : file.substr(slash + 1);
-      return texts_.id(std::string(name.substr(0, 100)) + " (" +
-                       std::string(short_file.substr(0, 100)) + ":" +
-                       std::to_string(integer_of(data_.find(frame, "line"), 0)) + ")");
+      return texts_.string(std::string(name.substr(0, 100)) + " (" +
+                           std::string(short_file.substr(0, 100)) + ":" +
+                           std::to_string(integer_of(data_.find(frame, "line"), 0)) + ")");
     }
-    return TextId{};
+    return StringId{};
   }
 
   void read_group(const PlainValue& value, FlightEntry& entry, bool& known) {
@@ -267,20 +268,21 @@ class RecordReader {
         read_field(key->second, fields[i + 1], entry);
       }
     }
-    if (entry.op == TextId{} || entry.sequence < 0) {
+    if (entry.op == StringId{} || entry.sequence < 0) {
       return;
     }
     if (!group_known_) {  // the oldest versions have the number alone
-      entry.group = group(texts_.id(group_number_ < 0 ? "" : std::to_string(group_number_)), {});
+      entry.group =
+          group(texts_.string(group_number_ < 0 ? "" : std::to_string(group_number_)), {});
     }
     record_.entries.push_back(entry);
   }
 
   const PlainDocument& document_;
   const PlainData& data_;
-  snapshot::FlightTexts& texts_;
+  snapshot::Tables& texts_;
   FlightRecord record_;
-  std::map<std::pair<TextId, TextId>, std::uint32_t> groups_;
+  std::map<std::pair<StringId, StringId>, std::uint32_t> groups_;
   std::string scratch_;
   bool group_known_ = false;
   std::int64_t group_number_ = -1;
@@ -370,7 +372,7 @@ std::int32_t rank_in_name(std::string_view source) {
 
 Result<FlightRecord> read_flight_record(const std::string& source,
                                         std::string_view bytes,
-                                        snapshot::FlightTexts& texts) {
+                                        snapshot::Tables& texts) {
   const auto first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) {
     return fail(Errc::kBadData, "the file is empty");

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "snapshot/flight_record.h"
+#include "snapshot/tables.h"
 
 namespace oddrank::collectives {
 
@@ -16,7 +17,7 @@ namespace oddrank::collectives {
 // missing keep their defaults. kBadData: no dump, or one that cannot be read; `what` says why.
 Result<snapshot::FlightRecord> read_flight_record(const std::string& source,
                                                   std::string_view bytes,
-                                                  snapshot::FlightTexts& texts);
+                                                  snapshot::Tables& texts);
 
 // -1: there is no number in the file's name.
 std::int32_t rank_in_name(std::string_view source);

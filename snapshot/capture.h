@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "snapshot/collective_state.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 
@@ -46,6 +47,7 @@ struct Capture {
   JobInfo job;
   std::vector<NodeCapture> nodes;
   std::vector<ProcessCapture> processes;  // ranks and their children, in no order
+  CollectiveState collectives;
 };
 
 }  // namespace oddrank::snapshot

@@ -125,4 +125,56 @@ ProcessCapture Carrier::process(const ProcessCapture& process) {
   return carried;
 }
 
+FlightRecord Carrier::flight_record(const FlightRecord& record) {
+  FlightRecord carried = record;
+  carried.source = string(record.source);
+  carried.version = string(record.version);
+  for (FlightGroup& group : carried.groups) {
+    group.name = string(group.name);
+    group.description = string(group.description);
+    group.members = string(group.members);
+  }
+  for (FlightEntry& entry : carried.entries) {
+    for (auto field : {&FlightEntry::op, &FlightEntry::backend, &FlightEntry::input_sizes,
+                       &FlightEntry::output_sizes, &FlightEntry::input_types,
+                       &FlightEntry::output_types, &FlightEntry::place}) {
+      entry.*field = string(entry.*field);
+    }
+  }
+  return carried;
+}
+
+RasCommunicator Carrier::communicator(const RasCommunicator& communicator) {
+  RasCommunicator carried = communicator;
+  carried.hash = string(communicator.hash);
+  carried.version = string(communicator.version);
+  for (RasRank& rank : carried.ranks) {
+    rank.host = string(rank.host);
+  }
+  return carried;
+}
+
+LogLine Carrier::log_line(const LogLine& line) {
+  LogLine carried = line;
+  carried.op = string(line.op);
+  carried.text = string(line.text);
+  carried.source = string(line.source);
+  return carried;
+}
+
+Device Carrier::device(const Device& device) {
+  Device carried = device;
+  carried.name = string(device.name);
+  return carried;
+}
+
+LinkPort Carrier::port(const LinkPort& port) {
+  LinkPort carried = port;
+  carried.device = string(port.device);
+  carried.state = string(port.state);
+  carried.physical = string(port.physical);
+  carried.rate = string(port.rate);
+  return carried;
+}
+
 }  // namespace oddrank::snapshot

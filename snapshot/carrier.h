@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "snapshot/collective_state.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 
@@ -19,6 +20,11 @@ class Carrier {
   FrameId frame(FrameId id);
   StackId stack(StackId id);
   ProcessCapture process(const ProcessCapture& process);
+  FlightRecord flight_record(const FlightRecord& record);
+  RasCommunicator communicator(const RasCommunicator& communicator);
+  LogLine log_line(const LogLine& line);
+  Device device(const Device& device);
+  LinkPort port(const LinkPort& port);
 
  private:
   ThreadCapture thread(const ThreadCapture& thread);

@@ -1,10 +1,11 @@
 #include "snapshot/decode_rows.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "snapshot/collective_rows.h"
 #include "snapshot/fields.h"
 #include "snapshot/rows.h"
 
@@ -36,13 +37,15 @@ class Decoder {
         calls_(reader("calls")),
         call_members_(reader("call_members")),
         frame_locals_(reader("frame_locals")),
-        locals_(reader("locals")) {}
+        locals_(reader("locals")),
+        collectives_(document_, limits_) {}
 
   Result<Capture> run() {
     decode_tables();
     decode_job();
     decode_nodes();
     decode_processes();
+    capture_.collectives = collectives_.run(capture_.nodes.size());
     return finish();
   }
 
@@ -57,25 +60,6 @@ class Decoder {
     const auto table = document_.tables.find(name);
     return RowReader(std::string(name), table == document_.tables.end() ? nullptr : &table->second,
                      limits_);
-  }
-  // How many rows of `child` belong to the parent's row; more than there are is a problem.
-  static std::uint64_t count(RowReader& parent, std::string_view name, RowReader& child) {
-    std::uint32_t rows = 0;
-    parent(name, rows);
-    if (rows > child.rows()) {
-      parent.refuse(std::string(name) + " counts " + std::to_string(rows) + " rows of " +
-                    std::to_string(child.rows()));
-      return 0;
-    }
-    return rows;
-  }
-  // Steps `child`; where its rows are used up although its parents count more, refuses.
-  static bool step(RowReader& child) {
-    if (child.next()) {
-      return true;
-    }
-    child.refuse("fewer rows than are counted");
-    return false;
   }
   std::string text(StringId id) const { return document_.strings[static_cast<std::size_t>(id)]; }
 
@@ -93,6 +77,7 @@ class Decoder {
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
       processes_, environment_, groups_, connections_, tasks_, threads_, samples_, calls_,
       call_members_, frame_locals_, locals_;
+  CollectiveDecoder collectives_;
   Capture capture_;
 };
 
@@ -110,8 +95,8 @@ void Decoder::decode_tables() {
   while (stacks_.next()) {
     Stack stack;
     stack_fields(stacks_, stack);
-    const std::uint64_t size = count(stacks_, "frames", stack_frames_);
-    for (std::uint64_t i = 0; i < size && step(stack_frames_); ++i) {
+    const std::uint64_t size = count_rows(stacks_, "frames", stack_frames_);
+    for (std::uint64_t i = 0; i < size && step_row(stack_frames_); ++i) {
       FrameId frame{};
       stack_frames_("frame", frame);
       stack.frames.push_back(frame);
@@ -130,7 +115,7 @@ void Decoder::decode_tables() {
 }
 
 void Decoder::decode_job() {
-  if (!step(job_)) {
+  if (!step_row(job_)) {
     return;
   }
   const auto take_text = [&](const char* name, std::string& value) {
@@ -148,8 +133,8 @@ void Decoder::decode_job() {
   job_("world_size", job.world_size);
   job_("elapsed_s", job.elapsed_s);
   job_("time_left_s", job.time_left_s);
-  const std::uint64_t hosts = count(job_, "hosts", job_hosts_);
-  for (std::uint64_t i = 0; i < hosts && step(job_hosts_); ++i) {
+  const std::uint64_t hosts = count_rows(job_, "hosts", job_hosts_);
+  for (std::uint64_t i = 0; i < hosts && step_row(job_hosts_); ++i) {
     StringId host{};
     job_hosts_("host", host);
     job.hosts.push_back(text(host));
@@ -167,12 +152,12 @@ void Decoder::decode_nodes() {
     nodes_("took_us", node.took_us);
     node.host = text(host);
     node.why = text(why);
-    const std::uint64_t expected = count(nodes_, "expected_ranks", expected_ranks_);
-    for (std::uint64_t i = 0; i < expected && step(expected_ranks_); ++i) {
+    const std::uint64_t expected = count_rows(nodes_, "expected_ranks", expected_ranks_);
+    for (std::uint64_t i = 0; i < expected && step_row(expected_ranks_); ++i) {
       expected_ranks_("rank", node.expected_ranks.emplace_back());
     }
-    const std::uint64_t notes = count(nodes_, "notes", notes_);
-    for (std::uint64_t i = 0; i < notes && step(notes_); ++i) {
+    const std::uint64_t notes = count_rows(nodes_, "notes", notes_);
+    for (std::uint64_t i = 0; i < notes && step_row(notes_); ++i) {
       StringId note{};
       notes_("text", note);
       node.notes.push_back(text(note));
@@ -183,12 +168,12 @@ void Decoder::decode_nodes() {
 
 CollectiveCall Decoder::decode_call() {
   CollectiveCall call;
-  if (!step(calls_)) {
+  if (!step_row(calls_)) {
     return call;
   }
   call_fields(calls_, call);
-  const std::uint64_t members = count(calls_, "members", call_members_);
-  for (std::uint64_t i = 0; i < members && step(call_members_); ++i) {
+  const std::uint64_t members = count_rows(calls_, "members", call_members_);
+  for (std::uint64_t i = 0; i < members && step_row(call_members_); ++i) {
     call_members_("rank", call.members.emplace_back());
   }
   return call;
@@ -196,12 +181,12 @@ CollectiveCall Decoder::decode_call() {
 
 FrameLocals Decoder::decode_frame_locals() {
   FrameLocals of_frame;
-  if (!step(frame_locals_)) {
+  if (!step_row(frame_locals_)) {
     return of_frame;
   }
   frame_locals_("frame", of_frame.frame);
-  const std::uint64_t size = count(frame_locals_, "locals", locals_);
-  for (std::uint64_t i = 0; i < size && step(locals_); ++i) {
+  const std::uint64_t size = count_rows(frame_locals_, "locals", locals_);
+  for (std::uint64_t i = 0; i < size && step_row(locals_); ++i) {
     Local& local = of_frame.locals.emplace_back();
     locals_("name", local.name);
     locals_("value", local.value);
@@ -211,21 +196,21 @@ FrameLocals Decoder::decode_frame_locals() {
 
 ThreadCapture Decoder::decode_thread() {
   ThreadCapture thread;
-  if (!step(threads_)) {
+  if (!step_row(threads_)) {
     return thread;
   }
   thread_fields(threads_, thread);
-  const std::uint64_t samples = count(threads_, "samples", samples_);
-  for (std::uint64_t i = 0; i < samples && step(samples_); ++i) {
+  const std::uint64_t samples = count_rows(threads_, "samples", samples_);
+  for (std::uint64_t i = 0; i < samples && step_row(samples_); ++i) {
     sample_fields(samples_, thread.samples.emplace_back());
   }
   if (thread.samples.empty()) {
     threads_.refuse("a thread without a sample");
   }
-  if (count(threads_, "calls", calls_) > 0) {
+  if (count_rows(threads_, "calls", calls_) > 0) {
     thread.call = decode_call();
   }
-  const std::uint64_t frames = count(threads_, "locals", frame_locals_);
+  const std::uint64_t frames = count_rows(threads_, "locals", frame_locals_);
   for (std::uint64_t i = 0; i < frames && frame_locals_.problem().empty(); ++i) {
     thread.locals.push_back(decode_frame_locals());
   }
@@ -239,23 +224,23 @@ void Decoder::decode_processes() {
     if (process.node >= capture_.nodes.size()) {
       processes_.refuse("a process is on a node that is not there");
     }
-    const std::uint64_t variables = count(processes_, "environment", environment_);
-    const std::uint64_t groups = count(processes_, "groups", groups_);
-    const std::uint64_t connections = count(processes_, "connections", connections_);
-    const std::uint64_t tasks = count(processes_, "tasks", tasks_);
-    const std::uint64_t threads = count(processes_, "threads", threads_);
-    for (std::uint64_t i = 0; i < variables && step(environment_); ++i) {
+    const std::uint64_t variables = count_rows(processes_, "environment", environment_);
+    const std::uint64_t groups = count_rows(processes_, "groups", groups_);
+    const std::uint64_t connections = count_rows(processes_, "connections", connections_);
+    const std::uint64_t tasks = count_rows(processes_, "tasks", tasks_);
+    const std::uint64_t threads = count_rows(processes_, "threads", threads_);
+    for (std::uint64_t i = 0; i < variables && step_row(environment_); ++i) {
       auto& [name, value] = process.environment.emplace_back();
       environment_("name", name);
       environment_("value", value);
     }
-    for (std::uint64_t i = 0; i < groups && step(groups_); ++i) {
+    for (std::uint64_t i = 0; i < groups && step_row(groups_); ++i) {
       group_fields(groups_, process.groups.emplace_back());
     }
-    for (std::uint64_t i = 0; i < connections && step(connections_); ++i) {
+    for (std::uint64_t i = 0; i < connections && step_row(connections_); ++i) {
       connection_fields(connections_, process.connections.emplace_back());
     }
-    for (std::uint64_t i = 0; i < tasks && step(tasks_); ++i) {
+    for (std::uint64_t i = 0; i < tasks && step_row(tasks_); ++i) {
       task_fields(tasks_, process.tasks.emplace_back());
     }
     for (std::uint64_t i = 0; i < threads && threads_.problem().empty(); ++i) {
@@ -266,10 +251,13 @@ void Decoder::decode_processes() {
 }
 
 Result<Capture> Decoder::finish() {
-  const std::array all = {&frames_, &stacks_,       &stack_frames_,   &job_,       &job_hosts_,
-                          &nodes_,  &notes_,        &expected_ranks_, &processes_, &environment_,
-                          &groups_, &connections_,  &tasks_,          &threads_,   &samples_,
-                          &calls_,  &call_members_, &frame_locals_,   &locals_};
+  std::vector<RowReader*> all = {&frames_,       &stacks_,       &stack_frames_, &job_,
+                                 &job_hosts_,    &nodes_,        &notes_,        &expected_ranks_,
+                                 &processes_,    &environment_,  &groups_,       &connections_,
+                                 &tasks_,        &threads_,      &samples_,      &calls_,
+                                 &call_members_, &frame_locals_, &locals_};
+  const auto beside = collectives_.tables();
+  all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;
   for (RowReader* table : all) {
     if (table->problem().empty() && table->next()) {

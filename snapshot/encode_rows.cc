@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "snapshot/collective_rows.h"
 #include "snapshot/fields.h"
 #include "snapshot/rows.h"
 
@@ -169,6 +170,7 @@ Document to_document(const Capture& capture) {
   encode_job(capture.job, texts, document);
   encode_nodes(capture.nodes, texts, document);
   encode_processes(capture, document);
+  encode_collectives(capture.collectives, document);
   return document;
 }
 

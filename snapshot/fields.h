@@ -3,6 +3,9 @@
 // Private to snapshot/.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "snapshot/capture.h"
 
 namespace oddrank::snapshot {
@@ -99,6 +102,112 @@ template <typename Io, typename Row>
 void connection_fields(Io& io, Row& connection) {
   io("local", connection.local);
   io("peer", connection.peer);
+}
+
+template <typename Io, typename Row>
+void flight_record_fields(Io& io, Row& record) {
+  io("rank", record.rank);
+  io("node", record.node);
+  io("pid", record.pid);
+  io("source", record.source);
+  io("version", record.version);
+  io("written_us", record.written_us);
+  io("cut", record.cut);
+  io("has_entries", record.has_entries);
+  io("shortened", record.shortened);
+}
+
+template <typename Io, typename Row>
+void flight_group_fields(Io& io, Row& group) {
+  io("name", group.name);
+  io("description", group.description);
+  io("members", group.members);
+}
+
+template <typename Io, typename Row>
+void flight_entry_fields(Io& io, Row& entry) {
+  io("record", entry.record);
+  io("sequence", entry.sequence);
+  io("created_ns", entry.created_ns);
+  io("input_count", entry.input_count);
+  io("output_count", entry.output_count);
+  io("group", entry.group);
+  io("op", entry.op);
+  io("backend", entry.backend);
+  io("input_sizes", entry.input_sizes);
+  io("output_sizes", entry.output_sizes);
+  io("input_types", entry.input_types);
+  io("output_types", entry.output_types);
+  io("place", entry.place);
+  io("peer", entry.peer);
+  io("state", entry.state);
+  io("is_p2p", entry.is_p2p);
+  io("retired", entry.retired);
+}
+
+template <typename Io, typename Row>
+void ras_communicator_fields(Io& io, Row& communicator) {
+  io("node", communicator.node);
+  io("hash", communicator.hash);
+  io("version", communicator.version);
+  io("size", communicator.size);
+}
+
+template <typename Io, typename Row>
+void ras_rank_fields(Io& io, Row& rank) {
+  io("rank", rank.rank);
+  io("host", rank.host);
+  io("told_pid", rank.told_pid);
+  io("pid", rank.pid);
+  io("device", rank.device);
+  io("presence", rank.presence);
+  io("init_state", rank.init_state);
+  io("async_error", rank.async_error);
+  io("leaving", rank.leaving);
+  for (std::size_t at = 0; at < kRasOperations; ++at) {
+    io("count_" + std::to_string(at), rank.counts[at]);
+    io("later_" + std::to_string(at), rank.later[at]);
+  }
+}
+
+template <typename Io, typename Row>
+void log_line_fields(Io& io, Row& line) {
+  io("node", line.node);
+  io("kind", line.kind);
+  io("rank", line.rank);
+  io("sequence", line.sequence);
+  io("op", line.op);
+  io("text", line.text);
+  io("source", line.source);
+}
+
+template <typename Io, typename Row>
+void device_fields(Io& io, Row& device) {
+  io("node", device.node);
+  io("index", device.index);
+  io("name", device.name);
+  io("utilization", device.utilization);
+  io("memory_utilization", device.memory_utilization);
+  io("power_mw", device.power_mw);
+  io("power_limit_mw", device.power_limit_mw);
+  io("memory_used_mib", device.memory_used_mib);
+  io("memory_total_mib", device.memory_total_mib);
+  io("clock_mhz", device.clock_mhz);
+  io("ecc_errors", device.ecc_errors);
+}
+
+template <typename Io, typename Row>
+void link_port_fields(Io& io, Row& port) {
+  io("node", port.node);
+  io("device", port.device);
+  io("port", port.port);
+  io("state", port.state);
+  io("physical", port.physical);
+  io("rate", port.rate);
+  io("link_downed", port.link_downed);
+  io("errors", port.errors);
+  io("transferred", port.transferred);
+  io("transferred_later", port.transferred_later);
 }
 
 template <typename Io, typename Row>

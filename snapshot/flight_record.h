@@ -2,28 +2,14 @@
 // dumps it. Plain data, read from files (collectives/read_flight_record.h).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "snapshot/intern_table.h"
-#include "snapshot/tables.h"
+#include "snapshot/ids.h"
 
 namespace oddrank::snapshot {
-
-enum class TextId : std::uint32_t {};  // 0 is the empty text
-
-// Texts of many records, each once. Move-only.
-class FlightTexts {
- public:
-  FlightTexts() { texts_.intern(""); }
-  TextId id(std::string_view text) { return texts_.intern(text); }
-  std::string_view text(TextId id) const { return texts_[id]; }
-
- private:
-  InternTable<std::string, std::string_view, TextId, StringHash> texts_;
-};
 
 enum class FlightState : std::uint8_t { kScheduled = 0, kStarted, kCompleted };
 
@@ -34,33 +20,45 @@ struct FlightEntry {
   std::int64_t input_count = 0;  // numbers in all input tensors together
   std::int64_t output_count = 0;
   std::uint32_t group = 0;  // index into FlightRecord::groups
-  TextId op{};              // "all_reduce", "send", "coalesced": without the backend
-  TextId backend{};         // "nccl", "gloo"; "" = not said
-  TextId input_sizes{};     // "[4, 2], [4]"; "" = none
-  TextId output_sizes{};
-  TextId input_types{};  // "Float"; "" = none
-  TextId output_types{};
-  TextId place{};          // "train (train.py:88)": the program's own innermost frame; "" = unknown
+  StringId op{};            // "all_reduce", "send", "coalesced": without the backend
+  StringId backend{};       // "nccl", "gloo"; "" = not said
+  StringId input_sizes{};   // "[4, 2], [4]"; "" = none
+  StringId output_sizes{};
+  StringId input_types{};  // "Float"; "" = none
+  StringId output_types{};
+  StringId place{};        // "train (train.py:88)": the program's own innermost frame; "" = unknown
   std::int32_t peer = -1;  // of a send or receive: the other side, a rank within the group
   FlightState state = FlightState::kScheduled;
   bool is_p2p = false;
   bool retired = false;  // the watchdog has looked at its end, good or bad
+
+  bool operator==(const FlightEntry&) const = default;
 };
 
 struct FlightGroup {
-  TextId name{};  // "0", or a hash
-  TextId description{};
-  std::vector<std::int32_t> ranks;  // global, ascending; empty = not said (gloo does not)
+  StringId name{};  // "0", or a hash
+  StringId description{};
+  // Global ranks in ascending order (snapshot/rank_text.h): thousands of ranks share the text of
+  // the group that all are in. Empty: not said (gloo does not).
+  StringId members{};
+
+  bool operator==(const FlightGroup&) const = default;
 };
 
 struct FlightRecord {
   std::int32_t rank = -1;
-  std::string source;   // file name
-  std::string version;  // "2.10"; "" = not said
+  std::uint32_t node = 0;        // index into Capture::nodes: where it was read
+  pid_t pid = 0;                 // of the rank's process, in the agent's pid namespace; 0 = unknown
+  StringId source{};             // file name
+  StringId version{};            // "2.10"; "" = not said
+  std::uint64_t written_us = 0;  // CLOCK_REALTIME, by the file; 0 = unknown
   std::vector<FlightGroup> groups;
   std::vector<FlightEntry> entries;  // oldest first
   bool cut = false;                  // the file ends early; these are the entries before
   bool has_entries = false;          // false: the dump was made without them
+  bool shortened = false;            // entries that have ended were left out of the capture
+
+  bool operator==(const FlightRecord&) const = default;
 };
 
 }  // namespace oddrank::snapshot

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "snapshot/carrier.h"
-
 namespace oddrank::snapshot {
 namespace {
 
@@ -70,8 +68,36 @@ std::vector<std::uint32_t> Merger::add_nodes(const std::vector<NodeCapture>& nod
   return index;
 }
 
+// Rows of a node that was there before may be there as well: then they are compared.
+void Merger::add_collectives(const CollectiveState& from,
+                             const std::vector<std::uint32_t>& nodes,
+                             std::size_t known_nodes,
+                             Carrier& carrier) {
+  const auto add = [&](const auto& rows, auto& into, auto carry) {
+    for (const auto& row : rows) {
+      if (row.node >= nodes.size()) {
+        continue;  // as above
+      }
+      auto carried = (carrier.*carry)(row);
+      carried.node = nodes[row.node];
+      const bool twice =
+          carried.node < known_nodes && std::find(into.begin(), into.end(), carried) != into.end();
+      if (!twice) {
+        into.push_back(std::move(carried));
+      }
+    }
+  };
+  CollectiveState& into = into_.collectives;
+  add(from.flight, into.flight, &Carrier::flight_record);
+  add(from.ras, into.ras, &Carrier::communicator);
+  add(from.log, into.log, &Carrier::log_line);
+  add(from.devices, into.devices, &Carrier::device);
+  add(from.ports, into.ports, &Carrier::port);
+}
+
 void Merger::add(const Capture& from) {
   merge_job(into_.job, from.job);
+  const std::size_t known_nodes = into_.nodes.size();
   const std::vector<std::uint32_t> nodes = add_nodes(from.nodes);
   Carrier carrier(from.tables, into_.tables);
   for (const ProcessCapture& process : from.processes) {
@@ -88,6 +114,7 @@ void Merger::add(const Capture& from) {
       into_.processes[at->second] = std::move(carried);
     }
   }
+  add_collectives(from.collectives, nodes, known_nodes, carrier);
 }
 
 }  // namespace oddrank::snapshot

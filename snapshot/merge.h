@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "snapshot/capture.h"
+#include "snapshot/carrier.h"
 
 namespace oddrank::snapshot {
 
@@ -27,6 +28,10 @@ class Merger {
   using ProcessKey = std::tuple<std::uint32_t, pid_t, std::uint64_t>;
 
   std::vector<std::uint32_t> add_nodes(const std::vector<NodeCapture>& nodes);
+  void add_collectives(const CollectiveState& from,
+                       const std::vector<std::uint32_t>& nodes,
+                       std::size_t known_nodes,
+                       Carrier& carrier);
 
   Capture& into_;
   std::map<std::string, std::uint32_t> nodes_;   // host -> index

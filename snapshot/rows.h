@@ -65,6 +65,15 @@ constexpr ReadState last_value(ReadState /*type*/) {
 constexpr TaskState last_value(TaskState /*type*/) {
   return TaskState::kRuns;
 }
+constexpr FlightState last_value(FlightState /*type*/) {
+  return FlightState::kCompleted;
+}
+constexpr RasPresence last_value(RasPresence /*type*/) {
+  return RasPresence::kDead;
+}
+constexpr LogKind last_value(LogKind /*type*/) {
+  return LogKind::kInit;
+}
 constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "snapshot/carrier.h"
+#include "snapshot/carry_collectives.h"
 #include "stacks/dwarf_scopes.h"
 #include "stacks/native_addresses.h"
 #include "stacks/symbol_name.h"
@@ -179,6 +180,7 @@ bool Inliner::run(const std::function<bool()>& out_of_time) {
   for (auto& process : capture_.processes) {
     process = carrier.process(process);
   }
+  capture_.collectives = snapshot::carry_collectives(std::move(capture_.collectives), carrier);
   capture_.tables = std::move(fresh);
   return whole;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "snapshot/carrier.h"
+#include "snapshot/carry_collectives.h"
 #include "stacks/elf_image.h"
 #include "stacks/native_addresses.h"
 #include "stacks/symbol_name.h"
@@ -130,6 +131,7 @@ void Namer::rename() {
   for (auto& process : capture_.processes) {
     process = carrier.process(process);
   }
+  capture_.collectives = snapshot::carry_collectives(std::move(capture_.collectives), carrier);
   capture_.tables = std::move(fresh);
 }
 

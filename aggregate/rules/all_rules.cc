@@ -24,6 +24,7 @@ constexpr auto kRules = std::to_array<Rule>({
     device_stall,
     busy_rank,
     below_host,
+    recorded,
     unknown,
 });
 

@@ -26,7 +26,8 @@ std::vector<Finding> failed_rank(const RuleInput& input);
 std::vector<Finding> device_stall(const RuleInput& input);
 std::vector<Finding> busy_rank(const RuleInput& input);
 std::vector<Finding> below_host(const RuleInput& input);
-std::vector<Finding> unknown(const RuleInput& input);  // always one
+std::vector<Finding> recorded(const RuleInput& input);  // kinds that flight recorders tell
+std::vector<Finding> unknown(const RuleInput& input);   // always one
 
 std::span<const Rule> all_rules();
 

@@ -22,8 +22,9 @@ bool is_awaited(const RuleInput& input, std::size_t rank) {
 
 RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
-                     const std::vector<Group>& groups) {
-  RuleInput input{view, graph, groups, {}, false, false, false, {}};
+                     const std::vector<Group>& groups,
+                     const FlightReport* flight) {
+  RuleInput input{view, graph, groups, flight, {}, false, false, false, {}};
   std::size_t measured = 0;
   std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/flight_report.h"
 #include "aggregate/groups.h"
 #include "aggregate/job_view.h"
 #include "aggregate/verdict.h"
@@ -40,6 +41,7 @@ struct RuleInput {
   const JobView& view;
   const WaitGraph& graph;
   const std::vector<Group>& groups;
+  const FlightReport* flight = nullptr;  // of the capture's dumps; null: it has none
   // Ranks whose own story is asked for: those that ranks wait for and that wait for no rank. Where
   // nobody is in any call: all ranks.
   std::vector<std::size_t> suspects;
@@ -51,7 +53,10 @@ struct RuleInput {
   mutable std::map<std::vector<std::size_t>, bool> still;
 };
 
-RuleInput make_input(const JobView& view, const WaitGraph& graph, const std::vector<Group>& groups);
+RuleInput make_input(const JobView& view,
+                     const WaitGraph& graph,
+                     const std::vector<Group>& groups,
+                     const FlightReport* flight = nullptr);
 
 using Rule = std::vector<Finding> (*)(const RuleInput&);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`oddrank node` on a job that is parallel in several dimensions (tests/victims/parallel_job.py):
-eight gloo ranks that end up waiting in groups of four and two. No environment variable is set, no
-recorder armed: which groups there are is read from the memory of the processes. The cascade of
-waits must end at the one rank that sleeps."""
+eight gloo ranks that end up waiting in groups of four and two. No environment variable is set and no
+recorder armed, but for one of them: which groups there are is read from the memory of the processes.
+The cascade of waits must end at the one rank that sleeps."""
 
 import json
 import os
@@ -47,6 +47,9 @@ class ParallelJob:
                                "LOCAL_RANK": str(rank), "WORLD_SIZE": str(RANKS),
                                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                                "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+                if self.how == "mesh":
+                    environment["TORCH_FR_BUFFER_SIZE"] = "100"
+                    environment["TORCH_WORKER_SERVER_SOCKET"] = f"{self.directory}/ask-{rank}"
                 self.processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log,
                                                        stderr=log, env=environment))
         return self
@@ -119,8 +122,15 @@ class GroupsTest(unittest.TestCase):
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
 
     def test_groups_of_a_device_mesh(self):
+        """Here the ranks can be asked for what their flight recorders hold: the number of each call
+        is known, and the recorders name the same rank."""
         report, _ = self.diagnose("mesh", IN_GROUPS)
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
+        slots = {row["inside"]: row["sequence"] for row in report["collectives"]}
+        self.assertEqual(slots, dict.fromkeys(("4,6-7", "0", "1", "2", "3"), AT + 1))
+        rows = [row for row in report["sources"] if row["source"] == "flight recorder"]
+        self.assertEqual([(row["ranks"], row["agrees"]) for row in rows], [(str(STUCK), True)])
+        self.assertIn(f"{RANKS} dumps of {RANKS} ranks, written now", rows[0]["text"])
 
     def test_pipeline(self):
         report, text = self.diagnose("p2p", IN_PIPELINE)

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check_memory(collectives::read_pickle(bytes), size);
   check_memory(collectives::read_json(bytes), size);
-  snapshot::FlightTexts texts;
+  snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
   // One rank has the whole, another one what came before the middle.
   for (const std::string_view part : {bytes, bytes.substr(0, size / 2)}) {

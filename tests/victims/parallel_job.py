@@ -12,6 +12,8 @@ how: where the groups are kept, which is what a reader from outside finds. "mega
 of a module called megatron.core.parallel_state; "mesh": in a DeviceMesh; "plain": in locals. "p2p":
 a pipeline 0 -> 1 -> ... -> 7 that passes batches of sends and receives on; rank 5 sleeps in step 2.
 
+With TORCH_WORKER_SERVER_SOCKET set a rank serves PyTorch's control plane there.
+
 Each rank writes DIR/rank-R.json {pid, step, doing} before it does what it says, and ends at end of
 file on stdin.
 """
@@ -142,6 +144,8 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=datetime.timedelta(hours=1))
     facts = Facts(options.facts, rank)
+    socket_path = os.environ.get("TORCH_WORKER_SERVER_SOCKET")
+    server = torch._C._distributed_c10d._WorkerServer(socket_path) if socket_path else None
     if options.how == "mesh":
         run_mesh(facts, rank)
     elif options.how == "p2p":
@@ -151,6 +155,7 @@ def main():
         module = keep_as_megatron(groups) if options.how == "megatron" else None
         run_plain(facts, rank, groups)
         del module
+    del server
 
 
 if __name__ == "__main__":

@@ -1,97 +1,21 @@
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "aggregate/flight_report.h"
 #include "tests/support/catch.h"
+#include "tests/support/recorders.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using snapshot::FlightState;
-
 using Ranks = std::vector<std::int32_t>;
 
-// Recorders of a made-up job, a call at a time.
-class Recorders {
+class Recorders : public tests::Recorders {
  public:
-  FlightTexts texts;
-  std::vector<FlightRecord> records;
-
-  explicit Recorders(std::int32_t ranks) {
-    for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      FlightRecord& record = records.emplace_back();
-      record.rank = rank;
-      record.source = "rank_" + std::to_string(rank);
-      record.version = "2.10";
-      record.has_entries = true;
-    }
-  }
-
-  // A call of that group on each of these ranks; `ended` or still under way.
-  void call(const std::string& group,
-            const Ranks& members,
-            const Ranks& on,
-            const std::string& op,
-            bool ended,
-            std::int64_t size = 4) {
-    for (const std::int32_t rank : on) {
-      FlightEntry entry = entry_of(rank, group, members, op, ended);
-      entry.sequence = ++sequences_[{rank, group}];
-      entry.input_count = entry.output_count = size;
-      entry.input_sizes = entry.output_sizes = texts.id("[" + std::to_string(size) + "]");
-      entry.input_types = entry.output_types = texts.id("Float");
-      records[static_cast<std::size_t>(rank)].entries.push_back(entry);
-    }
-  }
-
-  void transfer(std::int32_t rank,
-                const Ranks& members,
-                const std::string& op,
-                std::int32_t peer,
-                bool ended = false) {
-    FlightEntry entry = entry_of(rank, "0", members, op, ended);
-    entry.sequence = 0;
-    entry.is_p2p = true;
-    entry.peer = peer;
-    records[static_cast<std::size_t>(rank)].entries.push_back(entry);
-  }
-
-  // The ring loses its oldest calls.
-  void lose(std::int32_t rank, std::size_t count) {
-    auto& entries = records[static_cast<std::size_t>(rank)].entries;
-    entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-
-  void remove(std::int32_t rank) { records.erase(records.begin() + rank); }
+  using tests::Recorders::Recorders;
 
   FlightReport analyze() const { return analyze_flight(records, texts); }
-
- private:
-  FlightEntry entry_of(std::int32_t rank,
-                       const std::string& group,
-                       const Ranks& members,
-                       const std::string& op,
-                       bool ended) {
-    FlightRecord& record = records[static_cast<std::size_t>(rank)];
-    FlightEntry entry;
-    const auto name = texts.id(group);
-    const auto at = std::find_if(record.groups.begin(), record.groups.end(),
-                                 [name](const auto& one) { return one.name == name; });
-    entry.group = static_cast<std::uint32_t>(at - record.groups.begin());
-    if (at == record.groups.end()) {
-      record.groups.push_back({name, texts.id("undefined"), members});
-    }
-    entry.record = numbers_[rank]++;
-    entry.op = texts.id(op);
-    entry.backend = texts.id("nccl");
-    entry.state = ended ? FlightState::kCompleted : FlightState::kScheduled;
-    return entry;
-  }
-
-  std::map<std::pair<std::int32_t, std::string>, std::int64_t> sequences_;
-  std::map<std::int32_t, std::int64_t> numbers_;
 };
 
 const Ranks kAll = {0, 1, 2, 3};

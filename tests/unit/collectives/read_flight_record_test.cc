@@ -6,7 +6,7 @@ namespace oddrank::collectives {
 namespace {
 
 using snapshot::FlightState;
-using snapshot::FlightTexts;
+using snapshot::Tables;
 
 constexpr std::string_view kDump = R"({"version":"2.10","pg_config":{
 "0":{"name":"0","desc":"default_pg","ranks":"[0, 1]"}},"entries":[
@@ -19,13 +19,13 @@ constexpr std::string_view kDump = R"({"version":"2.10","pg_config":{
  "profiling_name":"nccl:recv 1<-0","state":"completed","is_p2p":true}]})";
 
 TEST_CASE("a dump's calls") {
-  FlightTexts texts;
+  Tables texts;
   const auto record = read_flight_record("/tmp/nccl_trace_rank_12", kDump, texts);
   REQUIRE(record);
   CHECK(record->rank == 12);
-  CHECK(record->version == "2.10");
+  CHECK(texts.text(record->version) == "2.10");
   REQUIRE(record->groups.size() == 1);
-  CHECK(record->groups[0].ranks == std::vector<std::int32_t>{0, 1});
+  CHECK(texts.text(record->groups[0].members) == "0-1");
   REQUIRE(record->entries.size() == 2);
   const auto& call = record->entries[0];
   CHECK(texts.text(call.op) == "all_gather");
@@ -46,7 +46,7 @@ TEST_CASE("a dump's calls") {
 }
 
 TEST_CASE("old dumps are a list, with other keys") {
-  FlightTexts texts;
+  Tables texts;
   const auto record = read_flight_record(
       "trace_3",
       R"([{"seq_id":4,"pg_id":2,"profiling_name":"nccl:broadcast","time_created_us":9}])", texts);
@@ -58,7 +58,7 @@ TEST_CASE("old dumps are a list, with other keys") {
 }
 
 TEST_CASE("a cut dump has the calls before the cut") {
-  FlightTexts texts;
+  Tables texts;
   const auto record = read_flight_record("rank_0", kDump.substr(0, kDump.size() - 60), texts);
   REQUIRE(record);
   CHECK(record->cut);
@@ -66,7 +66,7 @@ TEST_CASE("a cut dump has the calls before the cut") {
 }
 
 TEST_CASE("what is no dump is refused") {
-  FlightTexts texts;
+  Tables texts;
   CHECK(!read_flight_record("r_0", "", texts));
   CHECK(!read_flight_record("r_0", "hello", texts));
   CHECK(!read_flight_record("r_0", "{\"a\": 1}", texts));
@@ -75,7 +75,7 @@ TEST_CASE("what is no dump is refused") {
 }
 
 TEST_CASE("hostile numbers do not overflow") {
-  FlightTexts texts;
+  Tables texts;
   const auto record = read_flight_record(
       "r_0",
       R"([{"seq_id":1,"profiling_name":"x","input_sizes":[[4611686018427387904,4611686018427387904]],

@@ -21,6 +21,7 @@ TEST_CASE("a capture comes back from its file as it was") {
   CHECK(decoded->job == capture.job);
   CHECK(decoded->nodes == capture.nodes);
   CHECK(decoded->processes == capture.processes);  // ids included: tables keep their order
+  CHECK(decoded->collectives == capture.collectives);
   REQUIRE(decoded->tables.frames().size() == capture.tables.frames().size());
   CHECK(decoded->tables.frame(FrameId{0}) == capture.tables.frame(FrameId{0}));
   CHECK(decoded->tables.stack(StackId{1}) == capture.tables.stack(StackId{1}));
@@ -49,7 +50,7 @@ TEST_CASE("what is not a capture, or not of this format, is refused by name") {
   const auto refused = decode_capture(newer);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kUnsupported);
-  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 4");
+  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 5");
 }
 
 TEST_CASE("a cut capture is refused at every length") {
@@ -87,6 +88,12 @@ TEST_CASE("damaged columns never give a capture with ids out of bounds") {
       continue;
     }
     ++accepted;
+    for (const FlightRecord& record : capture->collectives.flight) {
+      REQUIRE(record.node < capture->nodes.size());
+      for (const FlightEntry& entry : record.entries) {
+        REQUIRE(entry.group < record.groups.size());
+      }
+    }
     for (const ProcessCapture& process : capture->processes) {
       REQUIRE(process.node < capture->nodes.size());
       REQUIRE(capture->tables.strings().contains(process.name));

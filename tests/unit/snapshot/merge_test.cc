@@ -31,6 +31,17 @@ TEST_CASE("nodes and processes of two captures stand side by side, equal stacks 
   CHECK(whole.tables.text(first.locals[0].locals[0].value) == "1207");
   CHECK(whole.tables.text(whole.processes[1].environment[0].first) == "RANK");
   CHECK(whole.tables.text(whole.processes[1].connections[0].peer) == "10.0.0.2:8");
+  const CollectiveState& state = whole.collectives;
+  REQUIRE(state.flight.size() == 2);
+  CHECK(state.flight[1].node == 1);
+  CHECK(whole.tables.text(state.flight[1].entries[0].place) == "step (train.py:88)");
+  CHECK(whole.tables.text(state.ras[1].ranks[0].host) == "10.0.0.1");
+  CHECK(whole.tables.text(state.log[1].source) == "/job.log");
+  CHECK(whole.tables.text(state.devices[1].name) == "H100");
+  CHECK(whole.tables.text(state.ports[1].state) == "ACTIVE");
+  merger.add(sample_capture("n1", 71));
+  CHECK(state.flight.size() == 2);  // known already
+  CHECK(state.ports.size() == 2);
 }
 
 TEST_CASE("a process read twice is kept once, the better reading wins in either order") {

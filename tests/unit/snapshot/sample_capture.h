@@ -62,6 +62,56 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   return thread;
 }
 
+// Of node 0; each field with a value of its own.
+inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
+  using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
+  CollectiveState state;
+  FlightRecord record;
+  record.rank = 5;
+  record.pid = 71;
+  record.source = tables.string("/tmp/nccl_trace_rank_5");
+  record.version = tables.string("2.10");
+  record.written_us = 1'700'000'000'000'000;
+  record.groups = {{tables.string("9"), tables.string("pp"), tables.string("0,5")}};
+  record.cut = true;
+  record.has_entries = true;
+  FlightEntry entry;
+  entry.record = 7;
+  entry.sequence = 8;
+  entry.created_ns = 1'700'000'000'000'000'009;
+  entry.input_count = 10;
+  entry.output_count = 11;
+  entry.op = tables.string("all_reduce");
+  entry.backend = tables.string("nccl");
+  entry.input_sizes = tables.string("[10]");
+  entry.output_sizes = tables.string("[11]");
+  entry.input_types = tables.string("Float");
+  entry.output_types = tables.string("Half");
+  entry.place = tables.string("step (train.py:88)");
+  entry.peer = 3;
+  entry.state = FlightState::kStarted;
+  entry.retired = true;
+  record.entries = {entry};
+  state.flight = {record};
+  RasRank rank{1, tables.string("10.0.0.1"), 9, 71, 2, RasPresence::kMissing, 7, 6, true, {}, {}};
+  rank.counts = {1, 2, 3, 4, 5};
+  rank.later = {1, 2, 3, 4, 6};
+  state.ras = {{0, tables.string("0x1 0x2:0x3"), tables.string("2.28.9"), 8, {rank}}};
+  state.log = {{0,
+                LogKind::kDesync,
+                4,
+                77,
+                tables.string("ALLREDUCE"),
+                {2, 3},
+                tables.string("[4] joined but"),
+                tables.string("/job.log")}};
+  state.devices = {
+      {0, 1, tables.string("H100"), 100, 2, 90'000, 700'000, 512, 81'559, 1980, 3, {71}}};
+  state.ports = {{0, tables.string("mlx5_0"), 1, tables.string("ACTIVE"), tables.string("LinkUp"),
+                  tables.string("400 Gb/sec"), 1, 2, 300, 301}};
+  return state;
+}
+
 inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pid = 71) {
   using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
   Capture capture;
@@ -96,6 +146,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.tasks = {{tables.string("Task-7"), TaskState::kWaits,
                     process.threads.front().samples.front().stack, tables.string("load")}};
   capture.processes.push_back(std::move(process));
+  capture.collectives = sample_collectives(tables);
   return capture;
 }
 

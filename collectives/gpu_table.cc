@@ -1,0 +1,89 @@
+#include "collectives/gpu_table.h"
+
+#include <map>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+
+namespace oddrank::collectives {
+
+const std::string_view kGpuFields =
+    "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
+    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total";
+const std::string_view kGpuProcessFields = "gpu_uuid,pid";
+
+namespace {
+
+constexpr std::size_t kColumns = 11;
+constexpr std::size_t kMostDevices = 256;
+constexpr std::size_t kMostProcesses = 1024;  // of a device
+
+std::int64_t number(std::string_view text) {
+  return parse_number<std::int64_t>(text).value_or(-1);
+}
+
+std::int32_t small_number(std::string_view text) {
+  return parse_number<std::int32_t>(text).value_or(-1);
+}
+
+// "93.25" W -> 93250. No exponents, no signs.
+std::int64_t milliwatts(std::string_view text) {
+  const auto point = text.find('.');
+  const std::int64_t whole = number(text.substr(0, point));
+  if (whole < 0 || whole > 1'000'000) {
+    return -1;
+  }
+  std::string_view rest = point == std::string_view::npos ? "" : text.substr(point + 1);
+  std::int64_t fraction = 0;
+  for (std::size_t digit = 0; digit < 3; ++digit) {
+    const bool there = digit < rest.size() && rest[digit] >= '0' && rest[digit] <= '9';
+    fraction = fraction * 10 + (there ? rest[digit] - '0' : 0);
+  }
+  return whole * 1000 + fraction;
+}
+
+std::vector<std::string_view> cells(std::string_view line) {
+  std::vector<std::string_view> trimmed;
+  for (const std::string_view cell : split(line, ',')) {
+    trimmed.push_back(trim(cell));
+  }
+  return trimmed;
+}
+
+}  // namespace
+
+std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
+                                             std::string_view processes,
+                                             snapshot::Tables& tables) {
+  std::vector<snapshot::Device> rows;
+  std::map<std::string, std::size_t, std::less<>> by_uuid;
+  for (const std::string_view line : split(devices, '\n')) {
+    const auto values = cells(line);
+    if (values.size() != kColumns || small_number(values[0]) < 0 || rows.size() >= kMostDevices) {
+      continue;
+    }
+    by_uuid.emplace(std::string(values[1]), rows.size());
+    snapshot::Device& row = rows.emplace_back();
+    row.index = small_number(values[0]);
+    row.name = tables.string(values[2].substr(0, 100));
+    row.utilization = small_number(values[3]);
+    row.memory_utilization = small_number(values[4]);
+    row.power_mw = milliwatts(values[5]);
+    row.power_limit_mw = milliwatts(values[6]);
+    row.memory_used_mib = number(values[7]);
+    row.memory_total_mib = number(values[8]);
+    row.clock_mhz = small_number(values[9]);
+    row.ecc_errors = number(values[10]);
+  }
+  for (const std::string_view line : split(processes, '\n')) {
+    const auto values = cells(line);
+    const auto at = values.size() == 2 ? by_uuid.find(values[0]) : by_uuid.end();
+    const std::int32_t pid = values.size() == 2 ? small_number(values[1]) : -1;
+    if (at != by_uuid.end() && pid > 0 && rows[at->second].pids.size() < kMostProcesses) {
+      rows[at->second].pids.push_back(pid);
+    }
+  }
+  return rows;
+}
+
+}  // namespace oddrank::collectives

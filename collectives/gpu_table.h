@@ -1,0 +1,23 @@
+// What `nvidia-smi --query-gpu=... --format=csv,noheader,nounits` prints, as rows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/collective_state.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::collectives {
+
+// What to ask for, in the order that read_gpu_table expects.
+extern const std::string_view kGpuFields;
+extern const std::string_view kGpuProcessFields;
+
+// Values that a device does not have ("[N/A]", "[Not Supported]") stay -1. Lines that do not fit
+// are left out. `processes`: of --query-compute-apps with kGpuProcessFields; may be empty.
+std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
+                                             std::string_view processes,
+                                             snapshot::Tables& tables);
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,237 @@
+#include "collectives/join_flight.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "collectives/group_join.h"
+#include "snapshot/flight_calls.h"
+#include "snapshot/rank_text.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using snapshot::CallKind;
+using snapshot::CollectiveCall;
+using snapshot::FlightEntry;
+using snapshot::FlightGroup;
+using snapshot::FlightRecord;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+
+struct RecordedOp {
+  std::string_view recorded;
+  std::string_view function;  // that a program calls
+  std::string_view family;    // functions with other names that end in the same operation
+};
+// ProcessGroupNCCL, ProcessGroupGloo, FlightRecorderHook.
+constexpr std::array kOps = {
+    RecordedOp{"all_reduce", "all_reduce", "all_reduce"},
+    RecordedOp{"allreduce", "all_reduce", "all_reduce"},
+    RecordedOp{"broadcast", "broadcast", "broadcast"},
+    RecordedOp{"_broadcast_oop", "broadcast", "broadcast"},
+    RecordedOp{"reduce", "reduce", "reduce"},
+    RecordedOp{"_reduce_oop", "reduce", "reduce"},
+    RecordedOp{"all_gather", "all_gather", "all_gather"},
+    RecordedOp{"allgather", "all_gather", "all_gather"},
+    RecordedOp{"_all_gather_base", "all_gather_into_tensor", "all_gather"},
+    RecordedOp{"reduce_scatter", "reduce_scatter", "reduce_scatter"},
+    RecordedOp{"_reduce_scatter_base", "reduce_scatter_tensor", "reduce_scatter"},
+    RecordedOp{"all_reduce_barrier", "barrier", "barrier"},
+    RecordedOp{"barrier", "barrier", "barrier"},
+    RecordedOp{"all_to_all", "all_to_all", "all_to_all"},
+    RecordedOp{"alltoall", "all_to_all", "all_to_all"},
+    RecordedOp{"alltoall_base", "all_to_all_single", "all_to_all"},
+    RecordedOp{"gather", "gather", "gather"},
+    RecordedOp{"scatter", "scatter", "scatter"},
+};
+// "reduce_scatter_tensor" begins with "reduce", too: the longest that fits counts.
+constexpr std::array<std::string_view, 9> kFamilies = {"all_reduce",     "all_gather", "all_to_all",
+                                                       "reduce_scatter", "broadcast",  "barrier",
+                                                       "gather",         "scatter",    "reduce"};
+
+const RecordedOp* find_op(std::string_view recorded) {
+  const auto* at = std::find_if(kOps.begin(), kOps.end(), [recorded](const RecordedOp& one) {
+    return one.recorded == recorded;
+  });
+  return at == kOps.end() ? nullptr : at;
+}
+
+std::string_view family_of(std::string_view function) {
+  function.remove_prefix(function.starts_with('_') ? 1 : 0);
+  std::string_view found;
+  for (const std::string_view family : kFamilies) {
+    if (function.starts_with(family) && family.size() > found.size()) {
+      found = family;
+    }
+  }
+  return found;
+}
+
+// One rank's process with its dump.
+class Joiner {
+ public:
+  Joiner(ProcessCapture& process, const FlightRecord& record, snapshot::Tables& tables)
+      : process_(process), record_(record), tables_(tables) {}
+
+  void run() {
+    bool any = false;
+    for (ThreadCapture& thread : process_.threads) {
+      if (thread.call && thread.call->kind == CallKind::kCollective && thread.call->sequence < 0) {
+        join(*thread.call);
+      }
+      any = any || thread.call.has_value();
+    }
+    if (!any && !process_.threads.empty()) {
+      add_call(process_.threads.front());
+    }
+  }
+
+ private:
+  bool is_open(const FlightEntry& entry) const {
+    return !entry.is_p2p && entry.group < record_.groups.size() &&
+           !snapshot::has_ended(entry, tables_);
+  }
+
+  bool stood_still(const FlightEntry& entry) const {
+    return snapshot::stood_still(entry, record_, process_.read_us);
+  }
+
+  // Oldest open entry; of that group, if one is given.
+  const FlightEntry* oldest_open(const FlightGroup* group) const {
+    const FlightEntry* oldest = nullptr;
+    for (const FlightEntry& entry : record_.entries) {
+      if (is_open(entry) && (group == nullptr || &record_.groups[entry.group] == group) &&
+          (oldest == nullptr || entry.record < oldest->record)) {
+        oldest = &entry;
+      }
+    }
+    return oldest;
+  }
+
+  bool is_default(const FlightGroup& group) const {
+    return tables_.text(group.description) == snapshot::kDefaultGroup;
+  }
+
+  // nullptr: the call's group is not known, or the recorder does not know it.
+  const FlightGroup* group_of(const CollectiveCall& call) const {
+    const auto& groups = record_.groups;
+    const auto at = std::find_if(groups.begin(), groups.end(), [&](const FlightGroup& group) {
+      return call.whole_world ? is_default(group)
+                              : call.group != snapshot::StringId{} && group.name == call.group;
+    });
+    return at == groups.end() ? nullptr : &*at;
+  }
+
+  void fill_group(const FlightGroup& group, CollectiveCall& call) const {
+    const GroupJoin known(process_.groups, tables_);
+    if (const auto* row = known.of_name("'" + std::string(tables_.text(group.name)) + "'")) {
+      known.fill(*row, call);
+      return;
+    }
+    call.whole_world = is_default(group);
+    call.group = call.whole_world ? snapshot::StringId{} : group.name;
+    call.members = call.whole_world ? std::vector<std::int32_t>()
+                                    : snapshot::ranks_of(tables_.text(group.members));
+  }
+
+  void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more) {
+    const std::string before(tables_.text(call.evidence));
+    call.evidence = tables_.string(fmt::format("{}{}flight recorder: {} #{} has not ended{}",
+                                               before, before.empty() ? "" : ", ",
+                                               tables_.text(entry.op), entry.sequence, more));
+  }
+
+  void join(CollectiveCall& call) {
+    const bool has_group = call.whole_world || call.group != snapshot::StringId{};
+    const FlightGroup* group = has_group ? group_of(call) : nullptr;
+    if (has_group && group == nullptr) {
+      return;
+    }
+    const FlightEntry* entry = oldest_open(group);
+    if (entry == nullptr || !stood_still(*entry)) {
+      return;
+    }
+    const std::string_view function = tables_.text(call.op);
+    const std::string_view op = tables_.text(entry->op);
+    if (has_group ? !is_recorded_as(function, op) : !is_sole(*entry, function)) {
+      return;
+    }
+    if (!has_group) {
+      fill_group(record_.groups[entry->group], call);
+      if (function == "wait_tensor" || function.empty()) {
+        call.op = tables_.string(function_of_recorded(op));
+      }
+    }
+    call.sequence = entry->sequence;
+    say(call, *entry, "");
+  }
+
+  // Whatever the group: this is the only call that is open, so it is what the frames wait in.
+  bool is_sole(const FlightEntry& entry, std::string_view function) const {
+    const bool fits = function == "wait_tensor" || function.empty()
+                          ? !function_of_recorded(tables_.text(entry.op)).empty()
+                          : is_recorded_as(function, tables_.text(entry.op));
+    return fits && std::count_if(record_.entries.begin(), record_.entries.end(),
+                                 [this](const FlightEntry& one) { return is_open(one); }) == 1;
+  }
+
+  // NCCL's calls return at once; the program waits for the device, behind the oldest that is open.
+  void add_call(ThreadCapture& thread) {
+    const FlightEntry* entry = oldest_open(nullptr);
+    if (thread.tid != process_.pid || thread.wait.on != snapshot::WaitOn::kDevice ||
+        entry == nullptr || !stood_still(*entry)) {
+      return;
+    }
+    const std::string_view function = function_of_recorded(tables_.text(entry->op));
+    if (function.empty()) {
+      return;
+    }
+    CollectiveCall call;
+    call.op = tables_.string(function);
+    fill_group(record_.groups[entry->group], call);
+    call.sequence = entry->sequence;
+    say(call, *entry, ", and the thread waits for its device");
+    thread.call = std::move(call);
+  }
+
+  ProcessCapture& process_;
+  const FlightRecord& record_;
+  snapshot::Tables& tables_;
+};
+
+}  // namespace
+
+std::string_view function_of_recorded(std::string_view op) {
+  const RecordedOp* found = find_op(op);
+  return found == nullptr ? std::string_view() : found->function;
+}
+
+bool is_recorded_as(std::string_view function, std::string_view op) {
+  const RecordedOp* found = find_op(op);
+  return found != nullptr && found->family == family_of(function);
+}
+
+void join_flight(snapshot::Capture& capture) {
+  // The newest dump of each rank; of the process itself, where that is known.
+  std::map<std::int32_t, const FlightRecord*> newest;
+  for (const FlightRecord& record : capture.collectives.flight) {
+    const FlightRecord*& best = newest[record.rank];
+    if (best == nullptr || record.written_us > best->written_us) {
+      best = &record;
+    }
+  }
+  for (ProcessCapture& process : capture.processes) {
+    const auto at = newest.find(process.rank);
+    if (!process.is_rank || process.rank < 0 || at == newest.end() || at->second->cut ||
+        (at->second->pid != 0 && at->second->pid != process.pid)) {
+      continue;
+    }
+    Joiner(process, *at->second, capture.tables).run();
+  }
+}
+
+}  // namespace oddrank::collectives

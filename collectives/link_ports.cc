@@ -1,0 +1,96 @@
+#include "collectives/link_ports.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+
+namespace oddrank::collectives {
+namespace {
+
+constexpr std::size_t kMostPorts = 256;
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder, error);
+  for (; !error && at != std::filesystem::directory_iterator() && names.size() < kMostPorts;
+       at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string line_of(const std::string& path) {
+  constexpr std::size_t kLongest = 100;
+  const auto text = read_file(path, kLongest);
+  return text ? std::string(trim(*text)) : std::string();
+}
+
+// "4: ACTIVE" -> "ACTIVE".
+std::string word_of(const std::string& path) {
+  const std::string line = line_of(path);
+  const auto colon = line.find(": ");
+  return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+std::int64_t counter(const std::string& path) {
+  return parse_number<std::int64_t>(line_of(path)).value_or(-1);
+}
+
+// -1 only if none of them is there.
+template <std::size_t size>
+std::int64_t sum_of(const std::string& folder, const std::array<const char*, size>& names) {
+  std::int64_t sum = -1;
+  for (const char* name : names) {
+    const std::int64_t value = counter(folder + name);
+    if (value >= 0 && __builtin_add_overflow(std::max<std::int64_t>(sum, 0), value, &sum)) {
+      return -1;
+    }
+  }
+  return sum;
+}
+
+snapshot::LinkPort read_port(const std::string& folder, snapshot::Tables& tables) {
+  constexpr std::array kErrors = {"counters/symbol_error",
+                                  "counters/local_link_integrity_errors",
+                                  "hw_counters/out_of_sequence",
+                                  "hw_counters/packet_seq_err",
+                                  "hw_counters/local_ack_timeout_err",
+                                  "hw_counters/rnr_nak_retry_err"};
+  constexpr std::array kTraffic = {"counters/port_xmit_data", "counters/port_rcv_data"};
+  snapshot::LinkPort port;
+  port.state = tables.string(word_of(folder + "state"));
+  port.physical = tables.string(word_of(folder + "phys_state"));
+  port.rate = tables.string(line_of(folder + "rate"));
+  port.link_downed = counter(folder + "counters/link_downed");
+  port.errors = sum_of(folder, kErrors);
+  port.transferred = sum_of(folder, kTraffic);
+  return port;
+}
+
+}  // namespace
+
+std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapshot::Tables& tables) {
+  std::vector<snapshot::LinkPort> ports;
+  for (const std::string& device : names_in(root)) {
+    const std::string folder = root + "/" + device + "/ports/";
+    for (const std::string& name : names_in(folder)) {
+      const auto number = parse_number<std::int32_t>(name);
+      if (!number || ports.size() >= kMostPorts) {
+        continue;
+      }
+      ports.push_back(read_port(folder + name + "/", tables));
+      ports.back().device = tables.string(device.substr(0, 64));
+      ports.back().port = *number;
+    }
+  }
+  return ports;
+}
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,184 @@
+// The text of a status answer. It is made for people: of a communicator whose ranks differ it lists
+// the few, and says of the many only how many they are and how far they got.
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "collectives/ras_answer.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using snapshot::RasPresence;
+
+constexpr std::size_t kMostLines = std::size_t{1} << 20;
+
+// The number behind the first `mark` of a line; -1 if there is none.
+std::int64_t number_behind(std::string_view line, std::string_view mark) {
+  const auto at = line.find(mark);
+  if (at == std::string_view::npos) {
+    return -1;
+  }
+  line.remove_prefix(at + mark.size());
+  const auto digits = line.substr(0, line.find_first_not_of("0123456789"));
+  return parse_number<std::int64_t>(digits).value_or(-1);
+}
+
+std::int32_t small_number_behind(std::string_view line, std::string_view mark) {
+  const std::int64_t number = number_behind(line, mark);
+  return number <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(number)
+                                                            : -1;
+}
+
+// "... -- GPU 2 managed by process 31711 on node 127.0.0.1"
+void read_place(std::string_view line, RasMember& member) {
+  member.device = small_number_behind(line, "GPU ");
+  const std::int32_t pid = small_number_behind(line, "rocess ");
+  member.pid = std::max(pid, 0);
+  constexpr std::string_view kNode = "on node ";
+  if (const auto at = line.find(kNode); at != std::string_view::npos) {
+    const std::string_view host = line.substr(at + kNode.size());
+    member.host = std::string(host.substr(0, std::min<std::size_t>(host.find(' '), 64)));
+  }
+}
+
+class TextReader {
+ public:
+  Result<RasAnswer> run(std::string_view text) {
+    std::size_t lines = 0;
+    for (const std::string_view raw : split(text, '\n')) {
+      if (++lines > kMostLines) {
+        break;
+      }
+      const std::string_view line = trim(raw);
+      if (!line.empty()) {
+        read_line(line);
+      }
+    }
+    if (answer_.version.empty()) {
+      return fail(Errc::kBadData, "no answer of RAS: it does not say its version");
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  void read_line(std::string_view line) {
+    constexpr std::string_view kVersion = "NCCL version ";
+    if (line.starts_with(kVersion)) {
+      const std::string_view rest = line.substr(kVersion.size());
+      answer_.version = std::string(rest.substr(0, std::min<std::size_t>(rest.find(' '), 40)));
+    } else if (line.starts_with('#')) {
+      open_section(line);
+    } else if (line == "INCOMPLETE" || line == "DEAD" || line == "TIMEOUT") {
+      group_ = nullptr;
+      dead_ = line == "DEAD";
+    } else if (line.starts_with("Process ") && group_ == nullptr) {
+      RasMember& member = answer_.lost.emplace_back();
+      member.presence = dead_ ? RasPresence::kDead : RasPresence::kMissing;
+      read_place(line, member);
+    } else if (line.find("communication timeout") != std::string_view::npos) {
+      answer_.timeouts = std::max<std::int64_t>(number_behind(line, "ncountered "), 0);
+    } else if (group_ == nullptr) {
+      read_table_row(line);
+    } else {
+      read_group_line(line);
+    }
+  }
+
+  // "    0         1         1         4         4         4   RUNNING  MISMATCH"
+  void read_table_row(std::string_view line) {
+    const auto words = split_blanks(line);
+    const auto index = words.size() == 8 ? parse_number<std::int32_t>(words[0]) : std::nullopt;
+    const auto ranks = words.size() == 8 ? parse_number<std::int32_t>(words[4]) : std::nullopt;
+    if (index && ranks) {
+      sizes_[*index] = *ranks;
+    }
+  }
+
+  // "#0-0 (1122334455667788) MISMATCH"
+  void open_section(std::string_view line) {
+    const auto open = line.find('(');
+    const auto close = line.find(')');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+      return;
+    }
+    const std::string hash =
+        "0x" + std::string(line.substr(open + 1, std::min<std::size_t>(close - open - 1, 64)));
+    const auto at = std::find_if(answer_.groups.begin(), answer_.groups.end(),
+                                 [&hash](const RasGroup& one) { return one.hash == hash; });
+    if (at != answer_.groups.end()) {
+      group_ = &*at;
+    } else {
+      const auto size = sizes_.find(small_number_behind(line, "#"));
+      answer_.groups.push_back({hash, size == sizes_.end() ? -1 : size->second, {}});
+      group_ = &answer_.groups.back();
+    }
+    operation_ = snapshot::kRasOperations;
+  }
+
+  RasMember& member(std::int32_t rank) {
+    auto& members = group_->members;
+    const auto at = std::find_if(members.begin(), members.end(),
+                                 [rank](const RasMember& one) { return one.rank == rank; });
+    if (at != members.end()) {
+      return *at;
+    }
+    members.emplace_back().rank = rank;
+    return members.back();
+  }
+
+  void read_group_line(std::string_view line) {
+    if (line.find("operation counts") != std::string_view::npos) {
+      operation_ = snapshot::kRasOperations;
+      std::size_t longest = 0;
+      for (std::size_t at = 0; at < snapshot::kRasOperations; ++at) {
+        const std::string_view name = snapshot::kRasOperationNames[at];
+        const std::string word = " " + std::string(name) + " ";
+        if (line.find(word) != std::string_view::npos && name.size() > longest) {
+          operation_ = at;
+          longest = name.size();
+        }
+      }
+      return;
+    }
+    const bool one = line.starts_with("Rank ");
+    const bool launched = line.find("launched up to operation ") != std::string_view::npos;
+    const bool nothing = line.find("not launched any operation") != std::string_view::npos;
+    if (launched || nothing) {
+      if (operation_ < snapshot::kRasOperations) {
+        const std::int32_t rank = one ? small_number_behind(line, "Rank ") : -1;
+        RasMember& which = member(rank);
+        which.counts[operation_] = nothing ? 0 : number_behind(line, "to operation ");
+        if (one) {
+          read_place(line, which);
+        }
+      }
+    } else if (one && line.find(" reported ") == std::string_view::npos &&
+               line.find(" -- ") != std::string_view::npos &&
+               line.find("status") == std::string_view::npos) {
+      RasMember& which = member(small_number_behind(line, "Rank "));
+      which.presence = RasPresence::kMissing;
+      read_place(line, which);
+    } else if (one && line.find(" reported ") != std::string_view::npos) {
+      RasMember& which = member(small_number_behind(line, "Rank "));
+      which.async_error = 3;  // ncclInternalError: which one it is, is said in words only
+      read_place(line, which);
+    }
+  }
+
+  RasAnswer answer_;
+  std::map<std::int32_t, std::int32_t> sizes_;  // by number of the table's row
+  RasGroup* group_ = nullptr;
+  std::size_t operation_ = snapshot::kRasOperations;
+  bool dead_ = false;
+};
+
+}  // namespace
+
+Result<RasAnswer> read_ras_text(std::string_view text) {
+  return TextReader().run(text);
+}
+
+}  // namespace oddrank::collectives

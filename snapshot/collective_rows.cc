@@ -1,0 +1,194 @@
+#include "snapshot/collective_rows.h"
+
+#include <string>
+#include <utility>
+
+#include "snapshot/fields.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+RowReader reader(const Document& document, const IdLimits& limits, std::string_view name) {
+  const auto table = document.tables.find(name);
+  return RowReader(std::string(name), table == document.tables.end() ? nullptr : &table->second,
+                   limits);
+}
+
+void encode_record(const FlightRecord& record, Document& document) {
+  RowWriter records(document.tables["flight_records"]);
+  RowWriter groups(document.tables["flight_groups"]);
+  RowWriter entries(document.tables["flight_entries"]);
+  flight_record_fields(records, record);
+  records("groups", record.groups.size());
+  records("entries", record.entries.size());
+  for (const FlightGroup& group : record.groups) {
+    flight_group_fields(groups, group);
+  }
+  for (const FlightEntry& entry : record.entries) {
+    flight_entry_fields(entries, entry);
+  }
+}
+
+void encode_communicator(const RasCommunicator& communicator, Document& document) {
+  RowWriter communicators(document.tables["ras_communicators"]);
+  RowWriter ranks(document.tables["ras_ranks"]);
+  ras_communicator_fields(communicators, communicator);
+  communicators("ranks", communicator.ranks.size());
+  for (const RasRank& rank : communicator.ranks) {
+    ras_rank_fields(ranks, rank);
+  }
+}
+
+void encode_line(const LogLine& line, Document& document) {
+  RowWriter lines(document.tables["log_lines"]);
+  RowWriter behind(document.tables["log_behind"]);
+  log_line_fields(lines, line);
+  lines("behind", line.behind.size());
+  for (const std::int32_t rank : line.behind) {
+    behind("rank", rank);
+  }
+}
+
+void encode_device(const Device& device, Document& document) {
+  RowWriter devices(document.tables["devices"]);
+  RowWriter pids(document.tables["device_pids"]);
+  device_fields(devices, device);
+  devices("pids", device.pids.size());
+  for (const pid_t pid : device.pids) {
+    pids("pid", pid);
+  }
+}
+
+// A row's `node` is an index like any other.
+void check_node(RowReader& reader, std::uint32_t node, std::size_t nodes) {
+  if (node >= nodes) {
+    reader.refuse("a row is of a node that is not there");
+  }
+}
+
+}  // namespace
+
+std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child) {
+  std::uint32_t rows = 0;
+  parent(name, rows);
+  if (rows > child.rows()) {
+    parent.refuse(std::string(name) + " counts " + std::to_string(rows) + " rows of " +
+                  std::to_string(child.rows()));
+    return 0;
+  }
+  return rows;
+}
+
+bool step_row(RowReader& child) {
+  if (child.next()) {
+    return true;
+  }
+  child.refuse("fewer rows than are counted");
+  return false;
+}
+
+void encode_collectives(const CollectiveState& state, Document& document) {
+  for (const FlightRecord& record : state.flight) {
+    encode_record(record, document);
+  }
+  for (const RasCommunicator& communicator : state.ras) {
+    encode_communicator(communicator, document);
+  }
+  for (const LogLine& line : state.log) {
+    encode_line(line, document);
+  }
+  for (const Device& device : state.devices) {
+    encode_device(device, document);
+  }
+  for (const LinkPort& port : state.ports) {
+    RowWriter ports(document.tables["link_ports"]);
+    link_port_fields(ports, port);
+  }
+}
+
+CollectiveDecoder::CollectiveDecoder(const Document& document, const IdLimits& limits)
+    : records_(reader(document, limits, "flight_records")),
+      groups_(reader(document, limits, "flight_groups")),
+      entries_(reader(document, limits, "flight_entries")),
+      communicators_(reader(document, limits, "ras_communicators")),
+      members_(reader(document, limits, "ras_ranks")),
+      lines_(reader(document, limits, "log_lines")),
+      behind_(reader(document, limits, "log_behind")),
+      devices_(reader(document, limits, "devices")),
+      pids_(reader(document, limits, "device_pids")),
+      ports_(reader(document, limits, "link_ports")) {}
+
+FlightRecord CollectiveDecoder::record() {
+  FlightRecord record;
+  flight_record_fields(records_, record);
+  const std::uint64_t groups = count_rows(records_, "groups", groups_);
+  const std::uint64_t entries = count_rows(records_, "entries", entries_);
+  for (std::uint64_t i = 0; i < groups && step_row(groups_); ++i) {
+    flight_group_fields(groups_, record.groups.emplace_back());
+  }
+  for (std::uint64_t i = 0; i < entries && step_row(entries_); ++i) {
+    FlightEntry& entry = record.entries.emplace_back();
+    flight_entry_fields(entries_, entry);
+    if (entry.group >= record.groups.size()) {
+      entries_.refuse("a call is of a group that is not there");
+    }
+  }
+  return record;
+}
+
+RasCommunicator CollectiveDecoder::communicator() {
+  RasCommunicator communicator;
+  ras_communicator_fields(communicators_, communicator);
+  const std::uint64_t ranks = count_rows(communicators_, "ranks", members_);
+  for (std::uint64_t i = 0; i < ranks && step_row(members_); ++i) {
+    ras_rank_fields(members_, communicator.ranks.emplace_back());
+  }
+  return communicator;
+}
+
+LogLine CollectiveDecoder::line() {
+  LogLine line;
+  log_line_fields(lines_, line);
+  const std::uint64_t ranks = count_rows(lines_, "behind", behind_);
+  for (std::uint64_t i = 0; i < ranks && step_row(behind_); ++i) {
+    behind_("rank", line.behind.emplace_back());
+  }
+  return line;
+}
+
+Device CollectiveDecoder::device() {
+  Device device;
+  device_fields(devices_, device);
+  const std::uint64_t pids = count_rows(devices_, "pids", pids_);
+  for (std::uint64_t i = 0; i < pids && step_row(pids_); ++i) {
+    pids_("pid", device.pids.emplace_back());
+  }
+  return device;
+}
+
+CollectiveState CollectiveDecoder::run(std::size_t nodes) {
+  CollectiveState state;
+  while (records_.next()) {
+    state.flight.push_back(record());
+    check_node(records_, state.flight.back().node, nodes);
+  }
+  while (communicators_.next()) {
+    state.ras.push_back(communicator());
+    check_node(communicators_, state.ras.back().node, nodes);
+  }
+  while (lines_.next()) {
+    state.log.push_back(line());
+    check_node(lines_, state.log.back().node, nodes);
+  }
+  while (devices_.next()) {
+    state.devices.push_back(device());
+    check_node(devices_, state.devices.back().node, nodes);
+  }
+  while (ports_.next()) {
+    link_port_fields(ports_, state.ports.emplace_back());
+    check_node(ports_, state.ports.back().node, nodes);
+  }
+  return state;
+}
+
+}  // namespace oddrank::snapshot

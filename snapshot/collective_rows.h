@@ -1,0 +1,44 @@
+// Rows of a CollectiveState to columns and back: a part of encode_rows.h and decode_rows.h on its
+// own. Private to snapshot/.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "snapshot/collective_state.h"
+#include "snapshot/columns.h"
+#include "snapshot/rows.h"
+
+namespace oddrank::snapshot {
+
+void encode_collectives(const CollectiveState& state, Document& document);
+
+// How many rows of `child` belong to the parent's row; more than there are is a problem.
+std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child);
+// Steps `child`; where its rows are used up although its parents count more, refuses.
+bool step_row(RowReader& child);
+
+// Borrows the document.
+class CollectiveDecoder {
+ public:
+  CollectiveDecoder(const Document& document, const IdLimits& limits);
+
+  // What does not fit is a problem of one of the tables. `nodes`: how many the capture has.
+  CollectiveState run(std::size_t nodes);
+  std::array<RowReader*, 10> tables() {
+    return {&records_, &groups_, &entries_, &communicators_, &members_,
+            &lines_,   &behind_, &devices_, &pids_,          &ports_};
+  }
+
+ private:
+  FlightRecord record();
+  RasCommunicator communicator();
+  LogLine line();
+  Device device();
+
+  RowReader records_, groups_, entries_, communicators_, members_, lines_, behind_, devices_, pids_,
+      ports_;
+};
+
+}  // namespace oddrank::snapshot

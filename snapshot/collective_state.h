@@ -1,0 +1,125 @@
+// What was learned of a job's communication beside the stacks of its ranks: dumps of flight
+// recorders, answers of NCCL's RAS service, lines of logs, the state of devices and links. Plain
+// data; each part may be empty, which is the normal case.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "snapshot/flight_record.h"
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+// The operations that RAS counts, in its order.
+inline constexpr std::size_t kRasOperations = 5;
+inline constexpr std::array<const char*, kRasOperations> kRasOperationNames = {
+    "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"};
+
+// How often the host has launched each; -1 = not told. No sends, no graphs, no completion.
+using RasCounts = std::array<std::int64_t, kRasOperations>;
+inline constexpr RasCounts kNoRasCounts = {-1, -1, -1, -1, -1};
+
+enum class RasPresence : std::uint8_t {
+  kAnswered = 0,
+  kMissing,  // its data did not come (stopped, busy in the kernel, network)
+  kDead,     // RAS has given it up
+};
+
+// A member of a communicator, as the service told it.
+struct RasRank {
+  std::int32_t rank = -1;  // within the communicator
+  StringId host{};         // address as told, "10.0.0.1"
+  pid_t told_pid = 0;      // in the rank's own pid namespace; 0 = unknown
+  pid_t pid = 0;           // the process of this node that it is; 0 = of another node, or unclear
+  std::int32_t device = -1;
+  RasPresence presence = RasPresence::kAnswered;
+  std::int32_t init_state = 0;   // ncclResult_t: 0 = done, 7 = under way
+  std::int32_t async_error = 0;  // ncclResult_t
+  bool leaving = false;          // finalize, destroy or abort was called
+  RasCounts counts = kNoRasCounts;
+  RasCounts later = kNoRasCounts;  // at a second question
+
+  bool operator==(const RasRank&) const = default;
+};
+
+// A communicator, as one node knows it: the members on that node, and those that are missing.
+struct RasCommunicator {
+  std::uint32_t node = 0;  // index into Capture::nodes
+  StringId hash{};         // "0x1122334455667788 0x99:0xaa": the same on all members
+  StringId version{};      // of NCCL, "2.28.9"
+  std::int32_t size = -1;  // members altogether
+  std::vector<RasRank> ranks;
+
+  bool operator==(const RasCommunicator&) const = default;
+};
+
+enum class LogKind : std::uint8_t {
+  kWatchdogTimeout = 0,  // "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=..."
+  kDesync,               // PyTorch's desync report: who it says is behind
+  kWarning,              // of NCCL
+  kInit,                 // of NCCL: a communicator is being made, or is complete
+};
+
+struct LogLine {
+  std::uint32_t node = 0;
+  LogKind kind = LogKind::kWarning;
+  std::int32_t rank = -1;            // global, as the line or its file says; -1 = unknown
+  std::int64_t sequence = -1;        // of a timeout
+  StringId op{};                     // of a timeout, "all_reduce"
+  std::vector<std::int32_t> behind;  // of a desync report: global ranks that it names
+  StringId text{};                   // the line, cut
+  StringId source{};                 // the file
+
+  bool operator==(const LogLine&) const = default;
+};
+
+// A GPU; -1 = not told.
+struct Device {
+  std::uint32_t node = 0;
+  std::int32_t index = -1;
+  StringId name{};
+  std::int32_t utilization = -1;         // percent of time in which a kernel ran
+  std::int32_t memory_utilization = -1;  // percent of time in which memory was moved
+  std::int64_t power_mw = -1;
+  std::int64_t power_limit_mw = -1;
+  std::int64_t memory_used_mib = -1;
+  std::int64_t memory_total_mib = -1;
+  std::int32_t clock_mhz = -1;
+  std::int64_t ecc_errors = -1;  // that were not corrected, since the driver was loaded
+  std::vector<pid_t> pids;       // with a context on it, in the agent's pid namespace
+
+  bool operator==(const Device&) const = default;
+};
+
+// A port of an InfiniBand or RoCE adapter.
+struct LinkPort {
+  std::uint32_t node = 0;
+  StringId device{};  // "mlx5_0"
+  std::int32_t port = -1;
+  StringId state{};                     // "ACTIVE", "DOWN"
+  StringId physical{};                  // "LinkUp", "Polling"
+  StringId rate{};                      // "200 Gb/sec (4X HDR)"
+  std::int64_t link_downed = -1;        // how often it went down
+  std::int64_t errors = -1;             // symbol and sequence errors together
+  std::int64_t transferred = -1;        // octets both ways, divided by 4
+  std::int64_t transferred_later = -1;  // at the end of the capture
+
+  bool operator==(const LinkPort&) const = default;
+};
+
+struct CollectiveState {
+  std::vector<FlightRecord> flight;  // in no order; several of one rank are possible
+  std::vector<RasCommunicator> ras;
+  std::vector<LogLine> log;
+  std::vector<Device> devices;
+  std::vector<LinkPort> ports;
+
+  bool operator==(const CollectiveState&) const = default;
+};
+
+}  // namespace oddrank::snapshot

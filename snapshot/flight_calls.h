@@ -1,0 +1,41 @@
+// Questions about single calls of a flight recorder that both the readers and the analysis ask.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "snapshot/flight_record.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::snapshot {
+
+// Whether the call has ended well. A recorder without timing events (gloo's) never says
+// "completed": there, being retired is the end.
+inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
+  if (entry.state == FlightState::kCompleted) {
+    return true;
+  }
+  const auto backend = texts.text(entry.backend);
+  const bool has_no_events = backend == "gloo" || backend == "c10d" || backend == "mpi";
+  return has_no_events && entry.retired;
+}
+
+// The call did not only happen to be under way: the dump was written after `looked_us`
+// (CLOCK_REALTIME, of the last look at the rank) and the call is older than that, or it had been
+// open for five minutes by then. What a dump of a healthy job shows as open is neither.
+inline bool stood_still(const FlightEntry& entry,
+                        const FlightRecord& record,
+                        std::uint64_t looked_us) {
+  constexpr std::uint64_t kLongUs = 300'000'000;
+  if (entry.created_ns <= 0 || record.written_us == 0) {
+    return false;
+  }
+  const std::uint64_t created = static_cast<std::uint64_t>(entry.created_ns) / 1000;
+  const bool across_look = record.written_us >= looked_us && created <= looked_us;
+  return across_look || (created < record.written_us && record.written_us - created >= kLongUs);
+}
+
+// PyTorch's description of the group of all ranks.
+inline constexpr std::string_view kDefaultGroup = "default_pg";
+
+}  // namespace oddrank::snapshot

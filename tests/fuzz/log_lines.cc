@@ -1,0 +1,26 @@
+// Any bytes as the end of a job's output, and as what nvidia-smi prints: no crash, no hang, and no
+// more kept than is promised.
+#include "collectives/log_lines.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "collectives/gpu_table.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oddrank;  // NOLINT(google-build-using-namespace)
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  snapshot::Tables tables;
+  constexpr std::size_t kMost = 4 * 32;  // kinds, and lines of each
+  const auto lines = collectives::read_log_lines(bytes, -1, tables);
+  for (const snapshot::LogLine& line : lines) {
+    if (lines.size() > kMost || line.behind.size() > size || tables.text(line.text).size() > 300) {
+      std::abort();
+    }
+  }
+  const std::size_t half = size / 2;
+  (void)collectives::read_gpu_table(bytes.substr(0, half), bytes.substr(half), tables);
+  return 0;
+}

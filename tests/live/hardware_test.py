@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""`oddrank node` and nvidia-smi: a made-up one, since there is no GPU. It answers, hangs, crashes."""
+
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+
+ANSWERS = """#!/bin/sh
+case "$1" in
+  --query-gpu=*) echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0";;
+  --query-compute-apps=*) echo "GPU-aa, {pid}";;
+esac
+"""
+HANGS = """#!/bin/sh
+echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0"
+exec sleep 600
+"""
+CRASHES = """#!/bin/sh
+kill -SEGV $$
+"""
+
+
+class Hardware(unittest.TestCase):
+    def diagnose(self, tool):
+        with harness.scratch() as scratch:
+            rank = subprocess.Popen(
+                ["/usr/bin/python3", "-c", "import sys; print(flush=True); sys.stdin.read()"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                env={"RANK": "3", "WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1"})
+            try:
+                rank.stdout.readline()
+                with open(f"{scratch}/nvidia-smi", "w", encoding="utf-8") as file:
+                    file.write(tool.replace("{pid}", str(rank.pid)))
+                os.chmod(f"{scratch}/nvidia-smi", 0o755)
+                began = time.monotonic()
+                run = harness.Run(subprocess.run(
+                    [harness.Options.oddrank, "node", str(rank.pid), "--samples", "1", "--json", "-"],
+                    env=dict(os.environ, PATH=f"{scratch}:{os.environ['PATH']}"), timeout=90,
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False))
+                took = time.monotonic() - began
+            finally:
+                rank.kill()
+                rank.wait(20)
+                rank.stdin.close()
+                rank.stdout.close()
+        self.assertIn(run.status, (0, harness.PARTIAL), run)
+        return run, [row["text"] for row in run.json().get("sources", [])], took
+
+    def test_a_gpu_that_spins(self):
+        run, told, _ = self.diagnose(ANSWERS)
+        self.assertEqual(len(told), 1, run)
+        self.assertIn("(rank 3): 100 % busy at 118 of 700 W", told[0], run)
+
+    def test_one_that_hangs(self):
+        """Its deadline is five seconds; what it said before counts."""
+        run, told, took = self.diagnose(HANGS)
+        self.assertLess(took, 30)
+        self.assertIn("100 % busy", "".join(told), run)
+        self.assertIn("nvidia-smi: it did not answer in 5 s", "\n".join(run.json()["notes"]), run)
+
+    def test_one_that_crashes(self):
+        run, told, _ = self.diagnose(CRASHES)
+        self.assertEqual(told, [], run)
+        self.assertIn("nvidia-smi: it was ended by signal 11", "\n".join(run.json()["notes"]), run)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,69 @@
+"""Where NCCL keeps what its RAS service needs, from the symbols and debug information of a real
+libnccl.so.2: addresses of two internal functions and offsets of a few fields.
+
+    nccl_layout.py LIBRARY        prints them as JSON
+
+Needs nm and gdb. The libraries of NVIDIA's wheels have both kinds of tables.
+"""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FUNCTIONS = {"comm_init": "ncclRasCommInit", "add_ranks": "ncclRasAddRanks",
+             "version": "pncclGetVersion"}
+COMM = ("startMagic", "endMagic", "magic", "commHash", "rank", "nRanks", "cudaDev", "nvmlDev",
+        "peerInfo", "peerInfoValid", "abortFlag", "seqNumber", "initState")
+PEER = ("rank", "cudaDev", "nvmlDev", "hostHash", "pidHash")
+
+
+def find_libraries():
+    """Real libraries, oldest version first: ODDRANK_NCCL (paths, separated by ':'), else those of
+    NVIDIA's wheels in the repository's environment."""
+    named = os.environ.get("ODDRANK_NCCL")
+    paths = named.split(":") if named else glob.glob(
+        f"{ROOT}/.venv/lib/python3*/site-packages/nvidia/nccl/lib/libnccl.so.2")
+    return sorted(path for path in paths if os.path.exists(path))
+
+
+def function_addresses(library):
+    found = {}
+    lines = subprocess.run(["nm", library], capture_output=True, text=True, timeout=60,
+                           check=True).stdout
+    for key, name in FUNCTIONS.items():
+        match = re.search(rf"^([0-9a-f]+) [tT] (?:_Z\d+)?{name}(?:P8ncclCommP11rasRankInit|"
+                          r"P11rasRankIniti)?$", lines, re.MULTILINE)
+        if match is None:
+            raise LookupError(f"{library} has no symbol {name}")
+        found[key] = int(match.group(1), 16)
+    return found
+
+
+def offsets(library):
+    questions = ["sizeof(struct ncclComm)", "sizeof(struct ncclPeerInfo)"]
+    questions += [f"(long)&((struct ncclComm*)0)->{name}" for name in COMM]
+    questions += [f"(long)&((struct ncclPeerInfo*)0)->{name}" for name in PEER]
+    command = ["gdb", "-batch", "-nx"]
+    for question in questions:
+        command += ["-ex", f"print {question}"]
+    answer = subprocess.run([*command, library], capture_output=True, text=True, timeout=120,
+                            check=True)
+    numbers = {int(at): int(value)
+               for at, value in re.findall(r"^\$(\d+) = (\d+)$", answer.stdout, re.MULTILINE)}
+    if len(numbers) != len(questions):
+        raise LookupError(f"{library} has no debug information: {answer.stderr[-300:]}")
+    values = [numbers[at + 1] for at in range(len(questions))]
+    return {"comm_size": values[0], "peer_size": values[1],
+            "comm": dict(zip(COMM, values[2:])), "peer": dict(zip(PEER, values[2 + len(COMM):]))}
+
+
+def layout(library):
+    return {"library": os.path.abspath(library), **function_addresses(library), **offsets(library)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(layout(sys.argv[1]), indent=1))

@@ -1,0 +1,99 @@
+// Dumps of flight recorders beside stacks: what they decide, and what they must not.
+#include "aggregate/diagnose.h"
+#include "aggregate/report_json.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+#include "tests/support/recorders.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using tests::CaptureBuilder;
+using tests::Recorders;
+
+constexpr std::uint64_t kSecondUs = 1'000'000;
+const std::vector<std::int32_t> kWorld = {0, 1, 2, 3, 4, 5, 6, 7};
+
+std::uint64_t looked_us(const CaptureBuilder& job) {
+  std::uint64_t last = 0;
+  for (const auto& process : job.capture.processes) {
+    last = std::max(last, process.read_us);
+  }
+  return last;
+}
+
+Recorders recorders_of(const CaptureBuilder& job) {
+  Recorders recorders(8);
+  recorders.description = "default_pg";
+  recorders.created_us = looked_us(job) - 5 * kSecondUs;
+  recorders.call("0", kWorld, kWorld, "all_reduce", true);
+  return recorders;
+}
+
+std::vector<std::int32_t> culprits(const Report& report) {
+  std::vector<std::int32_t> ranks;
+  for (const Culprit& one : report.verdict.culprits) {
+    ranks.push_back(one.rank);
+  }
+  return ranks;
+}
+
+TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  Recorders recorders = recorders_of(job);
+  recorders.call("0", kWorld, {0, 1, 2, 3, 4, 5, 7}, "all_reduce", false, 4);
+  recorders.call("0", kWorld, {6}, "all_reduce", false, 8);
+  SECTION("of this hang") {
+    recorders.into(job.capture, looked_us(job) + kSecondUs);
+    const Report report = diagnose(job.capture);
+    INFO(report.verdict.summary);
+    CHECK(report.verdict.kind == Kind::kMismatchedCollective);
+    CHECK(report.verdict.confidence == Confidence::kLikely);
+    CHECK(culprits(report) == std::vector<std::int32_t>{6});
+    CHECK(report.verdict.culprits[0].pid == tests::pid_of(6));
+    REQUIRE(report.sources.size() == 1);
+    CHECK(report.sources[0].agrees == true);
+  }
+  SECTION("of an hour ago, when the job was asked while it was well") {
+    recorders.into(job.capture, looked_us(job) - 4 * kSecondUs);
+    const Report report = diagnose(job.capture);
+    CHECK(report.verdict.kind != Kind::kMismatchedCollective);
+    CHECK(report.verdict.culprits.empty());
+    REQUIRE(report.sources.size() == 1);
+    CHECK(report.sources[0].text.find("Nothing shows that this is the hang") != std::string::npos);
+  }
+}
+
+TEST_CASE("recorded: another rank than the stacks name is said, and decides nothing") {
+  CaptureBuilder job = tests::input_stall_job();  // rank 5
+  Recorders recorders = recorders_of(job);
+  recorders.call("0", kWorld, {0, 1, 3, 4, 5, 6, 7}, "all_reduce", false);  // without 2
+  recorders.into(job.capture, looked_us(job) + kSecondUs);
+  const Report report = diagnose(job.capture);
+  INFO(report.verdict.summary);
+  CHECK(report.verdict.kind == Kind::kInputStall);
+  CHECK(culprits(report) == std::vector<std::int32_t>{5});
+  REQUIRE(report.sources.size() == 1);
+  CHECK(report.sources[0].agrees == false);
+  CHECK(report.notes.back().find("disagrees") != std::string::npos);
+  CHECK(report_json(report, job.capture).find("\"agrees\": false") != std::string::npos);
+}
+
+TEST_CASE("recorded: the rank's own stack explains more than that its call is missing") {
+  CaptureBuilder job = tests::input_stall_job();
+  Recorders recorders = recorders_of(job);
+  recorders.call("0", kWorld, {0, 1, 2, 3, 4, 6, 7}, "all_reduce", false);
+  recorders.into(job.capture, looked_us(job) + kSecondUs);
+  const Report report = diagnose(job.capture);
+  CHECK(report.verdict.kind == Kind::kInputStall);
+  CHECK(culprits(report) == std::vector<std::int32_t>{5});
+  CHECK(report.sources.at(0).agrees == true);
+}
+
+TEST_CASE("recorded: a capture without dumps has no sources") {
+  const Report report = diagnose(tests::input_stall_job().capture);
+  CHECK(report.sources.empty());
+}
+
+}  // namespace
+}  // namespace oddrank::aggregate

@@ -1,0 +1,174 @@
+#include "collectives/join_flight.h"
+
+#include "collectives/flight_paths.h"
+#include "collectives/shorten_record.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+#include "tests/support/recorders.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using tests::CaptureBuilder;
+using tests::Recorders;
+
+constexpr std::uint64_t kSecondUs = 1'000'000;
+const std::vector<std::int32_t> kWorld = {0, 1, 2, 3, 4, 5, 6, 7};
+
+snapshot::ThreadCapture& leader(CaptureBuilder& job, std::int32_t rank) {
+  return job.process(tests::pid_of(rank)).threads.front();
+}
+
+std::uint64_t looked_us(CaptureBuilder& job, std::int32_t rank) {
+  return job.process(tests::pid_of(rank)).read_us;
+}
+
+// All eight are in their third all_reduce, made `age_us` before the look.
+Recorders third_all_reduce(std::uint64_t looked_us, std::uint64_t age_us) {
+  Recorders recorders(8);
+  recorders.description = "default_pg";
+  recorders.created_us = looked_us - age_us;
+  recorders.call("0", kWorld, kWorld, "all_reduce", true);
+  recorders.call("0", kWorld, kWorld, "all_reduce", true);
+  recorders.call("0", kWorld, kWorld, "all_reduce", false);
+  return recorders;
+}
+
+TEST_CASE("the number of a call comes from a dump that was written after the look") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  third_all_reduce(looked, kSecondUs).into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  CHECK(leader(job, 0).call->sequence == 3);
+  CHECK(leader(job, 7).call->sequence == 3);
+  CHECK(job.capture.tables.text(leader(job, 0).call->evidence)
+            .find("flight recorder: all_reduce #3") != std::string::npos);
+}
+
+TEST_CASE("an old dump counts only if the call stood still when it was written") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  SECTION("of a job that was well then") {
+    third_all_reduce(looked, 600 * kSecondUs).into(job.capture, looked - 599 * kSecondUs);
+    join_flight(job.capture);
+    CHECK(leader(job, 0).call->sequence == -1);
+  }
+  SECTION("of this hang") {
+    third_all_reduce(looked, 600 * kSecondUs).into(job.capture, looked - 200 * kSecondUs);
+    join_flight(job.capture);
+    CHECK(leader(job, 0).call->sequence == 3);
+  }
+  SECTION("made after the look: another call by now") {
+    third_all_reduce(looked + 2 * kSecondUs, 0).into(job.capture, looked + 3 * kSecondUs);
+    join_flight(job.capture);
+    CHECK(leader(job, 0).call->sequence == -1);
+  }
+}
+
+TEST_CASE("a number is not taken from another operation, group, process, or a cut dump") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  Recorders recorders = third_all_reduce(looked, kSecondUs);
+  SECTION("operation") {
+    leader(job, 0).call->op = job.capture.tables.string("broadcast");
+  }
+  SECTION("group") {
+    leader(job, 0).call->whole_world = false;
+    leader(job, 0).call->group = job.capture.tables.string("7");
+  }
+  SECTION("process") {
+    recorders.records[0].pid = tests::pid_of(0) + 1;
+  }
+  SECTION("cut") {
+    recorders.records[0].cut = true;
+  }
+  recorders.into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  CHECK(leader(job, 0).call->sequence == -1);
+  CHECK(leader(job, 1).call->sequence == 3);
+}
+
+TEST_CASE("a rank that waits for its device is in the oldest call that has not ended") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  leader(job, 2).call.reset();
+  leader(job, 2).wait.on = snapshot::WaitOn::kDevice;
+  leader(job, 3).call.reset();
+  leader(job, 3).wait.on = snapshot::WaitOn::kFile;
+  const std::uint64_t looked = looked_us(job, 0);
+  Recorders recorders = third_all_reduce(looked, kSecondUs);
+  recorders.description = "tp";
+  recorders.call("9", {2, 3}, {2, 3}, "_all_gather_base", false);
+  recorders.into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  REQUIRE(leader(job, 2).call);
+  CHECK(leader(job, 2).call->whole_world);
+  CHECK(leader(job, 2).call->sequence == 3);
+  CHECK(job.capture.tables.text(leader(job, 2).call->op) == "all_reduce");
+  CHECK_FALSE(leader(job, 3).call);
+}
+
+TEST_CASE("the only open call tells the group of frames that do not") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    leader(job, rank).call->whole_world = false;
+  }
+  const std::uint64_t looked = looked_us(job, 0);
+  Recorders recorders = third_all_reduce(looked, kSecondUs);
+  recorders.call("9", {2, 3}, {2, 3}, "broadcast", false);
+  recorders.into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  CHECK(leader(job, 0).call->whole_world);
+  CHECK_FALSE(leader(job, 2).call->whole_world);  // two are open there
+  CHECK(leader(job, 2).call->sequence == -1);
+}
+
+TEST_CASE("names of operations: torch.distributed's and the recorder's") {
+  CHECK(is_recorded_as("all_gather_into_tensor", "_all_gather_base"));
+  CHECK(is_recorded_as("reduce_scatter_tensor", "_reduce_scatter_base"));
+  CHECK(is_recorded_as("barrier", "all_reduce_barrier"));
+  CHECK(is_recorded_as("all_to_all_single", "all_to_all"));
+  CHECK_FALSE(is_recorded_as("reduce", "reduce_scatter"));
+  CHECK_FALSE(is_recorded_as("gather", "all_gather"));
+  CHECK_FALSE(is_recorded_as("all_reduce", "something new"));
+}
+
+TEST_CASE("where dumps are: the variables of all versions, then the defaults of all versions") {
+  const auto variable = [](std::string_view name) -> std::string_view {
+    return name == "HOME"                              ? "/home/ada"
+           : name == "TORCH_NCCL_DEBUG_INFO_TEMP_FILE" ? "dumps/rank_"
+           : name == "TORCH_NCCL_DEBUG_INFO_PIPE_FILE" ? "/p/pipe_"
+                                                       : "";
+  };
+  CHECK(flight_paths(variable, 12) ==
+        std::vector<std::string>{"dumps/rank_12", "/home/ada/.cache/torch/comm_lib_trace_rank_12",
+                                 "/tmp/nccl_trace_rank_12", "/tmp/hccl_trace_rank_12"});
+  CHECK(flight_pipes(variable, 12) == std::vector<std::string>{"/p/pipe_12.pipe"});
+  const auto nothing = [](std::string_view /*name*/) { return std::string_view(); };
+  CHECK(flight_paths(nothing, 0).front() == "/tmp/.cache/torch/comm_lib_trace_rank_0");
+  CHECK(flight_pipes(nothing, 0).empty());
+}
+
+TEST_CASE("a record that is shortened keeps what has not ended and the last of each group") {
+  Recorders recorders(2);
+  recorders.call("1", {0, 1}, {0}, "all_reduce", false);
+  recorders.call("2", {0, 1}, {0}, "all_reduce", true);
+  for (int i = 0; i < 100; ++i) {
+    recorders.call("0", {0, 1}, {0}, "all_reduce", true);
+  }
+  snapshot::FlightRecord record = recorders.records[0];
+  shorten_record(record, recorders.texts, 200);
+  CHECK_FALSE(record.shortened);
+  CHECK(record.entries.size() == 102);
+  shorten_record(record, recorders.texts, 10);
+  CHECK(record.shortened);
+  REQUIRE(record.entries.size() == 12);
+  CHECK(record.entries[0].record == 0);
+  CHECK(record.entries[1].record == 1);
+  CHECK(record.entries[2].record == 92);
+  CHECK(flight_entry_limit(512) == 3906);
+  CHECK(flight_entry_limit(-1) == 4000);
+  CHECK(flight_entry_limit(100'000) == 128);
+}
+
+}  // namespace
+}  // namespace oddrank::collectives
