@@ -29,8 +29,8 @@ struct Finding {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;
-  // Whether ranks wait for the first culprit: of two that are equally sure, one that stands still for
-  // itself alone does not hold the job up.
+  // Whether ranks wait for the first culprit: of two that are equally sure, one that stands still
+  // for itself alone does not hold the job up.
   bool awaited = true;
   // Among findings that are equal so far the higher one wins: how much of the story it explains.
   int weight = 0;
