@@ -14,6 +14,7 @@
 #include "aggregate/prefix_tree.h"
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
+#include "aggregate/tasks_text.h"
 #include "aggregate/thread_classes.h"
 #include "aggregate/wait_picture.h"
 #include "aggregate/wait_words.h"
@@ -222,12 +223,24 @@ class PageData {
             locals(first)};
   }
 
+  // Columns: name, what it waits for, stack.
+  Json task_row(const snapshot::AsyncTask& task) {
+    snapshot::ThreadSample sample;
+    sample.stack = task.stack;
+    return {tables_.text(printable(view_.text(task.name), 100)),
+            tables_.text(task_words(view_, task)), tables_.stack(sample)};
+  }
+
   // Columns: row of `ranks` (-1: of none), pid, what it is, command, Python's version, state, why
-  // it was not read, threads.
+  // it was not read, threads, asyncio tasks.
   Json process_row(std::int64_t rank, const ProcessCapture& process) {
     Json threads = Json::array();
     for (const ThreadClass& same : classify_threads(view_, process, false)) {
       threads.push_back(thread_row(process, same));
+    }
+    Json tasks = Json::array();
+    for (const snapshot::AsyncTask& task : process.tasks) {
+      tasks.push_back(task_row(task));
     }
     return {rank,
             process.pid,
@@ -236,7 +249,8 @@ class PageData {
             tables_.text(printable(view_.text(process.python_version), 40)),
             std::string(1, process.state),
             tables_.text(printable(view_.text(process.why))),
-            std::move(threads)};
+            std::move(threads),
+            std::move(tasks)};
   }
 
   Json processes() {

@@ -4,7 +4,7 @@ for (const row of data.processes) {
   if (!processesOf.has(row[0])) processesOf.set(row[0], []);
   processesOf.get(row[0]).push({
     pid: row[1], what: text(row[2]), command: text(row[3]), python: text(row[4]), state: row[5],
-    why: text(row[6]), threads: row[7],
+    why: text(row[6]), threads: row[7], tasks: row[8],
   });
 }
 
@@ -24,6 +24,18 @@ function threadElement(row) {
     make("h4", {}, title, " ", make("span", { class: "soft" }, `(${facts.join(", ")})`)),
     wait === "" ? "" : make("p", { class: marks & MARK.decides ? "decides" : "" }, wait),
     stackTable(stack, locals));
+}
+
+// What --tasks read: each task with the chain of what it awaits.
+function tasksElement(tasks) {
+  if (tasks.length === 0) return "";
+  return make("details", { class: "tasks", open: "" },
+    make("summary", {}, `${tasks.length} asyncio ${tasks.length === 1 ? "task" : "tasks"} that ${
+      tasks.length === 1 ? "has" : "have"} not ended`),
+    ...tasks.map(([nameId, wordsId, stack]) => make("div", {},
+      make("h4", {}, `Task${text(nameId) === "" ? "" : ` “${text(nameId)}”`} `,
+        make("span", { class: "soft" }, text(wordsId))),
+      stackTable(stack))));
 }
 
 function showRank(rank) {
@@ -47,6 +59,6 @@ function showRank(rank) {
         process.python === "" ? "" : `, Python ${process.python}`, `, state ${process.state}: `,
         make("code", {}, process.command)),
       process.why === "" ? "" : make("p", { class: "bad" }, process.why),
-      ...process.threads.map(threadElement)]));
+      ...process.threads.map(threadElement), tasksElement(process.tasks)]));
   article.hidden = false;
 }

@@ -155,6 +155,14 @@ class HtmlTest(unittest.TestCase):
         self.one("#all-frames").click()
         self.assertGreater(shown(), before)
 
+    def test_asyncio_tasks_of_a_rank(self):
+        self.open("tasks")
+        self.assertEqual(self.one("#rank .tasks summary").text, "2 asyncio tasks that have not ended")
+        shown = [task.text for task in self.all("#rank .tasks div")]
+        self.assertIn("Task “load” waits for <Future>", shown[0])
+        self.assertIn("dataloader.py", shown[0])
+        self.assertIn("Task “all” waits for task \"load\"", shown[1])
+
     def test_ranks_that_were_not_read_look_different(self):
         self.open("unread_node")
         self.assertEqual({cell.get_attribute("data-rank") for cell in self.all("#grid .cell.unread")},

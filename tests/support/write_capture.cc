@@ -1,5 +1,6 @@
 // Writes a made-up capture to a file, as --save does:
 //   write_capture NAME FILE             one of hung_jobs.h
+//   write_capture tasks FILE            one rank with asyncio tasks
 //   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it
 #include <cstdio>
@@ -49,6 +50,20 @@ snapshot::Capture big_job(std::int32_t ranks) {
   return job.take();
 }
 
+snapshot::Capture job_with_tasks() {
+  CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 1000);
+  job.thread(process, in_loader(0));
+  auto& tables = job.capture.tables;
+  const auto stack = process.threads.front().samples.back().stack;
+  using enum snapshot::TaskState;
+  process.tasks = {
+      {tables.string("load"), kWaits, stack, tables.string("<Future>")},
+      {tables.string("all"), kWaits, snapshot::StackId{}, tables.string("load")},
+  };
+  return job.take();
+}
+
 int write(std::string_view name, const char* path) {
   snapshot::Capture capture;
   constexpr std::string_view kBig = "big:";
@@ -58,6 +73,8 @@ int write(std::string_view name, const char* path) {
       return 2;
     }
     capture = big_job(*ranks);
+  } else if (name == "tasks") {
+    capture = job_with_tasks();
   } else {
     bool known = false;
     for (const HungJob& job : hung_jobs()) {
@@ -82,7 +99,7 @@ int write(std::string_view name, const char* path) {
 int main(int count, char** arguments) {
   const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
   if (result == 2) {
-    std::fprintf(stderr, "usage: write_capture NAME|big:RANKS FILE\n");
+    std::fprintf(stderr, "usage: write_capture NAME|tasks|big:RANKS FILE\n");
   }
   return result;
 }
