@@ -22,8 +22,9 @@ BLOCKED = os.environ["ODDRANK_BLOCKED_VICTIM"]
 RANKS = 8
 IN_VFORK = 3  # its main thread is in state D
 # Long enough for a fault while the agents read, which they do twice.
+TIMEOUT = "12s"
 SLOWER = ["--interval", "20s", "--timeout", "60s"]
-SLOW = ["--samples", "2", "--interval", "2500ms", "--timeout", "6s"]
+SLOW = ["--samples", "2", "--interval", "2500ms", "--timeout", TIMEOUT]
 
 
 class FaultsTest(unittest.TestCase):
@@ -110,7 +111,7 @@ class FaultsTest(unittest.TestCase):
         run = self.finish(process)
         # One that had not said a word yet is asked again, and a second agent answers.
         if run.status != 0:
-            self.check_partial(run, "n2", "6 s")
+            self.check_partial(run, "n2", "12 s")
         self.check_culprit(run.json(), run)
 
     def test_04_slurmd_is_killed(self):
@@ -132,7 +133,7 @@ class FaultsTest(unittest.TestCase):
             run = self.finish(process)
         finally:
             self.lab.node_exec("n2", ["ip", "link", "set", "eth0", "up"])
-        self.check_partial(run, "n2", "6 s")
+        self.check_partial(run, "n2", "12 s")
 
     def test_06_the_controller_goes_away(self):
         process = self.start()
