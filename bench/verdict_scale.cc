@@ -39,7 +39,10 @@ constexpr std::int32_t kReplica = kTensor * kPipeline;
 class Job {
  public:
   Job(std::int32_t ranks, int threads)
-      : ranks_(ranks), threads_(threads), odd_(ranks / 3), random_(ranks) {}
+      : ranks_(ranks),
+        threads_(threads),
+        odd_(ranks / 3),
+        random_(static_cast<std::uint64_t>(ranks)) {}
 
   std::int32_t nodes() const { return ranks_ / kTensor; }
 
@@ -133,7 +136,7 @@ class Job {
   }
 
   void add_rank(CaptureBuilder& builder, const std::string& host, std::int32_t rank) {
-    const auto pid = static_cast<pid_t>(20'000 + 300 * (rank % kTensor) + any(100));
+    const auto pid = 20'000 + 300 * (rank % kTensor) + static_cast<pid_t>(any(100));
     auto& process = builder.rank(rank, host, pid);
     process.local_rank = rank % kTensor;
     process.start_us = 9'000'000 + any(1'000'000);
