@@ -7,11 +7,6 @@
 
 namespace oddrank::collectives {
 
-const std::string_view kGpuFields =
-    "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
-    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total";
-const std::string_view kGpuProcessFields = "gpu_uuid,pid";
-
 namespace {
 
 constexpr std::size_t kColumns = 11;

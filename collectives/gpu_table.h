@@ -11,8 +11,10 @@
 namespace oddrank::collectives {
 
 // What to ask for, in the order that read_gpu_table expects.
-extern const std::string_view kGpuFields;
-extern const std::string_view kGpuProcessFields;
+inline constexpr std::string_view kGpuFields =
+    "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
+    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total";
+inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid";
 
 // Values that a device does not have ("[N/A]", "[Not Supported]") stay -1. Lines that do not fit
 // are left out. `processes`: of --query-compute-apps with kGpuProcessFields; may be empty.

@@ -85,7 +85,9 @@ std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapsho
       if (!number || ports.size() >= kMostPorts) {
         continue;
       }
-      ports.push_back(read_port(folder + name + "/", tables));
+      std::string files = folder;
+      files.append(name).append("/");
+      ports.push_back(read_port(files, tables));
       ports.back().device = tables.string(device.substr(0, 64));
       ports.back().port = *number;
     }

@@ -140,11 +140,11 @@ class Reader {
   std::vector<LogLine> last_of_each_kind() {
     std::map<LogKind, std::size_t> kept;
     std::vector<LogLine> lines;
-    for (auto at = found_.rbegin(); at != found_.rend(); ++at) {
-      if (kept[at->kind]++ < kMostOfKind) {
-        lines.push_back(std::move(*at));
+    std::for_each(found_.rbegin(), found_.rend(), [&kept, &lines](LogLine& line) {
+      if (kept[line.kind]++ < kMostOfKind) {
+        lines.push_back(std::move(line));
       }
-    }
+    });
     std::reverse(lines.begin(), lines.end());
     return lines;
   }

@@ -140,6 +140,7 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   });
   wait.on = alike ? on : wait.on;
   std::vector<NamedFile> listed;
+  listed.reserve(links.size());
   for (const std::size_t each : awaited) {
     listed.push_back({fds[each], links[each]});
   }

@@ -117,6 +117,16 @@ void SemaphoreObjects::add_object(Addr object, bool is_lock, std::vector<Semapho
   }
 }
 
+void SemaphoreObjects::add_values(const std::vector<Addr>& values,
+                                  std::unordered_set<std::uint64_t>& seen,
+                                  std::vector<SemaphoreObject>& found) {
+  for (const Addr value : values) {
+    if (seen.insert(attach::value_of(value)).second) {
+      add(value, kDepth, found);
+    }
+  }
+}
+
 std::vector<SemaphoreObject> SemaphoreObjects::find() {
   FrameValues values(python_.reader(), python_.layout());
   std::unordered_set<std::uint64_t> seen;
@@ -127,11 +137,7 @@ std::vector<SemaphoreObject> SemaphoreObjects::find() {
       if (budget-- == 0 || seen.size() > kValueLimit) {
         return found;
       }
-      for (const Addr value : values.all(frame)) {
-        if (seen.insert(attach::value_of(value)).second) {
-          add(value, kDepth, found);
-        }
-      }
+      add_values(values.all(frame), seen, found);
     }
   }
   return found;

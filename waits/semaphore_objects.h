@@ -40,6 +40,9 @@ class SemaphoreObjects {
   attach::Addr second_field(attach::Addr object);
   void add(attach::Addr value, int depth, std::vector<SemaphoreObject>& found);
   void add_object(attach::Addr object, bool is_lock, std::vector<SemaphoreObject>& found);
+  void add_values(const std::vector<attach::Addr>& values,
+                  std::unordered_set<std::uint64_t>& seen,
+                  std::vector<SemaphoreObject>& found);
   std::optional<SemaphoreObject> read(attach::Addr object);
 
   stacks::cpython::PythonLook& python_;

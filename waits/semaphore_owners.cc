@@ -34,6 +34,7 @@ struct SemaphoreId {
   std::uint32_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t offset = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of <=> for a pointer
   auto operator<=>(const SemaphoreId&) const = default;
 };
 
