@@ -151,6 +151,7 @@ std::vector<Service> find_services(const Capture& capture) {
     service.ranks.push_back(&process);
   }
   std::vector<Service> list;
+  list.reserve(services.size());
   for (auto& entry : services) {
     list.push_back(std::move(entry.second));
   }
@@ -337,6 +338,19 @@ int version_number(std::string_view version) {
   return major && minor && *major < 100 && *minor < 1000 ? *major * 1000 + *minor : 0;
 }
 
+// The counts of a later answer beside those of the first, rank by rank.
+void add_later(RasCommunicator& communicator, const RasCommunicator& later) {
+  for (RasRank& rank : communicator.ranks) {
+    const auto at =
+        std::find_if(later.ranks.begin(), later.ranks.end(), [&rank](const RasRank& one) {
+          return one.rank == rank.rank && one.told_pid == rank.told_pid;
+        });
+    if (at != later.ranks.end()) {
+      rank.later = at->counts;
+    }
+  }
+}
+
 }  // namespace
 
 void collect_ras(Capture& capture, const CaptureOptions& options) {
@@ -365,14 +379,8 @@ void collect_ras_again(Capture& capture, const CaptureOptions& options) {
   for (const RasCommunicator& later : answer->collectives.ras) {
     const RasCommunicator carried = carrier.communicator(later);
     for (RasCommunicator& communicator : capture.collectives.ras) {
-      for (RasRank& rank : communicator.ranks) {
-        const auto at =
-            std::find_if(carried.ranks.begin(), carried.ranks.end(), [&rank](const RasRank& one) {
-              return one.rank == rank.rank && one.told_pid == rank.told_pid;
-            });
-        if (communicator.hash == carried.hash && at != carried.ranks.end()) {
-          rank.later = at->counts;
-        }
+      if (communicator.hash == carried.hash) {
+        add_later(communicator, carried);
       }
     }
   }
