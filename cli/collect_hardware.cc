@@ -30,7 +30,7 @@ constexpr const char* kTool = "nvidia-smi";
 std::string find_tool() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
   for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
-    const std::string file = std::string(folder) + "/" + kTool;
+    std::string file = std::string(folder) + "/" + kTool;
     if (folder.starts_with('/') && ::access(file.c_str(), X_OK) == 0) {
       return file;
     }

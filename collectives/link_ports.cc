@@ -79,7 +79,8 @@ snapshot::LinkPort read_port(const std::string& folder, snapshot::Tables& tables
 std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapshot::Tables& tables) {
   std::vector<snapshot::LinkPort> ports;
   for (const std::string& device : names_in(root)) {
-    const std::string folder = root + "/" + device + "/ports/";
+    std::string folder = root;
+    folder.append("/").append(device).append("/ports/");
     for (const std::string& name : names_in(folder)) {
       const auto number = parse_number<std::int32_t>(name);
       if (!number || ports.size() >= kMostPorts) {
