@@ -66,7 +66,7 @@ class Inlines(unittest.TestCase):
         command = [harness.Options.oddrank, "node", str(pid), "--samples", "1", *options]
         if form:
             command += [form, "-"]
-        result = harness.run_here(command, 50, environment)
+        result = harness.run_here(command, 50, environment, also=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout) if form else result.stdout
 

@@ -81,12 +81,13 @@ def scratch():
         yield directory
 
 
-def run_here(command, timeout=90, env=None):
+def run_here(command, timeout=90, env=None, also=True):
+    """`also`: False where it matters how often oddrank was run."""
     def run(words):
         return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=timeout, check=False, env=env)
-    other = run([Options.also, *command[1:]]) if Options.also and command[0] == Options.oddrank \
-        else None
+    twice = also and Options.also and command[0] == Options.oddrank
+    other = run([Options.also, *command[1:]]) if twice else None
     result = run(command)
     if other and (other.returncode != result.returncode or SANITIZER.search(other.stderr)):
         raise AssertionError(f"{Options.also}: {Run(other)}\n--- and not {result.returncode}")
