@@ -285,20 +285,24 @@ class PageData {
     return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
   }
 
-  // Columns: frame (-1: the root), parent (-1: none), count, ranks.
+  // Parents before their children, and children in the order in which they are to be shown.
+  // Columns: frame (-1: the root), parent (-1: none), count, ranks, the counter that told its place
+  // among its siblings, and whether it is behind by it.
   Json tree() {
     const PrefixTree tree = build_prefix_tree(view_);
-    std::vector<std::int64_t> parent(tree.nodes.size(), -1);
-    for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
-      for (const std::size_t child : tree.nodes[at].children) {
-        parent[child] = static_cast<std::int64_t>(at);
-      }
-    }
     Json json = Json::array();
-    for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+    std::vector<std::pair<std::size_t, std::int64_t>> todo = {{0, -1}};
+    while (!todo.empty()) {
+      const auto [at, parent] = todo.back();
+      todo.pop_back();
       const TreeNode& node = tree.nodes[at];
-      json.push_back({at == 0 ? -1 : static_cast<std::int64_t>(tables_.frame(node.frame)),
-                      parent[at], node.count, format_ranks(node.ranks)});
+      const auto row = static_cast<std::int64_t>(json.size());
+      json.push_back({at == 0 ? -1 : static_cast<std::int64_t>(tables_.frame(node.frame)), parent,
+                      node.count, format_ranks(node.ranks), tables_.text(node.counter),
+                      node.behind ? 1 : 0});
+      for (std::size_t child = node.children.size(); child > 0; --child) {
+        todo.emplace_back(node.children[child - 1], row);
+      }
     }
     return json;
   }

@@ -1,115 +1,43 @@
 #include "aggregate/locals_diff.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
+#include "aggregate/plain_locals.h"
 #include "aggregate/rank_set.h"
 #include "base/parse_number.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::size_t kValueWidth = 40;
-
-// A variable of a frame: which function, which of its activations (0: the outermost), which name.
-struct Variable {
-  std::string function;
-  std::string file;
-  std::size_t activation = 0;
-  std::string name;
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
-  auto operator<=>(const Variable&) const = default;
-};
-
 struct Seen {
   std::map<std::string, std::vector<std::int32_t>> values;  // -> ranks
   std::string place;
-  std::size_t depth = 0;  // frames further in
-  std::size_t order = 0;  // in the source
+  std::size_t depth = 0;
+  std::size_t order = 0;
 };
-
-using Variables = std::map<Variable, Seen>;
-
-bool is_plain(std::string_view value) {
-  if (value.empty()) {
-    return false;
-  }
-  const char first = value.front();
-  return (first >= '0' && first <= '9') || first == '-' || first == '\'' || value == "True" ||
-         value == "False" || value == "None" || value == "inf" || value == "nan";
-}
-
-// What a launcher makes different on every rank.
-bool is_meant_to_differ(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kWords = {"rank",   "pid", "port",
-                                                      "device", "gpu", "seed"};
-  return std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
-    return name.find(word) != std::string_view::npos;
-  });
-}
-
-void add_rank(const JobView& view, const RankView& rank, Variables& variables) {
-  const auto* sample = rank.sample();
-  if (rank.leader == nullptr || sample == nullptr || rank.rank < 0) {
-    return;
-  }
-  const auto& tables = view.capture().tables;
-  // Locals are kept with the Python frames: in the merged stack, or beside it on a mismatch.
-  const snapshot::Stack& merged = tables.stacks()[sample->stack];
-  const bool apart = sample->python_stack != snapshot::StackId{};
-  const snapshot::Stack& stack = apart ? tables.stacks()[sample->python_stack] : merged;
-  std::map<std::pair<std::string, std::string>, std::size_t> activations;
-  auto frames = rank.leader->locals;
-  std::sort(frames.begin(), frames.end(),
-            [](const auto& a, const auto& b) { return a.frame > b.frame; });  // outermost first
-  for (const snapshot::FrameLocals& row : frames) {
-    if (row.frame >= stack.frames.size()) {
-      continue;
-    }
-    const ShownFrame frame = view.model().shown(stack.frames[row.frame]);
-    const std::size_t activation = activations[{frame.name, frame.file}]++;
-    for (std::size_t i = 0; i < row.locals.size(); ++i) {
-      const std::string_view value = view.text(row.locals[i].value);
-      const std::string name = printable(view.text(row.locals[i].name), kValueWidth);
-      if (!is_plain(value) || is_meant_to_differ(name)) {
-        continue;
-      }
-      Seen& seen = variables[{frame.name, frame.file, activation, name}];
-      seen.values[printable(value, kValueWidth)].push_back(rank.rank);
-      seen.place = frame.place();
-      seen.depth = row.frame;
-      seen.order = i;
-    }
-  }
-}
 
 std::optional<std::int64_t> as_counter(const std::string& value) {
   return parse_number<std::int64_t>(value);
 }
 
-// On every rank the rank's own number, or one that is as far from it as on the others.
-bool follows_rank(const std::vector<LocalValue>& values) {
-  std::optional<std::int64_t> distance;
+bool tells_nothing(const std::vector<LocalValue>& values, std::size_t world) {
+  std::vector<RankNumber> numbers;
   for (const LocalValue& value : values) {
     const auto number = as_counter(value.value);
-    if (!number || value.ranks.size() != 1) {
+    if (!number) {
       return false;
     }
-    const std::int64_t here = *number - value.ranks.front();
-    if (distance && *distance != here) {
-      return false;
+    for (const std::int32_t rank : value.ranks) {
+      numbers.push_back({rank, *number});
     }
-    distance = here;
   }
-  // With two ranks a distance may be chance; that of nothing is not.
-  return values.size() > 2 || distance == 0;
+  return follows_rank(numbers, world);
 }
 
 std::vector<LocalValue> sorted_values(const Seen& seen) {
@@ -175,9 +103,16 @@ std::string LocalDifference::words(std::size_t limit) const {
 
 std::vector<LocalDifference> diff_locals(const JobView& view,
                                          const std::vector<std::size_t>& ranks) {
-  Variables variables;
+  std::map<Variable, Seen> variables;
+  PlainLocals locals(view);
   for (const std::size_t at : ranks) {
-    add_rank(view, view.ranks()[at], variables);
+    for (PlainLocal& local : locals.of(view.ranks()[at])) {
+      Seen& seen = variables[std::move(local.variable)];
+      seen.values[local.value].push_back(view.ranks()[at].rank);
+      seen.place = std::move(local.place);
+      seen.depth = local.depth;
+      seen.order = local.order;
+    }
   }
   std::vector<Ranked> found;
   for (const auto& [variable, seen] : variables) {
@@ -189,7 +124,7 @@ std::vector<LocalDifference> diff_locals(const JobView& view,
     row.difference.function = variable.function;
     row.difference.place = seen.place;
     row.difference.values = sorted_values(seen);
-    if (follows_rank(row.difference.values)) {
+    if (tells_nothing(row.difference.values, view.expected())) {
       continue;
     }
     row.weight = weigh(row.difference);

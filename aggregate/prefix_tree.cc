@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/temporal_order.h"
+
 namespace oddrank::aggregate {
 namespace {
 
@@ -52,6 +54,7 @@ PrefixTree build_prefix_tree(const JobView& view) {
                        return tree.nodes[a].count > tree.nodes[b].count;
                      });
   }
+  order_in_time(view, tree);
   return tree;
 }
 

@@ -1,5 +1,6 @@
 // The stacks of all leaders in one tree, outermost frame at the root, with the ranks that went each
-// way: the picture that people look at. Native and Python frames together.
+// way: the picture that people look at. Native and Python frames together. Where a counter of the
+// program tells which way is behind (temporal_order.h), that one comes first.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,14 @@
 namespace oddrank::aggregate {
 
 struct TreeNode {
-  ShownFrame frame;                   // of the root: empty
-  std::vector<std::int32_t> ranks;    // ascending; ranks without a number are left out
-  std::size_t count = 0;              // of processes, also those without a rank number
-  std::vector<std::size_t> children;  // indices of PrefixTree::nodes, most ranks first
-  std::string key;                    // what makes frames equal: name, file, line
+  ShownFrame frame;                 // of the root: empty
+  std::vector<std::int32_t> ranks;  // ascending; ranks without a number are left out
+  std::size_t count = 0;            // of processes, also those without a rank number
+  // Indices of PrefixTree::nodes: in the order of time where it is known, else most ranks first.
+  std::vector<std::size_t> children;
+  std::string key;      // what makes frames equal: name, file, line
+  std::string counter;  // "step=1206": what tells its place among its siblings; "" = nothing does
+  bool behind = false;  // by that counter: no sibling is further behind
 };
 
 struct PrefixTree {

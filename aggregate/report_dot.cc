@@ -39,20 +39,30 @@ std::string wait_cluster(const JobView& view) {
   return text + "  }\n";
 }
 
+// Its children are in the order of time, the one that is behind first: so they are to be drawn.
+bool is_in_time(const PrefixTree& tree, std::size_t node) {
+  const auto& children = tree.nodes[node].children;
+  return !children.empty() && !tree.nodes[children.front()].counter.empty();
+}
+
 std::string tree_cluster(const JobView& view) {
   const PrefixTree tree = build_prefix_tree(view);
   std::string text = "  subgraph cluster_stacks {\n    label=\"where they are\";\n";
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     const ShownFrame& frame = tree.nodes[at].frame;
     const std::string label = at == 0 ? "all" : fmt::format("{} {}", frame.name, frame.place());
-    text += fmt::format("    t{} [label={}];\n", at, quoted(label));
+    text += fmt::format("    t{} [label={}{}];\n", at, quoted(label),
+                        is_in_time(tree, at) ? ", ordering=out" : "");
   }
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     for (const std::size_t child : tree.nodes[at].children) {
       const TreeNode& next = tree.nodes[child];
+      const std::string told = next.counter.empty() ? ""
+                                                    : fmt::format(" | {}{}", next.counter,
+                                                                  next.behind ? ", behind" : "");
       text += fmt::format(
           "    t{} -> t{} [label={}];\n", at, child,
-          quoted(fmt::format("{}: {}", next.count, format_ranks_within(next.ranks, 30))));
+          quoted(fmt::format("{}: {}{}", next.count, format_ranks_within(next.ranks, 30), told)));
     }
   }
   return text + "  }\n";

@@ -1,9 +1,10 @@
 // Stacks of all ranks in one tree, outermost frame on top; a frame is as wide as ranks are in it.
+// Where a counter tells which of several ways is behind, that one is on the left, and they say so.
 const HEIGHT = 21;
-const tree = data.tree.map(([frame, parent, count, set], index) => ({
+const tree = data.tree.map(([frame, parent, count, set, counter, behind], index) => ({
   index, parent, count, has: rankSet(set) ?? (() => false), set, children: [],
   name: frame < 0 ? "all ranks" : text(data.frames[frame][0]),
-  place: frame < 0 ? "" : text(data.frames[frame][1]),
+  place: frame < 0 ? "" : text(data.frames[frame][1]), counter: text(counter), behind,
 }));
 for (const node of tree) if (node.parent >= 0) tree[node.parent].children.push(node);
 let zoomed = tree[0];
@@ -15,7 +16,8 @@ function weightOf(node, kept) {
 }
 
 function frameElement(node, left, width, depth, weight, search) {
-  const label = `${node.name}${node.place === "" ? "" : `  ${node.place}`}`;
+  const label = `${node.counter === "" ? "" : `${node.counter}${node.behind ? ", behind" : ""}: `}${node.name}` +
+    (node.place === "" ? "" : `  ${node.place}`);
   // In the colour of a group where only that group is; plain where several are still together.
   const group = data.groups.findIndex((one) => one.ranks === node.set);
   const found = search !== "" && label.toLowerCase().includes(search);
@@ -65,6 +67,7 @@ function zoomTo(node) {
 }
 
 function listenToStacks() {
+  document.getElementById("stacks-order").hidden = tree.every((node) => node.counter === "");
   document.getElementById("stacks").addEventListener("click", (event) => {
     const frame = event.target.closest("[data-frame]");
     if (frame !== null) zoomTo(tree[Number(frame.dataset.frame)]);

@@ -148,6 +148,17 @@ class HtmlTest(unittest.TestCase):
         self.one("#zoom-out").click()
         self.assertEqual(len(self.all("#stacks .frame")), before)
 
+    def test_who_is_behind_is_on_the_left_and_says_so(self):
+        self.open("late_loader")
+        self.assertTrue(self.one("#stacks-order").is_displayed())
+        left, right = (self.one(f'#stacks .frame[title*="{function}"]')
+                       for function in ("step=1206", "step=1207"))
+        self.assertLess(left.rect["x"], right.rect["x"])
+        self.assertRegex(left.accessible_name, "^step=1206, behind: ")
+        self.assertRegex(right.accessible_name, "^step=1207: average_gradients")
+        self.open("input_stall")
+        self.assertFalse(self.one("#stacks-order").is_displayed())
+
     def test_all_frames_on_request(self):
         self.open("input_stall")
         shown = lambda: len([row for row in self.all("#rank .stack tr") if row.is_displayed()])

@@ -241,8 +241,9 @@ CaptureBuilder below_host_job() {
   return eight_ranks(spec);
 }
 
-CaptureBuilder loop_skew_job() {
-  CaptureBuilder job = eight_ranks(in_all_reduce());
+void add_locals(
+    CaptureBuilder& job,
+    const std::function<std::vector<std::pair<std::string, std::string>>(std::int32_t)>& of_rank) {
   auto& tables = job.capture.tables;
   for (snapshot::ProcessCapture& process : job.capture.processes) {
     if (!process.is_rank) {
@@ -253,17 +254,30 @@ CaptureBuilder loop_skew_job() {
     snapshot::FrameLocals row;
     for (std::size_t i = 0; i < frames.size(); ++i) {
       if (tables.frames()[frames[i]].kind == snapshot::FrameKind::kPython) {
-        row.frame = static_cast<std::uint32_t>(i);  // the outermost: the program's own
+        row.frame = static_cast<std::uint32_t>(i);  // the outermost
       }
     }
-    const auto add = [&](std::string_view name, const std::string& value) {
+    for (const auto& [name, value] : of_rank(process.rank)) {
       row.locals.push_back({tables.string(name), tables.string(value)});
-    };
-    add("rank", std::to_string(process.rank));
-    add("step", process.rank == 5 ? "1206" : "1207");
-    add("epoch", "3");
+    }
     thread.locals.push_back(std::move(row));
   }
+}
+
+CaptureBuilder loop_skew_job() {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  add_locals(job, [](std::int32_t rank) {
+    return std::vector<std::pair<std::string, std::string>>{
+        {"rank", std::to_string(rank)}, {"step", rank == 5 ? "1206" : "1207"}, {"epoch", "3"}};
+  });
+  return job;
+}
+
+CaptureBuilder late_loader_job() {
+  CaptureBuilder job = input_stall_job();
+  add_locals(job, [](std::int32_t rank) {
+    return std::vector<std::pair<std::string, std::string>>{{"step", rank == 5 ? "1206" : "1207"}};
+  });
   return job;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/capture_builder.h"
@@ -27,13 +29,19 @@ CaptureBuilder eight_ranks(const ThreadSpec& spec);
 // The main thread of a rank replaced.
 void replace(CaptureBuilder& job, std::int32_t rank, const ThreadSpec& spec);
 
+// Plain locals of the outermost Python frame of every rank: name and value.
+void add_locals(
+    CaptureBuilder& job,
+    const std::function<std::vector<std::pair<std::string, std::string>>(std::int32_t)>& of_rank);
+
 CaptureBuilder input_stall_job();         // rank 5, worker pid 3380 in read() of a shard
 CaptureBuilder skipped_collective_job();  // rank 3 sleeps
 CaptureBuilder missing_rank_job();        // rank 7 is gone
 CaptureBuilder stopped_rank_job();        // rank 2, inside of the collective
 CaptureBuilder unread_node_job();         // n2 (ranks 4, 5) did not answer
 CaptureBuilder below_host_job();
-CaptureBuilder loop_skew_job();  // the same, but rank 5 is one step behind in its loop
+CaptureBuilder loop_skew_job();    // the same, but rank 5 is one step behind in its loop
+CaptureBuilder late_loader_job();  // input_stall_job, with the step that each rank is in
 CaptureBuilder healthy_job();
 CaptureBuilder unknown_job();            // groups are not known
 CaptureBuilder io_stall_job();           // rank 6 in state D

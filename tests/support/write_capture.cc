@@ -1,6 +1,7 @@
 // Writes a made-up capture to a file, as --save does:
 //   write_capture NAME FILE             one of hung_jobs.h
 //   write_capture tasks FILE            one rank with asyncio tasks
+//   write_capture late_loader FILE      a rank that is a step behind the others
 //   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it
 #include <cstdio>
@@ -75,6 +76,8 @@ int write(std::string_view name, const char* path) {
     capture = big_job(*ranks);
   } else if (name == "tasks") {
     capture = job_with_tasks();
+  } else if (name == "late_loader") {
+    capture = late_loader_job().take();
   } else {
     bool known = false;
     for (const HungJob& job : hung_jobs()) {
@@ -99,7 +102,7 @@ int write(std::string_view name, const char* path) {
 int main(int count, char** arguments) {
   const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
   if (result == 2) {
-    std::fprintf(stderr, "usage: write_capture NAME|tasks|big:RANKS FILE\n");
+    std::fprintf(stderr, "usage: write_capture NAME|tasks|late_loader|big:RANKS FILE\n");
   }
   return result;
 }

@@ -81,6 +81,20 @@ TEST_CASE("html: the picture leads from those who wait to the culprit") {
   CHECK(leads(3, 4));
 }
 
+TEST_CASE("html: the tree's rows are in the order in which they are to be shown") {
+  const auto job = tests::late_loader_job();
+  const Json data = data_of(job.capture);
+  std::vector<std::string> counters;
+  for (const Json& row : data["tree"]) {
+    CHECK(row[1] < static_cast<std::int64_t>(&row - &data["tree"][0]));
+    const std::string counter = data["texts"][row[4].get<std::size_t>()];
+    if (!counter.empty()) {
+      counters.push_back(counter + (row[5] == 1 ? "!" : ""));
+    }
+  }
+  CHECK(counters == std::vector<std::string>{"step=1206!", "step=1207"});
+}
+
 TEST_CASE("html: what a process calls itself is text, never markup") {
   auto job = tests::skipped_collective_job();
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>";

@@ -85,6 +85,25 @@ TEST_CASE("what is meant to differ is no difference", "[aggregate]") {
   CHECK(differences(job(2, [](std::int32_t) { return Locals{}; })).empty());
 }
 
+TEST_CASE("a place in the layout of the job is no difference", "[aggregate]") {
+  CHECK(differences(job(8, [](std::int32_t rank) {
+          return Locals{{"stage", std::to_string(rank / 4)},
+                        {"shard", std::to_string(rank % 4)},
+                        {"replica", std::to_string(rank / 2 % 2)}};
+        })).empty());
+  // One rank that is elsewhere than the layout says is one.
+  CHECK(differences(job(8, [](std::int32_t rank) {
+          return Locals{{"stage", rank == 7 ? "0" : std::to_string(rank / 4)}};
+        })) == std::vector<std::string>{"stage=0 on 0-3,7; stage=1 on 4-6"});
+}
+
+TEST_CASE("numbers at the ends of what is a number are no trouble", "[aggregate]") {
+  const auto capture = job(3, [](std::int32_t rank) {
+    return Locals{{"x", rank == 0 ? "9223372036854775807" : "-9223372036854775808"}};
+  });
+  CHECK(differences(capture).size() == 1);
+}
+
 TEST_CASE("two ranks have no majority: the lower counter is behind", "[aggregate]") {
   const auto capture = job(2, [](std::int32_t rank) {
     return Locals{{"step", rank == 0 ? "11" : "12"}};
