@@ -7,10 +7,6 @@
 #include "aggregate/wait_words.h"
 
 namespace oddrank::aggregate {
-namespace {
-
-// Ranks that stand at the same place in different manners (stopped there, waiting there) are
-// different. R and S are not told apart: who waits by spinning is both in turn.
 char state_class(char state) {
   switch (state) {
     case 'T':
@@ -23,8 +19,6 @@ char state_class(char state) {
       return 'S';
   }
 }
-
-}  // namespace
 
 std::vector<Group> find_groups(const JobView& view) {
   std::map<std::tuple<std::string, char, std::string>, Group> by_key;

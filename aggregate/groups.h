@@ -18,6 +18,10 @@ struct Group {
   bool read = false;               // a stack or a state is known
 };
 
+// Ranks that stand at the same place in different manners (stopped there, waiting there) are
+// different. R and S are not told apart: who waits by spinning is both in turn.
+char state_class(char state);
+
 // Largest first; among equals, the one with the lowest rank. Ranks of which nothing is known are
 // left out (they are listed as unread).
 std::vector<Group> find_groups(const JobView& view);

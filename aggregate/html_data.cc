@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregate/coordinates.h"
-#include "aggregate/coverage_words.h"
 #include "aggregate/html_tables.h"
+#include "aggregate/html_timeline.h"
+#include "aggregate/html_verdict.h"
 #include "aggregate/job_view.h"
 #include "aggregate/prefix_tree.h"
 #include "aggregate/printable.h"
@@ -35,6 +36,16 @@ constexpr unsigned kIdle = 16;
 constexpr std::size_t kTidColumns = 400;
 constexpr std::size_t kCommandColumns = 300;
 
+// One object with the members of all; none is empty.
+std::string joined(const std::vector<std::string>& objects) {
+  std::string text;
+  for (const std::string& object : objects) {
+    text += text.empty() ? '{' : ',';
+    text.append(object, 1, object.size() - 2);
+  }
+  return text + '}';
+}
+
 class PageData {
  public:
   PageData(const Report& report, const JobView& view)
@@ -49,18 +60,20 @@ class PageData {
     }
   }
 
-  Json page() {
+  // The page's data, as the text of a JSON object.
+  std::string page() {
     Json json;
     json["version"] = ODDRANK_VERSION;
-    json["verdict"] = verdict();
-    json["coverage"] = coverage();
-    json["notes"] = report_.notes;
-    json["since"] = since();
     json["groups"] = groups();
     json["ranks"] = ranks();
     json["processes"] = processes();
     json["picture"] = picture();
     json["tree"] = tree();
+    std::vector<std::int64_t> group_of_rank;
+    for (const RankView& rank : view_.ranks()) {
+      group_of_rank.push_back(group_of(rank));
+    }
+    const std::string timeline = html_timeline(view_, group_of_rank, tables_);
     // What the rows above name by numbers.
     json["texts"] = tables_.texts();
     json["frames"] = Json::array();
@@ -68,7 +81,8 @@ class PageData {
       json["frames"].push_back({row.name, row.place, std::string(1, row.kind)});
     }
     json["stacks"] = tables_.stacks();
-    return json;
+    return joined({html_verdict(report_), timeline,
+                   json.dump(-1, ' ', false, Json::error_handler_t::replace)});
   }
 
  private:
@@ -80,52 +94,6 @@ class PageData {
     }
     const auto by_pid = group_of_pid_.find(rank.pid());
     return by_pid == group_of_pid_.end() ? -1 : static_cast<std::int64_t>(by_pid->second);
-  }
-
-  Json verdict() const {
-    const Verdict& verdict = report_.verdict;
-    Json json;
-    json["kind"] = kind_name(verdict.kind);
-    json["confidence"] = confidence_name(verdict.confidence);
-    json["summary"] = verdict.summary;
-    json["culprits"] = Json::array();
-    for (const Culprit& culprit : verdict.culprits) {
-      json["culprits"].push_back({culprit.rank, culprit.host, culprit.pid});
-    }
-    json["chain"] = Json::array();
-    for (const ChainLink& link : verdict.chain) {
-      json["chain"].push_back({link.waiters, link.waits_for, link.on, link.evidence});
-    }
-    json["advice"] = verdict.advice;
-    json["disproves"] = verdict.disproves;
-    json["alternatives"] = Json::array();
-    for (const Alternative& other : verdict.alternatives) {
-      json["alternatives"].push_back({kind_name(other.kind), other.summary, other.why_not});
-    }
-    return json;
-  }
-
-  // The line of words; and for each reason why ranks were not read: label, ranks, host, reason.
-  Json coverage() const {
-    Json json;
-    json["words"] = coverage_words(report_);
-    json["unread"] = Json::array();
-    for (const Unread& row : report_.coverage.unread) {
-      json["unread"].push_back({unread_words(row), format_ranks(row.ranks), row.host, row.why});
-    }
-    return json;
-  }
-
-  // "" and rows of ranks and words; the first says how long ago.
-  Json since() const {
-    Json json = Json::array();
-    if (report_.since) {
-      json.push_back({"", duration_words(report_.since->apart_us)});
-      for (const ChangedRanks& row : report_.since->changes) {
-        json.push_back({format_ranks(row.ranks), row.words});
-      }
-    }
-    return json;
   }
 
   Json groups() {
@@ -323,8 +291,7 @@ std::string html_data(const Report& report, const snapshot::Capture& capture) {
 }
 
 std::string html_data(const Report& report, const JobView& view) {
-  const std::string json =
-      PageData(report, view).page().dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string json = PageData(report, view).page();
   // In JSON a '<' is within a text, where this stands for the same; in a page it could end the
   // script.
   std::string safe;

@@ -52,6 +52,7 @@ showVerdict();
 showWaits();
 showGrid();
 showLegend();
+showTimeline();
 showGroups();
 showStacks();
 listenToRanks();

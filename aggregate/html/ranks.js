@@ -92,6 +92,7 @@ function applyFilter(words) {
   for (const row of grid.children) row.hidden = row.querySelector(".cell:not(.off)") === null;
   document.getElementById("filter-count").textContent =
     words.trim() === "" ? "" : `${kept} of ${ranks.length} ranks`;
+  filterTimeline();
   showStacks();
 }
 

@@ -166,6 +166,40 @@ class HtmlTest(unittest.TestCase):
         self.one("#all-frames").click()
         self.assertGreater(shown(), before)
 
+    def test_ranks_that_moved_are_told_look_by_look(self):
+        self.open("healthy")
+        self.assertIn("8 of 8 ranks that were read moved between the 2 looks", self.one("#timeline").text)
+        rows = self.all(".timeline > tbody > tr")
+        self.assertEqual([row.find_element(By.TAG_NAME, "button").text for row in rows],
+                         ["ranks 1-2,5-7", "ranks 0,3-4"])
+        self.assertEqual([head.text for head in self.all(".timeline thead th")],
+                         ["Ranks", "Look 1", "between", "Look 2, the last"])
+        first, between, last = rows[1].find_elements(By.CSS_SELECTOR, ":scope > td")
+        # Where ranks 1-2,5-7 are now: in their letter.
+        self.assertRegex(first.text, r"^A\s+compile_kernels \(demo/train.py:51\)\s+S sleeps$")
+        self.assertEqual(between.text, "210 ms of CPU\nnever woke")
+        self.assertRegex(last.text, r"^B\s+average_gradients")
+        # By keyboard: the stack opens, and so does the rank.
+        summary = first.find_element(By.TAG_NAME, "summary")
+        self.browser.execute_script("arguments[0].focus()", summary)
+        summary.send_keys(Keys.ENTER)
+        self.assertIn("train_step", first.find_element(By.CLASS_NAME, "stack").text)
+        rows[1].find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
+        self.assertIn("rank 0 on n0", self.one("#rank h3").text)
+        self.one("#filter").send_keys("3")
+        self.assertEqual([row.is_displayed() for row in self.all(".timeline > tbody > tr")], [False, True])
+
+    def test_ranks_that_stood_still_are_told_in_a_line(self):
+        self.open("input_stall")
+        self.assertIn("All 8 ranks that were read stood at the same place at both looks, used no CPU",
+                      self.one("#timeline-words").text)
+        self.assertFalse(self.one("#timeline-rows").is_displayed())
+        self.open("busy_rank")
+        self.assertEqual([row.find_element(By.TAG_NAME, "th").text.splitlines()[:2]
+                          for row in self.all(".timeline > tbody > tr")],
+                         [["rank 1", "at one place"], ["ranks 0,2-7", "at one place"]])
+        self.assertIn("480 ms of CPU", self.all(".timeline > tbody > tr")[0].text)
+
     def test_asyncio_tasks_of_a_rank(self):
         self.open("tasks")
         self.assertEqual(self.one("#rank .tasks summary").text, "2 asyncio tasks that have not ended")

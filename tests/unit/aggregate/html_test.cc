@@ -127,10 +127,17 @@ TEST_CASE("html: every made-up job gives a page whose data can be read") {
 
 TEST_CASE("html: a thousand ranks with a hundred threads are less than two megabytes") {
   constexpr std::int32_t kRanks = 1024;
+  const bool moves = GENERATE(false, true);
   tests::CaptureBuilder job({"n0"}, kRanks);
   for (std::int32_t rank = 0; rank < kRanks; ++rank) {
     auto& process = job.rank(rank, "n0", 1000 * (rank + 1));
-    job.thread(process, rank == 7 ? tests::sleeping() : tests::in_all_reduce());
+    tests::ThreadSpec main = rank == 7 ? tests::sleeping() : tests::in_all_reduce();
+    if (moves) {  // each has come from elsewhere
+      main.earlier = main.frames;
+      main.earlier[0] = tests::py("from_" + std::to_string(rank), "/home/u/demo/train.py", 5);
+      main.cpu_step_us = 100'000 + static_cast<std::uint64_t>(rank);
+    }
+    job.thread(process, main);
     for (int thread = 1; thread < 99; ++thread) {
       tests::ThreadSpec spec;
       spec.has_python = false;
