@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "aggregate/printable.h"
-#include "snapshot/rank_text.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -25,22 +24,14 @@ std::size_t order_of(const std::string& name) {
 
 }  // namespace
 
-const std::vector<std::int32_t>& JobLayout::members_of(const snapshot::ProcessGroup& group) {
-  const auto [at, is_new] = members_.try_emplace(static_cast<std::uint32_t>(group.members));
-  if (is_new) {
-    at->second = snapshot::ranks_of(view_.text(group.members));
-  }
-  return at->second;
-}
-
-Coordinates JobLayout::of(const RankView& rank) {
+Coordinates coordinates_of(const JobView& view, const RankView& rank) {
   if (rank.process == nullptr || rank.rank < 0) {
     return {};
   }
   std::map<std::string, std::optional<std::size_t>> places;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
-    const std::string name = printable(view_.text(group.label), kNameColumns);
-    const std::vector<std::int32_t>& members = members_of(group);
+    const std::string name = printable(view.text(group.label), kNameColumns);
+    const std::vector<std::int32_t>& members = view.ranks_of(group.members);
     const auto at = std::find(members.begin(), members.end(), rank.rank);
     if (name.empty() || group.is_default || at == members.end()) {
       continue;

@@ -124,7 +124,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
   row.count = group.ranks.size();
   row.hosts = compress_hosts(std::move(hosts));
   if (row.count == 1) {
-    row.coordinates = coordinate_words(JobLayout(view).of(view.ranks()[group.ranks.front()]));
+    row.coordinates = coordinate_words(coordinates_of(view, view.ranks()[group.ranks.front()]));
   }
   row.phase = group.phase;
   row.state = group.state;

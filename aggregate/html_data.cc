@@ -137,7 +137,6 @@ class PageData {
 
   // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion, coordinates.
   Json ranks() {
-    JobLayout layout(view_);
     Json json = Json::array();
     for (const RankView& rank : view_.ranks()) {
       json.push_back({rank.rank, tables_.text(printable(rank.host)), rank.pid(),
@@ -145,7 +144,7 @@ class PageData {
                       std::string(1, rank.state()), static_cast<unsigned>(rank.presence),
                       tables_.text(printable(rank.why)), tables_.text(phase_of(view_, rank)),
                       tables_.text(motion_words(rank)),
-                      tables_.text(coordinate_words(layout.of(rank)))});
+                      tables_.text(coordinate_words(coordinates_of(view_, rank)))});
     }
     return json;
   }

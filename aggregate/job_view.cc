@@ -11,6 +11,7 @@
 #include "aggregate/leader.h"
 #include "aggregate/printable.h"
 #include "base/parse_number.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::aggregate {
 
@@ -290,6 +291,14 @@ void JobView::explain_absence(const Absence& absence, RankView& rank) const {
 
 std::string_view JobView::text(snapshot::StringId id) const {
   return capture_.tables.strings().contains(id) ? capture_.tables.text(id) : std::string_view();
+}
+
+const std::vector<std::int32_t>& JobView::ranks_of(snapshot::StringId text) const {
+  const auto [at, is_new] = ranks_of_.try_emplace(static_cast<std::uint32_t>(text));
+  if (is_new) {
+    at->second = snapshot::ranks_of(this->text(text));
+  }
+  return at->second;
 }
 
 std::size_t JobView::index_of(std::int32_t rank) const {

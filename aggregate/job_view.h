@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "aggregate/frame_model.h"
@@ -59,6 +60,9 @@ class JobView {
   const snapshot::Capture& capture() const { return capture_; }
   FrameModel& model() const { return model_; }
   std::string_view text(snapshot::StringId id) const;
+  // A list of ranks that is kept as text (snapshot/rank_text.h), read once: thousands of ranks
+  // share the members of a group. Empty for what is none. Not for two threads at a time.
+  const std::vector<std::int32_t>& ranks_of(snapshot::StringId text) const;
 
   // Expected or found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
@@ -98,6 +102,7 @@ class JobView {
   std::map<std::pair<std::uint32_t, pid_t>, const snapshot::ProcessCapture*> by_pid_;
   // By local and peer address; null where several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
+  mutable std::unordered_map<std::uint32_t, std::vector<std::int32_t>> ranks_of_;
   std::vector<std::string> notes_;
   std::size_t nodes_expected_ = 0;
   std::size_t nodes_answered_ = 0;

@@ -18,7 +18,7 @@ void make_set(std::vector<std::int32_t>& ranks) {
 std::string format_ranks(std::vector<std::int32_t> ranks) {
   std::erase_if(ranks, [](std::int32_t rank) { return rank < 0; });
   make_set(ranks);
-  return snapshot::rank_text(ranks);
+  return snapshot::rank_text(ranks, snapshot::RankSteps::kOne);
 }
 
 std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width) {

@@ -266,7 +266,8 @@ Json call_json(const JobView& view, const snapshot::CollectiveCall& call) {
   Json json;
   json["op"] = or_null(view.text(call.op));
   json["group"] = call.whole_world ? Json("default") : or_null(view.text(call.group));
-  json["members"] = call.members.empty() ? Json(nullptr) : Json(format_ranks(call.members));
+  const auto& members = view.ranks_of(call.members);
+  json["members"] = members.empty() ? Json(nullptr) : Json(format_ranks(members));
   json["peer"] = or_null_if(call.peer, -1);
   json["root"] = or_null_if(call.root, -1);
   json["sequence"] = or_null_if<std::int64_t>(call.sequence, -1);
@@ -363,12 +364,12 @@ Json process_json(const JobView& view, const ProcessCapture& process, bool with_
   return json;
 }
 
-Json rank_json(const JobView& view, JobLayout& layout, const RankView& rank, bool with_threads) {
+Json rank_json(const JobView& view, const RankView& rank, bool with_threads) {
   Json row;
   row["rank"] = or_null_if(rank.rank, -1);
   row["host"] = or_null(rank.host);
   row.update(process_json(view, *rank.process, with_threads));
-  for (const auto& [name, place] : layout.of(rank)) {
+  for (const auto& [name, place] : coordinates_of(view, rank)) {
     row["coordinates"][name] = place;
   }
   row["phase"] = phase_of(view, rank);
@@ -403,13 +404,12 @@ std::string indented(const Json& json) {
 // Row by row: of a large job, a tree of all of them would take many times the memory of the text.
 std::string ranks_text(const JobView& view) {
   const bool with_threads = has_few_threads(view);
-  JobLayout layout(view);
   std::string text;
   for (const RankView& rank : view.ranks()) {
     if (rank.process == nullptr) {
       continue;
     }
-    const Json row = rank_json(view, layout, rank, with_threads);
+    const Json row = rank_json(view, rank, with_threads);
     text += text.empty() ? "[\n    " : ",\n    ";
     // Rows without threads are one line each.
     text += with_threads ? indented(Json::array({row})).substr(6)

@@ -13,42 +13,20 @@ namespace oddrank::aggregate {
 
 using snapshot::CallKind;
 using snapshot::CollectiveCall;
+using snapshot::StringId;
 
 namespace {
 
-// Of a damaged call, no more members than this are looked at.
-constexpr std::size_t kMaxMembers = std::size_t{1} << 17;
-
-// Thousands of ranks have the same long list of members: its name is made once.
-class MemberNames {
- public:
-  const std::string& name(const std::vector<std::int32_t>& members) {
-    if (last_ == nullptr || *last_ != members) {
-      std::string& name = names_[members];
-      if (name.empty()) {
-        name = "{" + format_ranks(members) + "}";
-      }
-      last_ = &members;
-      last_name_ = &name;
-    }
-    return *last_name_;
-  }
-
- private:
-  std::map<std::vector<std::int32_t>, std::string> names_;
-  const std::vector<std::int32_t>* last_ = nullptr;
-  const std::string* last_name_ = nullptr;
-};
-
-std::string group_key(const JobView& view, const CollectiveCall& call, MemberNames& names) {
+std::string group_key(const JobView& view, const CollectiveCall& call) {
   // Ranks find each other in a store before there are groups: all of them, unless it is said
   // which.
-  if (call.whole_world || (call.kind == CallKind::kRendezvous && call.members.empty() &&
-                           view.text(call.group).empty())) {
+  const std::vector<std::int32_t>& members = view.ranks_of(call.members);
+  if (call.whole_world ||
+      (call.kind == CallKind::kRendezvous && members.empty() && view.text(call.group).empty())) {
     return "world";
   }
   const std::string name = printable(view.text(call.group));
-  return call.members.empty() ? name : name + names.name(call.members);
+  return members.empty() ? name : name + "{" + format_ranks(members) + "}";
 }
 
 void fill_absent(const std::set<std::size_t>& members, Slot& slot) {
@@ -76,9 +54,9 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
   }
   // The list is part of the group's name: one of them speaks for all.
   std::set<std::size_t> members;
-  const auto& numbers = view.ranks()[slot.inside.front()].leader->call->members;
-  for (std::size_t at = 0; at < std::min(numbers.size(), kMaxMembers); ++at) {
-    if (const std::size_t index = view.index_of(numbers[at]); index != JobView::kNone) {
+  const CollectiveCall& call = *view.ranks()[slot.inside.front()].leader->call;
+  for (const std::int32_t rank : view.ranks_of(call.members)) {
+    if (const std::size_t index = view.index_of(rank); index != JobView::kNone) {
       members.insert(index);
     }
   }
@@ -130,7 +108,8 @@ bool takes_part(const RankView& rank) {
 
 std::vector<Slot> find_slots(const JobView& view) {
   std::map<std::tuple<CallKind, std::string, std::string, std::int64_t>, Slot> by_key;
-  MemberNames names;
+  // The slots of calls that are equal to the letter: names of large groups are long.
+  std::map<std::tuple<CallKind, bool, StringId, StringId, StringId, std::int64_t>, Slot*> seen;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
     if (!takes_part(rank) || rank.leader->call->kind == CallKind::kSend ||
@@ -138,7 +117,13 @@ std::vector<Slot> find_slots(const JobView& view) {
       continue;
     }
     const CollectiveCall& call = *rank.leader->call;
-    const std::string group = group_key(view, call, names);
+    Slot*& known =
+        seen[{call.kind, call.whole_world, call.group, call.members, call.op, call.sequence}];
+    if (known != nullptr) {
+      known->inside.push_back(at);
+      continue;
+    }
+    const std::string group = group_key(view, call);
     // Stages of one initialisation have many names and are one wait.
     const std::string op = call.kind == CallKind::kRendezvous ? std::string("rendezvous")
                                                               : printable(view.text(call.op), 60);
@@ -153,6 +138,7 @@ std::vector<Slot> find_slots(const JobView& view) {
       slot.evidence = printable(view.text(call.evidence), 200);
     }
     slot.inside.push_back(at);
+    known = &slot;
   }
   std::vector<Slot> slots;
   for (auto& [key, slot] : by_key) {

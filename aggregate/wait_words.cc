@@ -132,14 +132,14 @@ std::string group_words(const JobView& view, const CollectiveCall& call) {
   }
   const std::string_view label = view.text(call.label);
   const std::string_view name = label.empty() ? view.text(call.group) : label;
-  if (call.members.empty()) {
+  const std::vector<std::int32_t>& ranks = view.ranks_of(call.members);
+  if (ranks.empty()) {
     return name.empty() ? "an unknown group" : "group " + printable(name, 60);
   }
   constexpr std::size_t kWidth = 40;
   constexpr std::size_t kMostListed = 64;  // this is said for each rank; large groups are counted
-  const std::string members = call.members.size() > kMostListed
-                                  ? fmt::format("{} ranks", call.members.size())
-                                  : format_ranks_within(call.members, kWidth);
+  const std::string members = ranks.size() > kMostListed ? fmt::format("{} ranks", ranks.size())
+                                                         : format_ranks_within(ranks, kWidth);
   return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
 }
 

@@ -95,8 +95,7 @@ void GroupJoin::fill(const ProcessGroup& group, snapshot::CollectiveCall& call) 
   call.whole_world = group.is_default;
   call.group = group.is_default ? snapshot::StringId{} : group.name;
   call.label = group.is_default ? snapshot::StringId{} : group.label;
-  call.members = group.is_default ? std::vector<std::int32_t>()
-                                  : snapshot::ranks_of(tables_.text(group.members));
+  call.members = group.is_default ? snapshot::StringId{} : group.members;
 }
 
 std::int32_t GroupJoin::global_rank(const ProcessGroup& group, std::int32_t within) const {

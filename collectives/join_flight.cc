@@ -9,7 +9,6 @@
 
 #include "collectives/group_join.h"
 #include "snapshot/flight_calls.h"
-#include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -134,8 +133,7 @@ class Joiner {
     }
     call.whole_world = is_default(group);
     call.group = call.whole_world ? snapshot::StringId{} : group.name;
-    call.members = call.whole_world ? std::vector<std::int32_t>()
-                                    : snapshot::ranks_of(tables_.text(group.members));
+    call.members = call.whole_world ? snapshot::StringId{} : group.members;
   }
 
   void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more) {

@@ -14,7 +14,7 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 5;
+inline constexpr int kCaptureFormat = 6;
 
 std::string encode_capture(const Capture& capture);
 

@@ -67,6 +67,7 @@ CollectiveCall Carrier::call(const CollectiveCall& call) {
   carried.op = string(call.op);
   carried.group = string(call.group);
   carried.label = string(call.label);
+  carried.members = string(call.members);
   carried.evidence = string(call.evidence);
   return carried;
 }

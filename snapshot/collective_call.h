@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "snapshot/ids.h"
 
@@ -23,11 +22,12 @@ struct CollectiveCall {
   // True only with evidence that the group is the default one (all ranks): the frame's `group` is
   // None. Where neither this nor members is known, the group is unknown, not the world.
   bool whole_world = false;
-  std::vector<std::int32_t> members;  // global ranks; empty = unknown, or whole_world
-  std::int32_t root = -1;             // global rank of src or dst; -1 = none or unknown
-  std::int32_t peer = -1;             // of a send or receive
-  std::int64_t sequence = -1;         // number within the group; -1 = unknown
-  StringId evidence{};                // "frame all_reduce (distributed_c10d.py:3170), group=None"
+  // Global ranks (snapshot/rank_text.h), as in ProcessGroup; empty = unknown, or whole_world.
+  StringId members{};
+  std::int32_t root = -1;      // global rank of src or dst; -1 = none or unknown
+  std::int32_t peer = -1;      // of a send or receive
+  std::int64_t sequence = -1;  // number within the group; -1 = unknown
+  StringId evidence{};         // "frame all_reduce (distributed_c10d.py:3170), group=None"
 
   bool operator==(const CollectiveCall&) const = default;
 };

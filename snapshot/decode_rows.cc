@@ -35,7 +35,6 @@ class Decoder {
         threads_(reader("threads")),
         samples_(reader("samples")),
         calls_(reader("calls")),
-        call_members_(reader("call_members")),
         frame_locals_(reader("frame_locals")),
         locals_(reader("locals")),
         collectives_(document_, limits_) {}
@@ -76,7 +75,7 @@ class Decoder {
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
       processes_, environment_, groups_, connections_, tasks_, threads_, samples_, calls_,
-      call_members_, frame_locals_, locals_;
+      frame_locals_, locals_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -172,10 +171,6 @@ CollectiveCall Decoder::decode_call() {
     return call;
   }
   call_fields(calls_, call);
-  const std::uint64_t members = count_rows(calls_, "members", call_members_);
-  for (std::uint64_t i = 0; i < members && step_row(call_members_); ++i) {
-    call_members_("rank", call.members.emplace_back());
-  }
   return call;
 }
 
@@ -255,7 +250,7 @@ Result<Capture> Decoder::finish() {
                                  &job_hosts_,    &nodes_,        &notes_,        &expected_ranks_,
                                  &processes_,    &environment_,  &groups_,       &connections_,
                                  &tasks_,        &threads_,      &samples_,      &calls_,
-                                 &call_members_, &frame_locals_, &locals_};
+                                 &frame_locals_, &locals_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

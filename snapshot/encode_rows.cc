@@ -56,11 +56,6 @@ void encode_tables(const Tables& tables, Document& document) {
 void encode_call(const CollectiveCall& call, Document& document) {
   RowWriter calls(document.tables["calls"]);
   call_fields(calls, call);
-  calls("members", call.members.size());
-  RowWriter members(document.tables["call_members"]);
-  for (const std::int32_t rank : call.members) {
-    members("rank", rank);
-  }
 }
 
 void encode_thread(const ThreadCapture& thread, Document& document) {

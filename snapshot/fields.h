@@ -75,6 +75,7 @@ void call_fields(Io& io, Row& call) {
   io("group", call.group);
   io("label", call.label);
   io("whole_world", call.whole_world);
+  io("members", call.members);
   io("root", call.root);
   io("peer", call.peer);
   io("sequence", call.sequence);

@@ -7,18 +7,45 @@
 
 namespace oddrank::snapshot {
 
-std::string rank_text(std::span<const std::int32_t> ranks) {
+namespace {
+
+// Ranks from the first on that ascend by equal steps.
+struct Run {
+  std::size_t size = 1;
+  std::int64_t step = 1;
+};
+
+Run run_at(std::span<const std::int32_t> ranks, RankSteps steps) {
+  Run run;
+  if (ranks.size() < 2) {
+    return run;
+  }
+  run.step = std::int64_t{ranks[1]} - ranks[0];
+  if (run.step < 1 || (run.step > 1 && steps == RankSteps::kOne)) {
+    return {};
+  }
+  while (run.size < ranks.size() &&
+         std::int64_t{ranks[run.size]} - ranks[run.size - 1] == run.step) {
+    ++run.size;
+  }
+  // Of two ranks with a gap the second may begin a run.
+  return run.step > 1 && run.size < 3 ? Run{} : run;
+}
+
+}  // namespace
+
+std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps) {
   std::string text;
-  for (std::size_t at = 0; at < ranks.size();) {
-    std::size_t last = at;
-    while (last + 1 < ranks.size() && std::int64_t{ranks[last]} + 1 == ranks[last + 1]) {
-      ++last;
+  while (!ranks.empty()) {
+    const Run run = run_at(ranks, steps);
+    text += (text.empty() ? "" : ",") + std::to_string(ranks.front());
+    if (run.size > 1) {
+      text += "-" + std::to_string(ranks[run.size - 1]);
     }
-    text += (text.empty() ? "" : ",") + std::to_string(ranks[at]);
-    if (last > at) {
-      text += "-" + std::to_string(ranks[last]);
+    if (run.step > 1) {
+      text += "/" + std::to_string(run.step);
     }
-    at = last + 1;
+    ranks = ranks.subspan(run.size);
   }
   return text;
 }
@@ -31,16 +58,20 @@ Result<std::vector<std::int32_t>> parse_rank_text(std::string_view text, std::si
   std::vector<std::int32_t> ranks;
   for (const std::string_view piece : split(text, ',')) {
     const std::size_t dash = piece.find('-');
-    const auto first = parse_number<std::int32_t>(piece.substr(0, dash));
+    const std::size_t slash = dash == std::string_view::npos ? dash : piece.find('/', dash);
+    const auto number = [](std::string_view digits) { return parse_number<std::int32_t>(digits); };
+    const auto first = number(piece.substr(0, dash));
     const auto last =
-        dash == std::string_view::npos ? first : parse_number<std::int32_t>(piece.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first) {
+        dash == std::string_view::npos ? first : number(piece.substr(dash + 1, slash - dash - 1));
+    const auto step = slash == std::string_view::npos ? 1 : number(piece.substr(slash + 1));
+    if (!first || !last || !step || *first < 0 || *last < *first || *step < 1) {
       return bad();
     }
-    if (static_cast<std::size_t>(*last - *first) >= limit - std::min(limit, ranks.size())) {
+    if (static_cast<std::size_t>((*last - *first) / *step) >=
+        limit - std::min(limit, ranks.size())) {
       return fail(Errc::kBadData, "more than " + std::to_string(limit) + " ranks in a set");
     }
-    for (std::int64_t rank = *first; rank <= *last; ++rank) {
+    for (std::int64_t rank = *first; rank <= *last; rank += *step) {
       ranks.push_back(static_cast<std::int32_t>(rank));
     }
   }

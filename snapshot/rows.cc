@@ -20,6 +20,7 @@ bool RowReader::next() {
     return false;
   }
   ++next_;
+  field_ = 0;
   return true;
 }
 
@@ -43,13 +44,18 @@ bool RowReader::take(std::string_view name, std::int64_t& value) {
     refuse("row behind the last one");
     return false;
   }
-  const auto column = table_->find(name);
-  if (column == table_->end()) {
-    refuse("column " + std::string(name) + " is missing");
-    return false;
+  // Every row is asked for the same fields in the same order; names are looked up in the first.
+  if (field_ == fields_.size() || fields_[field_].first != name) {
+    const auto column = table_->find(name);
+    if (column == table_->end()) {
+      refuse("column " + std::string(name) + " is missing");
+      return false;
+    }
+    fields_.resize(field_);
+    fields_.emplace_back(column->first, &column->second);
   }
   ++asked_;
-  value = column->second[next_ - 1];
+  value = (*fields_[field_++].second)[next_ - 1];
   return true;
 }
 

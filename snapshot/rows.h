@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "snapshot/capture.h"
 #include "snapshot/columns.h"
@@ -147,7 +148,9 @@ class RowReader {
   IdLimits limits_;
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
-  std::size_t asked_ = 0;  // columns asked for in the first row
+  std::size_t asked_ = 0;  // values, of all rows
+  std::size_t field_ = 0;  // of the current row
+  std::vector<std::pair<std::string_view, const Column*>> fields_;  // in the order of asking
   std::string problem_;
 };
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "snapshot/carrier.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::tests {
 
@@ -71,9 +72,10 @@ Capture renumbered(const Capture& from, const std::vector<std::int32_t>& numbers
       }
       rename(thread.call->peer);
       rename(thread.call->root);
-      auto& members = thread.call->members;
+      auto members = snapshot::ranks_of(to.tables.text(thread.call->members));
       std::for_each(members.begin(), members.end(), rename);
       std::sort(members.begin(), members.end());
+      thread.call->members = to.tables.string(snapshot::rank_text(members));
     }
   }
   return to;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "snapshot/rank_text.h"
+
 namespace oddrank::tests {
 
 using snapshot::Frame;
@@ -136,7 +138,7 @@ ThreadCapture& CaptureBuilder::thread(ProcessCapture& process, const ThreadSpec&
     call.op = tables.string(spec.call->op);
     call.group = tables.string(spec.call->group);
     call.whole_world = spec.call->whole_world;
-    call.members = spec.call->members;
+    call.members = tables.string(snapshot::rank_text(spec.call->members));
     call.peer = spec.call->peer;
     call.sequence = spec.call->sequence;
     call.evidence = tables.string(spec.call->evidence);

@@ -24,7 +24,7 @@ void add_group(tests::CaptureBuilder& job,
 std::string words_of(const tests::CaptureBuilder& job, std::int32_t rank) {
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  return coordinate_words(JobLayout(view).of(view.ranks()[view.index_of(rank)]));
+  return coordinate_words(coordinates_of(view, view.ranks()[view.index_of(rank)]));
 }
 
 TEST_CASE("coordinates: the place in each group that has a name, tp first") {

@@ -53,7 +53,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                tables.string("9"),
                                tables.string("pp"),
                                true,
-                               {0, 5},
+                               tables.string("0,5"),
                                2,
                                3,
                                99,
