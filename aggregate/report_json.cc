@@ -328,6 +328,10 @@ Json task_json(const JobView& view, const snapshot::AsyncTask& task) {
   json["name"] = or_null(view.text(task.name));
   json["words"] = task_words(view, task);
   json["awaits"] = or_null(view.text(task.awaits));
+  json["members"] = Json::array();
+  for (const snapshot::StringId member : task.members) {
+    json["members"].push_back(printable(view.text(member)));
+  }
   json["frames"] = Json::array();
   snapshot::ThreadSample sample;
   sample.stack = task.stack;

@@ -1,6 +1,7 @@
 #include "aggregate/tasks_text.h"
 
 #include <cstddef>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,29 @@ namespace oddrank::aggregate {
 
 using snapshot::AsyncTask;
 using snapshot::TaskState;
+
+namespace {
+
+// "task \"load\"", "tasks \"load\", \"save\", <Future>"; the first few, and how many there are
+// more.
+std::string member_words(const JobView& view, const std::vector<snapshot::StringId>& members) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> words;
+  std::size_t tasks = 0;
+  for (const snapshot::StringId id : members) {
+    const std::string name = printable(view.text(id), 100);
+    const bool is_task = !name.starts_with('<') || name == "<Task>";
+    tasks += is_task ? 1 : 0;
+    words.push_back(name.starts_with('<') ? name : '"' + name + '"');
+  }
+  std::string text = tasks == 0 ? "" : tasks == 1 ? "task " : "tasks ";
+  for (std::size_t i = 0; i < words.size() && i < kShown; ++i) {
+    text += (i == 0 ? "" : ", ") + words[i];
+  }
+  return words.size() <= kShown ? text : fmt::format("{} and {} more", text, words.size() - kShown);
+}
+
+}  // namespace
 
 std::string task_words(const JobView& view, const AsyncTask& task) {
   switch (task.state) {
@@ -21,6 +45,9 @@ std::string task_words(const JobView& view, const AsyncTask& task) {
       break;
     default:
       return "";
+  }
+  if (!task.members.empty()) {
+    return "waits for " + member_words(view, task.members);
   }
   const std::string awaited = printable(view.text(task.awaits), 100);
   if (awaited.empty()) {

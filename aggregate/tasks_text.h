@@ -14,7 +14,8 @@ std::string tasks_text(const JobView& view,
                        const snapshot::ProcessCapture& process,
                        const Style& style);
 
-// "waits for task \"load\"", "waits for <Future>", "runs", "has not begun".
+// "waits for task \"load\"", "waits for <Future>", "waits for tasks \"load\", \"save\"", "runs",
+// "has not begun".
 std::string task_words(const JobView& view, const snapshot::AsyncTask& task);
 
 }  // namespace oddrank::aggregate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "snapshot/ids.h"
 
@@ -22,6 +23,9 @@ struct AsyncTask {
   // What the innermost of them awaits: the name of another task, or a type in angle brackets
   // ("<Future>"); empty = nothing like that.
   StringId awaits{};
+  // Where that is a future which waits for others (asyncio.gather, wait, a TaskGroup): those that
+  // have not ended, tasks first, each like `awaits`.
+  std::vector<StringId> members;
 
   bool operator==(const AsyncTask&) const = default;
 };

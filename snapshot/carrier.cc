@@ -116,6 +116,9 @@ ProcessCapture Carrier::process(const ProcessCapture& process) {
     task.name = string(task.name);
     task.stack = stack(task.stack);
     task.awaits = string(task.awaits);
+    for (StringId& member : task.members) {
+      member = string(member);
+    }
   }
   for (ProcessGroup& group : carried.groups) {
     group.name = string(group.name);

@@ -32,6 +32,7 @@ class Decoder {
         groups_(reader("groups")),
         connections_(reader("connections")),
         tasks_(reader("tasks")),
+        task_members_(reader("task_members")),
         threads_(reader("threads")),
         samples_(reader("samples")),
         calls_(reader("calls")),
@@ -69,13 +70,14 @@ class Decoder {
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
   FrameLocals decode_frame_locals();
+  AsyncTask decode_task();
   Result<Capture> finish();
 
   Document document_;
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
-      processes_, environment_, groups_, connections_, tasks_, threads_, samples_, calls_,
-      frame_locals_, locals_;
+      processes_, environment_, groups_, connections_, tasks_, task_members_, threads_, samples_,
+      calls_, frame_locals_, locals_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -212,6 +214,16 @@ ThreadCapture Decoder::decode_thread() {
   return thread;
 }
 
+AsyncTask Decoder::decode_task() {
+  AsyncTask task;
+  task_fields(tasks_, task);
+  const std::uint64_t members = count_rows(tasks_, "members", task_members_);
+  for (std::uint64_t i = 0; i < members && step_row(task_members_); ++i) {
+    task_members_("name", task.members.emplace_back());
+  }
+  return task;
+}
+
 void Decoder::decode_processes() {
   while (processes_.next()) {
     ProcessCapture process;
@@ -236,7 +248,7 @@ void Decoder::decode_processes() {
       connection_fields(connections_, process.connections.emplace_back());
     }
     for (std::uint64_t i = 0; i < tasks && step_row(tasks_); ++i) {
-      task_fields(tasks_, process.tasks.emplace_back());
+      process.tasks.push_back(decode_task());
     }
     for (std::uint64_t i = 0; i < threads && threads_.problem().empty(); ++i) {
       process.threads.push_back(decode_thread());
@@ -246,11 +258,11 @@ void Decoder::decode_processes() {
 }
 
 Result<Capture> Decoder::finish() {
-  std::vector<RowReader*> all = {&frames_,       &stacks_,       &stack_frames_, &job_,
-                                 &job_hosts_,    &nodes_,        &notes_,        &expected_ranks_,
-                                 &processes_,    &environment_,  &groups_,       &connections_,
-                                 &tasks_,        &threads_,      &samples_,      &calls_,
-                                 &frame_locals_, &locals_};
+  std::vector<RowReader*> all = {&frames_,    &stacks_,       &stack_frames_, &job_,
+                                 &job_hosts_, &nodes_,        &notes_,        &expected_ranks_,
+                                 &processes_, &environment_,  &groups_,       &connections_,
+                                 &tasks_,     &task_members_, &threads_,      &samples_,
+                                 &calls_,     &frame_locals_, &locals_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

@@ -83,12 +83,21 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
   }
 }
 
+void encode_task(const AsyncTask& task, Document& document) {
+  RowWriter tasks(document.tables["tasks"]);
+  task_fields(tasks, task);
+  tasks("members", task.members.size());
+  RowWriter members(document.tables["task_members"]);
+  for (const StringId member : task.members) {
+    members("name", member);
+  }
+}
+
 void encode_processes(const Capture& capture, Document& document) {
   RowWriter processes(document.tables["processes"]);
   RowWriter environment(document.tables["environment"]);
   RowWriter groups(document.tables["groups"]);
   RowWriter connections(document.tables["connections"]);
-  RowWriter tasks(document.tables["tasks"]);
   for (const ProcessCapture& process : capture.processes) {
     process_fields(processes, process);
     processes("threads", process.threads.size());
@@ -107,7 +116,7 @@ void encode_processes(const Capture& capture, Document& document) {
       connection_fields(connections, connection);
     }
     for (const AsyncTask& task : process.tasks) {
-      task_fields(tasks, task);
+      encode_task(task, document);
     }
     for (const ThreadCapture& thread : process.threads) {
       encode_thread(thread, document);

@@ -170,6 +170,9 @@ void Collector::add_tasks() {
     snapshot::AsyncTask& row = process_.tasks.emplace_back();
     row.name = tables_.string(task.name);
     row.awaits = tables_.string(task.awaits);
+    for (const std::string& member : task.members) {
+      row.members.push_back(tables_.string(member));
+    }
     row.state = task.state == cpython::TaskState::kWaits        ? snapshot::TaskState::kWaits
                 : task.state == cpython::TaskState::kRuns       ? snapshot::TaskState::kRuns
                 : task.state == cpython::TaskState::kNotStarted ? snapshot::TaskState::kNotStarted

@@ -193,6 +193,7 @@ class Follower {
       chain_.awaits = name_of(reader_, layout_, *other);
     } else if (type.find("Future") != std::string::npos) {
       chain_.awaits = "<" + type.substr(type.rfind('.') + 1) + ">";
+      chain_.awaited = object;
     }
   }
 

@@ -23,6 +23,7 @@ struct AwaitChain {
   TaskState state = TaskState::kUnknown;
   std::vector<RawFrame> frames;  // innermost first; of a task that runs the outermost only
   std::string awaits;            // see PythonTask
+  Addr awaited{};                // the future that the innermost awaits; null if it is none
 };
 
 // kUnknown and no frames where `task` is no task (any more) or cannot be followed.

@@ -1,14 +1,14 @@
 // Sources: Modules/_asynciomodule.c of 3.14 (Py_AsyncioModuleDebugOffsets, register_task);
-// Lib/asyncio/tasks.py of 3.8 to 3.14; Include/cpython/setobject.h.
+// Lib/asyncio/tasks.py of 3.8 to 3.14.
 #include "stacks/cpython/find_tasks.h"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 #include <unordered_set>
 
 #include "stacks/cpython/attributes.h"
+#include "stacks/cpython/sets.h"
 #include "stacks/cpython/types.h"
 
 namespace oddrank::stacks::cpython {
@@ -34,25 +34,11 @@ class TaskSet {
 
 // The objects that a set of weak references leads to.
 void add_weak_set(RemoteReader& reader, const Layout& layout, Addr set, TaskSet& tasks) {
-  constexpr std::uint64_t kEntry = 16;  // the object and its hash
-  const auto mask = reader.value<std::uint64_t>(set + layout.object.set_mask);
-  const Addr table = reader.pointer_or_null(set + layout.object.set_table);
-  if (!mask || *mask >= 16 * kTaskLimit || table == Addr{}) {
-    return;
-  }
-  const auto entries = reader.bytes(table, (*mask + 1) * kEntry);
-  if (!entries) {
-    return;
-  }
-  std::vector<Addr> references;
+  const std::vector<Addr> references = read_set(reader, layout, set, kTaskLimit);
   std::vector<RemoteReader::Range> ranges;
-  for (std::size_t at = 0; at < entries->size(); at += kEntry) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, entries->data() + at, sizeof value);
-    if (value != 0 && references.size() < kTaskLimit) {
-      references.push_back(Addr{value});
-      ranges.push_back({references.back(), layout.object.weakref_target + sizeof(std::uint64_t)});
-    }
+  ranges.reserve(references.size());
+  for (const Addr reference : references) {
+    ranges.push_back({reference, layout.object.weakref_target + sizeof(std::uint64_t)});
   }
   reader.prefetch(ranges);
   for (const Addr reference : references) {

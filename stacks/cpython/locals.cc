@@ -54,6 +54,19 @@ std::vector<Slot> read_slots(RemoteReader& reader, const Layout& layout, Addr co
   return slots;
 }
 
+// What the frame's slot refers to, through its cell if it is one; null if it is not bound.
+Addr value_in_slot(RemoteReader& reader,
+                   const Layout& layout,
+                   const RawFrame& frame,
+                   const std::vector<Slot>& slots,
+                   std::size_t index) {
+  const Addr at = frame.address + layout.frame.localsplus + index * sizeof(std::uint64_t);
+  const Addr value = without_tags(layout, reader.pointer_or_null(at));
+  const bool is_cell =
+      value != Addr{} && slots[index].may_be_cell && type_name(reader, layout, value) == "cell";
+  return is_cell ? reader.pointer_or_null(value + layout.object.cell_value) : value;
+}
+
 }  // namespace
 
 bool sounds_secret(std::string_view name) {
@@ -111,11 +124,7 @@ std::vector<PythonLocal> read_locals(RemoteReader& reader,
   std::vector<PythonLocal> locals;
   const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
-    Addr value = without_tags(layout, reader.pointer_or_null(slot));
-    if (value != Addr{} && slots[i].may_be_cell && type_name(reader, layout, value) == "cell") {
-      value = reader.pointer_or_null(value + layout.object.cell_value);
-    }
+    const Addr value = value_in_slot(reader, layout, frame, slots, i);
     const auto name = read_string(reader, layout, slots[i].name, kNameLimit);
     if (value == Addr{} || !name) {
       continue;  // not bound (yet, or any more)
@@ -127,6 +136,20 @@ std::vector<PythonLocal> read_locals(RemoteReader& reader,
         {name->utf8, sounds_secret(name->utf8) ? "<hidden>" : print_object(reader, layout, value)});
   }
   return locals;
+}
+
+Addr read_local(RemoteReader& reader,
+                const Layout& layout,
+                const RawFrame& frame,
+                std::string_view name) {
+  const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto text = read_string(reader, layout, slots[i].name, kNameLimit);
+    if (text && text->utf8 == name) {
+      return value_in_slot(reader, layout, frame, slots, i);
+    }
+  }
+  return Addr{};
 }
 
 }  // namespace oddrank::stacks::cpython

@@ -22,6 +22,12 @@ std::vector<PythonLocal> read_locals(RemoteReader& reader,
                                      const RawFrame& frame,
                                      bool plain_only);
 
+// The object that a variable refers to; null if there is none of this name, or it is not bound.
+Addr read_local(RemoteReader& reader,
+                const Layout& layout,
+                const RawFrame& frame,
+                std::string_view name);
+
 // Fetches what read_locals will want of these frames, in few system calls.
 void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const RawFrame> frames);
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "stacks/cpython/await_chain.h"
+#include "stacks/cpython/await_members.h"
 #include "stacks/cpython/code_object.h"
 #include "stacks/cpython/detect.h"
 #include "stacks/cpython/find_tasks.h"
@@ -360,24 +361,31 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
   ODDRANK_TRY(const ThreadStates states,
               read_thread_states(reader, layout, impl_->runtime.address));
   const auto lists = find_task_lists(reader, impl_->modules);
+  std::vector<AwaitChain> waits;
   std::vector<FrameChain> chains;  // one a task: its frames' code is loaded together
-  std::vector<PythonTask> tasks;
+  TaskNames names;
   for (const Addr address : find_tasks(reader, layout, states, lists)) {
     AwaitChain chain = read_await_chain(reader, layout, address);
     if (chain.state != TaskState::kUnknown && chain.state != TaskState::kEnded) {
-      tasks.push_back({std::move(chain.name), chain.state, {}, std::move(chain.awaits)});
-      chains.emplace_back().frames = std::move(chain.frames);
+      names.emplace(value_of(address), chain.name);
+      chains.emplace_back().frames = chain.frames;
+      waits.push_back(std::move(chain));
     }
   }
   impl_->load_codes(reader, chains);
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    for (const RawFrame& raw : chains[i].frames) {
-      tasks[i].frames.push_back(impl_->make_frame(raw));
+  std::vector<PythonTask> tasks;
+  for (AwaitChain& chain : waits) {
+    PythonTask& task = tasks.emplace_back();
+    for (const RawFrame& raw : chain.frames) {
+      task.frames.push_back(impl_->make_frame(raw));
     }
+    task.members = read_awaited_members(reader, layout, impl_->codes, chain, names);
+    task.name = std::move(chain.name);
+    task.state = chain.state;
+    task.awaits = std::move(chain.awaits);
   }
-  // "Task-9" before "Task-10".
   std::sort(tasks.begin(), tasks.end(), [](const PythonTask& a, const PythonTask& b) {
-    return std::tuple(a.name.size(), a.name) < std::tuple(b.name.size(), b.name);
+    return task_comes_before(a.name, b.name);
   });
   return tasks;
 }

@@ -68,6 +68,9 @@ struct PythonTask {
   // What the innermost of them awaits: the name of another task, "<Future>", "<_GatheringFuture>";
   // "" if it is nothing like that.
   std::string awaits;
+  // Where that is a future which waits for others (await_members.h): those that have not ended,
+  // tasks first, each like `awaits`.
+  std::vector<std::string> members;
 };
 
 // One lock, and the words in it that threads wait on.

@@ -205,7 +205,7 @@ class HtmlTest(unittest.TestCase):
         self.assertEqual(self.one("#rank .tasks summary").text, "2 asyncio tasks that have not ended")
         shown = [task.text for task in self.all("#rank .tasks div")]
         self.assertIn("Task “load” waits for <Future>", shown[0])
-        self.assertIn("dataloader.py", shown[0])
+        self.assertIn("read_shard", shown[0])
         self.assertIn("Task “all” waits for task \"load\"", shown[1])
 
     def test_ranks_that_were_not_read_look_different(self):

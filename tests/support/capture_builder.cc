@@ -104,6 +104,18 @@ snapshot::StackId CaptureBuilder::stack(const Frames& frames) {
   return capture.tables.stack(stack);
 }
 
+void CaptureBuilder::task(ProcessCapture& process, const TaskSpec& spec) {
+  snapshot::AsyncTask task;
+  task.name = capture.tables.string(spec.name);
+  task.state = snapshot::TaskState::kWaits;
+  task.stack = stack(spec.frames);
+  task.awaits = capture.tables.string(spec.awaits);
+  for (const std::string& member : spec.members) {
+    task.members.push_back(capture.tables.string(member));
+  }
+  process.tasks.push_back(std::move(task));
+}
+
 ThreadCapture& CaptureBuilder::thread(ProcessCapture& process, const ThreadSpec& spec) {
   auto& tables = capture.tables;
   ThreadCapture thread;

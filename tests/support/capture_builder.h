@@ -68,6 +68,14 @@ struct ThreadSpec {
   bool holds_gil = false;
 };
 
+// An asyncio task that waits.
+struct TaskSpec {
+  std::string name = {};
+  Frames frames = {};
+  std::string awaits = {};
+  std::vector<std::string> members = {};
+};
+
 class CaptureBuilder {
  public:
   // A SLURM job of `hosts`, all of which answer; ranks are added by hand.
@@ -84,6 +92,7 @@ class CaptureBuilder {
   snapshot::ProcessCapture& child(pid_t owner, std::string_view host, pid_t pid);
   // Adds a thread; the first one is the main thread (tid = pid).
   snapshot::ThreadCapture& thread(snapshot::ProcessCapture& process, const ThreadSpec& spec);
+  void task(snapshot::ProcessCapture& process, const TaskSpec& spec);
   // A process by its pid, which must be there.
   snapshot::ProcessCapture& process(pid_t pid);
   void remove(pid_t pid);

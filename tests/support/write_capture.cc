@@ -54,14 +54,10 @@ snapshot::Capture big_job(std::int32_t ranks) {
 snapshot::Capture job_with_tasks() {
   CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 1000);
-  job.thread(process, in_loader(0));
-  auto& tables = job.capture.tables;
-  const auto stack = process.threads.front().samples.back().stack;
-  using enum snapshot::TaskState;
-  process.tasks = {
-      {tables.string("load"), kWaits, stack, tables.string("<Future>")},
-      {tables.string("all"), kWaits, snapshot::StackId{}, tables.string("load")},
-  };
+  job.thread(process, sleeping());
+  job.task(process, {"load", {py("read_shard", "/u/shards.py", 31)}, "<Future>"});
+  job.task(process,
+           {"all", {py("gather_shards", "/u/shards.py", 47)}, "<_GatheringFuture>", {"load"}});
   return job.take();
 }
 

@@ -1,6 +1,7 @@
 """asyncio tasks that wait in each way there is; lines on stdout say what is true, then "ready".
 
   task NAME STATE AWAITS     STATE: waits, runs, new; AWAITS: name of a task, "<Type>", or -
+  member NAME            of what it gathers or waits for, where that has not ended: as AWAITS
   frame LINE\tFUNCTION\tFILE   of the task before, innermost first; of the running one the outermost
 All of it as Python itself tells: cr_frame and cr_await and their like, and gc.get_referents for the
 small objects that show nothing. The main thread blocks inside of the task "main" until stdin ends.
@@ -86,6 +87,26 @@ async def gathers(*tasks):
     await asyncio.gather(*tasks)
 
 
+async def waits_for_any(*tasks):
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def waits_with_limit(task):
+    await asyncio.wait_for(task, 3600)
+
+
+async def takes_completed(*tasks):
+    for next_one in asyncio.as_completed(tasks):
+        await next_one
+
+
+async def groups(future):
+    async with asyncio.TaskGroup() as group:
+        MEMBERS["group"] = [group.create_task(inner(future), name=f"in-group-{i}")
+                            for i in range(2)]
+        group.create_task(not_begun(), name="ended-in-group")
+
+
 async def sleeps():
     await asyncio.sleep(3600)
 
@@ -103,6 +124,22 @@ async def deep(depth, future):
 
 async def not_begun():
     pass
+
+
+# Name of a task -> what it waits for, if that is several.
+MEMBERS = {}
+
+
+def name_of_awaited(awaited):
+    return awaited.get_name() if isinstance(awaited, asyncio.Task) else f"<{type(awaited).__name__}>"
+
+
+def members_of(name, awaited):
+    if isinstance(awaited, asyncio.Task):
+        return []
+    members = [one for one in MEMBERS.get(name, []) if not one.done()]
+    return sorted(map(name_of_awaited, members),
+                  key=lambda name: (name.startswith("<"), len(name), name))
 
 
 def frame_of(awaitable):
@@ -137,11 +174,9 @@ def tell(task, state):
     if state != "runs":
         shown = [(frame.f_lineno, name_of(frame)) for frame in task.get_stack()]
         assert shown == [frames[0][:2]], (shown, frames)
-    words = "-"
-    if awaited is not None:
-        is_task = isinstance(awaited, asyncio.Task)
-        words = awaited.get_name() if is_task else f"<{type(awaited).__name__}>"
-    print("task", task.get_name(), state, words)
+    print("task", task.get_name(), state, "-" if awaited is None else name_of_awaited(awaited))
+    for member in members_of(task.get_name(), awaited):
+        print("member", member)
     for line, function, file in reversed(frames):
         print(f"frame {line}\t{function}\t{file}")
 
@@ -173,16 +208,26 @@ async def main():
     start("asyncgen", consume(future))
     start("manager", enters(future))
     start("task", awaits_task(first))
-    start("gather", gathers(first, future))
+    ended = start("ended", not_begun())
+    several = {"gather": gathers, "any": waits_for_any, "completed": takes_completed}
+    for name, function in several.items():
+        MEMBERS[name] = [first, future, ended]
+        start(name, function(*MEMBERS[name]))
+    if sys.version_info < (3, 13):
+        del MEMBERS["completed"]  # nothing that the task holds leads to them
+    MEMBERS["limit"] = [first]
+    start("limit", waits_with_limit(first))
+    if hasattr(asyncio, "TaskGroup"):
+        start("group", groups(future))
     start("sleep", sleeps())
     start("größe", wartet_auf_größe(asyncio.Event()))
     start("deep", deep(40, future))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     start("new", not_begun())
-    ended = asyncio.current_task()
-    ended.set_name("main")
-    tell_and_block(ended)
+    current = asyncio.current_task()
+    current.set_name("main")
+    tell_and_block(current)
 
 
 asyncio.run(main())

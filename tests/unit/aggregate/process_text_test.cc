@@ -144,6 +144,30 @@ TEST_CASE("locals stand below their frames, where they are wanted") {
   CHECK(text.find("u/a.py:3\n        n = 1\n", inner) != std::string::npos);
 }
 
+TEST_CASE("asyncio tasks: who waits for whom") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping());
+  job.task(process, {"load", {tests::py("load", "/u/a.py", 3)}, "<Future>"});
+  job.task(process, {"one", {}, "load"});
+  job.task(process, {"all", {}, "<_GatheringFuture>", {"load", "one", "<Future>"}});
+  job.task(process, {"rest", {}, "<Future>", {"one"}});
+  job.task(process, {"futures", {}, "<_GatheringFuture>", {"<Future>", "<Future>"}});
+  job.task(process, {"many", {}, "<Future>", std::vector<std::string>(30, "one")});
+  const std::string text = print_process(job.capture, process, {});
+  const auto told = [&text](std::string_view line) {
+    INFO(line);
+    CHECK(text.find("\nasyncio task " + std::string(line) + "\n") != std::string::npos);
+  };
+  told("\"load\" waits for <Future>");
+  told("\"one\" waits for task \"load\"");
+  told("\"all\" waits for tasks \"load\", \"one\", <Future>");
+  told("\"rest\" waits for task \"one\"");
+  told("\"futures\" waits for <Future>, <Future>");
+  CHECK(text.find("\"one\", \"one\" and 22 more\n") != std::string::npos);
+  CHECK(text.find("u/a.py:3\n") != std::string::npos);
+}
+
 TEST_CASE("the GIL: who holds it, who wants it, whose it is and for how long") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);

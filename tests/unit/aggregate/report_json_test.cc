@@ -18,6 +18,24 @@ Json json_of(const snapshot::Capture& capture) {
 
 }  // namespace
 
+TEST_CASE("asyncio tasks have names, what they await and its members") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping());
+  job.task(
+      process,
+      {"all", {tests::py("load", "/u/a.py", 3)}, "<_GatheringFuture>", {"Task-2", "<Future>"}});
+  job.task(process, {"Task-2", {}, "all"});
+  const Json tasks = json_of(job.capture)["ranks"][0]["tasks"];
+  REQUIRE(tasks.size() == 2);
+  CHECK(tasks[0]["name"] == "all");
+  CHECK(tasks[0]["awaits"] == "<_GatheringFuture>");
+  CHECK(tasks[0]["members"] == Json({"Task-2", "<Future>"}));
+  CHECK(tasks[0]["frames"].size() == 1);
+  CHECK(tasks[1]["awaits"] == "all");
+  CHECK(tasks[1]["members"].empty());
+}
+
 TEST_CASE("the JSON has the fields of format 1") {
   const Json json = json_of(tests::input_stall_job().capture);
   CHECK(json["oddrank"]["format"] == 1);

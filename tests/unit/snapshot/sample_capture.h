@@ -143,8 +143,11 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.environment = {{tables.string("RANK"), tables.string("5")}};
   process.connections = {{tables.string("10.0.0.1:9"), tables.string("10.0.0.2:8")}};
   process.threads = {sample_thread(tables)};
-  process.tasks = {{tables.string("Task-7"), TaskState::kWaits,
-                    process.threads.front().samples.front().stack, tables.string("load")}};
+  process.tasks = {{tables.string("Task-7"),
+                    TaskState::kWaits,
+                    process.threads.front().samples.front().stack,
+                    tables.string("<_GatheringFuture>"),
+                    {tables.string("load"), tables.string("<Future>")}}};
   capture.processes.push_back(std::move(process));
   capture.collectives = sample_collectives(tables);
   return capture;
