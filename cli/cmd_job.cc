@@ -26,6 +26,7 @@ struct JobOptions {
   std::string id;
   bool mine = false;
   std::string via;
+  std::string send_to = "/tmp";
   CaptureOptions capture;
   OutputOptions output;
 };
@@ -63,6 +64,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   gather.agent_args.insert(gather.agent_args.end(), arguments.begin(), arguments.end());
   gather.node_timeout = options.capture.timeout;
   gather.via = options.via;
+  gather.send_to = options.send_to;
   gather.interrupted = catch_interrupts();
   Progress progress("nodes", options.output.quiet);
   gather.progress = [&progress](const slurm::GatherProgress& now) {
@@ -105,6 +107,11 @@ void add_job_command(CLI::App& app, Action& action) {
       ->add_option("--via", options->via,
                    "Folder that all nodes share, for the answers of thousands of nodes")
       ->type_name("DIR");
+  command
+      ->add_option("--send-to", options->send_to,
+                   "Folder of each node's own that a missing oddrank is sent to")
+      ->type_name("DIR")
+      ->capture_default_str();
   add_capture_options(*command, options->capture);
   add_output_options(*command, options->output);
   add_locals_option(*command, {&options->capture.locals, &options->output.locals});

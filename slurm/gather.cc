@@ -169,7 +169,7 @@ void Gathering::ship_to(std::vector<std::string> nodes) {
   AgentStep step = step_for(std::move(nodes), false);
   std::array<char, 20> unique{};
   std::snprintf(unique.data(), unique.size(), "%016" PRIx64, new_stream_id());
-  step.ship_to = std::string("/tmp/oddrank-") + unique.data();
+  step.ship_to = options_.send_to + "/oddrank-" + unique.data();
   auto attempt = Attempt::start(step);
   if (!attempt) {
     result_.notes.push_back(attempt.error().what);

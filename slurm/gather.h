@@ -28,6 +28,8 @@ namespace oddrank::slurm {
 
 struct GatherOptions {
   std::string agent_path;  // absolute; the same on every node, or sent there
+  // Where it is sent to: a folder that each node has for itself, since who begins deletes it.
+  std::string send_to = "/tmp";
   std::vector<std::string> agent_args;
   std::chrono::milliseconds node_timeout{20000};
   // Beyond node_timeout: for SLURM to start the agents, and for the answers to arrive.

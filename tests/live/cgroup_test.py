@@ -18,7 +18,16 @@ import proc_facts
 from cgroups import CgroupTest, read, write
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
-SPIN = "print('ready', flush=True)\nwhile True: pass"
+# Without CPU a thread that runs cannot be stopped in time: the main thread sleeps.
+SPIN = """
+import threading
+def spin():
+    while True:
+        pass
+threading.Thread(target=spin, daemon=True).start()
+print("ready", flush=True)
+threading.Event().wait()
+"""
 # The child takes more than the cgroup may have; it is the one to be killed.
 EAT = """
 import os, time

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 #include <random>
 
@@ -309,20 +310,21 @@ TEST_CASE("stopped: calls that a stop would end early are not, while a thread be
   }
 }
 
-TEST_CASE("stopped: 3000 captures of a process in a storm of signals lose none") {
+TEST_CASE("stopped: captures of a process in a storm of signals lose none") {
   auto victim = Victim::start({test::victim_path("signals")});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
   const auto target = attach::LiveTarget::open(victim->pid());
   REQUIRE(target);
+  const std::uint32_t times = std::getenv("ODDRANK_FULL") == nullptr ? 600 : 3000;
   std::uint32_t stopped = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (std::uint32_t i = 0; i < times; ++i) {
     snapshot::Tables tables;
     snapshot::ProcessCapture process;
     REQUIRE(collect_stacks(**target, {}, tables, process));
     stopped += process.stopped;
   }
-  CHECK(stopped > 2000);
+  CHECK(stopped > times * 2 / 3);
   CHECK(harm_of(victim->pid(), "RS").empty());
   const auto record = record_of(*victim);
   REQUIRE(record.size() == 4);
