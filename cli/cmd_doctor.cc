@@ -11,11 +11,10 @@
 #include "aggregate/doctor.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
-#include "base/read_file.h"
+#include "cli/agent_options.h"
 #include "cli/commands.h"
 #include "cli/examine_node.h"
 #include "cli/host_list.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/shipped_copy.h"
@@ -66,41 +65,21 @@ int answer(DoctorOptions& options) {
                                                                                : kToolFault;
 }
 
-std::vector<std::string> node_arguments(const CaptureOptions& capture) {
-  std::vector<std::string> arguments{"doctor", "--framed"};
-  const auto more = agent_arguments(capture);
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
   ODDRANK_TRY(const slurm::Job job,
               slurm::find_job(options.job, Deadline::after(options.capture.timeout)));
-  slurm::GatherOptions gather;
-  ODDRANK_TRY(gather.agent_path, read_link("/proc/self/exe"));
-  gather.agent_args = node_arguments(options.capture);
-  gather.agent_args.insert(gather.agent_args.end(), {"--slurm-job", job.id});
-  gather.node_timeout = options.capture.timeout;
-  gather.interrupted = catch_interrupts();
   Progress progress("nodes", false);
-  gather.progress = [&progress](const slurm::GatherProgress& now) {
-    progress.update(now.done, now.total, now.waiting_for);
-  };
-  return slurm::gather(job, gather);
+  ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed", "--slurm-job", job.id},
+                                         options.capture, progress));
+  return slurm::gather(job, slurm::GatherOptions{std::move(agents)});
 }
 
 Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
   ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
-  slurm::SshOptions ssh;
-  ssh.ssh = command_words(options.ssh);
-  ODDRANK_TRY(ssh.agent_path, read_link("/proc/self/exe"));
-  ssh.agent_args = node_arguments(options.capture);
-  ssh.node_timeout = options.capture.timeout;
-  ssh.interrupted = catch_interrupts();
   Progress progress("hosts", false);
-  ssh.progress = [&progress](const slurm::GatherProgress& now) {
-    progress.update(now.done, now.total, now.waiting_for);
-  };
+  ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed"}, options.capture, progress));
+  slurm::SshOptions ssh{std::move(agents)};
+  ssh.ssh = command_words(options.ssh);
   return slurm::gather_ssh(hosts, ssh);
 }
 

@@ -5,11 +5,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/read_file.h"
+#include "cli/agent_options.h"
 #include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/host_list.h"
-#include "cli/interrupt.h"
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -30,25 +29,18 @@ struct HostsOptions {
 
 Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
   ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
-  slurm::SshOptions ssh;
+  std::vector<std::string> command{"agent", "--framed"};
+  if (!options.select.empty()) {
+    command.insert(command.end(), {"--select", options.select});
+  }
+  Progress progress("hosts", options.output.quiet);
+  ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
+  slurm::SshOptions ssh{std::move(agents)};
   ssh.ssh = command_words(options.ssh);
-  ODDRANK_TRY(ssh.agent_path, read_link("/proc/self/exe"));
   if (!options.agent.empty()) {
     ssh.agent_path = options.agent;
   }
-  ssh.agent_args = {"agent", "--framed"};
-  if (!options.select.empty()) {
-    ssh.agent_args.insert(ssh.agent_args.end(), {"--select", options.select});
-  }
-  const auto arguments = agent_arguments(options.capture);
-  ssh.agent_args.insert(ssh.agent_args.end(), arguments.begin(), arguments.end());
-  ssh.node_timeout = options.capture.timeout;
   ssh.at_once = options.at_once;
-  ssh.interrupted = catch_interrupts();
-  Progress progress("hosts", options.output.quiet);
-  ssh.progress = [&progress](const slurm::GatherProgress& now) {
-    progress.update(now.done, now.total, now.waiting_for);
-  };
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather_ssh(hosts, ssh));
   snapshot::JobInfo job;
   job.source = snapshot::JobSource::kHosts;

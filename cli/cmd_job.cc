@@ -1,16 +1,16 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/deadline.h"
 #include "base/log.h"
-#include "base/read_file.h"
+#include "cli/agent_options.h"
 #include "cli/collect_dumps.h"
 #include "cli/collect_log.h"
 #include "cli/commands.h"
-#include "cli/interrupt.h"
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/output_age.h"
@@ -54,22 +54,15 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(id));
   ODDRANK_TRY(const slurm::Job job, slurm::find_job(id, deadline));
   log_line(LogLevel::kInfo, "job " + job.id + " of " + job.user + " on " + job.node_list);
-  slurm::GatherOptions gather;
-  ODDRANK_TRY(gather.agent_path, read_link("/proc/self/exe"));
-  gather.agent_args = {"agent", "--framed", "--slurm-job", job.id};
+  std::vector<std::string> command{"agent", "--framed", "--slurm-job", job.id};
   if (!asked.step.empty()) {
-    gather.agent_args.insert(gather.agent_args.end(), {"--slurm-step", asked.step});
+    command.insert(command.end(), {"--slurm-step", asked.step});
   }
-  const auto arguments = agent_arguments(options.capture);
-  gather.agent_args.insert(gather.agent_args.end(), arguments.begin(), arguments.end());
-  gather.node_timeout = options.capture.timeout;
+  Progress progress("nodes", options.output.quiet);
+  ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
+  slurm::GatherOptions gather{std::move(agents)};
   gather.via = options.via;
   gather.send_to = options.send_to;
-  gather.interrupted = catch_interrupts();
-  Progress progress("nodes", options.output.quiet);
-  gather.progress = [&progress](const slurm::GatherProgress& now) {
-    progress.update(now.done, now.total, now.waiting_for);
-  };
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
   snapshot::Capture whole = join_answers(job_info(job), gathered);
   // What the ranks were told themselves counts more: with torchrun SLURM's tasks are launchers.

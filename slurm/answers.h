@@ -1,6 +1,7 @@
 // What came back from the nodes, whichever way their agents were started.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -35,6 +36,16 @@ struct GatherProgress {
 
 // Called after each answer, and every few ten milliseconds while there is none.
 using ProgressSink = std::function<void(const GatherProgress&)>;
+
+// What is asked of every node, whichever way.
+struct AgentOptions {
+  std::string agent_path;               // absolute; the same on every node, or sent there
+  std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
+  std::chrono::milliseconds node_timeout{20000};
+  ProgressSink progress;  // may be empty
+  // Set by a signal handler: the gathering ends soon, with what is there.
+  const std::atomic<bool>* interrupted = nullptr;
+};
 
 GatherProgress progress_of(const std::vector<NodeAnswer>& nodes);
 

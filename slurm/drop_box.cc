@@ -2,10 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -27,9 +24,7 @@ bool is_plain_name(std::string_view name) {
 }  // namespace
 
 Result<DropBox> DropBox::make(const std::string& parent) {
-  std::array<char, 20> unique{};
-  std::snprintf(unique.data(), unique.size(), "%016" PRIx64, new_stream_id());
-  std::string folder = parent + "/oddrank-" + unique.data();
+  std::string folder = parent + "/" + unique_name();
   if (::mkdir(folder.c_str(), 0700) != 0) {
     return fail(errno_code(errno), "cannot make a folder in " + parent + ": " + errno_text(errno),
                 "--via wants a folder that this host and all nodes of the job share");

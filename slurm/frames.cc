@@ -165,6 +165,10 @@ std::uint64_t new_stream_id() {
   return std::mt19937_64(seed)();
 }
 
+std::string unique_name() {
+  return "oddrank-" + hex(new_stream_id());
+}
+
 std::string encode_hello(std::string_view host, std::uint64_t stream) {
   std::string line;
   append_frame(line, clean_host(host) + ' ' + hex(stream) + ' ', 0, 0, {});

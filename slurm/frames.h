@@ -33,6 +33,8 @@ inline constexpr std::size_t kMaxFrameLine = 900;  // newline included
 
 // New at every call, also across processes of several pid namespaces.
 std::uint64_t new_stream_id();
+// "oddrank-" and such a number: the name of a file or folder that nobody else has.
+std::string unique_name();
 
 // What a sender writes first.
 std::string encode_hello(std::string_view host, std::uint64_t stream);

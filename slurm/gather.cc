@@ -3,9 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <optional>
@@ -167,9 +164,7 @@ bool Gathering::lacks_agent(const Attempt& attempt, const std::string& host) con
 
 void Gathering::ship_to(std::vector<std::string> nodes) {
   AgentStep step = step_for(std::move(nodes), false);
-  std::array<char, 20> unique{};
-  std::snprintf(unique.data(), unique.size(), "%016" PRIx64, new_stream_id());
-  step.ship_to = options_.send_to + "/oddrank-" + unique.data();
+  step.ship_to = options_.send_to + "/" + unique_name();
   auto attempt = Attempt::start(step);
   if (!attempt) {
     result_.notes.push_back(attempt.error().what);

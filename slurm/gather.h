@@ -14,7 +14,6 @@
 // own message timeout for that, without us.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -26,20 +25,15 @@
 
 namespace oddrank::slurm {
 
-struct GatherOptions {
-  std::string agent_path;  // absolute; the same on every node, or sent there
-  // Where it is sent to: a folder that each node has for itself, since who begins deletes it.
+struct GatherOptions : AgentOptions {
+  // Where the agent is sent to: a folder that each node has for itself, since who begins deletes
+  // it.
   std::string send_to = "/tmp";
-  std::vector<std::string> agent_args;
-  std::chrono::milliseconds node_timeout{20000};
   // Beyond node_timeout: for SLURM to start the agents, and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;
   // A folder that all nodes share, for answers of many nodes; empty: through srun. See drop_box.h.
-  std::string via;
-  ProgressSink progress;  // may be empty
-  // Set by a signal handler: gather() returns soon, with what is there.
-  const std::atomic<bool>* interrupted = nullptr;
+  std::string via = {};
 };
 
 // Errors: no srun here (kNotFound), SLURM refuses the step as a whole (kPermission, kGone,

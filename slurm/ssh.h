@@ -6,7 +6,6 @@
 // anything (BatchMode): a host that wants a password is a row that says so.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -19,17 +18,11 @@
 
 namespace oddrank::slurm {
 
-struct SshOptions {
+struct SshOptions : AgentOptions {
   std::vector<std::string> ssh{"ssh"};  // the program, and options of the user's for it
-  std::string agent_path;               // absolute; what is started, and what is sent
-  std::vector<std::string> agent_args;  // "agent --framed ..."; --host is added
-  std::chrono::milliseconds node_timeout{20000};
   // Beyond node_timeout, for the connection and for sending the binary.
   std::chrono::milliseconds slack{5000};
   std::size_t at_once = 64;
-  ProgressSink progress;  // may be empty
-  // As in GatherOptions.
-  const std::atomic<bool>* interrupted = nullptr;
 };
 
 // `hosts`: as ssh takes them ("n0", "eve@n0"); in the answers they are without the user. Hosts that

@@ -8,12 +8,6 @@
 namespace oddrank::snapshot {
 namespace {
 
-RowReader reader(const Document& document, const IdLimits& limits, std::string_view name) {
-  const auto table = document.tables.find(name);
-  return RowReader(std::string(name), table == document.tables.end() ? nullptr : &table->second,
-                   limits);
-}
-
 void encode_record(const FlightRecord& record, Document& document) {
   RowWriter records(document.tables["flight_records"]);
   RowWriter groups(document.tables["flight_groups"]);
@@ -68,25 +62,6 @@ void check_node(RowReader& reader, std::uint32_t node, std::size_t nodes) {
 
 }  // namespace
 
-std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child) {
-  std::uint32_t rows = 0;
-  parent(name, rows);
-  if (rows > child.rows()) {
-    parent.refuse(std::string(name) + " counts " + std::to_string(rows) + " rows of " +
-                  std::to_string(child.rows()));
-    return 0;
-  }
-  return rows;
-}
-
-bool step_row(RowReader& child) {
-  if (child.next()) {
-    return true;
-  }
-  child.refuse("fewer rows than are counted");
-  return false;
-}
-
 void encode_collectives(const CollectiveState& state, Document& document) {
   for (const FlightRecord& record : state.flight) {
     encode_record(record, document);
@@ -107,62 +82,51 @@ void encode_collectives(const CollectiveState& state, Document& document) {
 }
 
 CollectiveDecoder::CollectiveDecoder(const Document& document, const IdLimits& limits)
-    : records_(reader(document, limits, "flight_records")),
-      groups_(reader(document, limits, "flight_groups")),
-      entries_(reader(document, limits, "flight_entries")),
-      communicators_(reader(document, limits, "ras_communicators")),
-      members_(reader(document, limits, "ras_ranks")),
-      lines_(reader(document, limits, "log_lines")),
-      behind_(reader(document, limits, "log_behind")),
-      devices_(reader(document, limits, "devices")),
-      pids_(reader(document, limits, "device_pids")),
-      ports_(reader(document, limits, "link_ports")) {}
+    : records_(reader_of(document, limits, "flight_records")),
+      groups_(reader_of(document, limits, "flight_groups")),
+      entries_(reader_of(document, limits, "flight_entries")),
+      communicators_(reader_of(document, limits, "ras_communicators")),
+      members_(reader_of(document, limits, "ras_ranks")),
+      lines_(reader_of(document, limits, "log_lines")),
+      behind_(reader_of(document, limits, "log_behind")),
+      devices_(reader_of(document, limits, "devices")),
+      pids_(reader_of(document, limits, "device_pids")),
+      ports_(reader_of(document, limits, "link_ports")) {}
 
 FlightRecord CollectiveDecoder::record() {
   FlightRecord record;
   flight_record_fields(records_, record);
-  const std::uint64_t groups = count_rows(records_, "groups", groups_);
-  const std::uint64_t entries = count_rows(records_, "entries", entries_);
-  for (std::uint64_t i = 0; i < groups && step_row(groups_); ++i) {
-    flight_group_fields(groups_, record.groups.emplace_back());
-  }
-  for (std::uint64_t i = 0; i < entries && step_row(entries_); ++i) {
+  each_row(records_, "groups", groups_,
+           [&] { flight_group_fields(groups_, record.groups.emplace_back()); });
+  each_row(records_, "entries", entries_, [&] {
     FlightEntry& entry = record.entries.emplace_back();
     flight_entry_fields(entries_, entry);
     if (entry.group >= record.groups.size()) {
       entries_.refuse("a call is of a group that is not there");
     }
-  }
+  });
   return record;
 }
 
 RasCommunicator CollectiveDecoder::communicator() {
   RasCommunicator communicator;
   ras_communicator_fields(communicators_, communicator);
-  const std::uint64_t ranks = count_rows(communicators_, "ranks", members_);
-  for (std::uint64_t i = 0; i < ranks && step_row(members_); ++i) {
-    ras_rank_fields(members_, communicator.ranks.emplace_back());
-  }
+  each_row(communicators_, "ranks", members_,
+           [&] { ras_rank_fields(members_, communicator.ranks.emplace_back()); });
   return communicator;
 }
 
 LogLine CollectiveDecoder::line() {
   LogLine line;
   log_line_fields(lines_, line);
-  const std::uint64_t ranks = count_rows(lines_, "behind", behind_);
-  for (std::uint64_t i = 0; i < ranks && step_row(behind_); ++i) {
-    behind_("rank", line.behind.emplace_back());
-  }
+  each_row(lines_, "behind", behind_, [&] { behind_("rank", line.behind.emplace_back()); });
   return line;
 }
 
 Device CollectiveDecoder::device() {
   Device device;
   device_fields(devices_, device);
-  const std::uint64_t pids = count_rows(devices_, "pids", pids_);
-  for (std::uint64_t i = 0; i < pids && step_row(pids_); ++i) {
-    pids_("pid", device.pids.emplace_back());
-  }
+  each_row(devices_, "pids", pids_, [&] { pids_("pid", device.pids.emplace_back()); });
   return device;
 }
 

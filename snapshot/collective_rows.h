@@ -14,11 +14,6 @@ namespace oddrank::snapshot {
 
 void encode_collectives(const CollectiveState& state, Document& document);
 
-// How many rows of `child` belong to the parent's row; more than there are is a problem.
-std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child);
-// Steps `child`; where its rows are used up although its parents count more, refuses.
-bool step_row(RowReader& child);
-
 // Borrows the document.
 class CollectiveDecoder {
  public:

@@ -56,11 +56,7 @@ class Decoder {
                ? 0
                : table->second.begin()->second.size();
   }
-  RowReader reader(std::string_view name) const {
-    const auto table = document_.tables.find(name);
-    return RowReader(std::string(name), table == document_.tables.end() ? nullptr : &table->second,
-                     limits_);
-  }
+  RowReader reader(std::string_view name) const { return reader_of(document_, limits_, name); }
   std::string text(StringId id) const { return document_.strings[static_cast<std::size_t>(id)]; }
 
   void decode_tables();
@@ -96,12 +92,11 @@ void Decoder::decode_tables() {
   while (stacks_.next()) {
     Stack stack;
     stack_fields(stacks_, stack);
-    const std::uint64_t size = count_rows(stacks_, "frames", stack_frames_);
-    for (std::uint64_t i = 0; i < size && step_row(stack_frames_); ++i) {
+    each_row(stacks_, "frames", stack_frames_, [&] {
       FrameId frame{};
       stack_frames_("frame", frame);
       stack.frames.push_back(frame);
-    }
+    });
     tables.stack(stack);
   }
   if (tables.strings().size() != document_.strings.size()) {
@@ -134,12 +129,11 @@ void Decoder::decode_job() {
   job_("world_size", job.world_size);
   job_("elapsed_s", job.elapsed_s);
   job_("time_left_s", job.time_left_s);
-  const std::uint64_t hosts = count_rows(job_, "hosts", job_hosts_);
-  for (std::uint64_t i = 0; i < hosts && step_row(job_hosts_); ++i) {
+  each_row(job_, "hosts", job_hosts_, [&] {
     StringId host{};
     job_hosts_("host", host);
     job.hosts.push_back(text(host));
-  }
+  });
 }
 
 void Decoder::decode_nodes() {
@@ -153,74 +147,53 @@ void Decoder::decode_nodes() {
     nodes_("took_us", node.took_us);
     node.host = text(host);
     node.why = text(why);
-    const std::uint64_t expected = count_rows(nodes_, "expected_ranks", expected_ranks_);
-    for (std::uint64_t i = 0; i < expected && step_row(expected_ranks_); ++i) {
-      expected_ranks_("rank", node.expected_ranks.emplace_back());
-    }
-    const std::uint64_t notes = count_rows(nodes_, "notes", notes_);
-    for (std::uint64_t i = 0; i < notes && step_row(notes_); ++i) {
+    each_row(nodes_, "expected_ranks", expected_ranks_,
+             [&] { expected_ranks_("rank", node.expected_ranks.emplace_back()); });
+    each_row(nodes_, "notes", notes_, [&] {
       StringId note{};
       notes_("text", note);
       node.notes.push_back(text(note));
-    }
+    });
     capture_.nodes.push_back(std::move(node));
   }
 }
 
 CollectiveCall Decoder::decode_call() {
   CollectiveCall call;
-  if (!step_row(calls_)) {
-    return call;
-  }
   call_fields(calls_, call);
   return call;
 }
 
 FrameLocals Decoder::decode_frame_locals() {
   FrameLocals of_frame;
-  if (!step_row(frame_locals_)) {
-    return of_frame;
-  }
   frame_locals_("frame", of_frame.frame);
-  const std::uint64_t size = count_rows(frame_locals_, "locals", locals_);
-  for (std::uint64_t i = 0; i < size && step_row(locals_); ++i) {
+  each_row(frame_locals_, "locals", locals_, [&] {
     Local& local = of_frame.locals.emplace_back();
     locals_("name", local.name);
     locals_("value", local.value);
-  }
+  });
   return of_frame;
 }
 
 ThreadCapture Decoder::decode_thread() {
   ThreadCapture thread;
-  if (!step_row(threads_)) {
-    return thread;
-  }
   thread_fields(threads_, thread);
-  const std::uint64_t samples = count_rows(threads_, "samples", samples_);
-  for (std::uint64_t i = 0; i < samples && step_row(samples_); ++i) {
-    sample_fields(samples_, thread.samples.emplace_back());
-  }
+  each_row(threads_, "samples", samples_,
+           [&] { sample_fields(samples_, thread.samples.emplace_back()); });
   if (thread.samples.empty()) {
     threads_.refuse("a thread without a sample");
   }
-  if (count_rows(threads_, "calls", calls_) > 0) {
-    thread.call = decode_call();
-  }
-  const std::uint64_t frames = count_rows(threads_, "locals", frame_locals_);
-  for (std::uint64_t i = 0; i < frames && frame_locals_.problem().empty(); ++i) {
-    thread.locals.push_back(decode_frame_locals());
-  }
+  each_row(threads_, "calls", calls_, [&] { thread.call = decode_call(); });
+  each_row(threads_, "locals", frame_locals_,
+           [&] { thread.locals.push_back(decode_frame_locals()); });
   return thread;
 }
 
 AsyncTask Decoder::decode_task() {
   AsyncTask task;
   task_fields(tasks_, task);
-  const std::uint64_t members = count_rows(tasks_, "members", task_members_);
-  for (std::uint64_t i = 0; i < members && step_row(task_members_); ++i) {
-    task_members_("name", task.members.emplace_back());
-  }
+  each_row(tasks_, "members", task_members_,
+           [&] { task_members_("name", task.members.emplace_back()); });
   return task;
 }
 
@@ -231,28 +204,17 @@ void Decoder::decode_processes() {
     if (process.node >= capture_.nodes.size()) {
       processes_.refuse("a process is on a node that is not there");
     }
-    const std::uint64_t variables = count_rows(processes_, "environment", environment_);
-    const std::uint64_t groups = count_rows(processes_, "groups", groups_);
-    const std::uint64_t connections = count_rows(processes_, "connections", connections_);
-    const std::uint64_t tasks = count_rows(processes_, "tasks", tasks_);
-    const std::uint64_t threads = count_rows(processes_, "threads", threads_);
-    for (std::uint64_t i = 0; i < variables && step_row(environment_); ++i) {
+    each_row(processes_, "environment", environment_, [&] {
       auto& [name, value] = process.environment.emplace_back();
       environment_("name", name);
       environment_("value", value);
-    }
-    for (std::uint64_t i = 0; i < groups && step_row(groups_); ++i) {
-      group_fields(groups_, process.groups.emplace_back());
-    }
-    for (std::uint64_t i = 0; i < connections && step_row(connections_); ++i) {
-      connection_fields(connections_, process.connections.emplace_back());
-    }
-    for (std::uint64_t i = 0; i < tasks && step_row(tasks_); ++i) {
-      process.tasks.push_back(decode_task());
-    }
-    for (std::uint64_t i = 0; i < threads && threads_.problem().empty(); ++i) {
-      process.threads.push_back(decode_thread());
-    }
+    });
+    each_row(processes_, "groups", groups_,
+             [&] { group_fields(groups_, process.groups.emplace_back()); });
+    each_row(processes_, "connections", connections_,
+             [&] { connection_fields(connections_, process.connections.emplace_back()); });
+    each_row(processes_, "tasks", tasks_, [&] { process.tasks.push_back(decode_task()); });
+    each_row(processes_, "threads", threads_, [&] { process.threads.push_back(decode_thread()); });
     capture_.processes.push_back(std::move(process));
   }
 }

@@ -2,6 +2,12 @@
 
 namespace oddrank::snapshot {
 
+RowReader reader_of(const Document& document, const IdLimits& limits, std::string_view name) {
+  const auto table = document.tables.find(name);
+  return RowReader(std::string(name), table == document.tables.end() ? nullptr : &table->second,
+                   limits);
+}
+
 RowReader::RowReader(std::string name, const Table* table, const IdLimits& limits)
     : name_(std::move(name)), table_(table), limits_(limits) {
   if (table_ != nullptr && !table_->empty()) {
@@ -57,6 +63,25 @@ bool RowReader::take(std::string_view name, std::int64_t& value) {
   ++asked_;
   value = (*fields_[field_++].second)[next_ - 1];
   return true;
+}
+
+std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child) {
+  std::uint32_t rows = 0;
+  parent(name, rows);
+  if (rows > child.rows()) {
+    parent.refuse(std::string(name) + " counts " + std::to_string(rows) + " rows of " +
+                  std::to_string(child.rows()));
+    return 0;
+  }
+  return rows;
+}
+
+bool step_row(RowReader& child) {
+  if (child.next()) {
+    return true;
+  }
+  child.refuse("fewer rows than are counted");
+  return false;
 }
 
 }  // namespace oddrank::snapshot

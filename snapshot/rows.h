@@ -148,10 +148,27 @@ class RowReader {
   IdLimits limits_;
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
-  std::size_t asked_ = 0;  // values, of all rows
-  std::size_t field_ = 0;  // of the current row
+  std::size_t asked_ = 0;                                           // values, of all rows
+  std::size_t field_ = 0;                                           // of the current row
   std::vector<std::pair<std::string_view, const Column*>> fields_;  // in the order of asking
   std::string problem_;
 };
+
+// The table of that name; one that is not there has no rows.
+RowReader reader_of(const Document& document, const IdLimits& limits, std::string_view name);
+
+// How many rows of `child` belong to the parent's row; more than there are is a problem.
+std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child);
+// Steps `child`; where its rows are used up although its parents count more, refuses.
+bool step_row(RowReader& child);
+
+// take() for each row of `child` that belongs to the parent's row.
+template <typename Take>
+void each_row(RowReader& parent, std::string_view name, RowReader& child, const Take& take) {
+  const std::uint64_t rows = count_rows(parent, name, child);
+  for (std::uint64_t i = 0; i < rows && step_row(child); ++i) {
+    take();
+  }
+}
 
 }  // namespace oddrank::snapshot

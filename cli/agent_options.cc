@@ -1,0 +1,26 @@
+#include "cli/agent_options.h"
+
+#include <utility>
+
+#include "base/read_file.h"
+#include "cli/interrupt.h"
+
+namespace oddrank::cli {
+
+Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
+                                          const CaptureOptions& capture,
+                                          Progress& progress) {
+  slurm::AgentOptions options;
+  ODDRANK_TRY(options.agent_path, read_link("/proc/self/exe"));
+  options.agent_args = std::move(command);
+  const auto more = agent_arguments(capture);
+  options.agent_args.insert(options.agent_args.end(), more.begin(), more.end());
+  options.node_timeout = capture.timeout;
+  options.interrupted = catch_interrupts();
+  options.progress = [&progress](const slurm::GatherProgress& now) {
+    progress.update(now.done, now.total, now.waiting_for);
+  };
+  return options;
+}
+
+}  // namespace oddrank::cli
