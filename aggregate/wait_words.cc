@@ -262,9 +262,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   const char state = rank.state();
   std::string prefix =
       state == 'T' || state == 't' ? fmt::format("stopped (state {}): ", state) : std::string();
-  if (rank.leader != nullptr &&
-      snapshot::sleeps_in_freezer(view.text(rank.leader->wait.wchan), state)) {
-    prefix = "frozen by its cgroup: ";
+  if (rank.leader != nullptr && snapshot::is_frozen(view.text(rank.leader->wait.detail),
+                                                    view.text(rank.leader->wait.wchan), state)) {
+    prefix = std::string(snapshot::kFrozen) + ": ";
   }
   if (rank.leader == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)

@@ -9,6 +9,7 @@
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/read_file.h"
+#include "waits/cgroups.h"
 #include "waits/lock_files.h"
 #include "waits/python_locks.h"
 #include "waits/thread_wait.h"
@@ -53,6 +54,12 @@ class LiveFiles final : public ProcessFiles {
     }
     return *mounts_;
   }
+  std::string freezer() const override {
+    if (!freezer_) {
+      freezer_ = freezer_state(pid_);
+    }
+    return *freezer_;
+  }
   pid_t process_of_thread(pid_t tid) const override {
     const auto status = attach::read_proc_status(tid);
     return status ? status->process : 0;
@@ -62,6 +69,7 @@ class LiveFiles final : public ProcessFiles {
   pid_t pid_;
   mutable std::optional<std::string> locks_;
   mutable std::optional<std::string> mounts_;
+  mutable std::optional<std::string> freezer_;
 };
 
 // Of the process of a core file: its files are gone.

@@ -28,17 +28,6 @@ std::string unescape(std::string_view text) {
   return plain;
 }
 
-// "36 35 98:0 /root /folder rw,noatime master:1 - ext3 /dev/root rw,errors=continue": the number of
-// words before the dash differs.
-std::optional<Mount> parse_line(std::string_view line) {
-  const auto words = split_blanks(line);
-  const auto dash = std::find(words.begin(), words.end(), "-");
-  if (words.size() < 7 || words.end() - dash < 3 || dash - words.begin() < 6) {
-    return std::nullopt;
-  }
-  return Mount{unescape(words[4]), std::string(*(dash + 1)), unescape(*(dash + 2))};
-}
-
 bool holds(std::string_view folder, std::string_view path) {
   return path.starts_with(folder) &&
          (folder.ends_with('/') || path.size() == folder.size() || path[folder.size()] == '/');
@@ -46,10 +35,23 @@ bool holds(std::string_view folder, std::string_view path) {
 
 }  // namespace
 
+// "36 35 98:0 /root /folder rw,noatime master:1 - ext3 /dev/root rw,errors=continue": the number of
+// words before the dash differs.
+std::optional<Mount> parse_mount(std::string_view line) {
+  const auto words = split_blanks(line);
+  const auto dash = std::find(words.begin(), words.end(), "-");
+  if (words.size() < 7 || words.end() - dash < 3 || dash - words.begin() < 6) {
+    return std::nullopt;
+  }
+  return Mount{unescape(words[3]), unescape(words[4]), std::string(*(dash + 1)),
+               unescape(*(dash + 2)),
+               words.end() - dash > 3 ? std::string(*(dash + 3)) : std::string()};
+}
+
 std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view path) {
   std::optional<Mount> longest;
   for (const std::string_view line : split(mountinfo, '\n')) {
-    auto mount = parse_line(line);
+    auto mount = parse_mount(line);
     if (mount && path.starts_with('/') && holds(mount->folder, path) &&
         (!longest || mount->folder.size() >= longest->folder.size())) {
       longest = std::move(mount);

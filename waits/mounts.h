@@ -10,10 +10,15 @@
 namespace oddrank::waits {
 
 struct Mount {
-  std::string folder;  // where it is mounted: "/lustre"
-  std::string kind;    // "nfs4", "lustre", "ext4", "fuse.sshfs"
-  std::string source;  // "server:/export", "10.0.0.3@tcp:/scratch", "/dev/sda1"
+  std::string root;     // what of the file system is mounted, mostly "/"
+  std::string folder;   // where it is mounted: "/lustre"
+  std::string kind;     // "nfs4", "lustre", "ext4", "fuse.sshfs"
+  std::string source;   // "server:/export", "10.0.0.3@tcp:/scratch", "/dev/sda1"
+  std::string options;  // of the file system: "rw,freezer"
 };
+
+// One line of mountinfo; nullopt if it is none.
+std::optional<Mount> parse_mount(std::string_view line);
 
 // The mount whose folder is the longest beginning of `path`; of several at one folder the last one,
 // which covers the others. nullopt: none (a path that is not absolute, a table that is cut).

@@ -7,12 +7,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <set>
 
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "waits/cgroups.h"
 #include "waits/kernel_log.h"
 
 namespace oddrank::waits {
@@ -200,39 +200,16 @@ double parse_pressure(std::string_view text) {
   return 0;
 }
 
-std::string cgroup_folder(std::string_view text, std::string_view controller) {
-  std::optional<std::string> second;
-  for (const std::string_view line : split(text, '\n')) {
-    const auto colon = line.find(':');
-    const auto next = colon == std::string_view::npos ? colon : line.find(':', colon + 1);
-    if (next == std::string_view::npos) {
-      continue;
-    }
-    const std::string_view names = line.substr(colon + 1, next - colon - 1);
-    const std::string path(line.substr(next + 1));
-    if (path.find("/..") != std::string::npos) {
-      continue;
-    }
-    const auto controllers = split(names, ',');
-    if (std::find(controllers.begin(), controllers.end(), controller) != controllers.end()) {
-      return std::string(kCgroups) + "/" + std::string(names) + path;
-    }
-    if (names.empty() && line.starts_with("0:")) {
-      second = std::string(kCgroups) + path;
-    }
-  }
-  return second.value_or("");
-}
-
 std::vector<std::string> node_pressure(const snapshot::Capture& capture,
                                        const MajorFaults& before) {
   std::vector<std::string> notes;
   std::set<std::string> folders;
   std::set<unsigned long> file_systems;
+  const auto mountinfo = read_file("/proc/self/mountinfo").value_or(std::string());
   for (const snapshot::ProcessCapture& process : capture.processes) {
     const auto text = read_file("/proc/" + std::to_string(process.pid) + "/cgroup", 65536);
-    const std::string memory = text ? cgroup_folder(*text, "memory") : "";
-    const std::string cpu = text ? cgroup_folder(*text, "cpu") : "";
+    const std::string memory = text ? cgroup_folder(*text, mountinfo, "memory") : "";
+    const std::string cpu = text ? cgroup_folder(*text, mountinfo, "cpu") : "";
     if (!memory.empty() && folders.insert("memory " + memory).second) {
       add_memory(memory, notes);
     }

@@ -28,11 +28,6 @@ Throttling parse_throttling(std::string_view text);
 // "full avg10=12.34 ..." of a file of pressure stall information, in percent; 0 if it is not there.
 double parse_pressure(std::string_view text);
 
-// Where the cgroups of a process are mounted: "/sys/fs/cgroup/memory/x" for the controller of
-// version 1 that `text` of /proc/PID/cgroup has, else the one of version 2. "" if it has neither,
-// or it is outside of what we see.
-std::string cgroup_folder(std::string_view text, std::string_view controller);
-
 // "VmSwap:  2048 kB" of /proc/PID/status, in KiB; 0 if it is not there.
 std::uint64_t parse_swap_kib(std::string_view status);
 

@@ -43,6 +43,8 @@ class ProcessFiles {
   virtual std::string info(int fd) const = 0;    // text of /proc/PID/fdinfo/FD
   virtual std::string locked_files() const = 0;  // text of /proc/locks
   virtual std::string mounts() const { return {}; }  // text of /proc/PID/mountinfo
+  // freezer.state of the process's cgroup of version 1: "FROZEN".
+  virtual std::string freezer() const { return {}; }
   // The process of any thread, in our pid namespace; 0 if there is no such thread.
   virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
 };

@@ -236,6 +236,16 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
   note_timeout(context, *info, wait);
 }
 
+// What shows that its cgroup has frozen the thread; "" if nothing does. Since Linux 6.1 the freezer
+// of version 1 leaves a thread where it sleeps, in state D: only the cgroup itself tells.
+std::string frozen_by(const WaitContext& context) {
+  if (snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state)) {
+    return context.thread.wchan;
+  }
+  const bool frozen = context.thread.state == 'D' && context.files.freezer() == "FROZEN";
+  return frozen ? "freezer.state" : "";
+}
+
 void read_traced(const WaitContext& context, ThreadWait& wait) {
   wait.on = WaitOn::kDebugger;
   wait.holder_pid = context.thread.tracer;
@@ -277,9 +287,9 @@ void note_state_d(ThreadWait& wait) {
 ThreadWait wait_of_thread(const WaitContext& context) {
   ThreadWait wait;
   wait.wchan = context.thread.wchan == "0" ? "" : context.thread.wchan;
-  if (snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state)) {
+  if (const std::string frozen = frozen_by(context); !frozen.empty()) {
     wait.on = WaitOn::kSignal;
-    wait.detail = "frozen by its cgroup (" + wait.wchan + ")";
+    wait.detail = std::string(snapshot::kFrozen) + " (" + frozen + ")";
     return wait;
   }
   switch (context.thread.state) {

@@ -183,7 +183,8 @@ bool is_frozen(const JobView& view, const RankView& rank) {
   if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kSignal) {
     return false;
   }
-  return snapshot::sleeps_in_freezer(view.text(rank.leader->wait.wchan), rank.state());
+  const snapshot::Wait& wait = rank.leader->wait;
+  return snapshot::is_frozen(view.text(wait.detail), view.text(wait.wchan), rank.state());
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {

@@ -55,13 +55,6 @@ def in_container():
 
 
 class Cgroups(CgroupTest):
-    def check_stopped(self, pid, words):
-        run = self.diagnose(pid)
-        verdict = run.json()["verdict"]
-        self.assertEqual(verdict["kind"], "stopped_rank", run)
-        self.assertEqual([row["pid"] for row in verdict["culprits"]], [pid], run)
-        self.assertIn(words, verdict["summary"], run)
-
     def test_a_frozen_cgroup(self):
         switch = self.make(lambda kind, options: "cgroup.freeze" if kind == "cgroup2" else None)
         folder = os.path.dirname(switch)

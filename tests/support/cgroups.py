@@ -63,3 +63,10 @@ class CgroupTest(unittest.TestCase):
     def diagnose(self, pid):
         return harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--json",
                                              "-", "-q"]))
+
+    def check_stopped(self, pid, words):
+        run = self.diagnose(pid)
+        verdict = run.json()["verdict"]
+        self.assertEqual(verdict["kind"], "stopped_rank", run)
+        self.assertEqual([row["pid"] for row in verdict["culprits"]], [pid], run)
+        self.assertIn(words, verdict["summary"], run)

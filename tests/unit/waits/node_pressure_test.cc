@@ -27,16 +27,6 @@ TEST_CASE("pressure is the share of time in which nobody could run") {
   CHECK(parse_pressure("") == 0);
 }
 
-TEST_CASE("where the cgroup of a controller is") {
-  CHECK(cgroup_folder("0::/slurm/job_7\n", "memory") == "/sys/fs/cgroup/slurm/job_7");
-  CHECK(cgroup_folder("4:memory:/job\n1:cpu,cpuacct:/x\n0::/\n", "memory") ==
-        "/sys/fs/cgroup/memory/job");
-  CHECK(cgroup_folder("4:memory:/job\n1:cpu,cpuacct:/x\n0::/\n", "cpu") ==
-        "/sys/fs/cgroup/cpu,cpuacct/x");
-  CHECK(cgroup_folder("0::/../../other\n", "memory").empty());
-  CHECK(cgroup_folder("nonsense\n", "memory").empty());
-}
-
 TEST_CASE("swap and major faults of a process") {
   CHECK(parse_swap_kib("VmRSS:\t  10 kB\nVmSwap:\t  2048 kB\nThreads:\t1\n") == 2048);
   CHECK(parse_swap_kib("VmSwap:\n") == 0);

@@ -28,11 +28,13 @@ class FakeFiles final : public ProcessFiles {
   std::map<int, std::string> infos;
   std::string locks;
   std::string mounted;
+  std::string freezes;
 
   std::string link(int fd) const override { return links.count(fd) > 0 ? links.at(fd) : ""; }
   std::string info(int fd) const override { return infos.count(fd) > 0 ? infos.at(fd) : ""; }
   std::string locked_files() const override { return locks; }
   std::string mounts() const override { return mounted; }
+  std::string freezer() const override { return freezes; }
 };
 
 constexpr pid_t kPid = 4711;
@@ -146,6 +148,20 @@ TEST_CASE("a frozen thread is frozen, whatever call it was in") {
   scene.main().state = 'D';
   scene.main().wchan = "__refrigerator";
   CHECK(scene.wait().detail == "frozen by its cgroup (__refrigerator)");
+}
+
+TEST_CASE("where a frozen thread sleeps on, its cgroup tells") {
+  Scene scene;
+  scene.files.freezes = "FROZEN";
+  scene.main().state = 'D';
+  CHECK(scene.blocked_in(SYS_nanosleep, {}, "hrtimer_nanosleep").detail ==
+        "frozen by its cgroup (freezer.state)");
+  CHECK(scene.wait().on == WaitOn::kSignal);
+  scene.files.freezes = "FREEZING";
+  CHECK(scene.wait().on == WaitOn::kUnknown);
+  scene.files.freezes = "FROZEN";
+  scene.main().state = 'S';  // of another state is not asked
+  CHECK(scene.wait().detail == "sleeps (nanosleep)");
 }
 
 TEST_CASE("poll of one pipe beside counters that wake the program itself") {

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""`oddrank node` on a rank that the freezer of cgroups version 1 keeps still.
+
+    freezer_test.py --oddrank PATH
+"""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+from cgroups import CgroupTest, read, write
+
+SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
+
+
+class Freezer(CgroupTest):
+    def check(self, folder, switch):
+        """A rank in `folder`, frozen by `switch`."""
+        pid = self.start(SLEEP, folder)
+        self.addCleanup(write, switch, "THAWED")
+        write(switch, "FROZEN")
+        proc_facts.wait_until(lambda: read(f"{folder}/freezer.state") == "FROZEN\n", "it froze", 20)
+        self.check_stopped(pid, "frozen by its cgroup")
+
+    def make_frozen(self):
+        return self.make(lambda kind, options: "freezer.state" if kind == "cgroup" and
+                         "freezer" in options else None)
+
+    def test_its_own_cgroup(self):
+        switch = self.make_frozen()
+        self.check(os.path.dirname(switch), switch)
+
+    def test_a_cgroup_above_its_own(self):
+        switch = self.make_frozen()
+        folder = os.path.join(os.path.dirname(switch), "job")
+        os.mkdir(folder)
+        self.addCleanup(os.rmdir, folder)
+        self.check(folder, switch)
+
+
+if __name__ == "__main__":
+    harness.main()
