@@ -138,6 +138,28 @@ std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
   return values;
 }
 
+Addr FrameValues::slot(const RawFrame& frame, std::size_t index) {
+  const Addr at = frame.address + layout_.frame.localsplus + index * kPointer;
+  return stacks::cpython::without_tags(layout_, reader_.pointer_or_null(at));
+}
+
+Addr FrameValues::self(const RawFrame& frame) {
+  return count_locals(frame.code) > 0 ? slot(frame, 0) : Addr{};
+}
+
+Addr FrameValues::local(const RawFrame& frame, std::string_view name) {
+  const Addr names = reader_.pointer_or_null(frame.code + layout_.code.local_names);
+  const std::size_t count = count_locals(frame.code);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Addr text = reader_.pointer_or_null(names + layout_.object.tuple_items + i * kPointer);
+    const auto read = stacks::cpython::read_string(reader_, layout_, text, name.size() + 1);
+    if (read && read->utf8 == name) {
+      return slot(frame, i);
+    }
+  }
+  return {};
+}
+
 std::vector<Addr> FrameValues::live(const RawFrame& frame) {
   if (frame.address == Addr{}) {
     return {};

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,9 +38,16 @@ class FrameValues {
   // the object proves itself.
   std::vector<attach::Addr> all(const stacks::cpython::RawFrame& frame);
 
+  // The first argument; null if it is not bound any more.
+  attach::Addr self(const stacks::cpython::RawFrame& frame);
+
+  // A variable that is no cell; null if there is none of this name, or it is not bound.
+  attach::Addr local(const stacks::cpython::RawFrame& frame, std::string_view name);
+
  private:
   std::size_t live_depth(const stacks::cpython::RawFrame& frame);
   std::size_t count_locals(attach::Addr code);
+  attach::Addr slot(const stacks::cpython::RawFrame& frame, std::size_t index);
   attach::Addr stack_base(const stacks::cpython::RawFrame& frame);
   std::vector<attach::Addr> read_slots(attach::Addr base, std::size_t count);
 

@@ -13,6 +13,7 @@
 #include "waits/gil_wait.h"
 #include "waits/native_lock_names.h"
 #include "waits/node_family.h"
+#include "waits/python_futures.h"
 #include "waits/thread_motion.h"
 #include "waits/worker_pools.h"
 
@@ -137,6 +138,21 @@ void set_holder(Capture& capture, std::size_t holder, Wait& wait) {
   }
 }
 
+// A future that nobody has begun with may stand in the queue of a thread pool, behind work that has
+// to do with no process.
+bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const Tables& tables) {
+  constexpr FramePattern kLoop{"_worker", "concurrent/futures/thread.py"};
+  const auto is_busy = [&](const ThreadCapture& thread) {
+    const auto frames = python_frames(thread, tables);
+    const auto loop = std::find_if(frames.begin(), frames.end(), [&](const Frame* frame) {
+      return matches(kLoop, *frame, tables);
+    });
+    return loop != frames.end() && loop != frames.begin();
+  };
+  return tables.text(wait.detail).starts_with(kFutureNotBegun) &&
+         std::any_of(process.threads.begin(), process.threads.end(), is_busy);
+}
+
 void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wait& wait) {
   const PoolMembers members = members_of(capture, process, pool);
   const std::string name(pool.name);
@@ -212,6 +228,10 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
     name_native_lock(thread, capture.tables, wait);
   }
   if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
+    return;
+  }
+  if (capture.tables.text(wait.detail).starts_with(kFutureOfThread) ||
+      may_wait_for_threads(capture.processes[process], wait, capture.tables)) {
     return;
   }
   const auto frames = python_frames(thread, capture.tables);

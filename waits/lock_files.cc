@@ -8,7 +8,7 @@
 
 #include "stacks/cpython/attributes.h"
 #include "stacks/cpython/strings.h"
-#include "stacks/cpython/types.h"
+#include "waits/frame_values.h"
 #include "waits/node_family.h"
 #include "waits/worker_pools.h"
 
@@ -31,7 +31,6 @@ constexpr std::array kLockFiles = {
     LockFileKind{{"wait", "torch/utils/file_baton.py"}, "self", "lock_file_path"},
     LockFileKind{{"acquire", "filelock/_api.py"}, "lock_filename", ""},
 };
-constexpr std::size_t kNameLimit = 64;
 constexpr std::size_t kDepth = 4;  // from the innermost Python frame on
 
 bool polls(const snapshot::ThreadCapture& thread,
@@ -50,28 +49,10 @@ bool polls(const snapshot::ThreadCapture& thread,
   });
 }
 
-// Value of a variable of the frame that is no cell; null if there is none of this name.
-Addr find_local(PythonLook& python, const cpython::RawFrame& frame, std::string_view name) {
-  auto& reader = python.reader();
-  const cpython::Layout& layout = python.layout();
-  const Addr names = reader.pointer_or_null(frame.code + layout.code.local_names);
-  const auto count = reader.value<std::uint64_t>(names + layout.object.size).value_or(0);
-  for (std::size_t i = 0; i < std::min<std::uint64_t>(count, kNameLimit); ++i) {
-    const std::uint64_t offset = i * sizeof(std::uint64_t);
-    const Addr text = reader.pointer_or_null(names + layout.object.tuple_items + offset);
-    const auto read = cpython::read_string(reader, layout, text, kNameLimit);
-    if (read && read->utf8 == name) {
-      return cpython::without_tags(
-          layout, reader.pointer_or_null(frame.address + layout.frame.localsplus + offset));
-    }
-  }
-  return {};
-}
-
 std::string read_path(PythonLook& python,
                       const cpython::RawFrame& frame,
                       const LockFileKind& kind) {
-  Addr value = find_local(python, frame, kind.local);
+  Addr value = FrameValues(python.reader(), python.layout()).local(frame, kind.local);
   if (!kind.attribute.empty()) {
     value = cpython::read_attribute(python.reader(), python.layout(), value, kind.attribute);
   }

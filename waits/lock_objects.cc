@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 #include "stacks/cpython/attributes.h"
 #include "stacks/cpython/strings.h"
-#include "stacks/cpython/types.h"
 
 namespace oddrank::waits {
 
@@ -36,12 +34,9 @@ void LockObjects::prefetch(std::span<const Addr> values) {
   reader().prefetch(ranges);
 }
 
-LockObjects::Kind LockObjects::kind_of(Addr object) {
-  struct Name {
-    std::string_view name;
-    Kind kind;
-  };
-  constexpr std::array kNames = {
+std::span<const TypeName<LockObjects::Kind>> LockObjects::type_names() {
+  using Name = TypeName<Kind>;
+  static constexpr std::array kNames = {
       Name{"_thread.lock", Kind::kLock},
       Name{"_thread.RLock", Kind::kRecursiveLock},
       Name{"builtin_function_or_method", Kind::kBuiltinMethod},
@@ -50,15 +45,7 @@ LockObjects::Kind LockObjects::kind_of(Addr object) {
       Name{"method_descriptor", Kind::kMethodDescriptor},
       Name{"Condition", Kind::kCondition},
   };
-  const Addr type = cpython::type_of(reader(), layout(), object);
-  const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind::kOther);
-  if (is_new && type != Addr{}) {
-    const std::string name = cpython::name_of_type(reader(), layout(), type);
-    const auto* known = std::find_if(kNames.begin(), kNames.end(),
-                                     [&name](const Name& each) { return each.name == name; });
-    at->second = known == kNames.end() ? Kind::kOther : known->kind;
-  }
-  return at->second;
+  return kNames;
 }
 
 // lockobject and rlockobject of Modules/_threadmodule.c: after the head a pointer to the semaphore,

@@ -10,10 +10,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "stacks/cpython/python_look.h"
+#include "waits/type_kinds.h"
 
 namespace oddrank::waits {
 
@@ -27,7 +27,8 @@ struct LockObject {
 class LockObjects {
  public:
   // `python` must outlive the object.
-  explicit LockObjects(stacks::cpython::PythonLook& python) : python_(python) {}
+  explicit LockObjects(stacks::cpython::PythonLook& python)
+      : python_(python), kinds_(type_names()) {}
 
   // Fetches what lock_of will want of these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
@@ -60,7 +61,8 @@ class LockObjects {
   attach::Addr fields_of(attach::Addr object) const { return object + layout().object.head; }
   attach::Addr field(attach::Addr object, std::size_t index);
 
-  Kind kind_of(attach::Addr object);
+  static std::span<const TypeName<Kind>> type_names();
+  Kind kind_of(attach::Addr object) { return kinds_.of(python_, object); }
   std::optional<LockObject> lock_at(attach::Addr object);
   std::optional<LockObject> lock_of_self(attach::Addr self);
   bool is_exit(attach::Addr callable);
@@ -68,7 +70,7 @@ class LockObjects {
   bool is_c_string(attach::Addr text, std::string_view wanted);
 
   stacks::cpython::PythonLook& python_;
-  std::unordered_map<std::uint64_t, Kind> kinds_;  // by type
+  TypeKinds<Kind> kinds_;
 };
 
 }  // namespace oddrank::waits

@@ -8,9 +8,10 @@
 
 #include "stacks/cpython/attributes.h"
 #include "stacks/cpython/objects.h"
-#include "stacks/cpython/types.h"
 #include "waits/frame_values.h"
 #include "waits/lock_objects.h"
+#include "waits/python_futures.h"
+#include "waits/worker_pools.h"
 
 namespace oddrank::waits {
 namespace {
@@ -28,10 +29,7 @@ constexpr std::size_t kWaiterFrames = 6;     // in which a waiting thread's lock
 constexpr std::size_t kHolderFrames = 8192;  // of all threads together
 
 bool is_in(const cpython::CodeObject& code, std::string_view function, std::string_view file) {
-  const std::string_view name = code.function;
-  return code.readable && std::string_view(code.file).ends_with(file) &&
-         (name == function || (name.size() > function.size() && name.ends_with(function) &&
-                               name[name.size() - function.size() - 1] == '.'));
+  return code.readable && matches(FramePattern{function, file}, code.function, code.file);
 }
 
 // Somebody in the body of a `with`.
@@ -79,12 +77,16 @@ class PythonLocks {
   const ThreadLook* joined(const ThreadLook& thread) {
     for (std::size_t i = 0; i < std::min<std::size_t>(thread.frames.size(), 3); ++i) {
       const auto& code = python_.code(thread.frames[i]);
-      if (is_in(code, "join", "/threading.py") ||
-          is_in(code, "_wait_for_tstate_lock", "/threading.py")) {
-        return python_.by_ident(ident_of(self_of(thread.frames[i]), "_ident"));
+      if (is_in(code, "join", "threading.py") ||
+          is_in(code, "_wait_for_tstate_lock", "threading.py")) {
+        return python_.by_ident(ident_of(values_.self(thread.frames[i]), "_ident"));
       }
     }
     return nullptr;
+  }
+
+  std::optional<FutureWait> future(const ThreadLook& thread) {
+    return find_future_wait(python_, values_, thread);
   }
 
   // Of an import lock: the thread that imports the module, and the module's name.
@@ -93,7 +95,7 @@ class PythonLocks {
         !is_in(python_.code(thread.frames[0]), "acquire", "<frozen importlib._bootstrap>")) {
       return nullptr;
     }
-    const Addr lock = self_of(thread.frames[0]);
+    const Addr lock = values_.self(thread.frames[0]);
     module = cpython::print_object(reader(), layout(),
                                    cpython::read_attribute(reader(), layout(), lock, "name"));
     return python_.by_ident(ident_of(lock, "owner"));
@@ -102,11 +104,6 @@ class PythonLocks {
  private:
   cpython::RemoteReader& reader() { return python_.reader(); }
   const cpython::Layout& layout() const { return python_.layout(); }
-
-  Addr self_of(const RawFrame& frame) {
-    const Addr slot = reader().pointer_or_null(frame.address + layout().frame.localsplus);
-    return cpython::without_tags(layout(), slot);
-  }
 
   std::uint64_t ident_of(Addr object, std::string_view name) {
     const Addr value = cpython::read_attribute(reader(), layout(), object, name);
@@ -163,6 +160,8 @@ class Resolver {
     } else if (const auto* importer = locks_.importer(*thread, module)) {
       set_holder(*importer, wait);
       wait.detail = "import lock of module " + module + ", which " + who(wait, tid) + " imports";
+    } else if (const auto future = locks_.future(*thread)) {
+      resolve_future(*future, wait);
     } else {
       resolve_lock(*thread, tid, wait);
     }
@@ -189,6 +188,19 @@ class Resolver {
   static std::string who(const ThreadWait& wait, pid_t tid) {
     return wait.holder_tid == tid ? "this thread itself"
                                   : "thread " + std::to_string(wait.holder_tid);
+  }
+
+  void resolve_future(const FutureWait& future, ThreadWait& wait) {
+    if (future.worker != nullptr) {
+      set_holder(*future.worker, wait);
+    }
+    if (wait.holder_tid != 0) {
+      wait.on = WaitOn::kThread;
+      wait.detail =
+          std::string(kFutureOfThread) + std::to_string(wait.holder_tid) + " is at work on";
+    } else {
+      wait.detail = future.begun ? "waits for a future" : kFutureNotBegun;
+    }
   }
 
   void resolve_lock(const ThreadLook& thread, pid_t tid, ThreadWait& wait) {

@@ -1,5 +1,6 @@
 // Who holds the Python locks that threads wait for: threading.RLock and import locks, which say so
-// themselves; threads that are joined; and plain locks, whose holder is concluded from the frames.
+// themselves; threads that are joined, or at work on the future that is waited for; and plain
+// locks, whose holder is concluded from the frames.
 //
 // A threading.Lock has no owner, and any thread may release it. But a thread whose frame is in the
 // body of `with lock:` has entered that lock and will be the one to leave it: the bound __exit__

@@ -1,13 +1,10 @@
 #include "waits/semaphore_objects.h"
 
-#include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "stacks/cpython/attributes.h"
-#include "stacks/cpython/types.h"
 #include "waits/frame_values.h"
 
 namespace oddrank::waits {
@@ -33,14 +30,11 @@ constexpr std::int32_t kRecursiveMutex = 0;
 
 }  // namespace
 
-SemaphoreObjects::Kind SemaphoreObjects::kind_of(Addr object) {
-  struct Name {
-    std::string_view name;
-    Kind kind;
-  };
+std::span<const TypeName<SemaphoreObjects::Kind>> SemaphoreObjects::type_names() {
+  using Name = TypeName<Kind>;
   // Classes of multiprocessing.synchronize and multiprocessing.queues; others of these names have
   // no such attributes.
-  constexpr std::array kNames = {
+  static constexpr std::array kNames = {
       Name{"_multiprocessing.SemLock", Kind::kSemaphore},
       Name{"builtin_function_or_method", Kind::kMethod},
       Name{"method", Kind::kMethod},
@@ -53,15 +47,7 @@ SemaphoreObjects::Kind SemaphoreObjects::kind_of(Addr object) {
       Name{"Synchronized", Kind::kQueue},
       Name{"SynchronizedArray", Kind::kQueue},
   };
-  const Addr type = cpython::type_of(python_.reader(), python_.layout(), object);
-  const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind::kOther);
-  if (is_new && type != Addr{}) {
-    const std::string name = cpython::name_of_type(python_.reader(), python_.layout(), type);
-    const auto* known = std::find_if(kNames.begin(), kNames.end(),
-                                     [&name](const Name& each) { return each.name == name; });
-    at->second = known == kNames.end() ? Kind::kOther : known->kind;
-  }
-  return at->second;
+  return kNames;
 }
 
 // m_self of a builtin method, im_self of another.

@@ -10,11 +10,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
 #include "stacks/cpython/python_look.h"
+#include "waits/type_kinds.h"
 
 namespace oddrank::waits {
 
@@ -28,7 +29,8 @@ struct SemaphoreObject {
 class SemaphoreObjects {
  public:
   // `python` must outlive the object.
-  explicit SemaphoreObjects(stacks::cpython::PythonLook& python) : python_(python) {}
+  explicit SemaphoreObjects(stacks::cpython::PythonLook& python)
+      : python_(python), kinds_(type_names()) {}
 
   // Those that the frames of all threads lead to, each once; bounded.
   std::vector<SemaphoreObject> find();
@@ -36,7 +38,8 @@ class SemaphoreObjects {
  private:
   enum class Kind : std::uint8_t { kOther, kSemaphore, kMethod, kLock, kQueue };
 
-  Kind kind_of(attach::Addr object);
+  static std::span<const TypeName<Kind>> type_names();
+  Kind kind_of(attach::Addr object) { return kinds_.of(python_, object); }
   attach::Addr second_field(attach::Addr object);
   void add(attach::Addr value, int depth, std::vector<SemaphoreObject>& found);
   void add_object(attach::Addr object, bool is_lock, std::vector<SemaphoreObject>& found);
@@ -46,8 +49,8 @@ class SemaphoreObjects {
   std::optional<SemaphoreObject> read(attach::Addr object);
 
   stacks::cpython::PythonLook& python_;
-  std::unordered_map<std::uint64_t, Kind> kinds_;  // by type
-  std::unordered_set<std::uint64_t> known_;        // objects that were found
+  TypeKinds<Kind> kinds_;
+  std::unordered_set<std::uint64_t> known_;  // objects that were found
 };
 
 }  // namespace oddrank::waits

@@ -73,8 +73,8 @@ class Peers(unittest.TestCase):
         run = self.read(waiter)
         self.assertEqual(self.wait_of(run, waiter)["pid"], holder, run)
 
-    def test_a_connection_to_a_process_that_is_not_of_the_job(self):
-        _, rank, holder = self.start("outside")
+    def check_outside(self, mode):
+        _, rank, holder = self.start(mode)
         run = self.read(rank, samples=2)
         wait = self.wait_of(run, rank)
         self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
@@ -82,6 +82,13 @@ class Peers(unittest.TestCase):
         self.assertEqual(verdict["kind"], "external_wait", run)
         self.assertEqual([row["pid"] for row in verdict["culprits"]], [rank], run)
         self.assertIn(f"pid {holder}", verdict["summary"], run)
+        return wait["detail"]
+
+    def test_a_connection_to_a_process_that_is_not_of_the_job(self):
+        self.assertNotIn("TLS", self.check_outside("outside"))
+
+    def test_a_connection_over_tls_says_so(self):
+        self.assertIn(", over TLS", self.check_outside("tls"))
 
     def test_a_full_pipe_is_read_by_a_process_that_was_not_asked_about(self):
         pid, waiter, holder = self.start("output")

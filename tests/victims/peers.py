@@ -5,6 +5,7 @@
   tcp      the child receives what the parent does not send
   local    the child receives from a local socket what the parent does not send
   outside  a rank receives from the parent, which is none
+  tls      the same, in the first step of TLS
   output   writes to stdout until nobody takes it any more
   join     waits for the end of a child that has not been read from
   flock    rank 0 has a lock on FOLDER/lock, rank 1 waits for it
@@ -24,6 +25,7 @@ import multiprocessing
 import os
 import select
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -77,9 +79,9 @@ def local():
     for_ever()
 
 
-def outside():
+def outside(how="receive"):
     listener = socket.create_server(("127.0.0.1", 0))
-    rank = subprocess.Popen([sys.executable, __file__, "receive", str(listener.getsockname()[1])],
+    rank = subprocess.Popen([sys.executable, __file__, how, str(listener.getsockname()[1])],
                             env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
     accepted, _ = listener.accept()
     ready(rank.pid, os.getpid())
@@ -87,8 +89,17 @@ def outside():
     accepted.close()
 
 
+def tls():
+    outside("greet")
+
+
 def receive():
     socket.create_connection(("127.0.0.1", int(sys.argv[2]))).recv(1)
+
+
+def greet():
+    plain = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    ssl.create_default_context().wrap_socket(plain, server_hostname="localhost")
 
 
 def output():

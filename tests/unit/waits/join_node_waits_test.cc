@@ -8,6 +8,7 @@ namespace oddrank::waits {
 namespace {
 
 using snapshot::Known;
+using snapshot::Wait;
 using snapshot::WaitOn;
 
 constexpr std::string_view kLoader = "/v/lib/torch/utils/data/dataloader.py";
@@ -249,6 +250,40 @@ TEST_CASE("a process pool's parent waits for the worker that works") {
   threads.wait(alone).on = WaitOn::kLock;
   join_node_waits(threads.capture);
   CHECK(threads.wait(alone).on == WaitOn::kLock);
+}
+
+// Of a rank that waits for a future, beside a busy worker process (pid 202) and a thread of a pool.
+Wait wait_for_future(std::string_view detail, pid_t holder, bool thread_is_busy) {
+  constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
+  constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
+  constexpr std::string_view kThread = "/usr/lib/python3.11/concurrent/futures/thread.py";
+  CaptureBuilder builder;
+  const std::size_t rank = builder.add(100, 1, {{"Future.result", kBase}});
+  builder.add(202, 100, {{"tokenize", "/job/t.py"}, {"_process_worker", kProcess}});
+  snapshot::ThreadCapture thread;
+  thread.tid = 101;
+  thread.samples.emplace_back().stack =
+      thread_is_busy
+          ? builder.stack({{"load", "/job/t.py"}, {"_WorkItem.run", kThread}, {"_worker", kThread}})
+          : builder.stack({{"_worker", kThread}});
+  builder.process(rank).threads.push_back(thread);
+  builder.wait(rank).on = holder == 0 ? WaitOn::kLock : WaitOn::kThread;
+  builder.wait(rank).holder_tid = holder;
+  builder.wait(rank).holder_pid = holder == 0 ? 0 : 100;
+  builder.wait(rank).detail = builder.capture.tables.string(detail);
+  join_node_waits(builder.capture);
+  return builder.wait(rank);
+}
+
+TEST_CASE("a future that a thread is at work on, or may be, names no process") {
+  const Wait known = wait_for_future("waits for a future that thread 101 is at work on", 101, true);
+  CHECK(known.holder_pid == 100);
+  CHECK(known.holder_tid == 101);
+  // It may stand in the queue of the busy threads; idle ones would have taken it.
+  constexpr std::string_view kQueued = "waits for a future that nobody has begun";
+  CHECK(wait_for_future(kQueued, 0, true).holder_pid == 0);
+  CHECK(wait_for_future(kQueued, 0, false).holder_pid == 202);
+  CHECK(wait_for_future("waits for a future", 0, true).holder_pid == 202);
 }
 
 TEST_CASE("an empty capture and a thread that runs") {

@@ -1,0 +1,50 @@
+// Which of a few kinds an object of Python's is, by the name of its type. Each type is looked up
+// once.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "stacks/cpython/python_look.h"
+#include "stacks/cpython/types.h"
+
+namespace oddrank::waits {
+
+template <typename Kind>
+struct TypeName {
+  std::string_view name;  // tp_name: "_thread.lock"; of a class of Python's own "Condition"
+  Kind kind;
+};
+
+// `Kind` is an enumeration; Kind{} stands for all other types.
+template <typename Kind>
+class TypeKinds {
+ public:
+  // `names` must outlive the object.
+  explicit TypeKinds(std::span<const TypeName<Kind>> names) : names_(names) {}
+
+  Kind of(stacks::cpython::PythonLook& python, attach::Addr object) {
+    const attach::Addr type = stacks::cpython::type_of(python.reader(), python.layout(), object);
+    const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind{});
+    if (is_new && type != attach::Addr{}) {
+      at->second = by_name(stacks::cpython::name_of_type(python.reader(), python.layout(), type));
+    }
+    return at->second;
+  }
+
+ private:
+  Kind by_name(const std::string& name) const {
+    const auto known = std::find_if(names_.begin(), names_.end(),
+                                    [&name](const auto& each) { return each.name == name; });
+    return known == names_.end() ? Kind{} : known->kind;
+  }
+
+  std::span<const TypeName<Kind>> names_;
+  std::unordered_map<std::uint64_t, Kind> kinds_;  // by type
+};
+
+}  // namespace oddrank::waits
