@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "waits/allocator_lock.h"
 #include "waits/collect_waits.h"
 #include "waits/gil_wait.h"
 #include "waits/native_lock_names.h"
@@ -226,6 +227,7 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   name_gil_wait(capture.processes[process], thread, capture.tables, wait);
   if (wait.on == WaitOn::kLock || wait.on == WaitOn::kThread) {
     name_native_lock(thread, capture.tables, wait);
+    name_allocator_owner(capture.processes[process], thread, capture.tables, wait);
   }
   if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
     return;

@@ -57,14 +57,14 @@ struct InnerLock {
   std::string_view words;
 };
 constexpr std::array kInnerLocks = {
-    InnerLock{"malloc", true, "the allocator's lock"},
-    InnerLock{"calloc", false, "the allocator's lock"},
-    InnerLock{"realloc", false, "the allocator's lock"},
-    InnerLock{"free", false, "the allocator's lock"},
-    InnerLock{"cfree", false, "the allocator's lock"},
-    InnerLock{"memalign", false, "the allocator's lock"},
-    InnerLock{"posix_memalign", false, "the allocator's lock"},
-    InnerLock{"aligned_alloc", false, "the allocator's lock"},
+    InnerLock{"malloc", true, kAllocatorLock},
+    InnerLock{"calloc", false, kAllocatorLock},
+    InnerLock{"realloc", false, kAllocatorLock},
+    InnerLock{"free", false, kAllocatorLock},
+    InnerLock{"cfree", false, kAllocatorLock},
+    InnerLock{"memalign", false, kAllocatorLock},
+    InnerLock{"posix_memalign", false, kAllocatorLock},
+    InnerLock{"aligned_alloc", false, kAllocatorLock},
     InnerLock{"dl_iterate_phdr", false, "the dynamic loader's lock"},
     InnerLock{"dl_", true, "the dynamic loader's lock"},
     InnerLock{"dlopen", false, "the dynamic loader's lock"},
@@ -93,22 +93,6 @@ constexpr std::array kInnerLocks = {
     InnerLock{"localtime_r", false, "the lock of the time zone"},
     InnerLock{"tz_convert", false, "the lock of the time zone"},
 };
-
-std::string_view bare_name(std::string_view name) {
-  name = name.substr(0, name.find('@'));
-  const auto first = name.find_first_not_of('_');
-  name.remove_prefix(std::min(first, name.size()));
-  return name.starts_with("GI_") ? bare_name(name.substr(3)) : name;
-}
-
-bool is_libc(std::string_view path) {
-  const auto slash = path.rfind('/');
-  const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  constexpr std::array<std::string_view, 5> kStarts = {"libc.so", "libc-2", "libpthread",
-                                                       "ld-linux", "ld-musl"};
-  return std::any_of(kStarts.begin(), kStarts.end(),
-                     [file](std::string_view start) { return file.starts_with(start); });
-}
 
 // What is known of the frames of libc at the inner end of a stack.
 struct LibcFrames {
@@ -148,6 +132,27 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
 
 }  // namespace
 
+std::string_view bare_name(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  const auto first = name.find_first_not_of('_');
+  name.remove_prefix(std::min(first, name.size()));
+  for (const std::string_view prefix : {"GI_", "libc_"}) {
+    if (name.starts_with(prefix)) {
+      return bare_name(name.substr(prefix.size()));
+    }
+  }
+  return name;
+}
+
+bool is_libc(std::string_view path) {
+  const auto slash = path.rfind('/');
+  const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  constexpr std::array<std::string_view, 5> kStarts = {"libc.so", "libc-2", "libpthread",
+                                                       "ld-linux", "ld-musl"};
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [file](std::string_view start) { return file.starts_with(start); });
+}
+
 void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wait& wait) {
   if (wait.on != WaitOn::kLock && wait.on != WaitOn::kThread) {
     return;
@@ -169,6 +174,8 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
     detail += ", " + std::string(found.call->words);
   }
   if (!found.inner_words.empty()) {
+    const std::string_view unknown = lock_words(LockKind::kUnknown);
+    detail = detail.starts_with(unknown) ? "lock" + detail.substr(unknown.size()) : detail;
     detail += "; in " + std::string(found.inner_function) + "(): " + std::string(found.inner_words);
   }
   wait.detail = tables.string(detail);

@@ -13,6 +13,7 @@ using snapshot::WaitOn;
 
 constexpr std::uint64_t kCpuThatCountsUs = 50'000;  // counted in ticks of 10 ms
 constexpr std::uint64_t kWakesThatCount = 3;
+constexpr std::uint64_t kPreemptionsThatCount = 100;
 
 // The same functions, at whatever line or address: a loop moves within them.
 bool same_functions(const ThreadSample& one, const ThreadSample& other, const Tables& tables) {
@@ -54,6 +55,12 @@ std::string motion_words(const snapshot::ThreadCapture& thread, const Tables& ta
            (stands  ? " in the same functions: it spins, or works at one place"
             : known ? ", its stack moved: it works"
                     : "");
+  }
+  // sched_yield() in a loop: where others want the CPU, it hardly gets any.
+  const std::uint64_t put_aside = grown(first.involuntary_switches, last.involuntary_switches);
+  if (stands && put_aside >= kPreemptionsThatCount) {
+    return "was put aside " + std::to_string(put_aside) +
+           " times in the same functions: it spins, while others want the CPU";
   }
   const std::uint64_t woke = grown(first.voluntary_switches, last.voluntary_switches);
   if (stands && woke >= kWakesThatCount) {

@@ -10,7 +10,8 @@
 namespace oddrank::waits {
 
 // "used 480 ms of CPU in the same functions: it spins, or works at one place"; "used 480 ms of CPU,
-// its stack moved: it works"; "woke 9 times in the same functions: it polls". "" for a thread that
+// its stack moved: it works"; "was put aside 4000 times in the same functions: it spins, while
+// others want the CPU"; "woke 9 times in the same functions: it polls". "" for a thread that
 // stood still, that waits for something known, or of which there is one sample only.
 std::string motion_words(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables);
 

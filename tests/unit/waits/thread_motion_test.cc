@@ -42,6 +42,18 @@ TEST_CASE("sleeping and waking by turns is a poll") {
   CHECK(scene.words() == "woke 9 times in the same functions: it polls");
 }
 
+TEST_CASE("who is put aside time and again spins, though it gets no CPU") {
+  Scene scene;
+  scene.thread.wait.on = WaitOn::kNothing;
+  scene.sample(20'000, 0);
+  scene.thread.samples.back().involuntary_switches = 4000;
+  CHECK(scene.words() ==
+        "was put aside 4000 times in the same functions: it spins, while others want the CPU");
+  scene.sample(30'000, 0, "compute");
+  scene.thread.samples.back().involuntary_switches = 8000;
+  CHECK(scene.words().empty());
+}
+
 TEST_CASE("a thread that stands still, or whose wait is known, or that was seen once") {
   Scene scene;
   CHECK(scene.words().empty());
