@@ -1,5 +1,6 @@
 // What a verdict costs by the number of ranks:
-//   verdict_scale RANKS [THREADS]       threads a rank, default 4
+//   verdict_scale RANKS [THREADS]         threads a rank, default 4
+//   verdict_scale RANKS THREADS FOLDER    writes the nodes' captures there, for `oddrank report`
 //
 // A job of eight ranks a node, tensor groups of eight, pipelines of sixteen stages and data groups
 // over all the rest hangs since one rank waits for its loader. Every node's capture is made,
@@ -11,6 +12,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <random>
 #include <string>
 
@@ -188,6 +190,18 @@ class Timer {
   double seconds_ = 0;
 };
 
+bool write_captures(std::int32_t ranks, int threads, const std::string& folder) {
+  Job job(ranks, threads);
+  for (std::int32_t node = 0; node < job.nodes(); ++node) {
+    std::ofstream file(folder + "/" + std::to_string(node) + ".odd", std::ios::binary);
+    if (!(file << snapshot::encode_capture(job.node(node)))) {
+      std::fprintf(stderr, "cannot write into %s\n", folder.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
 double peak_mib() {
   struct rusage usage = {};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -246,9 +260,13 @@ int main(int count, char** arguments) {
   const auto threads = count > 2 ? oddrank::parse_number<int>(arguments[2]) : 4;
   constexpr std::int32_t kUnit = oddrank::bench::kReplica;
   if (!ranks || !threads || *ranks < kUnit || *ranks % kUnit != 0 || *threads < 1) {
-    std::fprintf(stderr, "usage: verdict_scale RANKS [THREADS]   (RANKS: a multiple of %d)\n",
+    std::fprintf(stderr,
+                 "usage: verdict_scale RANKS [THREADS [FOLDER]]   (RANKS: a multiple of %d)\n",
                  kUnit);
     return 2;
+  }
+  if (count > 3) {
+    return oddrank::bench::write_captures(*ranks, *threads, arguments[3]) ? 0 : 1;
   }
   return oddrank::bench::run(*ranks, *threads);
 }

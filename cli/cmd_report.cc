@@ -11,7 +11,7 @@
 #include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/decode_many.h"
 #include "snapshot/epochs.h"
 
 namespace oddrank::cli {
@@ -51,19 +51,20 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
 int run_report(const ReportOptions& options) {
   std::vector<snapshot::Capture> captures;
   ExitStatus worst = kAllRead;
-  for (const std::string& file : expand(options.captures)) {
-    auto bytes = read_file(file, kFileLimit);
-    if (!bytes) {
-      worst = std::max(worst, report_error(bytes.error()));
-      continue;
-    }
-    auto capture = snapshot::decode_capture(*bytes);
-    if (!capture) {
-      worst = std::max(worst, report_error(std::move(capture).error().in(file)));
-      continue;
-    }
-    captures.push_back(std::move(*capture));
-  }
+  const std::vector<std::string> files = expand(options.captures);
+  snapshot::decode_many(
+      files.size(), [&files](std::size_t i) { return read_file(files[i], kFileLimit); },
+      [&](std::size_t i, Result<snapshot::Capture> capture) {
+        if (capture) {
+          captures.push_back(std::move(*capture));
+          return;
+        }
+        // A file that cannot be read is named already.
+        const Errc code = capture.error().code;
+        const bool of_content = code == Errc::kBadData || code == Errc::kUnsupported;
+        worst = std::max(worst, report_error(of_content ? std::move(capture).error().in(files[i])
+                                                        : capture.error()));
+      });
   if (captures.empty()) {
     return worst == kAllRead
                ? report_error({Errc::kNotFound, "there is no capture in what was given", ""})

@@ -1,6 +1,7 @@
 # Third-party libraries, all from Debian packages. Each is wrapped as an INTERFACE target here and
 # used by one or two .cc files (CONTRIBUTING.md, "Third party").
 find_package(CLI11 REQUIRED)
+find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(fmt REQUIRED)
 set(Boost_USE_STATIC_LIBS ${ODDRANK_STATIC})

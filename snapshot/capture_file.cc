@@ -54,8 +54,14 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
                                     " bytes, more than " + std::to_string(limit));
   }
   std::string body(static_cast<std::size_t>(size), '\0');
+  // Its own context would be made for each of thousands of captures.
+  thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context(
+      ::ZSTD_createDCtx(), &::ZSTD_freeDCtx);
+  if (context == nullptr) {
+    return fail(Errc::kIo, "no memory to unpack the capture");
+  }
   const std::size_t unpacked =
-      ::ZSTD_decompress(body.data(), body.size(), bytes.data(), bytes.size());
+      ::ZSTD_decompressDCtx(context.get(), body.data(), body.size(), bytes.data(), bytes.size());
   if (::ZSTD_isError(unpacked) != 0U || unpacked != body.size()) {
     return fail(Errc::kBadData, damaged + " or cut: its body does not unpack");
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -17,7 +18,8 @@ constexpr std::string_view kTextColumn = "text";
 // returns false to stop at the first thing that does not belong.
 class DocumentBuilder : public json::json_sax_t {
  public:
-  explicit DocumentBuilder(std::size_t limit) : left_(limit) {}
+  // `bytes`: of the input, in which each value takes one at least.
+  DocumentBuilder(std::size_t limit, std::size_t bytes) : left_(limit), bytes_(bytes) {}
 
   Document document;
   std::string problem;
@@ -49,9 +51,13 @@ class DocumentBuilder : public json::json_sax_t {
     --depth_;
     return true;
   }
-  bool start_array(std::size_t /*elements*/) override {
+  bool start_array(std::size_t elements) override {
     if (++depth_ != 3) {
       return refuse("an array in the place of a table");
+    }
+    // What is announced may be a lie; what was not announced is a huge number.
+    if (!in_strings_ && column_ != nullptr && elements <= std::min(left_, bytes_)) {
+      column_->reserve(elements);
     }
     return true;
   }
@@ -105,6 +111,7 @@ class DocumentBuilder : public json::json_sax_t {
 
   int depth_ = 0;
   std::size_t left_;
+  std::size_t bytes_;
   std::string table_;
   Column* column_ = nullptr;
   bool in_strings_ = false;
@@ -130,7 +137,7 @@ std::string encode_document(const Document& document) {
 }
 
 Result<Document> decode_document(std::string_view cbor, std::size_t limit) {
-  DocumentBuilder builder(limit);
+  DocumentBuilder builder(limit, cbor.size());
   if (!json::sax_parse(cbor, &builder, json::input_format_t::cbor)) {
     return fail(Errc::kBadData, "found " + (builder.problem.empty() ? "damage" : builder.problem));
   }

@@ -81,6 +81,7 @@ class Decoder {
 // Tables intern, so an id of the file is the id in memory only if no row stands there twice.
 void Decoder::decode_tables() {
   Tables& tables = capture_.tables;
+  tables.reserve(document_.strings.size(), frames_.rows(), stacks_.rows());
   for (const std::string& string : document_.strings) {
     tables.string(string);
   }

@@ -34,6 +34,8 @@ class InternTable {
     index_.emplace(hash, id);
     return id;
   }
+  // Room in the index for as many values.
+  void reserve(std::size_t values) { index_.reserve(values); }
   const Value& operator[](Id id) const { return values_[static_cast<std::size_t>(id)]; }
   // Ids that came from outside must be checked with this first.
   bool contains(Id id) const { return static_cast<std::size_t>(id) < values_.size(); }

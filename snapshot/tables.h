@@ -33,6 +33,13 @@ class Tables {
   FrameId frame(const Frame& frame) { return frames_.intern(frame); }
   StackId stack(const Stack& stack) { return stacks_.intern(stack); }
 
+  // For as many rows as are to come.
+  void reserve(std::size_t strings, std::size_t frames, std::size_t stacks) {
+    strings_.reserve(strings);
+    frames_.reserve(frames);
+    stacks_.reserve(stacks);
+  }
+
   std::string_view text(StringId id) const { return strings_[id]; }
   const Frame& frame(FrameId id) const { return frames_[id]; }
   const Stack& stack(StackId id) const { return stacks_[id]; }
