@@ -95,6 +95,19 @@ def check_file(path, text):
         yield from check_header(path, text)
 
 
+def check_listed(root, path):
+    """A test that no CMakeLists.txt names is never run."""
+    folder, name = os.path.split(path)
+    listing = os.path.join(root, folder, "CMakeLists.txt")
+    named = ""
+    if os.path.exists(listing):
+        with open(listing, encoding="utf-8") as file:
+            named = file.read()
+    word = name if name.endswith(".cc") else name.removesuffix(".py")
+    if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", named):
+        yield f"{path}: {os.path.join(folder, 'CMakeLists.txt')} does not name it"
+
+
 def check_tree(root):
     complaints, checked = [], 0
     for path in tree_files(root):
@@ -104,6 +117,8 @@ def check_tree(root):
             text = file.read()
         checked += 1
         complaints += check_file(path, text)
+        if path.endswith(("_test.cc", "_test.py")):
+            complaints += check_listed(root, path)
         if QUESTIONED_LINES < text.count("\n") <= REFUSED_LINES:
             print(f"note: {path} has {text.count(chr(10))} lines; is it one concept?")
     return complaints, checked
@@ -126,6 +141,7 @@ BAD = [
     ("slurm/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n", "shows in a header"),
     ("aggregate/a.h", "// A.\n#pragma once\nnlohmann::json x();\n", "shows in a header"),
     ("base/long.cc", "\n" * 801, "800 is the limit"),
+    ("tests/a_test.cc", "", "does not name it"),
 ]
 GOOD = [
     ("waits/a.cc", '#include "attach/proc_stat.h"\n#include "stacks/cpython/dict.h"\n'),
