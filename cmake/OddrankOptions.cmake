@@ -22,8 +22,8 @@ if(ODDRANK_LLD)
 endif()
 
 # oddrank_precompile(LIBRARY HEADERS header... LINK lib...): those headers, and what nearly every file
-# includes, parsed once where ODDRANK_PCH is on. The release build, without it, shows that each file
-# includes what it needs.
+# includes, parsed once where ODDRANK_PCH is on. The release build and clang-tidy, without
+# them, show that each file includes what it needs.
 function(oddrank_precompile library)
   cmake_parse_arguments(ARG "" "" "HEADERS;LINK" ${ARGN})
   if(ODDRANK_PCH)

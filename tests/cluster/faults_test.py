@@ -142,6 +142,9 @@ class FaultsTest(unittest.TestCase):
             run = self.finish(process)
         finally:
             os.kill(self.lab.controller, signal.SIGCONT)
+        # It has much to catch up with, before the next test's questions.
+        proc_facts.wait_until(lambda: self.lab.run_client(["squeue", "-h"]).returncode == 0,
+                              "the controller answers again", 60)
         self.assertEqual(run.json()["coverage"]["nodes_answered"], 4, run)
         self.check_culprit(run.json(), run)
 
