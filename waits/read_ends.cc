@@ -62,12 +62,10 @@ Inodes wanted_pipes(const Capture& capture) {
 }
 
 void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds& node) {
-  const auto info = attach::read_fdinfo(pid, fd.fd);
-  if (!info) {
-    return;
+  const auto access = attach::read_fd_access(pid, fd.fd);
+  if (access) {
+    node.ends.push_back({fd.inode, false, access->reads, access->writes, process, pid});
   }
-  const auto mode = info->flags & O_ACCMODE;
-  node.ends.push_back({fd.inode, false, mode != O_WRONLY, mode != O_RDONLY, process, pid});
 }
 
 void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {

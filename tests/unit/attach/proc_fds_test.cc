@@ -59,7 +59,10 @@ TEST_CASE("both ends of our own pipe have one inode and differ in their flags") 
   };
   CHECK(find(in.get()).kind == FdKind::kPipe);
   CHECK(find(in.get()).inode == find(out.get()).inode);
-  CHECK((oddrank::attach::read_fdinfo(::getpid(), in.get())->flags & O_ACCMODE) == O_RDONLY);
-  CHECK((oddrank::attach::read_fdinfo(::getpid(), out.get())->flags & O_ACCMODE) == O_WRONLY);
+  const auto reader = oddrank::attach::read_fd_access(::getpid(), in.get());
+  CHECK((reader && reader->reads && !reader->writes));
+  const auto writer = oddrank::attach::read_fd_access(::getpid(), out.get());
+  CHECK((writer && writer->writes && !writer->reads));
+  CHECK(oddrank::attach::read_fd_access(::getpid(), 1 << 20).error().code == Errc::kNotFound);
   CHECK(oddrank::attach::read_fd(::getpid(), 987654).error().code == Errc::kNotFound);
 }
