@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""`oddrank node` on ranks that wait for a file system which does not answer: the file, the file system
+and what the kernel waits in are said, and the file system is asked for nothing more.
+
+    silent_fuse_test.py --oddrank PATH
+"""
+
+import os
+import select
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+SERVER = os.path.join(os.path.dirname(HERE), "victims", "silent_fuse.py")
+FSYNC, READ = 74, 0
+
+
+class SilentFuse(unittest.TestCase):
+    def start(self, folder):
+        """The server, and the pids of ranks 0 and 1."""
+        process = subprocess.Popen(["unshare", "-m", "/usr/bin/python3", SERVER, folder],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(self.end, process)
+        line = process.stdout.readline().split()
+        if not line:
+            self.skipTest("no FUSE file system can be mounted here")
+        self.assertEqual(line[0], b"ready")
+        return process, int(line[1]), int(line[2])
+
+    def end(self, process):
+        os.killpg(process.pid, 9)
+        process.wait(20)
+        process.stdout.close()
+
+    def test_a_file_system_that_does_not_answer(self):
+        with harness.scratch() as folder:
+            server, reader, syncer = self.start(folder)
+            for pid, call in ((reader, READ), (syncer, FSYNC)):
+                proc_facts.wait_until(lambda pid=pid: proc_facts.sleeping(pid), "it blocks", 30)
+                self.assertEqual((proc_facts.syscall(pid) or [call])[0], call)
+            run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(reader),
+                                                str(syncer), "--json", "-", "-q"]))
+            waits = {row["pid"]: row["threads"][0]["wait"] for row in run.json()["ranks"]}
+            for pid, call, file in ((reader, "read", "shard-0.tar"),
+                                    (syncer, "fsync", "shard-1.tar")):
+                wait = waits[pid]
+                self.assertEqual((wait["what"], wait["syscall"], wait["path"]),
+                                 ("file", call, f"{folder}/{file}"), run)
+                self.assertIn(f"in {call}() of {folder}/{file}", wait["detail"], run)
+                self.assertIn(f", on fuse silent at {folder}", wait["detail"], run)
+            self.assertEqual(run.json()["verdict"]["kind"], "io_stall", run)
+            self.assertFalse(select.select([server.stdout], [], [], 0)[0],
+                             "the file system was asked for something more")
+            self.assertIsNone(server.poll())  # it is there, and would have said so
+
+
+if __name__ == "__main__":
+    harness.main()
