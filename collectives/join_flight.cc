@@ -193,7 +193,7 @@ class Joiner {
     fill_group(record_.groups[entry->group], call);
     call.sequence = entry->sequence;
     say(call, *entry, ", and the thread waits for its device");
-    thread.call = std::move(call);
+    thread.call = call;
   }
 
   ProcessCapture& process_;
