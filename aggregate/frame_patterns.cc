@@ -200,6 +200,12 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(Story::kRest, "/threading.py", "_bootstrap", "threading"),
 
     by_native(Story::kEngine, "", "torch::autograd::Engine::", "autograd engine"),
+    by_python(
+        Story::kCommunicates, "torch/distributed/distributed_c10d.py", "", "torch.distributed"),
+    by_native(Story::kCommunicates, "", "c10d::", "torch.distributed"),
+    by_native(Story::kCommunicates, "", "gloo::", "gloo"),
+    by_native(Story::kCommunicates, "libnccl", "", "NCCL"),
+    by_native(Story::kCommunicates, "", "MPI_", "MPI"),
 });
 
 }  // namespace

@@ -43,6 +43,7 @@ enum class Story : std::uint8_t {
   kPool,          // the loop of a pool's thread, or of a background service
   kRest,          // around such a loop's wait for work: an event loop's own frames
   kEngine,        // autograd's own thread, which runs collectives for the main thread
+  kCommunicates,  // is inside of a communication library
 };
 
 // Matches a frame whose file (Python) or module (native) contains `file` and whose function

@@ -1,6 +1,7 @@
 #include "aggregate/slots.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -87,6 +88,33 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
   fill_absent(all_ranks(view), slot);
 }
 
+bool may_be_same(const Slot& slot, const Slot& other) {
+  if (slot.kind != CallKind::kCollective || other.kind != slot.kind || other.op != slot.op) {
+    return false;
+  }
+  if (other.group == slot.group) {
+    return (other.sequence < 0) != (slot.sequence < 0);
+  }
+  return other.group.empty();
+}
+
+void find_unclear(const JobView& view, std::vector<Slot>& slots) {
+  std::vector<const Slot*> slot_of(view.ranks().size(), nullptr);
+  for (const Slot& slot : slots) {
+    for (const std::size_t at : slot.inside) {
+      slot_of[at] = &slot;
+    }
+  }
+  for (Slot& slot : slots) {
+    const auto is_unclear = [&](std::size_t at) {
+      return slot_of[at] != nullptr && may_be_same(slot, *slot_of[at]);
+    };
+    std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(slot.unclear),
+                 is_unclear);
+    std::erase_if(slot.absent, is_unclear);
+  }
+}
+
 }  // namespace
 
 bool may_have_left(const Slot& slot, std::int32_t rank) {
@@ -153,6 +181,7 @@ std::vector<Slot> find_slots(const JobView& view) {
     slots.push_back(std::move(slot));
   }
   assume_world(view, slots);
+  find_unclear(view, slots);
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
   return slots;

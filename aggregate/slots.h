@@ -32,6 +32,9 @@ struct Slot {
   Membership membership = Membership::kUnknown;
   std::vector<std::size_t> inside;  // indices of JobView::ranks()
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
+  // Members in a call of the same operation of which the group or the number could not be read: it
+  // may be this one. They are not counted as absent.
+  std::vector<std::size_t> unclear;
 };
 
 // A rank that is stopped, frozen, dead or in state D is not counted as inside of the call that its

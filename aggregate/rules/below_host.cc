@@ -11,7 +11,7 @@ namespace oddrank::aggregate {
 namespace {
 
 bool is_complete(const RuleInput& input, const Slot& slot) {
-  return (slot.membership == Membership::kKnown && slot.absent.empty()) ||
+  return (slot.membership == Membership::kKnown && slot.absent.empty() && slot.unclear.empty()) ||
          slot.inside.size() == input.view.ranks().size();
 }
 

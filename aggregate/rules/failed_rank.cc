@@ -13,7 +13,8 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   std::size_t read = 0;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    read += input.view.ranks()[at].sample() == nullptr ? 0 : 1;
+    const auto* sample = input.view.ranks()[at].sample();
+    read += sample == nullptr || input.view.model().fold(*sample).frames.empty() ? 0 : 1;
     if (local_story(input, at) == Kind::kFailedRank) {
       ranks.push_back(at);
     }

@@ -16,8 +16,10 @@ bool stays_in_d(const RankView& rank) {
     return rank.presence == Presence::kPartial && rank.state() == 'D';
   }
   const auto& samples = rank.leader->samples;
-  return !rank.motion.stack && std::all_of(samples.begin(), samples.end(),
-                                           [](const auto& sample) { return sample.state == 'D'; });
+  // Who has used the CPU in between was not in there all the time.
+  return !rank.motion.stack && !rank.motion.cpu &&
+         std::all_of(samples.begin(), samples.end(),
+                     [](const auto& sample) { return sample.state == 'D'; });
 }
 
 std::string predicate(const JobView& view, const RankView& rank) {

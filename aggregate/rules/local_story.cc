@@ -140,6 +140,13 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   return known_peer || input.view.model().story(*rank.sample(), Story::kExternal).has_value();
 }
 
+// Its frames are those of a communication library, and what it does there could not be read: it may
+// be in the very call that the others wait in.
+bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
+  return rank.sample() != nullptr && !rank.leader->call &&
+         input.view.model().story(*rank.sample(), Story::kCommunicates).has_value();
+}
+
 bool is_busy(const RuleInput& input, const RankView& rank) {
   (void)input;
   if (rank.sample() == nullptr || rank.leader->call) {
@@ -163,7 +170,7 @@ struct LocalStory {
 };
 
 // In the order of what explains most: a stopped rank explains itself, wherever it was stopped.
-constexpr std::array<LocalStory, 11> kLocalStories = {{
+constexpr std::array<LocalStory, 12> kLocalStories = {{
     {Kind::kStoppedRank, is_stopped},
     {Kind::kLockDeadlock, is_in_lock_circle},
     {Kind::kGilDeadlock, is_in_gil_circle},
@@ -174,6 +181,7 @@ constexpr std::array<LocalStory, 11> kLocalStories = {{
     {Kind::kFileLock, is_in_file_lock},
     {Kind::kDeviceStall, is_in_device},
     {Kind::kExternalWait, is_outside},
+    {Kind::kUnknown, is_in_unread_call},
     {Kind::kBusyRank, is_busy},
 }};
 

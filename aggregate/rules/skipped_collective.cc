@@ -126,6 +126,19 @@ bool is_clear(const RuleInput& input, const std::vector<const Slot*>& slots) {
          is_minority(input, 0, 1, rest);
 }
 
+// A call without a number may be each of those of its operation that have one: it tells nothing.
+void drop_unclear(std::vector<const Slot*>& slots) {
+  std::set<std::string> numbered;
+  for (const Slot* slot : slots) {
+    if (slot->sequence >= 0) {
+      numbered.insert(slot->op);
+    }
+  }
+  std::erase_if(slots, [&numbered](const Slot* slot) {
+    return slot->sequence < 0 && numbered.contains(slot->op);
+  });
+}
+
 std::vector<Finding> from_same_group(const RuleInput& input) {
   std::map<std::string, std::vector<const Slot*>> by_group;
   for (const Slot& slot : input.graph.slots) {
@@ -134,8 +147,9 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     }
   }
   std::vector<Finding> findings;
-  for (const auto& entry : by_group) {
-    const std::vector<const Slot*>& slots = entry.second;
+  for (auto& entry : by_group) {
+    std::vector<const Slot*>& slots = entry.second;
+    drop_unclear(slots);
     Confidence limit = Confidence::kNone;
     const bool same_number = std::all_of(slots.begin(), slots.end(), [&slots](const Slot* slot) {
       return slot->sequence >= 0 && slot->sequence == slots.front()->sequence;
@@ -187,6 +201,14 @@ std::size_t alone_in_unknown_group(const RuleInput& input) {
       return JobView::kNone;
     }
     found = slot.inside.front();
+  }
+  // Of the same operation as a call that is known, it may be in that one.
+  const bool unclear =
+      std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [found](const Slot& slot) {
+        return std::find(slot.unclear.begin(), slot.unclear.end(), found) != slot.unclear.end();
+      });
+  if (unclear) {
+    return JobView::kNone;
   }
   const std::size_t others = input.view.ranks().size() - 1;
   return found != JobView::kNone && input.view.all_read() && others >= 2 &&

@@ -15,6 +15,8 @@ using snapshot::ProcessCapture;
 
 namespace {
 
+using snapshot::ThreadCapture;
+
 template <typename Index>
 std::vector<Index> shuffled_order(std::size_t size, std::mt19937& random) {
   std::vector<Index> order(size);
@@ -109,6 +111,123 @@ Capture once(const Capture& from) {
     }
   }
   return to;
+}
+
+std::vector<Fact> facts() {
+  return {
+      {"what it waits for",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           thread.wait = {};
+         }
+       }},
+      {"who holds what it waits for",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           thread.wait.holder_pid = 0;
+           thread.wait.holder_tid = 0;
+           thread.wait.holder_alive = snapshot::Known::kUnknown;
+           thread.wait.detail = {};
+         }
+       }},
+      {"which file, address or kernel function it is about",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           thread.wait.path = {};
+           thread.wait.local = {};
+           thread.wait.peer = {};
+           thread.wait.address = 0;
+           thread.wait.wchan = {};
+         }
+         process.connections.clear();
+       }},
+      {"the call that it is in",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           thread.call.reset();
+         }
+       }},
+      {"the group of its call",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           if (thread.call) {
+             thread.call->group = {};
+             thread.call->members = {};
+             thread.call->whole_world = false;
+           }
+         }
+         process.groups.clear();
+       }},
+      {"the number of its call",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           if (thread.call) {
+             thread.call->sequence = -1;
+           }
+         }
+       }},
+      {"its stacks",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           for (snapshot::ThreadSample& sample : thread.samples) {
+             sample.stack = {};
+             sample.python_stack = {};
+           }
+           thread.locals.clear();
+         }
+         process.read = snapshot::ReadState::kPartial;
+       }},
+      {"its threads but the main one",
+       [](ProcessCapture& process) {
+         process.threads.resize(std::min<std::size_t>(process.threads.size(), 1));
+       }},
+      {"its other looks",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           if (!thread.samples.empty()) {
+             thread.samples = {thread.samples.back()};
+           }
+         }
+       }},
+      {"who has the GIL",
+       [](ProcessCapture& process) {
+         for (ThreadCapture& thread : process.threads) {
+           thread.holds_gil = false;
+           thread.wants_gil = false;
+         }
+       }},
+      {"its environment", [](ProcessCapture& process) { process.environment.clear(); }},
+  };
+}
+
+ProcessCapture* process_of(Capture& capture, std::int32_t rank) {
+  const auto at = std::find_if(
+      capture.processes.begin(), capture.processes.end(),
+      [rank](const ProcessCapture& process) { return process.is_rank && process.rank == rank; });
+  return at == capture.processes.end() ? nullptr : &*at;
+}
+
+void stand_as(Capture& capture, std::int32_t rank, std::int32_t other) {
+  const pid_t pid = process_of(capture, rank)->pid;
+  const std::uint32_t node = process_of(capture, rank)->node;
+  std::erase_if(capture.processes, [pid, node](const ProcessCapture& process) {
+    return !process.is_rank && process.owner == pid && process.node == node;
+  });
+  const ProcessCapture from = *process_of(capture, other);
+  ProcessCapture& to = *process_of(capture, rank);
+  // Threads of a process have numbers of its own, also where they wait for each other.
+  const auto moved = [&](pid_t id) {
+    return id >= from.pid && id < from.pid + 1000 ? to.pid + (id - from.pid) : id;
+  };
+  to.threads = from.threads;
+  for (ThreadCapture& thread : to.threads) {
+    thread.tid = moved(thread.tid);
+    thread.wait.holder_tid = moved(thread.wait.holder_tid);
+    thread.wait.holder_pid = thread.wait.holder_pid == from.pid ? to.pid : thread.wait.holder_pid;
+  }
+  to.state = from.state;
+  to.read = from.read;
+  to.groups = from.groups;
 }
 
 }  // namespace oddrank::tests

@@ -1,7 +1,9 @@
 // The same job, seen or numbered otherwise: what must change nothing but names, or nothing at all.
+// And the job without a fact that its verdict may rest on, or with one that it did not have.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "snapshot/capture.h"
@@ -22,5 +24,21 @@ std::vector<snapshot::Capture> parts_of(const snapshot::Capture& whole);
 
 // As if it had been sampled once.
 snapshot::Capture once(const snapshot::Capture& from);
+
+// Something that was read of a process, and how a capture looks in which it was not.
+struct Fact {
+  std::string_view name;  // "who holds what it waits for"
+  void (*forget)(snapshot::ProcessCapture& process);
+};
+
+// One for each thing that rules look at.
+std::vector<Fact> facts();
+
+// The process of a rank; null if it has none.
+snapshot::ProcessCapture* process_of(snapshot::Capture& capture, std::int32_t rank);
+
+// The rank stands where another one stands, in every thread, and has no children. Its connections
+// stay its own.
+void stand_as(snapshot::Capture& capture, std::int32_t rank, std::int32_t other);
 
 }  // namespace oddrank::tests

@@ -78,14 +78,6 @@ Ranks some_ranks(const Story& story, std::int32_t world) {
   return ranks;
 }
 
-// The process of a rank, if it has one.
-ProcessCapture* process_of(Capture& capture, std::int32_t rank) {
-  const auto at = std::find_if(
-      capture.processes.begin(), capture.processes.end(),
-      [rank](const ProcessCapture& process) { return process.is_rank && process.rank == rank; });
-  return at == capture.processes.end() ? nullptr : &*at;
-}
-
 // All that is known of it is that it is there.
 void unread(ProcessCapture& process) {
   process.threads.clear();

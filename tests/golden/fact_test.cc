@@ -1,0 +1,180 @@
+// Each story without one of the facts that it is told by, or with the facts of one rank on another:
+// the verdict may become weaker, never wrong. Nobody is named who is innocent, a job that hangs
+// does not become healthy, and who is still named is named for a kind that the story allows.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "aggregate/diagnose.h"
+#include "tests/golden/mutations.h"
+#include "tests/golden/stories/story.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::tests {
+
+using aggregate::Kind;
+using aggregate::Report;
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
+namespace {
+
+using Ranks = std::set<std::int32_t>;
+
+Ranks named(const Report& report) {
+  Ranks ranks;
+  for (const auto& culprit : report.verdict.culprits) {
+    ranks.insert(culprit.rank);
+  }
+  return ranks;
+}
+
+bool is_subset(const Ranks& part, const Ranks& whole) {
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+// Besides, it may say that ranks are gone that are.
+Ranks nameable(const Report& report, Ranks guilty) {
+  if (report.verdict.kind == Kind::kMissingRank) {
+    for (const auto& row : report.coverage.unread) {
+      if (row.gone) {
+        guilty.insert(row.ranks.begin(), row.ranks.end());
+      }
+    }
+  }
+  return guilty;
+}
+
+// The verdict is the story's, names nobody, or says of a rank no more than where it stands. What
+// moves is seen, and does not come of what was not read.
+bool is_no_stronger(const Report& report, const Story& story) {
+  switch (report.verdict.kind) {
+    case Kind::kUnknown:
+    case Kind::kBelowHost:
+    case Kind::kSkippedCollective:
+    case Kind::kBusyRank:
+    case Kind::kIoStall:
+    case Kind::kInputStall:
+      return true;
+    case Kind::kMissingRank:  // of those that are gone
+      return is_subset(named(report), nameable(report, {}));
+    default:
+      return report.verdict.kind == story.kind;
+  }
+}
+
+// An innocent rank at the place where most are, with everything read; -1: there is none.
+std::int32_t innocent_of(const Story& story, const Report& report) {
+  const aggregate::ReportedGroup* largest = nullptr;
+  for (const auto& group : report.groups) {
+    if (!group.culprit && !group.stack.frames.empty() &&
+        (largest == nullptr || group.count > largest->count)) {
+      largest = &group;
+    }
+  }
+  if (largest == nullptr || largest->ranks.empty()) {
+    return -1;
+  }
+  const auto guilty = [&story](std::int32_t rank) {
+    return std::count(story.culprits.begin(), story.culprits.end(), rank) > 0;
+  };
+  return guilty(largest->ranks.front()) ? -1 : largest->ranks.front();
+}
+
+// Where it stands is said relative to itself: it sends to a neighbour, or waits for this very rank.
+bool is_about(Capture& capture, std::int32_t rank, std::int32_t other) {
+  const ProcessCapture& process = *process_of(capture, rank);
+  const pid_t pid = process_of(capture, other)->pid;
+  return std::any_of(process.threads.begin(), process.threads.end(), [pid](const auto& thread) {
+    return thread.wait.holder_pid == pid || (thread.call && thread.call->peer >= 0);
+  });
+}
+
+// Two that are guilty, two that are not: enough of a job in which all others do the same.
+std::vector<std::int32_t> ranks_to_try(const Story& story,
+                                       const Report& report,
+                                       std::int32_t world) {
+  std::vector<std::int32_t> ranks(
+      story.culprits.begin(),
+      story.culprits.begin() +
+          static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, story.culprits.size())));
+  const std::int32_t beside = ranks.empty() ? 0 : (ranks.front() + 1) % world;
+  for (const std::int32_t rank : {innocent_of(story, report), beside}) {
+    if (rank >= 0 && std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace
+
+TEST_CASE("stories: a fact that is taken away makes nobody guilty") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const Report whole = aggregate::diagnose(capture);
+  const Ranks guilty(story.culprits.begin(), story.culprits.end());
+  for (const std::int32_t rank : ranks_to_try(story, whole, capture.job.world_size)) {
+    for (const Fact& fact : facts()) {
+      Capture less = copy_of(capture);
+      ProcessCapture* process = process_of(less, rank);
+      if (process == nullptr) {
+        continue;
+      }
+      fact.forget(*process);
+      const Report report = aggregate::diagnose(less);
+      INFO(story.path() << ", rank " << rank << " without " << fact.name << ": "
+                        << aggregate::kind_name(report.verdict.kind) << ": "
+                        << report.verdict.summary);
+      CHECK(is_subset(named(report), nameable(report, guilty)));
+      CHECK(is_no_stronger(report, story));
+    }
+  }
+}
+
+TEST_CASE("stories: a culprit that stands where the innocent stand is named no more") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const std::int32_t innocent = innocent_of(story, aggregate::diagnose(capture));
+  Ranks guilty(story.culprits.begin(), story.culprits.end());
+  if (innocent < 0 || guilty.empty()) {
+    return;
+  }
+  Capture other = copy_of(capture);
+  const std::int32_t culprit = story.culprits.front();
+  if (process_of(other, culprit) == nullptr || is_about(other, innocent, culprit)) {
+    return;
+  }
+  stand_as(other, culprit, innocent);
+  guilty.erase(culprit);
+  const Report report = aggregate::diagnose(other);
+  INFO(story.path() << ", rank " << culprit << " as rank " << innocent << ": "
+                    << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
+  CHECK(is_subset(named(report), nameable(report, guilty)));
+}
+
+TEST_CASE("stories: an innocent that stands where a culprit stands makes nobody else guilty") {
+  const Story story = GENERATE(from_range(all_stories()));
+  const Capture capture = story.build().take();
+  const std::int32_t innocent = innocent_of(story, aggregate::diagnose(capture));
+  Ranks guilty(story.culprits.begin(), story.culprits.end());
+  if (innocent < 0 || guilty.empty()) {
+    return;
+  }
+  Capture other = copy_of(capture);
+  if (process_of(other, story.culprits.front()) == nullptr) {
+    return;
+  }
+  stand_as(other, innocent, story.culprits.front());
+  guilty.insert(innocent);
+  const Report report = aggregate::diagnose(other);
+  INFO(story.path() << ", rank " << innocent << " as rank " << story.culprits.front() << ": "
+                    << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
+  // One more may make both sides equal: then no side is named alone.
+  const bool tie = report.verdict.confidence == aggregate::Confidence::kPossible &&
+                   is_subset(guilty, named(report));
+  CHECK((tie || is_subset(named(report), nameable(report, guilty))));
+}
+
+}  // namespace oddrank::tests
