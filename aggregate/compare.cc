@@ -139,18 +139,6 @@ std::string_view change_name(Change change) {
   return kNames.at(static_cast<std::size_t>(change));
 }
 
-std::string duration_words(std::uint64_t microseconds) {
-  const std::uint64_t seconds = microseconds / 1'000'000;
-  if (seconds < 10) {
-    return fmt::format("{:.1f} s", static_cast<double>(microseconds) / 1e6);
-  }
-  if (seconds < 60) {
-    return fmt::format("{} s", seconds);
-  }
-  return seconds < 3600 ? fmt::format("{} min {} s", seconds / 60, seconds % 60)
-                        : fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
-}
-
 Comparison compare_captures(const Capture& earlier, const Capture& later) {
   Side before(earlier);
   Side after(later);

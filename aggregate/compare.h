@@ -40,7 +40,4 @@ struct Comparison {
 // Ranks are known by their number, processes without one by host and pid; by their leader threads.
 Comparison compare_captures(const snapshot::Capture& earlier, const snapshot::Capture& later);
 
-// "12 min 4 s", "3.5 s".
-std::string duration_words(std::uint64_t microseconds);
-
 }  // namespace oddrank::aggregate

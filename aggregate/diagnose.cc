@@ -89,6 +89,7 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
     const auto* thread = deciding_thread(view, *process);
     if (thread != nullptr && !thread->samples.empty()) {
       row.stack = view.model().fold(thread->samples.back());
+      row.quiet.add(*thread);
     }
     group.awaited.push_back(std::move(row));
   }
@@ -114,6 +115,11 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
     }
     if (!rank.host.empty()) {
       hosts.push_back(rank.host);
+    }
+    if (rank.leader != nullptr) {
+      row.quiet.add(*rank.leader);
+    } else {
+      row.quiet.add_unknown();
     }
     const bool guilty = is_culprit(verdict, rank);
     if (guilty && !row.culprit) {

@@ -5,16 +5,14 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate/hostlist.h"
+#include "aggregate/json_values.h"
 #include "aggregate/printable.h"
 #include "aggregate/style.h"
 
 namespace oddrank::aggregate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> kAnswers{"yes", "no", "off"};
 constexpr std::size_t kMostChecks = 64;
@@ -122,11 +120,11 @@ bool NodeHealth::healthy() const {
 }
 
 std::string encode_health(const NodeHealth& node) {
-  return json_of(node).dump();
+  return json_text(json_of(node));
 }
 
 Result<NodeHealth> decode_health(std::string_view bytes) {
-  const Json json = Json::parse(bytes, nullptr, false);
+  const Json json = parse_json(bytes);
   const auto checks = json.is_object() ? json.find("checks") : json.end();
   if (!json.is_object() || checks == json.end() || !checks->is_array() ||
       checks->size() > kMostChecks) {
@@ -200,7 +198,7 @@ std::string doctor_json(const std::vector<NodeHealth>& nodes) {
     row.update(json_of(node));
     rows.push_back(std::move(row));
   }
-  return Json{{"nodes", std::move(rows)}}.dump(2) + "\n";
+  return json_text({{"nodes", std::move(rows)}}, 2) + "\n";
 }
 
 }  // namespace oddrank::aggregate

@@ -134,11 +134,7 @@ class Builder {
       if (track == nullptr) {
         track = &track_of(job_.groups[of_record[entry.group]], record);
       }
-      if (!track->calls.empty() && track->calls.back()->sequence == entry.sequence) {
-        track->calls.back() = &entry;
-      } else {
-        track->calls.push_back(&entry);
-      }
+      track->calls.push_back(&entry);
     }
   }
 
@@ -150,6 +146,17 @@ class Builder {
       track.record = &record;
     }
     return group.tracks.back();
+  }
+
+  // By their numbers. A ring is written in order; a damaged file need not be. Of several with one
+  // number the last stays: calls that are coalesced into one, or a group that was made anew.
+  static void order_calls(std::vector<const FlightEntry*>& calls) {
+    std::stable_sort(calls.begin(), calls.end(),
+                     [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+    const auto kept = std::unique(calls.rbegin(), calls.rend(), [](const auto* a, const auto* b) {
+      return a->sequence == b->sequence;
+    });
+    calls.erase(calls.begin(), kept.base());
   }
 
   void complete(FlightMembers& group) {
@@ -183,9 +190,7 @@ class Builder {
   void count(FlightMembers& group) const {
     bool any = false;
     for (FlightTrack& track : group.tracks) {
-      // A ring is written in order; a damaged file need not be.
-      std::stable_sort(track.calls.begin(), track.calls.end(),
-                       [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+      order_calls(track.calls);
       if (track.calls.empty()) {
         continue;
       }

@@ -30,8 +30,8 @@ using snapshot::Tables;
 struct FlightTrack {
   std::int32_t rank = -1;
   const FlightRecord* record = nullptr;
-  // Collectives by ascending number; of those that are called as one (coalesced) the last stands
-  // for all.
+  // Collectives by ascending number, each once; of those that are called as one (coalesced) the
+  // last stands for all.
   std::vector<const FlightEntry*> calls;
   // Highest number that was enqueued; one less than the lowest of all if nothing was; -1: unknown
   // (nothing of this group is in a ring that has lost its beginning).

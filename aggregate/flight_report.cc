@@ -5,17 +5,15 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate/flight_verdict.h"
+#include "aggregate/json_values.h"
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/report_json.h"
 
 namespace oddrank::aggregate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostGroups = 24;  // of a text
 constexpr std::size_t kMostWaits = 16;
@@ -257,12 +255,12 @@ std::string flight_report_json(const FlightReport& report) {
   json["coverage"] = {{"expected", report.job.records.size() + missing.size()},
                       {"read", report.job.records.size()},
                       {"unread", std::move(unread)}};
-  json["verdict"] = Json::parse(verdict_json_text(report.verdict), nullptr, false);
+  json["verdict"] = parse_json(verdict_json_text(report.verdict));
   json["collectives"] = collectives_json(report);
   json["mismatches"] = mismatches_json(report);
   json["process_groups"] = groups_json(report);
   json["notes"] = report.job.notes;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(json, 2) + '\n';
 }
 
 }  // namespace oddrank::aggregate

@@ -5,15 +5,16 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate/coordinates.h"
 #include "aggregate/html_tables.h"
 #include "aggregate/html_timeline.h"
 #include "aggregate/html_verdict.h"
 #include "aggregate/job_view.h"
+#include "aggregate/json_values.h"
 #include "aggregate/prefix_tree.h"
 #include "aggregate/printable.h"
+#include "aggregate/quiet_span.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/tasks_text.h"
 #include "aggregate/thread_classes.h"
@@ -23,7 +24,6 @@
 namespace oddrank::aggregate {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
@@ -81,8 +81,7 @@ class PageData {
       json["frames"].push_back({row.name, row.place, std::string(1, row.kind)});
     }
     json["stacks"] = tables_.stacks();
-    return joined({html_verdict(report_), timeline,
-                   json.dump(-1, ' ', false, Json::error_handler_t::replace)});
+    return joined({html_verdict(report_), timeline, json_text(json)});
   }
 
  private:
@@ -177,8 +176,15 @@ class PageData {
     marks |= first.wants_gil ? kWantsGil : 0U;
     marks |= deciding_thread(view_, process) == &first ? kDecides : 0U;
     marks |= threads.pool.empty() ? 0U : kIdle;
-    const std::string wait =
+    std::string wait =
         threads.pool.empty() ? thread_wait_words(view_, process, first) : "idle " + threads.pool;
+    QuietSpan quiet;
+    for (const ThreadCapture* thread : threads.threads) {
+      quiet.add(*thread);
+    }
+    if (quiet.tells()) {
+      wait += (wait.empty() ? "" : ", ") + quiet.words();
+    }
     const bool sampled = !first.samples.empty();
     return {format_ranks_within(threads.tids(), kTidColumns),
             threads.threads.size(),

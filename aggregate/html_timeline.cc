@@ -4,16 +4,13 @@
 #include <map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "aggregate/json_values.h"
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/timeline.h"
 
 namespace oddrank::aggregate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Of a job in which each rank does something else.
 constexpr std::size_t kMostRows = 200;
@@ -102,7 +99,7 @@ std::string html_timeline(const JobView& view,
   json["rows"] = std::move(shown);
   json["places"] = data.take_places();
   json["left"] = left;
-  return Json{{"timeline", std::move(json)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text({{"timeline", std::move(json)}});
 }
 
 }  // namespace oddrank::aggregate

@@ -1,15 +1,13 @@
 #include "aggregate/html_verdict.h"
 
-#include <nlohmann/json.hpp>
-
 #include "aggregate/compare.h"
 #include "aggregate/coverage_words.h"
+#include "aggregate/json_values.h"
 #include "aggregate/rank_set.h"
+#include "base/span_words.h"
 
 namespace oddrank::aggregate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json verdict_json(const Verdict& verdict) {
   Json json;
@@ -48,7 +46,7 @@ Json coverage_json(const Report& report) {
 Json since_json(const Report& report) {
   Json json = Json::array();
   if (report.since) {
-    json.push_back({"", duration_words(report.since->apart_us)});
+    json.push_back({"", span_words(UnsignedMicroseconds(report.since->apart_us))});
     for (const ChangedRanks& row : report.since->changes) {
       json.push_back({format_ranks(row.ranks), row.words});
     }
@@ -64,7 +62,7 @@ std::string html_verdict(const Report& report) {
   json["coverage"] = coverage_json(report);
   json["notes"] = report.notes;
   json["since"] = since_json(report);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace oddrank::aggregate

@@ -12,6 +12,7 @@
 #include "aggregate/printable.h"
 #include "base/parse_number.h"
 #include "snapshot/rank_text.h"
+#include "snapshot/variable.h"
 
 namespace oddrank::aggregate {
 
@@ -27,21 +28,15 @@ namespace {
 // A larger world is a damaged number, not a job.
 constexpr std::int32_t kMaxWorld = 1 << 17;
 
-std::optional<std::string_view> variable(const Capture& capture,
-                                         const ProcessCapture& process,
-                                         std::string_view name) {
-  for (const auto& [key, value] : process.environment) {
-    if (capture.tables.text(key) == name) {
-      return capture.tables.text(value);
-    }
-  }
-  return std::nullopt;
+// Wholly: a rank of which nothing was found there is not there.
+bool was_looked_at(const NodeCapture& node) {
+  return node.answered && node.why.empty();
 }
 
 std::int32_t number_variable(const Capture& capture,
                              const ProcessCapture& process,
                              std::string_view name) {
-  const auto text = variable(capture, process, name);
+  const auto text = snapshot::variable_of(capture.tables, process, name);
   return text ? parse_number<std::int32_t>(*text).value_or(-1) : -1;
 }
 
@@ -91,7 +86,7 @@ bool is_loopback(std::string_view address) {
 std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
                                                   const ProcessCapture& process,
                                                   std::int32_t world) {
-  const auto address = variable(capture, process, "MASTER_ADDR");
+  const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
   if (address && is_loopback(*address)) {
     return {0, world};  // all of them meet on this machine
   }
@@ -202,7 +197,7 @@ void JobView::add_processes() {
 // What can be said of ranks without a process.
 struct JobView::Absence {
   std::map<std::int32_t, const NodeCapture*> home;  // where the launcher put them
-  const NodeCapture* silent = nullptr;              // a node that did not answer
+  const NodeCapture* silent = nullptr;              // a node that did not answer, or not wholly
   std::size_t silent_nodes = 0;
   std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
   bool whole_job = false;  // every node of the job was looked at
@@ -222,7 +217,7 @@ void JobView::add_missing_ranks() {
         absence.home.emplace(rank, &node);
       }
     }
-    if (!node.answered) {
+    if (!was_looked_at(node)) {
       absence.silent = &node;
       ++absence.silent_nodes;
     }
@@ -231,7 +226,9 @@ void JobView::add_missing_ranks() {
     expected.erase(found.rank);
     const auto [first, end] = local_range(capture_, *found.process, world);
     // That there is no core of a rank says nothing of the rank.
-    if (first < end && capture_.job.source != JobSource::kCore) {
+    const std::uint32_t node = found.process->node;
+    const bool whole = node >= capture_.nodes.size() || was_looked_at(capture_.nodes[node]);
+    if (first < end && whole && capture_.job.source != JobSource::kCore) {
       absence.local_ranges.emplace_back(first, end, found.host);
     }
   }
@@ -257,7 +254,7 @@ void JobView::explain_absence(const Absence& absence, RankView& rank) const {
     rank.why = node.why.empty() ? "node did not answer" : printable(node.why);
   };
   if (const auto home = absence.home.find(rank.rank); home != absence.home.end()) {
-    if (!home->second->answered) {
+    if (!was_looked_at(*home->second)) {
       say_silent(*home->second);
       return;
     }

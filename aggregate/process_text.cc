@@ -7,6 +7,7 @@
 
 #include "aggregate/job_view.h"
 #include "aggregate/printable.h"
+#include "aggregate/quiet_span.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
 #include "aggregate/tasks_text.h"
@@ -115,7 +116,10 @@ std::string thread_title(const JobView& view,
     title += fmt::format(" [{}]", os_name);
   }
   const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
-  const std::string status = fmt::format("state {}{}", state, gil_words(thread));
+  QuietSpan quiet;
+  quiet.add(thread);
+  const std::string status = fmt::format("state {}{}{}{}", state, quiet.tells() ? " " : "",
+                                         quiet.words(), gil_words(thread));
   const std::string waits = thread_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -16,8 +17,14 @@ using snapshot::RasRank;
 
 constexpr std::size_t kMostWords = 4;  // members that a sentence lists
 
+// Its counts are known; of whom else no answer came.
 bool answered(const RasMemberView& member) {
-  return member.told.presence == RasPresence::kAnswered;
+  return member.told.presence == RasPresence::kAnswered ||
+         member.told.presence == RasPresence::kMemory;
+}
+
+bool is_read(const RasMemberView& member) {
+  return member.told.presence == RasPresence::kMemory;
 }
 
 // The process that it is, by the agent of its node.
@@ -41,21 +48,34 @@ RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank
   return member;
 }
 
-// Whoever is a process of ours knows best; one that answered knows better than one that is missed.
+// Whoever is a process of ours knows best; one that answered knows better than one that was read,
+// and that one better than one that is missed.
 bool is_better(const RasMemberView& one, const RasMemberView& other) {
-  return std::pair(answered(one), one.rank >= 0) > std::pair(answered(other), other.rank >= 0);
+  const auto worth = [](const RasMemberView& member) {
+    return std::tuple(answered(member), !is_read(member), member.rank >= 0);
+  };
+  return worth(one) > worth(other);
 }
 
 const snapshot::RasCounts& latest(const RasMemberView& member) {
   return member.told.later != snapshot::kNoRasCounts ? member.told.later : member.told.counts;
 }
 
-void compare_counts(RasCommunicatorView& communicator) {
+void compare_looks(RasCommunicatorView& communicator) {
+  bool once = false;
   for (const RasMemberView& member : communicator.members) {
+    if (!answered(member) || member.told.counts == snapshot::kNoRasCounts) {
+      continue;
+    }
     const bool twice = member.told.later != snapshot::kNoRasCounts;
+    once = once || !twice;
     communicator.asked_twice = communicator.asked_twice || twice;
     communicator.moved = communicator.moved || (twice && member.told.later != member.told.counts);
   }
+  communicator.asked_twice = communicator.asked_twice && !once;
+}
+
+void compare_counts(RasCommunicatorView& communicator) {
   // Of several operations that differ, that in which the fewest are behind.
   for (std::size_t operation = 0; operation < snapshot::kRasOperations; ++operation) {
     std::int64_t most = -1;
@@ -121,6 +141,8 @@ std::vector<RasCommunicatorView> view_ras(const JobView& view) {
     communicator.size = std::max(communicator.size, told.size);
     for (const RasRank& rank : told.ranks) {
       communicator.members.push_back(view_member(view, told.node, rank));
+      (is_read(communicator.members.back()) ? communicator.from_memory
+                                            : communicator.from_service) = true;
     }
   }
   std::vector<RasCommunicatorView> list;
@@ -134,10 +156,21 @@ std::vector<RasCommunicatorView> view_ras(const JobView& view) {
       return a.member == b.member;
     };
     members.erase(std::unique(members.begin(), members.end(), same), members.end());
+    compare_looks(entry.second);
     compare_counts(entry.second);
     list.push_back(std::move(entry.second));
   }
   return list;
+}
+
+std::string ras_source(const std::vector<RasCommunicatorView>& communicators) {
+  bool service = false;
+  bool memory = false;
+  for (const RasCommunicatorView& communicator : communicators) {
+    service = service || communicator.from_service;
+    memory = memory || communicator.from_memory;
+  }
+  return !memory ? "RAS" : service ? "RAS and NCCL memory" : "NCCL memory";
 }
 
 std::string ras_words(const RasCommunicatorView& communicator) {
@@ -148,6 +181,10 @@ std::string ras_words(const RasCommunicatorView& communicator) {
   const auto missing = members_that(communicator, [](const auto& one) { return !answered(one); });
   if (!missing.empty()) {
     parts.push_back(list_words(communicator, missing) + " did not answer");
+  }
+  if (communicator.from_service && communicator.from_memory) {
+    parts.push_back(fmt::format("RAS told nothing of {}: by NCCL's memory",
+                                list_words(communicator, members_that(communicator, is_read))));
   }
   const auto failed =
       members_that(communicator, [](const auto& one) { return one.told.async_error != 0; });
@@ -171,7 +208,8 @@ std::string ras_words(const RasCommunicatorView& communicator) {
     text += (text.empty() ? "" : "; ") + part;
   }
   const std::string moved = communicator.moved ? "; counts move"
-                            : still            ? "; no count moved between two questions"
+                            : still            ? fmt::format("; no count moved between two {}",
+                                                  communicator.from_memory ? "looks" : "questions")
                                                : "";
   return fmt::format("communicator {}{}: {}{}", communicator.hash,
                      communicator.size > 0 ? fmt::format(" of {}", communicator.size) : "", text,

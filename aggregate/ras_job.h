@@ -1,5 +1,6 @@
-// The answers of NCCL's RAS service, of all nodes together: how many collectives each member of a
-// communicator has launched, and who is behind.
+// The answers of NCCL's RAS service, of all nodes together, and what NCCL's memory holds on ranks
+// of which the service told nothing: how many collectives each member of a communicator has
+// launched, and who is behind.
 //
 // Counts are of launches by the host. Who is behind has not launched what the others have; that all
 // are equal proves nothing. One look cannot tell late from stuck, so nobody is behind for certain
@@ -30,14 +31,19 @@ struct RasCommunicatorView {
   std::size_t operation = snapshot::kRasOperations;  // whose counts differ; as below
   std::vector<std::size_t> behind;                   // of `members`: fewer launches than the others
   std::int64_t most = -1;                            // launches of those who are not behind
-  bool asked_twice = false;
-  bool moved = false;  // a count grew between the two questions
+  bool from_service = false;                         // what is known of a member
+  bool from_memory = false;
+  bool asked_twice = false;  // about all whose counts are known
+  bool moved = false;        // a count grew between the two questions
 
   bool counts_differ() const { return !behind.empty(); }
 };
 
 // By hash.
 std::vector<RasCommunicatorView> view_ras(const JobView& view);
+
+// "RAS", "NCCL memory", or both.
+std::string ras_source(const std::vector<RasCommunicatorView>& communicators);
 
 // One sentence; "" if the communicator shows nothing (equal counts that move, or are unknown).
 std::string ras_words(const RasCommunicatorView& communicator);

@@ -12,6 +12,7 @@
 #include "aggregate/compare.h"
 #include "aggregate/frame_model.h"
 #include "aggregate/locals_diff.h"
+#include "aggregate/quiet_span.h"
 #include "aggregate/source_finding.h"
 #include "aggregate/verdict.h"
 
@@ -44,6 +45,7 @@ struct ReportedProcess {
   std::string what;   // "DataLoader worker"
   std::string stuck;  // "is stuck in read() of /data/x"
   FoldedStack stack;
+  QuietSpan quiet;  // of the thread whose stack it is
 };
 
 struct ReportedGroup {
@@ -54,6 +56,7 @@ struct ReportedGroup {
   std::string coordinates;  // of a rank alone: "tp1 pp0 dp3"; "" = unknown
   std::string phase;
   std::string state;  // "S", "RS"
+  QuietSpan quiet;    // of their leader threads
   bool culprit = false;
   FoldedStack stack;
   std::vector<ReportedProcess> awaited;      // of a culprit

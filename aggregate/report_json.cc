@@ -1,44 +1,20 @@
 #include "aggregate/report_json.h"
 
-#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "aggregate/coordinates.h"
 #include "aggregate/job_view.h"
-#include "aggregate/printable.h"
+#include "aggregate/json_values.h"
+#include "aggregate/rank_json.h"
 #include "aggregate/rank_set.h"
-#include "aggregate/tasks_text.h"
-#include "aggregate/wait_words.h"
-#include "snapshot/demangle.h"
 
 namespace oddrank::aggregate {
 
-using Json = nlohmann::ordered_json;
 using snapshot::Capture;
-using snapshot::Frame;
-using snapshot::FrameKind;
-using snapshot::Known;
 using snapshot::ProcessCapture;
-using snapshot::ThreadCapture;
-using snapshot::ThreadSample;
 
 namespace {
-
-Json or_null(std::string_view text) {
-  return text.empty() ? Json(nullptr) : Json(printable(text));
-}
-
-template <typename Number>
-Json or_null_if(Number value, Number unknown) {
-  return value == unknown ? Json(nullptr) : Json(value);
-}
-
-Json known(Known value) {
-  return value == Known::kUnknown ? Json(nullptr) : Json(value == Known::kYes);
-}
 
 std::string_view source_name(snapshot::JobSource source) {
   switch (source) {
@@ -173,6 +149,10 @@ Json groups_json(const Report& report) {
     row["frames"] = std::move(frames);
     row["hosts"] = or_null(group.hosts);
     row["state"] = group.state;
+    if (group.quiet.tells()) {
+      row["quiet_s"] = {{"least", seconds(group.quiet.least_ms())},
+                        {"most", seconds(group.quiet.most_ms())}};
+    }
     row["culprit"] = group.culprit;
     row["hidden_frames"] = group.stack.hidden;
     for (const LocalDifference& difference : group.differences) {
@@ -221,171 +201,6 @@ Json since_json(const Comparison& since) {
   return json;
 }
 
-// py-spy's names for what it has too, and ours for the rest.
-Json frame_json(const JobView& view, snapshot::FrameId id) {
-  const auto& tables = view.capture().tables;
-  const Frame& frame = tables.frame(id);
-  const std::string_view function = view.text(frame.function);
-  const std::string_view file = view.text(frame.file);
-  const bool python = frame.kind == FrameKind::kPython;
-  Json json;
-  json["name"] = python ? or_null(function) : or_null(snapshot::demangle(function));
-  const std::string_view source = python ? file : view.text(frame.source);
-  json["filename"] = or_null(source);
-  json["short_filename"] = or_null(short_file(source));
-  json["line"] = frame.line == 0 ? Json(nullptr) : Json(frame.line);
-  json["kind"] = python ? "python" : "native";
-  json["module"] = python ? Json(nullptr) : or_null(file);
-  if (!python) {
-    json["offset"] = fmt::format("{:#x}", frame.offset);
-    json["build_id"] = or_null(view.text(frame.build_id));
-  }
-  json["heuristic"] = (frame.flags & snapshot::kHeuristic) != 0;
-  json["inlined"] = !python && (frame.flags & snapshot::kInlined) != 0;
-  return json;
-}
-
-Json wait_json(const JobView& view, const ThreadCapture& thread) {
-  const auto& wait = thread.wait;
-  Json json;
-  json["what"] = wait_name(wait.on);
-  json["inferred"] = wait.inferred;
-  json["syscall"] = or_null(view.text(wait.syscall_name));
-  json["wchan"] = or_null(view.text(wait.wchan));
-  json["fd"] = or_null_if(wait.fd, -1);
-  json["path"] = or_null(view.text(wait.path));
-  json["address"] = wait.address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", wait.address));
-  json["pid"] = or_null_if(wait.holder_pid, 0);
-  json["tid"] = or_null_if(wait.holder_tid, 0);
-  json["holder_alive"] = known(wait.holder_alive);
-  json["detail"] = or_null(wait_detail(view, thread));
-  return json;
-}
-
-Json call_json(const JobView& view, const snapshot::CollectiveCall& call) {
-  Json json;
-  json["op"] = or_null(view.text(call.op));
-  json["group"] = call.whole_world ? Json("default") : or_null(view.text(call.group));
-  const auto& members = view.ranks_of(call.members);
-  json["members"] = members.empty() ? Json(nullptr) : Json(format_ranks(members));
-  json["peer"] = or_null_if(call.peer, -1);
-  json["root"] = or_null_if(call.root, -1);
-  json["sequence"] = or_null_if<std::int64_t>(call.sequence, -1);
-  json["words"] = call_words(view, call);
-  json["evidence"] = or_null(view.text(call.evidence));
-  return json;
-}
-
-// Names and values of each frame that has some, innermost first.
-Json locals_json(const JobView& view, const ThreadCapture& thread, const ThreadSample& sample) {
-  Json rows = Json::array();
-  const auto& tables = view.capture().tables;
-  const bool apart = sample.python_stack != snapshot::StackId{};
-  const auto& frames = tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
-  for (const snapshot::FrameLocals& row : thread.locals) {
-    if (row.frame >= frames.size()) {
-      continue;
-    }
-    const ShownFrame frame = view.model().shown(frames[row.frame]);
-    Json locals = Json::object();
-    for (const snapshot::Local& local : row.locals) {
-      locals[printable(view.text(local.name))] = printable(view.text(local.value));
-    }
-    rows.push_back({{"function", frame.name}, {"place", frame.place()}, {"locals", locals}});
-  }
-  return rows;
-}
-
-Json thread_json(const JobView& view, const ThreadCapture& thread) {
-  Json json;
-  json["tid"] = thread.tid;
-  json["name"] = or_null(view.text(thread.name));
-  json["python_name"] = or_null(view.text(thread.python_name));
-  json["has_python"] = thread.has_python;
-  json["holds_gil"] = thread.holds_gil;
-  json["wants_gil"] = thread.wants_gil;
-  if (thread.gil != 0) {
-    json["gil_of_interpreter"] = thread.gil;
-  }
-  const ThreadSample last = thread.samples.empty() ? ThreadSample{} : thread.samples.back();
-  json["state"] = printable(std::string(1, last.state));
-  json["samples"] = thread.samples.size();
-  json["cpu_us"] = last.cpu_us;
-  json["wait"] = wait_json(view, thread);
-  json["call"] = thread.call ? call_json(view, *thread.call) : Json(nullptr);
-  json["frames"] = Json::array();
-  for (const auto id : view.model().all_frames(last)) {
-    json["frames"].push_back(frame_json(view, id));
-  }
-  if (!thread.locals.empty()) {
-    json["locals"] = locals_json(view, thread, last);
-  }
-  return json;
-}
-
-Json task_json(const JobView& view, const snapshot::AsyncTask& task) {
-  Json json;
-  json["name"] = or_null(view.text(task.name));
-  json["words"] = task_words(view, task);
-  json["awaits"] = or_null(view.text(task.awaits));
-  json["members"] = Json::array();
-  for (const snapshot::StringId member : task.members) {
-    json["members"].push_back(printable(view.text(member)));
-  }
-  json["frames"] = Json::array();
-  snapshot::ThreadSample sample;
-  sample.stack = task.stack;
-  for (const auto id : view.model().all_frames(sample)) {
-    json["frames"].push_back(frame_json(view, id));
-  }
-  return json;
-}
-
-Json process_json(const JobView& view, const ProcessCapture& process, bool with_threads) {
-  Json json;
-  json["pid"] = process.pid;
-  json["parent"] = or_null_if(process.parent, 0);
-  json["state"] = printable(std::string(1, process.state));
-  json["name"] = or_null(view.text(process.name));
-  json["command"] = or_null(view.text(process.command));
-  json["python_version"] = or_null(view.text(process.python_version));
-  json["exit_code"] = or_null_if(process.exit_code, -1);
-  json["why"] = or_null(view.text(process.why));
-  if (process.stopped != 0) {
-    json["stops"] = {{"threads", process.stopped}, {"longest_us", process.longest_stop_us}};
-  }
-  json["threads"] = Json::array();
-  if (!with_threads) {
-    json["threads_left_out"] = process.threads.size();
-    return json;
-  }
-  for (const ThreadCapture& thread : process.threads) {
-    json["threads"].push_back(thread_json(view, thread));
-  }
-  for (const snapshot::AsyncTask& task : process.tasks) {
-    json["tasks"].push_back(task_json(view, task));
-  }
-  return json;
-}
-
-Json rank_json(const JobView& view, const RankView& rank, bool with_threads) {
-  Json row;
-  row["rank"] = or_null_if(rank.rank, -1);
-  row["host"] = or_null(rank.host);
-  row.update(process_json(view, *rank.process, with_threads));
-  for (const auto& [name, place] : coordinates_of(view, rank)) {
-    row["coordinates"][name] = place;
-  }
-  row["phase"] = phase_of(view, rank);
-  row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
-  row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
-  row["children"] = Json::array();
-  for (const ProcessCapture* child : rank.children) {
-    row["children"].push_back(process_json(view, *child, with_threads));
-  }
-  return row;
-}
-
 bool has_few_threads(const JobView& view) {
   std::size_t threads = 0;
   for (const ProcessCapture& process : view.capture().processes) {
@@ -396,7 +211,7 @@ bool has_few_threads(const JobView& view) {
 
 // A value as it stands in an object that is indented by two.
 std::string indented(const Json& json) {
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(json, 2);
   std::string result;
   for (const char letter : text) {
     result += letter;
@@ -416,8 +231,7 @@ std::string ranks_text(const JobView& view) {
     const Json row = rank_json(view, rank, with_threads);
     text += text.empty() ? "[\n    " : ",\n    ";
     // Rows without threads are one line each.
-    text += with_threads ? indented(Json::array({row})).substr(6)
-                         : row.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += with_threads ? indented(Json::array({row})).substr(6) : json_text(row);
     if (with_threads) {
       text.resize(text.size() - 4);  // the end of that array
     }
@@ -428,7 +242,7 @@ std::string ranks_text(const JobView& view) {
 }  // namespace
 
 std::string verdict_json_text(const Verdict& verdict) {
-  return verdict_json(verdict).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(verdict_json(verdict));
 }
 
 std::string report_json(const Report& report, const Capture& capture) {

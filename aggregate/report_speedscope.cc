@@ -2,15 +2,12 @@
 
 #include <map>
 
-#include <nlohmann/json.hpp>
-
+#include "aggregate/json_values.h"
 #include "aggregate/prefix_tree.h"
 #include "aggregate/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Frames are equal here as they are in the tree: by name, file and line.
 class FrameList {
@@ -78,7 +75,7 @@ std::string report_speedscope(const JobView& view) {
   json["name"] = title(view.capture());
   json["activeProfileIndex"] = 0;
   json["exporter"] = "oddrank " ODDRANK_VERSION;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(json) + '\n';
 }
 
 }  // namespace oddrank::aggregate

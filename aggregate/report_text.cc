@@ -9,6 +9,7 @@
 #include "aggregate/process_text.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
+#include "base/span_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -104,14 +105,18 @@ std::string since_lines(const Report& report, const Style& style) {
   if (!report.since) {
     return {};
   }
-  std::string text =
-      fmt::format("\nSince the capture {} before:\n", duration_words(report.since->apart_us));
+  std::string text = fmt::format("\nSince the capture {} before:\n",
+                                 span_words(UnsignedMicroseconds(report.since->apart_us)));
   for (const ChangedRanks& row : report.since->changes) {
     const std::string who =
         row.ranks.empty() ? count_of(row.count, "process") : ranks_title(row.ranks);
     text += style.paragraph("      ", fmt::format("{}: {}", who, row.words), kIndent);
   }
   return text;
+}
+
+std::string after_comma(const std::string& words) {
+  return words.empty() ? words : ", " + words;
 }
 
 std::string group_title(const ReportedGroup& group, const Style& style) {
@@ -126,8 +131,11 @@ std::string group_title(const ReportedGroup& group, const Style& style) {
   where = where.empty() ? "" : fmt::format(" ({})", where);
   const std::size_t used = columns(who) + columns(where) + 2;
   const std::size_t left = style.width() > used + 20 ? style.width() - used : 20;
+  const std::string since = after_comma(group.quiet.words());
   return fmt::format("{}{}  {}\n", group.culprit ? style.bad(who) : style.bold(who),
-                     style.dim(where), cut_end(group.phase, left));
+                     style.dim(where),
+                     columns(group.phase) + columns(since) <= left ? group.phase + since
+                                                                   : cut_end(group.phase, left));
 }
 
 std::size_t frames_shown(const ReportedGroup& group) {
@@ -162,7 +170,8 @@ std::string group_lines(const Report& report, const Style& style, bool full) {
     if (full || shown < kGroupsWithStack) {
       text += style.stack_lines(group.stack, 4, frames_shown(group));
       for (const ReportedProcess& process : group.awaited) {
-        text += fmt::format("  its {}, pid {}:{}\n", process.what, process.pid,
+        text += fmt::format("  its {}, pid {}{}:{}\n", process.what, process.pid,
+                            after_comma(process.quiet.words()),
                             process.stack.frames.empty() ? " " + process.stuck : "");
         text += style.stack_lines(process.stack, 4, kAwaitedFrames);
       }

@@ -13,6 +13,7 @@
 #include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/ras_job.h"
+#include "base/span_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -52,8 +53,9 @@ std::string age_words(const FlightReport& report, const JobView& view) {
   if (written == 0 || looked == 0) {
     return {};
   }
-  return written >= looked ? ", written now"
-                           : fmt::format(", written {} ago", duration_words(looked - written));
+  return written >= looked
+             ? ", written now"
+             : fmt::format(", written {} ago", span_words(UnsignedMicroseconds(looked - written)));
 }
 
 void add_flight(const JobView& view,
@@ -97,7 +99,7 @@ void add_ras(const JobView& view, const Verdict& verdict, std::vector<SourceFind
     return;
   }
   SourceFinding finding;
-  finding.source = "RAS";
+  finding.source = ras_source(communicators);
   finding.text = fmt::format("NCCL {}, {}", communicators.front().version, text);
   if (told > kMost) {
     finding.text += fmt::format(". {}", count_of(told - kMost, "more communicator"));

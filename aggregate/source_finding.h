@@ -14,7 +14,7 @@
 namespace oddrank::aggregate {
 
 struct SourceFinding {
-  std::string source;               // "flight recorder", "RAS", "log", "device"
+  std::string source;               // "flight recorder", "RAS", "NCCL memory", "log", "device"
   std::string text;                 // one or two sentences
   std::vector<std::int32_t> ranks;  // whom it names; ascending, often nobody
   std::optional<bool> agrees;       // with the verdict; nullopt: one of the two names nobody

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "attach/proc_path.h"
 #include "attach/user_registers.h"
 #include "base/elf_notes.h"
 
@@ -137,13 +138,9 @@ void add_files(Bytes body, CoreNotes& into) {
     }
     std::array<std::uint64_t, 3> row{};
     std::memcpy(row.data(), rows.data() + i * kRow, kRow);
-    CoreMappedFile file{row[0], row[1], row[2] * page, std::string(names.substr(0, end)), false};
+    const ProcPath name = proc_path(names.substr(0, end));
+    CoreMappedFile file{row[0], row[1], row[2] * page, std::string(name.path), name.deleted};
     names.remove_prefix(end + 1);
-    constexpr std::string_view kDeleted = " (deleted)";
-    if (file.path.ends_with(kDeleted)) {
-      file.path.resize(file.path.size() - kDeleted.size());
-      file.deleted = true;
-    }
     if (file.start < file.end) {
       into.files.push_back(std::move(file));
     }

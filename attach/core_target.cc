@@ -12,13 +12,10 @@
 #include <set>
 #include <utility>
 
+#include "attach/user_registers.h"
+
 namespace oddrank::attach {
 namespace {
-
-// What the kernel leaves in rax of a thread that was woken out of a system call by a signal:
-// EINTR, and its own numbers for "start it again" (include/linux/errno.h: ERESTARTSYS 512 to
-// ERESTART_RESTARTBLOCK 516).
-constexpr std::array<std::int64_t, 5> kInterrupted = {-EINTR, -512, -513, -514, -516};
 
 // glibc on x86-64: struct pthread begins with a pointer to itself at 16 bytes (its own thread
 // pointer, sysdeps/x86_64/nptl/tls.h) and has had its tid at 720 for many years.
@@ -41,8 +38,9 @@ ThreadState state_of(const CoreThread& thread) {
   state.target_tid = thread.tid;
   state.cpu_us = thread.cpu_us;
   state.registers = thread.registers;
-  const bool blocked = thread.syscall >= 0 && std::find(kInterrupted.begin(), kInterrupted.end(),
-                                                        thread.result) != kInterrupted.end();
+  // The signal that ended the process woke the thread out of its call.
+  const bool blocked =
+      thread.syscall >= 0 && (thread.result == -EINTR || is_restarted(thread.result));
   state.state = blocked ? 'S' : 'R';
   if (blocked) {
     state.syscall = SyscallState{thread.syscall, thread.arguments};

@@ -90,6 +90,7 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   if (!capture.nodes.empty()) {
     auto& node = capture.nodes.front();
     node.expected_ranks = std::move(decision.expected);
+    node.why = std::move(decision.obstacle);
     notes.insert(notes.end(), decision.notes.begin(), decision.notes.end());
     node.notes.insert(node.notes.end(), notes.begin(), notes.end());
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attach/proc_path.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 
@@ -80,13 +81,9 @@ std::optional<Mapping> parse_line(std::string_view line) {
 }  // namespace
 
 void set_mapped_path(std::string_view path, Mapping& mapping) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  mapping.deleted =
-      path.size() > kDeleted.size() && path.front() == '/' && path.ends_with(kDeleted);
-  if (mapping.deleted) {
-    path.remove_suffix(kDeleted.size());
-  }
-  mapping.path = path;
+  const ProcPath name = proc_path(path);
+  mapping.path = name.path;
+  mapping.deleted = name.deleted;
 }
 
 MemoryMap parse_proc_maps(std::string_view text) {

@@ -28,6 +28,7 @@ enum Field : std::size_t {
   kSystemTime = 12,
   kThreads = 17,
   kStart = 19,
+  kCpu = 36,
   kExitCode = 49,
 };
 
@@ -93,6 +94,9 @@ Result<ProcStat> parse_proc_stat(std::string_view text) {
   stat.cpu_us = ticks_to_us(*user) + ticks_to_us(*system);
   stat.start_us = ticks_to_us(*start);
   stat.threads = *threads;
+  if (fields.size() > kCpu) {  // since Linux 2.2.8
+    stat.cpu = parse_number<int>(fields[kCpu]).value_or(-1);
+  }
   if (fields.size() > kExitCode) {  // since Linux 3.5
     stat.exit_code = parse_number<std::int32_t>(fields[kExitCode]).value_or(0);
   }

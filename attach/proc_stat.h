@@ -23,6 +23,7 @@ struct ProcStat {
   std::uint64_t cpu_us = 0;    // user + system, since its start; in steps of a clock tick (10 ms)
   std::uint64_t start_us = 0;  // after boot
   std::int32_t threads = 0;
+  int cpu = -1;  // where it last ran, or runs
   // As wait(2) has it. Means something in state Z only, and is 0 where we may not read the target.
   std::int32_t exit_code = 0;
 };

@@ -117,6 +117,7 @@ Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
   state.target_tid = tid;
   state.name = stat.name;
   state.state = stat.state;
+  state.cpu = stat.cpu;
   state.cpu_us = stat.cpu_us;
   // The registers before the counters: a thread that moves in between has counters that differ
   // from those of an earlier look at it.

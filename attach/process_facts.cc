@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "attach/proc_pids.h"
-#include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -23,7 +22,8 @@ constexpr std::size_t kMostArguments = 4096;
 constexpr std::size_t kMostCommandText = 65536;
 // A node has some thousand processes, 30 us each.
 constexpr milliseconds kBatchTimeout{1000};
-constexpr milliseconds kAllTimeout{5000};
+// More than these need not be waited for: the node's kernel does not let anybody look.
+constexpr std::size_t kMostBlocked = 8;
 
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> arguments;
@@ -188,22 +188,19 @@ void read_details_of(std::vector<ProcessFacts>& all,
   // Those that may block come last, so that the others do not wait for them.
   std::stable_partition(wanted.begin(), wanted.end(),
                         [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
-  const Deadline deadline = Deadline::after(kAllTimeout);
-  while (!wanted.empty()) {
-    const milliseconds timeout = std::min(kBatchTimeout, deadline.left());
-    const std::size_t done = read_batch(wanted, read_details, timeout);
+  std::size_t blocked = 0;
+  while (!wanted.empty() && blocked < kMostBlocked) {
+    const std::size_t done = read_batch(wanted, read_details, kBatchTimeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
-    if (wanted.empty()) {
-      return;
+    // On a loaded node a batch ends anywhere. Who does not answer although asked first is blocked.
+    if (done == 0) {
+      wanted.front()->read = FactsRead::kBlocked;
+      wanted.erase(wanted.begin());
+      ++blocked;
     }
-    wanted.front()->read = FactsRead::kBlocked;
-    wanted.erase(wanted.begin());
-    if (deadline.passed()) {
-      for (ProcessFacts* facts : wanted) {
-        facts->read = FactsRead::kBlocked;
-      }
-      return;
-    }
+  }
+  for (ProcessFacts* facts : wanted) {
+    facts->read = FactsRead::kBlocked;
   }
 }
 

@@ -23,7 +23,7 @@ enum class FactsRead : std::uint8_t {
   kNone = 0,  // a zombie, or it ended meanwhile
   kRead,
   kRefused,  // another user's, or not dumpable
-  kBlocked,  // did not answer in time
+  kBlocked,  // did not answer in time, or came after too many that did not
 };
 
 struct ProcessFacts {

@@ -246,6 +246,7 @@ class Decider {
                        " but began before it: left over from an earlier run, not read");
     }
     std::size_t refused = 0;
+    std::vector<std::size_t> hidden;
     for (std::size_t i = 0; i < facts_.size(); ++i) {
       refused += facts_[i].read == FactsRead::kRefused ? 1 : 0;
       if (facts_[i].read == FactsRead::kBlocked) {
@@ -253,11 +254,20 @@ class Decider {
                          stat(i).state +
                          ") does not let its environment be read: something holds "
                          "its memory map");
+        if (row_of_[i] == kNoProcess && tree_[i].role == ProcessRole::kProgram) {
+          hidden.push_back(i);
+        }
       }
       if (rows_.empty() && tree_[i].role == ProcessRole::kRankLauncher) {
         notes_.push_back("pid " + std::to_string(stat(i).pid) + " (" + stat(i).name +
                          ") is a launcher that has started no ranks here");
       }
+    }
+    if (!hidden.empty()) {
+      obstacle_ =
+          "pid " + std::to_string(stat(hidden.front()).pid) + " (" + stat(hidden.front()).name +
+          ")" + (hidden.size() == 1 ? "" : " and " + std::to_string(hidden.size() - 1) + " more") +
+          " did not say in time what job they are of, so they may be ranks";
     }
     if (rows_.empty() && refused != 0) {
       notes_.push_back(std::to_string(refused) +
@@ -271,7 +281,8 @@ class Decider {
       return std::tuple(a.job, a.rank, a.owner, !a.is_rank) <
              std::tuple(b.job, b.rank, b.owner, !b.is_rank);
     });
-    return RankDecision{std::move(rows_), std::move(notes_), std::move(expected_)};
+    return RankDecision{std::move(rows_), std::move(notes_), std::move(expected_),
+                        std::move(obstacle_)};
   }
 
   const std::vector<ProcessFacts>& facts_;
@@ -283,6 +294,7 @@ class Decider {
   std::map<Key, std::size_t> owner_of_;  // (job, rank) -> row of its own process
   std::vector<std::string> notes_;
   std::vector<std::int32_t> expected_;
+  std::string obstacle_;
 };
 
 }  // namespace

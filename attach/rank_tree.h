@@ -47,6 +47,7 @@ struct RankDecision {
   std::vector<RankRow> rows;           // each rank followed by what belongs to it
   std::vector<std::string> notes;      // what the reader of a report should know
   std::vector<std::int32_t> expected;  // of this node, where the launcher says and there is one job
+  std::string obstacle;  // why a rank may be here and not among the rows; "" if all were looked at
 };
 
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);

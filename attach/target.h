@@ -47,6 +47,7 @@ struct ThreadState {
   pid_t target_tid = 0;  // in the target's own pid namespace (NSpid)
   std::string name;      // comm
   char state = '?';      // R S D T t Z X I
+  int cpu = -1;          // where it last ran; -1 where nobody tells
   std::string wchan;     // "" if it runs or the kernel does not tell
   std::uint64_t cpu_us = 0;
   std::uint64_t voluntary_switches = 0;

@@ -38,10 +38,6 @@ constexpr long kNapNs = 50'000;
 constexpr std::size_t kOpenAhead = 256;
 // From then on, those that have not stopped are asked whether they are in state D.
 constexpr milliseconds kNormalStop{2};
-// System calls that a stop interrupted and the kernel will begin again: -ERESTARTSYS (512) to
-// -ERESTART_RESTARTBLOCK (516), which no program ever sees.
-constexpr std::int64_t kLeastRestart = -516;
-constexpr std::int64_t kMostRestart = -512;
 
 using Look = std::function<void(std::span<const StopAttempt>)>;
 
@@ -53,9 +49,8 @@ long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
 void set_registers(const user_regs_struct& from, ThreadState& thread) {
   thread.registers = registers_of(from);
   const auto number = static_cast<std::int64_t>(from.orig_rax);
-  const auto result = static_cast<std::int64_t>(from.rax);
   thread.syscall.reset();
-  if (number >= 0 && result >= kLeastRestart && result <= kMostRestart) {
+  if (number >= 0 && is_restarted(static_cast<std::int64_t>(from.rax))) {
     thread.syscall = SyscallState{number, syscall_arguments(from)};
   }
 }

@@ -21,4 +21,10 @@ std::array<std::uint64_t, 6> syscall_arguments(const user_regs_struct& from) {
   return {from.rdi, from.rsi, from.rdx, from.r10, from.r8, from.r9};
 }
 
+bool is_restarted(std::int64_t result) {
+  constexpr std::int64_t kLeast = -516;
+  constexpr std::int64_t kMost = -512;
+  return result >= kLeast && result <= kMost;
+}
+
 }  // namespace oddrank::attach

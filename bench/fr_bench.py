@@ -5,7 +5,8 @@
 
 PYTHON is one with PyTorch (torch.distributed.flight_recorder). The job: ranks in one group of all and
 in groups of eight, with the last rank standing still before the last call of each. Time is
-wall-clock, memory the peak of the process. The other analyzer's time is given with and without the
+wall-clock, CPU time beside it (which other work on the machine does not lengthen), memory the peak
+of the process. The other analyzer's time is given with and without the
 import of torch, and it is ended after --limit seconds."""
 
 import argparse
@@ -50,7 +51,7 @@ def dump(rank, ranks, entries):
 
 
 def run(command, limit):
-    """(seconds, peak MiB, status or None where it was ended, the end of what it printed)."""
+    """(seconds, seconds of CPU, peak MiB, status or None where it was ended, what it printed)."""
     with tempfile.TemporaryFile() as out:
         began = time.monotonic()
         with subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT) as process:
@@ -68,7 +69,7 @@ def run(command, limit):
             process.returncode = status if status is not None else -9
         out.seek(0)
         text = out.read().decode(errors="replace")
-    return took, usage.ru_maxrss / 1024, status, text
+    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, status, text
 
 
 def main():
@@ -85,20 +86,23 @@ def main():
                 pickle.dump(dump(rank, options.ranks, options.entries), file, protocol=2)
                 size += file.tell()
         print(f"{options.ranks} dumps of {options.entries} calls, {size / 2**20:.0f} MiB", flush=True)
-        took, memory, status, text = run([options.oddrank, "fr", "-q", folder], options.limit)
-        print(f"oddrank fr        {took:8.2f} s  {memory:6.0f} MiB  status {status}: "
+        took, cpu, memory, status, text = run([options.oddrank, "fr", "-q", folder], options.limit)
+        print(f"oddrank fr        {took:8.2f} s  CPU {cpu:8.2f} s  {memory:6.0f} MiB  status {status}: "
               f"{text.strip()[:200]}", flush=True)
-        single, memory, _, _ = run([options.oddrank, "fr", "-q", f"{folder}/trace_rank_0"], 60)
-        print(f"oddrank fr, 1 dump{single * 1000:8.1f} ms {memory:6.0f} MiB", flush=True)
+        one = [run([options.oddrank, "fr", "-q", f"{folder}/trace_rank_0"], 60) for _ in range(9)]
+        single, busy, memory = (sorted(values)[4] for values in list(zip(*one))[:3])
+        print(f"oddrank fr, 1 dump{single * 1000:7.1f} ms  CPU {busy * 1000:7.1f} ms  {memory:6.0f} "
+              "MiB  (median of 9)", flush=True)
         module = "torch.distributed.flight_recorder.fr_trace"
-        imported, _, _, _ = run([options.python, "-c", f"import {module}"], 120)
-        theirs, memory, status, text = run(
+        imported, importing, _, _, _ = run([options.python, "-c", f"import {module}"], 120)
+        theirs, working, memory, status, text = run(
             [options.python, "-c", f"from {module} import main; main()", folder, "-p",
              "trace_rank_"], options.limit)
         ended = "ended by --limit" if status is None else f"status {status}"
-        print(f"torch's fr_trace  {theirs:8.2f} s  {memory:6.0f} MiB  {ended} "
+        print(f"torch's fr_trace  {theirs:8.2f} s  CPU {working:8.2f} s  {memory:6.0f} MiB  {ended} "
               f"(import of torch {imported:.2f} s): {text.strip()[-200:]}")
-        print(f"ratio without the import: {(theirs - imported) / took:.0f}")
+        print(f"ratio without the import: {(theirs - imported) / took:.0f}, of CPU time "
+              f"{(working - importing) / cpu:.0f}")
     return 0
 
 

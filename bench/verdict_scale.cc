@@ -221,13 +221,13 @@ int run(std::int32_t ranks, int threads) {
   for (std::int32_t node = 0; node < job.nodes(); ++node) {
     const std::string bytes = snapshot::encode_capture(job.node(node));
     largest = std::max(largest, bytes.size());
-    const auto part = decoding.time([&] { return snapshot::decode_capture(bytes); });
+    auto part = decoding.time([&] { return snapshot::decode_capture(bytes); });
     if (!part) {
       std::fprintf(stderr, "%s\n", part.error().what.c_str());
       return 1;
     }
     merging.time([&] {
-      merger.add(*part);
+      merger.add(std::move(*part));
       return 0;
     });
   }

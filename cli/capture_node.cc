@@ -18,6 +18,7 @@
 #include "cli/collect_dumps.h"
 #include "cli/collect_hardware.h"
 #include "cli/collect_log.h"
+#include "cli/collect_nccl_memory.h"
 #include "cli/collect_ras.h"
 #include "cli/isolated_read.h"
 #include "cli/naming.h"
@@ -246,13 +247,14 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   if (capture.processes.empty()) {
     const auto& notes = capture.nodes.front().notes;
-    return fail(Errc::kNotFound,
+    return fail(capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,
                 "no rank of a training job was found on " + capture.nodes.front().host +
                     (notes.empty() ? "" : " (" + notes.front() + ")"),
                 "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
                 "PMI_RANK in its environment; for any other process give its pid");
   }
   collect_ras(capture, options);
+  collect_nccl_memory(capture, options);
   const waits::MajorFaults faults = waits::read_major_faults(capture);
   for (int sample = 0; sample < options.samples; ++sample) {
     const Deadline next = Deadline::after(options.interval);
@@ -265,6 +267,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
     }
   }
   collect_ras_again(capture, options);
+  collect_nccl_memory_again(capture, options);
   name_in_child(capture);
   waits::find_peers(capture);
   waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {

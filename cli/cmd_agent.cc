@@ -1,15 +1,16 @@
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <string>
-
-#include <CLI/CLI.hpp>
 
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "cli/shipped_copy.h"
 #include "slurm/drop_box.h"
 #include "slurm/frames.h"
@@ -32,19 +33,34 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A node on which nothing could be read still answers: with a capture that says why.
+// A node on which nothing could be read still sends a capture that says why. Only where we looked,
+// and found no rank, it is an answer: that ranks are missing is concluded from it.
 snapshot::Capture empty_capture(const std::string& host, const Error& error) {
   snapshot::Capture capture;
   capture.nodes.emplace_back();
-  capture.nodes.front().host = host;
-  capture.nodes.front().answered = true;
-  capture.nodes.front().why = error.what;
+  auto& node = capture.nodes.front();
+  node.host = host;
+  node.answered = error.code == Errc::kNotFound;
+  (node.answered ? node.notes.emplace_back() : node.why) = error.what;
   capture.job.hosts = {host};
   return capture;
 }
 
+// Whoever started us has given up by then, and may be gone together with all that would end us (a
+// controller that was begun anew, a connection that broke): whatever holds us up, nothing stays on
+// the node. Readers end with us, and with them what they had stopped.
+void end_when_nobody_waits(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::seconds kGrace{10};
+  ::signal(SIGALRM, SIG_DFL);
+  ::alarm(
+      static_cast<unsigned>((std::chrono::ceil<std::chrono::seconds>(timeout) + kGrace).count()));
+}
+
 int run_agent(AgentOptions& options) {
   delete_shipped_copy(options.shipped);
+  if (options.framed) {
+    end_when_nobody_waits(options.capture.timeout);
+  }
   if (options.request.host.empty()) {
     options.request.host = variable("SLURMD_NODENAME");
   }
@@ -85,31 +101,31 @@ int run_agent(AgentOptions& options) {
 
 }  // namespace
 
-void add_agent_command(CLI::App& app, Action& action) {
+void add_agent_command(Parser& parser) {
   auto options = std::make_shared<AgentOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command command = parser.command(
       "agent", "One node's capture to stdout or a file; what the others start and scripts call");
-  command->add_option("--out", options->out, "File to write; '-' is stdout")->type_name("FILE");
-  command->add_flag("--framed", options->framed, "As checksummed text lines, for srun's output");
-  command->add_option("--slurm-job", options->request.slurm_job, "Only ranks of this SLURM job");
-  command->add_option("--slurm-step", options->request.slurm_step, "Only ranks of this step");
-  command->add_option("--select", options->request.select,
-                      "Of several jobs on this node, the one with this name");
+  command.option("--out", options->out, "File to write; '-' is stdout").value("FILE");
+  command.flag("--framed", options->framed, "As checksummed text lines, for srun's output");
+  command.option("--slurm-job", options->request.slurm_job, "Only ranks of this SLURM job");
+  command.option("--slurm-step", options->request.slurm_step, "Only ranks of this step");
+  command.option("--select", options->request.select,
+                 "Of several jobs on this node, the one with this name");
   command
-      ->add_option("--beside", options->request.beside,
-                   "Of several jobs on this node, the one that this process is a rank of")
-      ->type_name("PID");
-  command->add_option("--host", options->request.host,
-                      "Name of this node in the report [SLURMD_NODENAME or the host name]");
-  command->add_option("--box", options->box)->group("");
-  command->add_option("--delete-self", options->shipped)->group("");
-  add_capture_options(*command, options->capture);
-  add_locals_option(*command, {&options->capture.locals});
-  command->footer(
+      .option("--beside", options->request.beside,
+              "Of several jobs on this node, the one that this process is a rank of")
+      .value("PID");
+  command.option("--host", options->request.host,
+                 "Name of this node in the report [SLURMD_NODENAME or the host name]");
+  command.option("--box", options->box).hidden();
+  command.option("--delete-self", options->shipped).hidden();
+  add_capture_options(command, options->capture);
+  add_locals_option(command, {&options->capture.locals});
+  command.footer(
       "Examples:\n"
       "  oddrank agent --out /shared/$(hostname).odd    then: oddrank report /shared/*.odd\n"
       "  pdsh -w n[0-3] oddrank agent --out /shared/%h.odd");
-  command->callback([options, &action] { action = [options] { return run_agent(*options); }; });
+  command.runs([options] { return run_agent(*options); });
 }
 
 }  // namespace oddrank::cli

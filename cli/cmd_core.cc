@@ -2,13 +2,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/log.h"
 #include "cli/capture_cores.h"
 #include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "cli/progress.h"
 
 namespace oddrank::cli {
@@ -54,24 +53,23 @@ int run_core(const CoreOptions& options) {
 
 }  // namespace
 
-void add_core_command(CLI::App& app, Action& action) {
+void add_core_command(Parser& parser) {
   auto options = std::make_shared<CoreOptions>();
-  CLI::App* command =
-      app.add_subcommand("core", "Stacks of core files; those of one job are merged like ranks");
-  command->add_option("CORE", options->request.paths, "Core files, of the kernel or of gcore")
-      ->required();
+  Command command =
+      parser.command("core", "Stacks of core files; those of one job are merged like ranks");
+  command.option("CORE", options->request.paths, "Core files, of the kernel or of gcore")
+      .required();
   command
-      ->add_option(
-          "--sysroot", options->request.sysroot,
-          "Look for the programs and libraries of the cores below this folder first (or in "
-          "it): for cores of containers and of other nodes. Only files of the same build "
-          "are used")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
-  add_core_options(*command, options->capture);
-  add_output_options(*command, options->output);
-  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
-  command->footer(
+      .option("--sysroot", options->request.sysroot,
+              "Look for the programs and libraries of the cores below this folder first (or in "
+              "it): for cores of containers and of other nodes. Only files of the same build "
+              "are used")
+      .value("DIR")
+      .existing_folder();
+  add_core_options(command, options->capture);
+  add_output_options(command, options->output);
+  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  command.footer(
       "A rank is known by the environment in its core. Compressed cores have to be decompressed\n"
       "first; `coredumpctl dump PID -o FILE` does so for those of systemd.\n\n"
       "Examples:\n"
@@ -80,7 +78,7 @@ void add_core_command(CLI::App& app, Action& action) {
       "  oddrank core /scratch/cores/core.*       all ranks of a job: who holds the others up?\n"
       "  oddrank core core.7 --sysroot /images/train-24.05   of a container, with its files\n"
       "  oddrank core core.* --save hang.odd      for `oddrank report`; a core of GB becomes KB");
-  command->callback([options, &action] { action = [options] { return run_core(*options); }; });
+  command.runs([options] { return run_core(*options); });
 }
 
 }  // namespace oddrank::cli

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "aggregate/doctor.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
@@ -16,6 +14,7 @@
 #include "cli/examine_node.h"
 #include "cli/host_list.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "cli/progress.h"
 #include "cli/shipped_copy.h"
 #include "slurm/frames.h"
@@ -138,24 +137,23 @@ int run_doctor(DoctorOptions& options) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, Action& action) {
+void add_doctor_command(Parser& parser) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = app.add_subcommand(
-      "doctor", "Before a hang: will oddrank work here, and on all nodes of a job?");
-  auto* job = command->add_option("--job", options->job, "All nodes of this running SLURM job")
-                  ->type_name("JOBID");
-  command->add_option("--hosts", options->hosts, "These hosts, over ssh: n[0-3], or @FILE")
-      ->type_name("HOST")
-      ->excludes(job);
-  add_ssh_option(*command, options->ssh);
-  command->add_option("--json", options->json, "The answers as JSON; '-' is stdout")
-      ->type_name("FILE");
-  command->add_flag("--framed", options->framed)->group("");
-  command->add_option("--slurm-job", options->request.slurm_job)->group("");
-  command->add_option("--host", options->request.host)->group("");
-  command->add_option("--delete-self", options->shipped)->group("");
-  add_capture_options(*command, options->capture);
-  command->footer(
+  Command command =
+      parser.command("doctor", "Before a hang: will oddrank work here, and on all nodes of a job?");
+  const Option job =
+      command.option("--job", options->job, "All nodes of this running SLURM job").value("JOBID");
+  command.option("--hosts", options->hosts, "These hosts, over ssh: n[0-3], or @FILE")
+      .value("HOST")
+      .not_with(job);
+  add_ssh_option(command, options->ssh);
+  command.option("--json", options->json, "The answers as JSON; '-' is stdout").value("FILE");
+  command.flag("--framed", options->framed).hidden();
+  command.option("--slurm-job", options->request.slurm_job).hidden();
+  command.option("--host", options->request.host).hidden();
+  command.option("--delete-self", options->shipped).hidden();
+  add_capture_options(command, options->capture);
+  command.footer(
       "One line a node, the worst first, and below what has to change. Exit status: 0 all nodes "
       "are\n"
       "ready, 3 some are not, 4 none could be reached.\n\n"
@@ -163,7 +161,7 @@ void add_doctor_command(CLI::App& app, Action& action) {
       "  oddrank doctor                  this node\n"
       "  oddrank doctor --job 4711       all nodes of a running job\n"
       "  oddrank doctor --hosts n[0-3]   over ssh");
-  command->callback([options, &action] { action = [options] { return run_doctor(*options); }; });
+  command.runs([options] { return run_doctor(*options); });
 }
 
 }  // namespace oddrank::cli

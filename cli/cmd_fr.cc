@@ -2,13 +2,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "aggregate/flight_report.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
 #include "cli/dump_files.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "collectives/read_flight_record.h"
 
 namespace oddrank::cli {
@@ -65,20 +64,19 @@ int run_fr(const FrOptions& options) {
 
 }  // namespace
 
-void add_fr_command(CLI::App& app, Action& action) {
+void add_fr_command(Parser& parser) {
   auto options = std::make_shared<FrOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command command = parser.command(
       "fr", "Verdict from dumps of PyTorch's flight recorder; needs no access to any process");
   command
-      ->add_option("DUMP", options->dumps,
-                   "Files, folders or patterns; pickle or JSON, one a rank, its number in the name")
-      ->required();
-  command->add_option("--json", options->json, "Write the report as JSON ('-' is stdout)")
-      ->type_name("FILE");
-  command->add_flag("-q,--quiet", options->quiet, "Print the verdict's sentence alone");
-  command->footer(
+      .option("DUMP", options->dumps,
+              "Files, folders or patterns; pickle or JSON, one a rank, its number in the name")
+      .required();
+  command.option("--json", options->json, "Write the report as JSON ('-' is stdout)").value("FILE");
+  command.flag("-q,--quiet", options->quiet, "Print the verdict's sentence alone");
+  command.footer(
       "Examples:\n  oddrank fr ~/.cache/torch/\n  oddrank fr '/shared/nccl_trace_rank_*' --json -");
-  command->callback([options, &action] { action = [options] { return run_fr(*options); }; });
+  command.runs([options] { return run_fr(*options); });
 }
 
 }  // namespace oddrank::cli

@@ -3,14 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/agent_options.h"
 #include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/host_list.h"
 #include "cli/join_answers.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "cli/progress.h"
 #include "slurm/ssh.h"
 
@@ -61,28 +60,27 @@ int run_hosts(const HostsOptions& options) {
 
 }  // namespace
 
-void add_hosts_command(CLI::App& app, Action& action) {
+void add_hosts_command(Parser& parser) {
   auto options = std::make_shared<HostsOptions>();
-  CLI::App* command =
-      app.add_subcommand("hosts", "The ranks of several hosts, over ssh, where there is no SLURM");
+  Command command =
+      parser.command("hosts", "The ranks of several hosts, over ssh, where there is no SLURM");
   command
-      ->add_option("HOST", options->hosts,
-                   "n0,n1 or n[0-3] or eve@n0, or @FILE with some on each line")
-      ->required();
-  add_ssh_option(*command, options->ssh);
+      .option("HOST", options->hosts, "n0,n1 or n[0-3] or eve@n0, or @FILE with some on each line")
+      .required();
+  add_ssh_option(command, options->ssh);
   command
-      ->add_option("--agent", options->agent,
-                   "Where oddrank lies over there [as here; sent there where it is not]")
-      ->type_name("PATH");
-  command->add_option("--at-once", options->at_once, "Hosts asked at a time")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option("--select", options->select,
-                      "Of several jobs on these hosts, the one with this name");
-  add_capture_options(*command, options->capture);
-  add_output_options(*command, options->output);
-  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
-  command->footer(
+      .option("--agent", options->agent,
+              "Where oddrank lies over there [as here; sent there where it is not]")
+      .value("PATH");
+  command.option("--at-once", options->at_once, "Hosts asked at a time")
+      .between(1, 1024)
+      .shows_default();
+  command.option("--select", options->select,
+                 "Of several jobs on these hosts, the one with this name");
+  add_capture_options(command, options->capture);
+  add_output_options(command, options->output);
+  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  command.footer(
       "ssh must let you in without a password. Where a host has no oddrank, it is sent there, "
       "run,\n"
       "and removed again.\n\n"
@@ -90,7 +88,7 @@ void add_hosts_command(CLI::App& app, Action& action) {
       "  oddrank hosts n[0-3]\n"
       "  oddrank hosts @hostfile --json out.json\n"
       "  oddrank hosts n0,n1 --ssh 'ssh -p 2222 -i key'");
-  command->callback([options, &action] { action = [options] { return run_hosts(*options); }; });
+  command.runs([options] { return run_hosts(*options); });
 }
 
 }  // namespace oddrank::cli

@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/deadline.h"
 #include "base/log.h"
 #include "cli/agent_options.h"
@@ -14,9 +12,11 @@
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/output_age.h"
+#include "cli/parser.h"
 #include "cli/progress.h"
 #include "slurm/gather.h"
 #include "slurm/job.h"
+#include "slurm/job_outlook.h"
 #include "slurm/own_job.h"
 
 namespace oddrank::cli {
@@ -69,8 +69,10 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   if (whole.job.world_size < 0 && whole.processes.empty()) {
     whole.job.world_size = job.tasks;
   }
-  if (std::string note = output_age_note(job.stdout_path); !note.empty()) {
-    whole.nodes.front().notes.push_back(std::move(note));
+  for (std::string note : {slurm::outlook_words(job), output_age_note(job.stdout_path)}) {
+    if (!note.empty()) {
+      whole.nodes.front().notes.push_back(std::move(note));
+    }
   }
   return whole;
 }
@@ -90,25 +92,25 @@ int run_job(const JobOptions& options) {
 
 }  // namespace
 
-void add_job_command(CLI::App& app, Action& action) {
+void add_job_command(Parser& parser) {
   auto options = std::make_shared<JobOptions>();
-  CLI::App* command = app.add_subcommand("job", "A hung SLURM job: all its nodes, one verdict");
-  auto* id =
-      command->add_option("JOBID", options->id, "4711, an array task 4711_3, or a step 4711.0");
-  command->add_flag("--me", options->mine, "My only running job")->excludes(id);
+  Command command = parser.command("job", "A hung SLURM job: all its nodes, one verdict");
+  const Option id =
+      command.option("JOBID", options->id, "4711, an array task 4711_3, or a step 4711.0");
+  command.flag("--me", options->mine, "My only running job").not_with(id);
   command
-      ->add_option("--via", options->via,
-                   "Folder that all nodes share, for the answers of thousands of nodes")
-      ->type_name("DIR");
+      .option("--via", options->via,
+              "Folder that all nodes share, for the answers of thousands of nodes")
+      .value("DIR");
   command
-      ->add_option("--send-to", options->send_to,
-                   "Folder of each node's own that a missing oddrank is sent to")
-      ->type_name("DIR")
-      ->capture_default_str();
-  add_capture_options(*command, options->capture);
-  add_output_options(*command, options->output);
-  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
-  command->footer(
+      .option("--send-to", options->send_to,
+              "Folder of each node's own that a missing oddrank is sent to")
+      .value("DIR")
+      .shows_default();
+  add_capture_options(command, options->capture);
+  add_output_options(command, options->output);
+  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  command.footer(
       "One agent a node runs inside of the job's allocation (srun --overlap), without GPU or CPU\n"
       "binding, and ends by itself. The ranks are neither stopped nor signalled.\n\n"
       "Examples:\n"
@@ -116,7 +118,7 @@ void add_job_command(CLI::App& app, Action& action) {
       "  oddrank job --me\n"
       "  oddrank job 4711 -q\n"
       "  oddrank job 4711 --json out.json --save out.odd");
-  command->callback([options, &action] { action = [options] { return run_job(*options); }; });
+  command.runs([options] { return run_job(*options); });
 }
 
 }  // namespace oddrank::cli

@@ -2,13 +2,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/log.h"
 #include "cli/capture_node.h"
 #include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "cli/progress.h"
 #include "snapshot/carrier.h"
 
@@ -85,25 +84,23 @@ int run_node(const NodeOptions& options) {
 
 }  // namespace
 
-void add_node_command(CLI::App& app, Action& action) {
+void add_node_command(Parser& parser) {
   auto options = std::make_shared<NodeOptions>();
-  CLI::App* command =
-      app.add_subcommand("node", "All ranks of this node, or the given processes, without SLURM");
-  command->add_option("PID", options->pids, "Processes to read instead of all ranks")
-      ->check(CLI::PositiveNumber);
-  auto* select = command->add_option("--select", options->select,
-                                     "Of several jobs on this node, the one with this name");
-  command->add_flag("--each", options->each, "One report for each job on this node")
-      ->excludes(select);
-  add_capture_options(*command, options->capture);
-  add_output_options(*command, options->output);
-  add_locals_option(*command, {&options->capture.locals, &options->output.locals});
-  command->footer(
+  Command command =
+      parser.command("node", "All ranks of this node, or the given processes, without SLURM");
+  command.option("PID", options->pids, "Processes to read instead of all ranks").positive();
+  const Option select = command.option("--select", options->select,
+                                       "Of several jobs on this node, the one with this name");
+  command.flag("--each", options->each, "One report for each job on this node").not_with(select);
+  add_capture_options(command, options->capture);
+  add_output_options(command, options->output);
+  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  command.footer(
       "Examples:\n"
       "  oddrank node                    which rank of this node holds the others up?\n"
       "  oddrank node 31337              its threads, Python and native frames in one stack\n"
       "  oddrank node --json - -q | jq .verdict");
-  command->callback([options, &action] { action = [options] { return run_node(*options); }; });
+  command.runs([options] { return run_node(*options); });
 }
 
 }  // namespace oddrank::cli

@@ -5,12 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/read_file.h"
 #include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "snapshot/decode_many.h"
 #include "snapshot/epochs.h"
 
@@ -49,14 +48,14 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
 }
 
 int run_report(const ReportOptions& options) {
-  std::vector<snapshot::Capture> captures;
+  snapshot::EpochJoiner captures;
   ExitStatus worst = kAllRead;
   const std::vector<std::string> files = expand(options.captures);
   snapshot::decode_many(
       files.size(), [&files](std::size_t i) { return read_file(files[i], kFileLimit); },
       [&](std::size_t i, Result<snapshot::Capture> capture) {
         if (capture) {
-          captures.push_back(std::move(*capture));
+          captures.add(std::move(*capture));
           return;
         }
         // A file that cannot be read is named already.
@@ -70,8 +69,10 @@ int run_report(const ReportOptions& options) {
                ? report_error({Errc::kNotFound, "there is no capture in what was given", ""})
                : kNothingRead;
   }
-  // The verdict is of the last time at which the job was looked at.
-  auto times = snapshot::join_by_time(std::move(captures));
+  // The verdict is of the last time at which the job was looked at. Of a large job these are
+  // millions of pieces: to free them before the end would take half a second.
+  static auto& times = *new std::vector<snapshot::Capture>;
+  times = captures.take();
   add_given_dumps(times.back(), options.fr, true, kDumpTimeout);
   const auto* earlier = times.size() > 1 ? &times[times.size() - 2] : nullptr;
   const ExitStatus status = deliver(times.back(), options.output, earlier);
@@ -80,22 +81,22 @@ int run_report(const ReportOptions& options) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, Action& action) {
+void add_report_command(Parser& parser) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command =
-      app.add_subcommand("report", "Verdict from saved captures; needs no access to any process");
+  Command command =
+      parser.command("report", "Verdict from saved captures; needs no access to any process");
   command
-      ->add_option("CAPTURE", options->captures,
-                   "Files or folders; parts of one look are merged, and the last look is compared "
-                   "with the one before")
-      ->required();
-  add_fr_option(*command, options->fr);
-  add_output_options(*command, options->output);
-  add_locals_option(*command, {&options->output.locals});
-  command->footer(
+      .option("CAPTURE", options->captures,
+              "Files or folders; parts of one look are merged, and the last look is compared "
+              "with the one before")
+      .required();
+  add_fr_option(command, options->fr);
+  add_output_options(command, options->output);
+  add_locals_option(command, {&options->output.locals});
+  command.footer(
       "Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -\n"
       "  oddrank report 0200.odd 0214.odd      what moved in between, and what did not");
-  command->callback([options, &action] { action = [options] { return run_report(*options); }; });
+  command.runs([options] { return run_report(*options); });
 }
 
 }  // namespace oddrank::cli

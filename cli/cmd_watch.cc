@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "base/log.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -18,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parser.h"
 #include "cli/watch_examine.h"
 #include "cli/watch_look.h"
 #include "slurm/job.h"
@@ -312,36 +311,34 @@ constexpr const char* kFooter =
 
 }  // namespace
 
-void add_watch_command(CLI::App& app, Action& action, const CommandLine& command_line) {
+void add_watch_command(Parser& parser, const CommandLine& command_line) {
   auto options = std::make_shared<WatchCommand>();
   options->command = command_line;
-  CLI::App* command = app.add_subcommand(
+  Command command = parser.command(
       "watch", "Watches ranks; captures and says the verdict when nothing moves any more");
-  add_duration(*command, "--stalled-for", options->watch.stalled_for,
-               "So long without motion is a stall, or half as long again as the job was ever quiet "
-               "before, whichever is more [5m]");
-  add_duration(*command, "--interval", options->watch.interval, "Between two looks [10s]");
-  command->add_option("--save", options->keep.folder, "Folder for captures and their JSON")
-      ->type_name("DIR");
-  command->add_option("--keep", options->keep.keep, "So many of them; older ones are removed")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  command.option(
+      "--stalled-for", options->watch.stalled_for,
+      "So long without motion is a stall, or half as long again as the job was ever quiet "
+      "before, whichever is more [5m]");
+  command.option("--interval", options->watch.interval, "Between two looks [10s]");
+  command.option("--save", options->keep.folder, "Folder for captures and their JSON").value("DIR");
+  command.option("--keep", options->keep.keep, "So many of them; older ones are removed")
+      .between(1, 1000)
+      .shows_default();
   command
-      ->add_option("--on-stall", options->watch.on_stall,
-                   "Shell command to run at a stall: $1 is the JSON report's path; also "
-                   "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY")
-      ->type_name("CMD");
-  add_duration(*command, "--on-stall-timeout", options->watch.hook_patience,
-               "After which it is ended [60s]");
-  auto* job = command->add_option("--job", options->job,
-                                  "The ranks of this SLURM job on this node; ends with the job");
+      .option("--on-stall", options->watch.on_stall,
+              "Shell command to run at a stall: $1 is the JSON report's path; also "
+              "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY")
+      .value("CMD");
+  command.option("--on-stall-timeout", options->watch.hook_patience,
+                 "After which it is ended [60s]");
+  const Option job = command.option("--job", options->job,
+                                    "The ranks of this SLURM job on this node; ends with the job");
   command
-      ->add_option("--select", options->select,
-                   "Of several jobs on this node, the one with this name")
-      ->excludes(job);
-  command->footer(kFooter);
-  command->callback(
-      [options, &action] { action = [options] { return run_watch_command(*options); }; });
+      .option("--select", options->select, "Of several jobs on this node, the one with this name")
+      .not_with(job);
+  command.footer(kFooter);
+  command.runs([options] { return run_watch_command(*options); });
 }
 
 }  // namespace oddrank::cli

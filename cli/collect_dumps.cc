@@ -20,6 +20,7 @@
 #include "collectives/read_flight_record.h"
 #include "collectives/shorten_record.h"
 #include "snapshot/carrier.h"
+#include "snapshot/variable.h"
 
 namespace oddrank::cli {
 namespace {
@@ -63,12 +64,7 @@ class DumpReader {
 
  private:
   std::string_view variable(std::string_view name) const {
-    for (const auto& [key, value] : process_.environment) {
-      if (known_.tables.text(key) == name) {
-        return known_.tables.text(value);
-      }
-    }
-    return {};
+    return snapshot::variable_of(known_.tables, process_, name).value_or(std::string_view());
   }
 
   // Names that are not absolute are meant from the working directory.

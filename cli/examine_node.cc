@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,10 +12,17 @@
 
 #include "attach/permission.h"
 #include "base/read_file.h"
+#include "cli/collect_hardware.h"
+#include "cli/ras_services.h"
 #include "cli/version.h"
 
 namespace oddrank::cli {
 namespace {
+
+using std::chrono::milliseconds;
+
+// The greeting of a service that is stopped is tried four times, for a second each.
+constexpr milliseconds kGreetPatience{5000};
 
 using aggregate::Answer;
 using aggregate::Check;
@@ -147,18 +155,53 @@ Check check_registers(pid_t pid) {
           "threads are stopped for a moment to be read, unless --no-stop forbids it"};
 }
 
+// Newer PyTorch records with NCCL unless it is told not to, which is not to be seen from here.
 Check check_recorder(const Capture& capture, const ProcessCapture& rank) {
+  std::string detail = "no variable is set";
   for (const auto& [name, value] : rank.environment) {
     const std::string_view variable = capture.tables.text(name);
     const std::string_view size = capture.tables.text(value);
-    if ((variable == "TORCH_FR_BUFFER_SIZE" || variable == "TORCH_NCCL_TRACE_BUFFER_SIZE") &&
-        size != "0" && !size.empty()) {
+    if ((variable != "TORCH_FR_BUFFER_SIZE" && variable != "TORCH_NCCL_TRACE_BUFFER_SIZE") ||
+        size.empty()) {
+      continue;
+    }
+    if (size != "0") {
       return {"recorder", Answer::kYes, std::string(size) + " entries", ""};
     }
+    detail = std::string(variable) + "=0";
   }
-  return {"recorder", Answer::kOff, "",
+  return {"recorder", Answer::kOff, detail,
           "PyTorch's flight recorder would tell sequence numbers: export TORCH_FR_BUFFER_SIZE=2000 "
           "(before 2.8 TORCH_NCCL_TRACE_BUFFER_SIZE) before the job starts"};
+}
+
+Check check_ras(const Capture& capture, milliseconds timeout) {
+  const RasGreeting greeting = greet_ras_services(capture, std::min(timeout, kGreetPatience));
+  if (greeting.services == 0 && !greeting.why.empty()) {
+    return {"ras", Answer::kOff, greeting.why,
+            "NCCL's RAS would tell how many collectives each rank has launched: leave "
+            "NCCL_RAS_ENABLE alone"};
+  }
+  if (greeting.services == 0) {
+    return {"ras", Answer::kOff, "no rank listens", ""};
+  }
+  if (greeting.answered == greeting.services) {
+    return {"ras", Answer::kYes, "answers", ""};
+  }
+  return {"ras", Answer::kOff, greeting.why, ""};
+}
+
+// By NVIDIA's own tool, which is what captures ask.
+Check check_gpus() {
+  Capture found;
+  found.nodes.emplace_back();
+  collect_hardware(found);
+  const std::size_t gpus = found.collectives.devices.size();
+  if (gpus > 0) {
+    return {"gpus", Answer::kYes, std::to_string(gpus), ""};
+  }
+  const auto& notes = found.nodes.front().notes;
+  return {"gpus", Answer::kOff, notes.empty() ? "no nvidia-smi" : notes.front(), ""};
 }
 
 }  // namespace
@@ -178,11 +221,13 @@ aggregate::NodeHealth examine_node(const NodeRequest& request, const CaptureOpti
         none ? Check{"ranks", Answer::kOff, "none here yet", ""}
              : Check{"ranks", Answer::kNo, capture.error().what, capture.error().hint});
     node.checks.push_back(check_registers(::getpid()));
+    node.checks.push_back(check_gpus());
     return node;
   }
   const auto ranks = ranks_of(*capture);
   if (ranks.empty()) {
     node.checks.push_back(check_outlook());
+    node.checks.push_back(check_gpus());
     return node;
   }
   node.checks.push_back(check_access(*capture, ranks));
@@ -191,6 +236,8 @@ aggregate::NodeHealth examine_node(const NodeRequest& request, const CaptureOpti
   node.checks.push_back(check_python(*capture, ranks));
   node.checks.push_back(check_registers(ranks.front()->pid));
   node.checks.push_back(check_recorder(*capture, *ranks.front()));
+  node.checks.push_back(check_ras(*capture, options.timeout));
+  node.checks.push_back(check_gpus());
   return node;
 }
 

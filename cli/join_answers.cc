@@ -1,17 +1,41 @@
 #include "cli/join_answers.h"
 
+#include <chrono>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
+#include "slurm/node_clock.h"
 #include "snapshot/decode_many.h"
 #include "snapshot/merge.h"
 
 namespace oddrank::cli {
+namespace {
+
+// When each answer was under way, by the wall clock here: the gathering has ended just now.
+class Arrivals {
+ public:
+  explicit Arrivals(std::chrono::milliseconds took)
+      : began_(std::chrono::duration_cast<std::chrono::microseconds>(
+            (std::chrono::system_clock::now() - took).time_since_epoch())) {}
+
+  slurm::Stay of(const slurm::NodeAnswer& node) const {
+    const std::chrono::microseconds arrived = began_ + node.after;
+    return {began_.count(), arrived.count()};
+  }
+
+ private:
+  std::chrono::microseconds began_;
+};
+
+}  // namespace
 
 snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered) {
   snapshot::Capture whole;
   whole.job = std::move(job);
   snapshot::Merger merger(whole);
+  const Arrivals arrivals(gathered.took);
+  std::vector<slurm::NodeClock> clocks;
   const auto& nodes = gathered.nodes;
   snapshot::decode_many(
       nodes.size(),
@@ -21,9 +45,14 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
         }
         return nodes[i].payload;
       },
-      [&](std::size_t i, const Result<snapshot::Capture>& capture) {
+      [&](std::size_t i, Result<snapshot::Capture> capture) {
         if (capture) {
-          merger.add(*capture);
+          const std::int64_t ahead = slurm::clock_ahead_us(*capture, arrivals.of(nodes[i]));
+          if (ahead != 0) {
+            slurm::set_clock_back(*capture, ahead);
+            clocks.push_back({nodes[i].host, ahead});
+          }
+          merger.add(std::move(*capture));
           return;
         }
         if (nodes[i].answered) {
@@ -31,11 +60,14 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
         }
         snapshot::Capture part;
         part.nodes = {{nodes[i].host, false, capture.error().what, 0, {}, {}}};
-        merger.add(part);
+        merger.add(std::move(part));
       });
   if (!whole.nodes.empty()) {
     auto& notes = whole.nodes.front().notes;
     notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
+    if (std::string note = slurm::clock_note(clocks); !note.empty()) {
+      notes.push_back(std::move(note));
+    }
   }
   return whole;
 }

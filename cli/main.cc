@@ -5,11 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
+#include "cli/parser.h"
 #include "cli/version.h"
 
 namespace oddrank::cli {
@@ -33,23 +32,6 @@ constexpr const char* kFooter =
     "  oddrank core core.*              the core files of a job, merged like its ranks\n\n"
     "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
     "read, 2 wrong usage, 1 a fault of oddrank itself.";
-
-// CLI11 says of an unknown subcommand only that one is required.
-bool is_unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') {
-    return false;
-  }
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_name() == argv[1]) {
-      return false;
-    }
-    known += " " + command->get_name();
-  }
-  log_line(LogLevel::kError, "there is no command '" + std::string(argv[1]) +
-                                 "'\n  hint: commands are" + known + "; see oddrank --help");
-  return true;
-}
 
 // Cuts `argc` to what is ours to parse: of `oddrank watch ... -- CMD...` what comes before CMD. An
 // argument like "[1,2]" would not survive the parser.
@@ -75,35 +57,24 @@ CommandLine split_command(int& argc, char** argv) {
 int run(int argc, char** argv, bool ignored_broken_pipe) {
   CommandLine command = split_command(argc, argv);
   command.ignored_broken_pipe = ignored_broken_pipe;
-  CLI::App app{kDescription, "oddrank"};
-  app.footer(kFooter);
-  app.set_version_flag("--version", std::string("oddrank ") + kVersion);
-  int verbosity = 0;
-  app.add_flag("-v,--verbose", verbosity, "Say what is being done (-vv: and why)");
-  app.require_subcommand(1);
-  app.fallthrough();
-  Action action;
-  add_job_command(app, action);
-  add_node_command(app, action);
-  add_hosts_command(app, action);
-  add_core_command(app, action);
-  add_report_command(app, action);
-  add_fr_command(app, action);
-  add_doctor_command(app, action);
-  add_agent_command(app, action);
-  add_watch_command(app, action, command);
-  if (is_unknown_command(app, argc, argv)) {
-    return kWrongUsage;
+  Parser parser(kDescription, kFooter, std::string("oddrank ") + kVersion);
+  add_job_command(parser);
+  add_node_command(parser);
+  add_hosts_command(parser);
+  add_core_command(parser);
+  add_report_command(parser);
+  add_fr_command(parser);
+  add_doctor_command(parser);
+  add_agent_command(parser);
+  add_watch_command(parser, command);
+  const Parser::Parsed parsed = parser.parse(argc, argv);
+  if (!parsed.action) {
+    return parsed.status;
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kAllRead : kWrongUsage;
-  }
-  set_log_level(verbosity == 0   ? LogLevel::kWarning
-                : verbosity == 1 ? LogLevel::kInfo
-                                 : LogLevel::kDebug);
-  return action();
+  set_log_level(parser.verbosity() == 0   ? LogLevel::kWarning
+                : parser.verbosity() == 1 ? LogLevel::kInfo
+                                          : LogLevel::kDebug);
+  return parsed.action();
 }
 
 }  // namespace

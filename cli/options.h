@@ -1,15 +1,13 @@
-// Options that mean the same in every subcommand (contract.md), and how CLI11 fills them.
+// Options that mean the same in every subcommand (contract.md).
 #pragma once
 
 #include <chrono>
 #include <string>
 #include <vector>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
-class App;
-}
-
 namespace oddrank::cli {
+
+class Command;
 
 struct OutputOptions {
   std::string json;  // "" = not wanted, "-" = stdout
@@ -39,26 +37,17 @@ struct CaptureOptions {
   bool inlines = false;         // inlined frames and source lines, from DWARF
 };
 
-// "500ms", "20s", "2m", or a plain number of seconds.
-std::string parse_duration(const std::string& text, std::chrono::milliseconds& duration);
-// An option of that kind; `value` must live as long as the parser.
-void add_duration(CLI::App& app,
-                  const std::string& name,
-                  std::chrono::milliseconds& value,
-                  const std::string& help,
-                  const std::string& group = "Options");
-
-void add_output_options(CLI::App& app, OutputOptions& options);
-void add_capture_options(CLI::App& app, CaptureOptions& options);
+void add_output_options(Command& command, OutputOptions& options);
+void add_capture_options(Command& command, CaptureOptions& options);
 // Those that make sense for core files, which do not change.
-void add_core_options(CLI::App& app, CaptureOptions& options);
+void add_core_options(Command& command, CaptureOptions& options);
 // --fr, also for captures that were made before.
-void add_fr_option(CLI::App& app, std::vector<std::string>& patterns);
+void add_fr_option(Command& command, std::vector<std::string>& patterns);
 // --locals: where a command both reads and prints, it asks for both.
-void add_locals_option(CLI::App& app, std::vector<bool*> wanted);
+void add_locals_option(Command& command, std::vector<bool*> wanted);
 
 // --ssh: the program, with options of the user's.
-void add_ssh_option(CLI::App& app, std::string& ssh);
+void add_ssh_option(Command& command, std::string& ssh);
 std::vector<std::string> command_words(const std::string& text);
 
 // The same capture options as arguments of `oddrank agent` on another node.

@@ -2,10 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <ctime>
 
 #include "base/isolated.h"
 #include "base/parse_number.h"
+#include "base/span_words.h"
 
 namespace oddrank::cli {
 namespace {
@@ -13,14 +15,6 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{1000};
 // A job that prints every step is silent for as long as one takes.
 constexpr std::int64_t kShortest = 60;
-
-std::string words_of(std::int64_t seconds) {
-  constexpr std::int64_t kHour = 3600;
-  if (seconds < 2 * kHour) {
-    return std::to_string(seconds / 60) + " min";
-  }
-  return std::to_string(seconds / kHour) + " h " + std::to_string(seconds / 60 % 60) + " min";
-}
 
 }  // namespace
 
@@ -39,7 +33,8 @@ std::string output_age_note(const std::string& path) {
   if (!age || *age < kShortest) {
     return {};
   }
-  return "the job's output " + path + " has had no line for " + words_of(*age);
+  return "the job's output " + path + " has had no line for " +
+         span_words(std::chrono::seconds(*age));
 }
 
 }  // namespace oddrank::cli

@@ -1,6 +1,5 @@
 #include "cli/watch_look.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +15,11 @@
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "cli/count_launches.h"
 #include "cli/isolated_read.h"
+#include "cli/log_growth.h"
 #include "collectives/collect_groups.h"
+#include "collectives/store_timeout.h"
 #include "stacks/cpython/python_process.h"
 #include "stacks/module_map.h"
 
@@ -146,6 +148,8 @@ void look_at_frames(const attach::ThreadState& state, bool groups, RankSign& sig
   note_python(*threads, state.target_tid, sign);
   if (groups) {
     sign.backends = backends_of(*python);
+    const auto timeout = collectives::read_group_timeout(*python).value_or(milliseconds(0));
+    sign.group_timeout_s = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
   }
 }
 
@@ -160,13 +164,6 @@ std::uint64_t stored_bytes(pid_t pid) {
     }
   }
   return bytes;
-}
-
-std::uint64_t size_of(const std::string& path) {
-  struct stat facts {};
-  return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)
-             ? static_cast<std::uint64_t>(facts.st_size)
-             : 0;
 }
 
 // In a child: any of the files may lie on a file system that does not answer.
@@ -194,14 +191,16 @@ RankSign look(const RankSign& before,
     sign.where = before.where;
     sign.trouble = before.trouble;
   }
+  if (request.launches) {
+    sign.launches = count_launches(sign.pid);
+  }
   sign.stored_bytes = stored_bytes(sign.pid);
   const std::string folder = "/proc/" + std::to_string(sign.pid) + "/fd/";
-  for (const std::string& path : {folder + "1", folder + "2"}) {
-    sign.log_bytes += size_of(path);
-  }
-  for (const std::string& path : logs) {
-    sign.log_bytes += size_of(path);
-  }
+  std::vector<std::string> all_logs = {folder + "1", folder + "2"};
+  all_logs.insert(all_logs.end(), logs.begin(), logs.end());
+  const LogLook log = look_at_logs(all_logs, before.log_bytes);
+  sign.log_bytes = log.bytes;
+  sign.log_by_watcher = log.by_watcher;
   return sign;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "base/take_piece.h"
 
 namespace oddrank::collectives {
 
@@ -37,10 +38,11 @@ std::int64_t milliwatts(std::string_view text) {
   return whole * 1000 + fraction;
 }
 
+// One more than any row should have, at most.
 std::vector<std::string_view> cells(std::string_view line) {
   std::vector<std::string_view> trimmed;
-  for (const std::string_view cell : split(line, ',')) {
-    trimmed.push_back(trim(cell));
+  while (!line.empty() && trimmed.size() <= kColumns) {
+    trimmed.push_back(trim(take_piece(line, ',')));
   }
   return trimmed;
 }
@@ -52,8 +54,8 @@ std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
                                              snapshot::Tables& tables) {
   std::vector<snapshot::Device> rows;
   std::map<std::string, std::size_t, std::less<>> by_uuid;
-  for (const std::string_view line : split(devices, '\n')) {
-    const auto values = cells(line);
+  while (!devices.empty()) {
+    const auto values = cells(take_piece(devices, '\n'));
     if (values.size() != kColumns || small_number(values[0]) < 0 || rows.size() >= kMostDevices) {
       continue;
     }
@@ -70,8 +72,8 @@ std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
     row.clock_mhz = small_number(values[9]);
     row.ecc_errors = number(values[10]);
   }
-  for (const std::string_view line : split(processes, '\n')) {
-    const auto values = cells(line);
+  while (!processes.empty()) {
+    const auto values = cells(take_piece(processes, '\n'));
     const auto at = values.size() == 2 ? by_uuid.find(values[0]) : by_uuid.end();
     const std::int32_t pid = values.size() == 2 ? small_number(values[1]) : -1;
     if (at != by_uuid.end() && pid > 0 && rows[at->second].pids.size() < kMostProcesses) {

@@ -62,7 +62,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
  private:
   bool check() {
     if (data_.over_budget()) {
-      problem_ = "the JSON unpacks to more than 16 times its size";
+      problem_ = "the JSON unpacks to more than ten times its size";
     }
     return problem_.empty();
   }

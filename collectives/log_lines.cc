@@ -12,11 +12,14 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "base/take_piece.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -56,8 +59,9 @@ std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view e
   if (open == std::string_view::npos) {
     return ranks;
   }
-  for (const std::string_view piece : split(head.substr(open + 1, close - open - 1), ',')) {
-    const auto rank = parse_number<std::int32_t>(trim(piece));
+  std::string_view list = head.substr(open + 1, close - open - 1);
+  while (!list.empty()) {
+    const auto rank = parse_number<std::int32_t>(trim(take_piece(list, ',')));
     if (!rank || *rank < 0 || ranks.size() >= kMostRanks) {
       return {};
     }
@@ -66,39 +70,54 @@ std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view e
   return ranks;
 }
 
+// A line of which only the last of its kind are kept, and then written into the tables.
+struct Found {
+  LogLine line;
+  std::string_view text;
+  std::string_view op;
+};
+
 class Reader {
  public:
   Reader(std::int32_t rank, snapshot::Tables& tables) : rank_(rank), tables_(tables) {}
 
   std::vector<LogLine> run(std::string_view text) {
-    for (const std::string_view raw : split(text, '\n')) {
-      read(trim(raw));
+    while (!text.empty()) {
+      read(trim(take_piece(text, '\n')));
     }
-    for (const auto& entry : starting_) {
-      found_.push_back(entry.second);
+    for (auto& entry : starting_) {
+      keep(std::move(entry.second));
     }
-    return last_of_each_kind();
+    return kept();
   }
 
  private:
-  LogLine line_of(LogKind kind, std::string_view text) {
-    LogLine line;
-    line.kind = kind;
+  Found found(LogKind kind, std::string_view text) const {
+    Found one;
+    one.line.kind = kind;
     const std::int32_t named = rank_in(text);
-    line.rank = named >= 0 ? named : rank_;
-    line.text = tables_.string(text.substr(0, kLongest));
-    return line;
+    one.line.rank = named >= 0 ? named : rank_;
+    one.text = text.substr(0, kLongest);
+    return one;
+  }
+
+  void keep(Found one) {
+    auto& last = last_[one.line.kind];
+    last.push_back({read_++, std::move(one)});
+    if (last.size() > kMostOfKind) {
+      last.pop_front();
+    }
   }
 
   void read(std::string_view text) {
     constexpr std::string_view kTimeout = "Watchdog caught collective operation timeout";
     if (has(text, kTimeout)) {
-      LogLine line = line_of(LogKind::kWatchdogTimeout, text);
-      line.sequence = parse_number<std::int64_t>(behind(text, "SeqNum=", ",)")).value_or(-1);
-      line.op = tables_.string(behind(text, "OpType=", ",)").substr(0, 60));
-      found_.push_back(std::move(line));
+      Found one = found(LogKind::kWatchdogTimeout, text);
+      one.line.sequence = parse_number<std::int64_t>(behind(text, "SeqNum=", ",)")).value_or(-1);
+      one.op = behind(text, "OpType=", ",)").substr(0, 60);
+      keep(std::move(one));
     } else if (has(text, "NCCL WARN ")) {
-      found_.push_back(line_of(LogKind::kWarning, text));
+      keep(found(LogKind::kWarning, text));
     } else if (has(text, " - Init START") || has(text, " - Init COMPLETE")) {
       read_init(text);
     } else {
@@ -115,12 +134,12 @@ class Reader {
       if (!has(text, mark)) {
         continue;
       }
-      LogLine line = line_of(LogKind::kDesync, text);
-      line.behind = ranks_before(text, mark);
+      Found one = found(LogKind::kDesync, text);
+      one.line.behind = ranks_before(text, mark);
       // Those who finished the call before and did not join this one, or joined none at all.
       const bool lag = mark == kMarks[0] || has(text, "but didn't join collective #");
-      if (!line.behind.empty() && lag) {
-        found_.push_back(std::move(line));
+      if (!one.line.behind.empty() && lag) {
+        keep(std::move(one));
       }
       return;
     }
@@ -133,26 +152,33 @@ class Reader {
     if (has(text, " - Init COMPLETE")) {
       starting_.erase(key);
     } else if (starting_.size() < kMostRanks) {
-      starting_.insert_or_assign(key, line_of(LogKind::kInit, text));
+      starting_.insert_or_assign(key, found(LogKind::kInit, text));
     }
   }
 
-  std::vector<LogLine> last_of_each_kind() {
-    std::map<LogKind, std::size_t> kept;
-    std::vector<LogLine> lines;
-    std::for_each(found_.rbegin(), found_.rend(), [&kept, &lines](LogLine& line) {
-      if (kept[line.kind]++ < kMostOfKind) {
-        lines.push_back(std::move(line));
+  // In the order of the text.
+  std::vector<LogLine> kept() {
+    std::map<std::size_t, LogLine> lines;
+    for (auto& kind : last_) {
+      for (auto& [at, one] : kind.second) {
+        one.line.text = tables_.string(one.text);
+        one.line.op = tables_.string(one.op);
+        lines.emplace(at, std::move(one.line));
       }
-    });
-    std::reverse(lines.begin(), lines.end());
-    return lines;
+    }
+    std::vector<LogLine> list;
+    list.reserve(lines.size());
+    for (auto& entry : lines) {
+      list.push_back(std::move(entry.second));
+    }
+    return list;
   }
 
   std::int32_t rank_;
   snapshot::Tables& tables_;
-  std::vector<LogLine> found_;
-  std::map<std::string, LogLine> starting_;  // by process, thread and communicator
+  std::size_t read_ = 0;
+  std::map<LogKind, std::deque<std::pair<std::size_t, Found>>> last_;
+  std::map<std::string, Found> starting_;  // by process, thread and communicator
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ class Machine {
         return fail(Errc::kBadData, problem_);
       }
       if (data_.over_budget()) {
-        return fail(Errc::kBadData, "the pickle unpacks to more than 16 times its size");
+        return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size");
       }
       if (step == Step::kStop) {
         return document(false);

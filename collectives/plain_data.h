@@ -2,8 +2,8 @@
 // json_reader.h). Values are small and refer to nodes by index: lists may contain each other in
 // circles, and nothing here recurses.
 //
-// Memory is accounted: a file that would need more than 16 times its own size (and 1 MiB) is
-// refused. Real dumps need 3 to 6 times.
+// Memory is accounted: a file whose values need more than ten times its own size (and 64 KiB) is
+// refused. Real dumps need 3 to 6 times. While a vector grows, half as much again is in use.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct PlainValue {
 class PlainData {
  public:
   // `input_size`: of the file. Texts may point into the file, which must outlive the data.
-  explicit PlainData(std::size_t input_size) : budget_(input_size * 16 + (std::size_t{1} << 20)) {}
+  explicit PlainData(std::size_t input_size) : budget_(input_size * 10 + 65536) {}
 
   static PlainValue none() { return {}; }
   static PlainValue boolean(bool value);

@@ -191,18 +191,26 @@ Result<RasReply> question(const Address& address, const Deadline& deadline) {
   return reply;
 }
 
+Result<Address> address_of(const std::string& text) {
+  const auto parsed = parse_address(text);
+  return parsed ? Result<Address>(*parsed) : fail(Errc::kUsage, "'" + text + "' is no address");
+}
+
 }  // namespace
 
 Result<RasReply> ask_ras(const std::string& address, const Deadline& deadline) {
-  const auto parsed = parse_address(address);
-  if (!parsed) {
-    return fail(Errc::kUsage, "'" + address + "' is no address");
-  }
-  auto reply = question(*parsed, deadline);
+  ODDRANK_TRY(const Address parsed, address_of(address));
+  auto reply = question(parsed, deadline);
   if (!reply) {
     return fail(std::move(reply).error().in("RAS at " + address));
   }
   return reply;
+}
+
+Status greet_ras(const std::string& address, const Deadline& deadline) {
+  ODDRANK_TRY(const Address parsed, address_of(address));
+  const auto connection = greet(parsed, deadline);
+  return connection ? ok() : fail(Error(connection.error()).in("RAS at " + address));
 }
 
 }  // namespace oddrank::collectives

@@ -21,4 +21,7 @@ struct RasReply {
 // kTimeout: nobody answers; kBadData: what answers is no RAS.
 Result<RasReply> ask_ras(const std::string& address, const Deadline& deadline);
 
+// Whether somebody answers there who speaks the protocol; asks nothing. Errors as above.
+Status greet_ras(const std::string& address, const Deadline& deadline);
+
 }  // namespace oddrank::collectives

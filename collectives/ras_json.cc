@@ -11,6 +11,13 @@ using snapshot::RasPresence;
 
 constexpr std::size_t kMostMembers = std::size_t{1} << 17;
 constexpr std::size_t kLongest = 100;  // of a text
+// A member takes 150 characters at least, a communicator more. So many rows of both, and commas,
+// are taken of a text, that nonsense does not become larger than it is.
+constexpr std::size_t kLeastRow = 32;
+
+std::size_t most_rows(std::string_view text) {
+  return text.size() / kLeastRow + 16;
+}
 
 std::int64_t integer_in(const PlainData& data,
                         const PlainValue& dict,
@@ -63,14 +70,15 @@ RasMember read_member(const PlainData& data, const PlainValue& row, bool missing
   return member;
 }
 
-RasGroup read_group(const PlainData& data, const PlainValue& row) {
+RasGroup read_group(const PlainData& data, const PlainValue& row, std::size_t& left) {
   RasGroup group;
   group.hash = text_in(data, row, "hash") + " " + text_in(data, row, "secondary_hash");
   group.size = number_in(data, row, "size");
   for (const bool missing : {false, true}) {
     for (const PlainValue& member :
          data.items(data.find(row, missing ? "missing_ranks" : "ranks"))) {
-      if (group.members.size() < kMostMembers && member.kind == PlainKind::kDict) {
+      if (left > 0 && group.members.size() < kMostMembers && member.kind == PlainKind::kDict) {
+        --left;
         group.members.push_back(read_member(data, member, missing));
       }
     }
@@ -85,6 +93,8 @@ std::string repair_json(std::string_view text) {
   repaired.reserve(text.size() + 64);
   bool in_string = false;
   char last = ' ';  // outside of strings, and no blank
+  const std::size_t most = most_rows(text);
+  std::size_t added = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char character = text[at];
     if (in_string) {
@@ -100,7 +110,9 @@ std::string repair_json(std::string_view text) {
     if (character == '"') {
       const bool after_value =
           last != ' ' && std::string_view(",:[{").find(last) == std::string_view::npos;
-      repaired += after_value ? ",\"" : "\"";
+      const bool forgotten = after_value && added < most;
+      added += forgotten ? 1 : 0;
+      repaired += forgotten ? ",\"" : "\"";
       in_string = true;
       continue;
     }
@@ -122,9 +134,11 @@ Result<RasAnswer> read_ras_json(std::string_view text) {
   if (answer.version.empty() || communicators.kind != PlainKind::kList) {
     return fail(Errc::kBadData, "no answer of RAS: it has no version or communicators");
   }
+  std::size_t left = most_rows(text);
   for (const PlainValue& row : data.items(communicators)) {
-    if (row.kind == PlainKind::kDict) {
-      answer.groups.push_back(read_group(data, row));
+    if (left > 0 && row.kind == PlainKind::kDict) {
+      --left;
+      answer.groups.push_back(read_group(data, row, left));
     }
   }
   answer.timeouts = std::max<std::int64_t>(

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "base/take_piece.h"
 #include "collectives/ras_answer.h"
 
 namespace oddrank::collectives {
@@ -14,6 +16,9 @@ namespace {
 using snapshot::RasPresence;
 
 constexpr std::size_t kMostLines = std::size_t{1} << 20;
+// A line about a member or a communicator has some sixty characters at least. So many of each are
+// taken of a text, that nonsense does not become larger than it is.
+constexpr std::size_t kLeastLine = 32;
 
 // The number behind the first `mark` of a line; -1 if there is none.
 std::int64_t number_behind(std::string_view line, std::string_view mark) {
@@ -47,12 +52,9 @@ void read_place(std::string_view line, RasMember& member) {
 class TextReader {
  public:
   Result<RasAnswer> run(std::string_view text) {
-    std::size_t lines = 0;
-    for (const std::string_view raw : split(text, '\n')) {
-      if (++lines > kMostLines) {
-        break;
-      }
-      const std::string_view line = trim(raw);
+    left_ = text.size() / kLeastLine + 16;
+    for (std::size_t lines = 0; !text.empty() && lines < kMostLines; ++lines) {
+      const std::string_view line = trim(take_piece(text, '\n'));
       if (!line.empty()) {
         read_line(line);
       }
@@ -75,6 +77,9 @@ class TextReader {
       group_ = nullptr;
       dead_ = line == "DEAD";
     } else if (line.starts_with("Process ") && group_ == nullptr) {
+      if (!take_place()) {
+        return;
+      }
       RasMember& member = answer_.lost.emplace_back();
       member.presence = dead_ ? RasPresence::kDead : RasPresence::kMissing;
       read_place(line, member);
@@ -89,10 +94,11 @@ class TextReader {
 
   // "    0         1         1         4         4         4   RUNNING  MISMATCH"
   void read_table_row(std::string_view line) {
-    const auto words = split_blanks(line);
+    constexpr std::size_t kLongestRow = 256;
+    const auto words = split_blanks(line.substr(0, kLongestRow));
     const auto index = words.size() == 8 ? parse_number<std::int32_t>(words[0]) : std::nullopt;
     const auto ranks = words.size() == 8 ? parse_number<std::int32_t>(words[4]) : std::nullopt;
-    if (index && ranks) {
+    if (index && ranks && take_place()) {
       sizes_[*index] = *ranks;
     }
   }
@@ -106,27 +112,39 @@ class TextReader {
     }
     const std::string hash =
         "0x" + std::string(line.substr(open + 1, std::min<std::size_t>(close - open - 1, 64)));
-    const auto at = std::find_if(answer_.groups.begin(), answer_.groups.end(),
-                                 [&hash](const RasGroup& one) { return one.hash == hash; });
-    if (at != answer_.groups.end()) {
-      group_ = &*at;
-    } else {
+    operation_ = snapshot::kRasOperations;
+    const auto at = groups_.find(hash);
+    if (at == groups_.end() && !take_place()) {
+      group_ = nullptr;
+      return;
+    }
+    number_ = at == groups_.end() ? answer_.groups.size() : at->second;
+    if (at == groups_.end()) {
+      groups_.emplace(hash, number_);
       const auto size = sizes_.find(small_number_behind(line, "#"));
       answer_.groups.push_back({hash, size == sizes_.end() ? -1 : size->second, {}});
-      group_ = &answer_.groups.back();
     }
-    operation_ = snapshot::kRasOperations;
+    group_ = &answer_.groups[number_];
   }
 
-  RasMember& member(std::int32_t rank) {
+  // nullptr: there are more than a text of this size tells of.
+  RasMember* member(std::int32_t rank) {
     auto& members = group_->members;
-    const auto at = std::find_if(members.begin(), members.end(),
-                                 [rank](const RasMember& one) { return one.rank == rank; });
-    if (at != members.end()) {
-      return *at;
+    const auto [at, is_new] = members_.try_emplace({number_, rank}, members.size());
+    if (!is_new) {
+      return &members[at->second];
+    }
+    if (!take_place()) {
+      members_.erase(at);
+      return nullptr;
     }
     members.emplace_back().rank = rank;
-    return members.back();
+    return &members.back();
+  }
+
+  bool take_place() {
+    left_ -= left_ > 0 ? 1 : 0;
+    return left_ > 0;
   }
 
   void read_group_line(std::string_view line) {
@@ -146,31 +164,37 @@ class TextReader {
     const bool one = line.starts_with("Rank ");
     const bool launched = line.find("launched up to operation ") != std::string_view::npos;
     const bool nothing = line.find("not launched any operation") != std::string_view::npos;
-    if (launched || nothing) {
-      if (operation_ < snapshot::kRasOperations) {
-        const std::int32_t rank = one ? small_number_behind(line, "Rank ") : -1;
-        RasMember& which = member(rank);
-        which.counts[operation_] = nothing ? 0 : number_behind(line, "to operation ");
-        if (one) {
-          read_place(line, which);
-        }
-      }
-    } else if (one && line.find(" reported ") == std::string_view::npos &&
-               line.find(" -- ") != std::string_view::npos &&
-               line.find("status") == std::string_view::npos) {
-      RasMember& which = member(small_number_behind(line, "Rank "));
-      which.presence = RasPresence::kMissing;
-      read_place(line, which);
-    } else if (one && line.find(" reported ") != std::string_view::npos) {
-      RasMember& which = member(small_number_behind(line, "Rank "));
-      which.async_error = 3;  // ncclInternalError: which one it is, is said in words only
-      read_place(line, which);
+    const bool reported = line.find(" reported ") != std::string_view::npos;
+    const bool missing = one && !launched && !nothing && !reported &&
+                         line.find(" -- ") != std::string_view::npos &&
+                         line.find("status") == std::string_view::npos;
+    const bool counted = (launched || nothing) && operation_ < snapshot::kRasOperations;
+    if (!counted && !missing && !(one && reported && !launched && !nothing)) {
+      return;
+    }
+    RasMember* which = member(one ? small_number_behind(line, "Rank ") : -1);
+    if (which == nullptr) {
+      return;
+    }
+    if (counted) {
+      which->counts[operation_] = nothing ? 0 : number_behind(line, "to operation ");
+    } else if (missing) {
+      which->presence = RasPresence::kMissing;
+    } else {
+      which->async_error = 3;  // ncclInternalError: which one it is, is said in words only
+    }
+    if (one) {
+      read_place(line, *which);
     }
   }
 
   RasAnswer answer_;
   std::map<std::int32_t, std::int32_t> sizes_;  // by number of the table's row
-  RasGroup* group_ = nullptr;
+  std::map<std::string, std::size_t> groups_;   // by hash: index into the answer's
+  std::map<std::pair<std::size_t, std::int32_t>, std::size_t> members_;  // by group and rank
+  RasGroup* group_ = nullptr;  // whose section is being read
+  std::size_t number_ = 0;     // its index
+  std::size_t left_ = 0;       // of what may still be added
   std::size_t operation_ = snapshot::kRasOperations;
   bool dead_ = false;
 };

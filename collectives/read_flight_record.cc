@@ -10,6 +10,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "base/take_piece.h"
 #include "collectives/json_reader.h"
 #include "collectives/pickle_reader.h"
 #include "snapshot/rank_text.h"
@@ -80,8 +81,9 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
     return ranks;
   }
-  for (const std::string_view piece : split(text.substr(1, text.size() - 2), ',')) {
-    const auto rank = parse_number<std::int32_t>(trim(piece));
+  text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const auto rank = parse_number<std::int32_t>(trim(take_piece(text, ',')));
     if (!rank || *rank < 0 || ranks.size() >= snapshot::kMostRanks) {
       return {};
     }
@@ -100,8 +102,13 @@ bool is_internal(std::string_view file) {
 
 class RecordReader {
  public:
-  RecordReader(const PlainDocument& document, snapshot::Tables& texts)
-      : document_(document), data_(document.data), texts_(texts) {}
+  // `size`: of the file.
+  RecordReader(const PlainDocument& document, std::size_t size, snapshot::Tables& texts)
+      : document_(document),
+        data_(document.data),
+        size_(size),
+        left_(size * 16 + 65536),
+        texts_(texts) {}
 
   Result<FlightRecord> read(const std::string& source) {
     record_.source = texts_.string(source);
@@ -127,14 +134,38 @@ class RecordReader {
     if (document_.cut && !rows.empty()) {
       rows = rows.first(rows.size() - 1);  // half of it may be missing: sizes, types, state
     }
+    if (data_.used() + rows.size() * sizeof(FlightEntry) > size_ * 12 + 65536) {
+      return fail(too_often());
+    }
     record_.entries.reserve(rows.size());
     for (const PlainValue& row : rows) {
       read_entry(row);
+    }
+    if (left_ == 0) {
+      return fail(too_often());
     }
     return std::move(record_);
   }
 
  private:
+  // A pickle may refer to a part again and again: a few bytes of it stand for as many values and
+  // calls as it likes. So what is looked at is paid for, and calls count as memory.
+  bool spend(std::size_t steps) {
+    left_ -= std::min(left_, steps);
+    return left_ > 0;
+  }
+  static Error too_often() {
+    return {Errc::kBadData, "the dump refers to its own parts too often", {}};
+  }
+  // The items of a list or dict; none once too much was looked at.
+  std::span<const PlainValue> look_at(const PlainValue& value) {
+    const auto items = data_.items(value);
+    return spend(items.size()) ? items : std::span<const PlainValue>{};
+  }
+  PlainValue find(const PlainValue& dict, std::string_view key) {
+    return spend(data_.items(dict).size() + 1) ? data_.find(dict, key) : PlainData::none();
+  }
+
   StringId text(const PlainValue& value) {
     constexpr std::size_t kLongest = 200;
     return texts_.string(PlainData::text_of(value).substr(0, kLongest));
@@ -155,10 +186,14 @@ class RecordReader {
   void read_config(const PlainValue& config) {
     const auto rows = data_.items(config);
     for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
-      const auto ranks = parse_rank_list(PlainData::text_of(data_.find(rows[i + 1], "ranks")));
-      const StringId name = text(data_.find(rows[i + 1], "name"));
+      const std::string_view list = PlainData::text_of(find(rows[i + 1], "ranks"));
+      if (!spend(list.size())) {
+        return;
+      }
+      const auto ranks = parse_rank_list(list);
+      const StringId name = text(find(rows[i + 1], "name"));
       if (!ranks.empty()) {
-        record_.groups[group(name, text(data_.find(rows[i + 1], "desc")))].members =
+        record_.groups[group(name, text(find(rows[i + 1], "desc")))].members =
             texts_.string(snapshot::rank_text(ranks));
       }
     }
@@ -189,12 +224,12 @@ class RecordReader {
     constexpr std::size_t kLongest = 200;
     scratch_.clear();
     count = 0;
-    for (const PlainValue& tensor : data_.items(sizes)) {
+    for (const PlainValue& tensor : look_at(sizes)) {
       std::int64_t product = 1;
       const bool shown = scratch_.size() < kLongest;
       scratch_ += shown ? (scratch_.empty() ? "[" : ", [") : "";
       bool first = true;
-      for (const PlainValue& dimension : data_.items(tensor)) {
+      for (const PlainValue& dimension : look_at(tensor)) {
         const std::int64_t size = integer_of(dimension, 0);
         if (__builtin_mul_overflow(product, size, &product)) {
           product = 0;  // of a damaged file
@@ -209,6 +244,7 @@ class RecordReader {
         count = 0;
       }
     }
+    spend(scratch_.size());
     return texts_.string(scratch_);
   }
 
@@ -216,7 +252,7 @@ class RecordReader {
   StringId read_types(const PlainValue& types) {
     scratch_.clear();
     std::string_view last;
-    for (const PlainValue& type : data_.items(types)) {
+    for (const PlainValue& type : look_at(types)) {
       const std::string_view name = PlainData::text_of(type).substr(0, 40);
       if (name != last && scratch_.size() < 200) {
         scratch_ += (scratch_.empty() ? "" : ", ") + std::string(name);
@@ -228,17 +264,20 @@ class RecordReader {
 
   StringId read_place(const PlainValue& frames) {
     for (const PlainValue& frame : data_.items(frames)) {
-      const std::string_view file = PlainData::text_of(data_.find(frame, "filename"));
+      const std::string_view file = PlainData::text_of(find(frame, "filename"));
+      if (!spend(file.size())) {
+        break;
+      }
       if (file.empty() || is_internal(file)) {
         continue;
       }
-      const std::string_view name = PlainData::text_of(data_.find(frame, "name"));
+      const std::string_view name = PlainData::text_of(find(frame, "name"));
       const auto slash = file.rfind('/');
       const std::string_view short_file =
           slash == std::string_view::npos ? file : file.substr(slash + 1);
       return texts_.string(std::string(name.substr(0, 100)) + " (" +
                            std::string(short_file.substr(0, 100)) + ":" +
-                           std::to_string(integer_of(data_.find(frame, "line"), 0)) + ")");
+                           std::to_string(integer_of(find(frame, "line"), 0)) + ")");
     }
     return StringId{};
   }
@@ -261,7 +300,7 @@ class RecordReader {
     FlightEntry entry;
     group_known_ = false;
     group_number_ = -1;
-    const auto fields = data_.items(row);
+    const auto fields = look_at(row);
     for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
       const auto key = keys().find(PlainData::text_of(fields[i]));
       if (key != keys().end()) {
@@ -280,6 +319,8 @@ class RecordReader {
 
   const PlainDocument& document_;
   const PlainData& data_;
+  std::size_t size_;
+  std::size_t left_;  // of what may still be spent
   snapshot::Tables& texts_;
   FlightRecord record_;
   std::map<std::pair<StringId, StringId>, std::uint32_t> groups_;
@@ -379,7 +420,7 @@ Result<FlightRecord> read_flight_record(const std::string& source,
   }
   const bool json = bytes[first] == '{' || bytes[first] == '[';
   ODDRANK_TRY(const PlainDocument document, json ? read_json(bytes) : read_pickle(bytes));
-  return RecordReader(document, texts).read(source);
+  return RecordReader(document, bytes.size(), texts).read(source);
 }
 
 }  // namespace oddrank::collectives

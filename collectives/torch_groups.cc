@@ -36,7 +36,8 @@ class TableReader {
     for (const DictItem& item : backends) {
       TorchGroup group;
       group.object = item.key;
-      group.backend = first_of_tuple(item.value);
+      group.backend = text_of(of_tuple(item.value, 0));
+      group.store = of_tuple(item.value, 1);
       group.name = text_of(value_for(group_names, item.key));
       group.is_default =
           known_default == Addr{} ? tables.groups.empty() : item.key == known_default;
@@ -79,12 +80,13 @@ class TableReader {
     return text && !text->cut ? text->utf8 : std::string();
   }
 
-  std::string first_of_tuple(Addr tuple) {
+  // Null where it is none, or has no such item.
+  Addr of_tuple(Addr tuple, std::uint32_t index) {
     if (!stacks::cpython::is_instance(reader_, layout_, tuple, TypeFlag::kTuple) ||
-        reader_.value<std::int64_t>(tuple + layout_.object.size).value_or(0) < 1) {
+        reader_.value<std::int64_t>(tuple + layout_.object.size).value_or(0) <= index) {
       return {};
     }
-    return text_of(reader_.pointer_or_null(tuple + layout_.object.tuple_items));
+    return reader_.pointer_or_null(tuple + layout_.object.tuple_items + std::uint64_t{8} * index);
   }
 
   // {global rank: rank within the group} in the order of the latter; empty unless every rank within

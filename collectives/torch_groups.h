@@ -22,6 +22,7 @@ using attach::Addr;
 
 struct TorchGroup {
   Addr object{};  // the Python object
+  Addr store{};   // the one that its members met by, a Python object
   std::string name;
   std::string backend;
   bool is_default = false;

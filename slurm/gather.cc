@@ -56,6 +56,7 @@ class Gathering {
   // What is still to be done about a node.
   struct NodeState {
     bool asked_alone = false;  // queued for it, or more
+    bool sent_agent = false;   // it has no such file; asking without one would end the same way
     bool settled = false;      // it has answered, or will not
   };
 
@@ -163,6 +164,9 @@ bool Gathering::lacks_agent(const Attempt& attempt, const std::string& host) con
 }
 
 void Gathering::ship_to(std::vector<std::string> nodes) {
+  for (const std::string& node : nodes) {
+    states_[index_.find(node)->second].sent_agent = true;
+  }
   AgentStep step = step_for(std::move(nodes), false);
   step.ship_to = options_.send_to + "/" + unique_name();
   auto attempt = Attempt::start(step);
@@ -255,6 +259,12 @@ void Gathering::conclude_first(const Attempt& first) {
 void Gathering::conclude_alone(const Attempt& attempt) {
   for (const std::string& host : attempt.nodes()) {
     const auto found = index_.find(host);
+    if (found != index_.end() && lacks_agent(attempt, host)) {
+      if (!states_[found->second].settled && !states_[found->second].sent_agent) {
+        ship_to({host});
+      }
+      continue;
+    }
     // The first srun may still hold an agent there that has begun.
     if (found != index_.end() &&
         !(attempts_.front().running() && attempts_.front().heard_of(host))) {
@@ -268,7 +278,7 @@ void Gathering::conclude_alone(const Attempt& attempt) {
 bool Gathering::ask_silent_alone() {
   std::vector<std::size_t> silent;
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (!states_[i].settled && !heard_of(result_.nodes[i].host)) {
+    if (!states_[i].settled && !states_[i].sent_agent && !heard_of(result_.nodes[i].host)) {
       silent.push_back(i);
     }
   }
@@ -293,7 +303,7 @@ void Gathering::start_queued() {
   while (!queue_.empty() && running() < limit) {
     const std::size_t node = queue_.front();
     queue_.pop_front();
-    if (states_[node].settled) {
+    if (states_[node].settled || states_[node].sent_agent) {
       continue;
     }
     auto attempt = Attempt::start(step_for({result_.nodes[node].host}, false));

@@ -115,7 +115,10 @@ Job to_job(const Fields& fields) {
     job.time_left_s = std::max<std::int64_t>(limit - job.elapsed_s, 0);
   }
   job.stdout_path = text_of(fields, "StdOut");
-  job.requeue = text_of(fields, "Requeue") == "1";
+  if (const std::string requeue = text_of(fields, "Requeue"); requeue == "0" || requeue == "1") {
+    job.requeue = requeue == "1";
+  }
+  job.restarts = number_of(fields, "Restarts");
   job.end_time = text_of(fields, "EndTime");
   job.exit_code = text_of(fields, "ExitCode");
   return job;

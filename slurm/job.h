@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,9 +59,10 @@ struct Job {
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;  // -1: unlimited or unknown
   std::string stdout_path;
-  bool requeue = false;   // SLURM would start it again after a node's failure
-  std::string end_time;   // as SLURM writes it: planned while it runs
-  std::string exit_code;  // "0:15" = status and signal
+  std::optional<bool> requeue;  // SLURM would start it again after a node's failure
+  std::int32_t restarts = -1;   // so often it was started again; -1 = unknown
+  std::string end_time;         // as SLURM writes it: planned while it runs
+  std::string exit_code;        // "0:15" = status and signal
   // Of a heterogeneous job all components that run, whichever was asked for: its ranks wait for
   // each other. `hosts` and `tasks` are then those of all.
   std::vector<HetPart> parts;

@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "base/parse_number.h"
+#include "base/span_words.h"
 #include "base/split.h"
-#include "slurm/silence.h"
 
 namespace oddrank::slurm {
 namespace {
@@ -26,17 +26,6 @@ std::string clock_text(LeaderPast::WallTime when) {
 
 }  // namespace
 
-std::string duration_text(std::chrono::milliseconds duration) {
-  const auto seconds = duration.count() / 1000;
-  if (seconds < 60) {
-    return seconds_text(duration);
-  }
-  if (seconds < 3600) {
-    return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
-  }
-  return std::to_string(seconds / 3600) + " h " + std::to_string(seconds / 60 % 60) + " min";
-}
-
 void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
   if (moved) {
     moved_at_ = now;
@@ -55,10 +44,8 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
 }
 
 std::string LeaderPast::words(WallTime now) const {
-  std::string text =
-      "last moved at " + clock_text(moved_at_) + " (" +
-      duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(now - moved_at_)) +
-      " before this capture)";
+  std::string text = "last moved at " + clock_text(moved_at_) + " (" + span_words(now - moved_at_) +
+                     " before this capture)";
   for (std::size_t i = 0; i < places_.size() && i < kPlacesInWords; ++i) {
     const std::string when = i == 0 ? "" : " " + clock_text(places_[i].last_seen);
     const std::string_view before = i == 0 ? ", last seen in " : i == 1 ? "; before: " : ", ";

@@ -50,7 +50,4 @@ std::string past_path(const std::string& folder, const std::string& name, std::i
 std::string encode_past(const PastFile& past);
 std::optional<PastFile> decode_past(std::string_view text);
 
-// 303000 ms -> "5 min 3 s"; 1500 ms -> "1.5 s".
-std::string duration_text(std::chrono::milliseconds duration);
-
 }  // namespace oddrank::slurm

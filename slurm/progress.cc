@@ -1,6 +1,7 @@
 #include "slurm/progress.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace oddrank::slurm {
 namespace {
@@ -24,6 +25,15 @@ bool Progress::is_new(std::uint64_t place) {
   return is_new;
 }
 
+// They are looked at in quiet times only: what was launched before this one says nothing of it.
+bool Progress::launched_more(const RankSign& sign) {
+  if (!sign.launches) {
+    return false;
+  }
+  const auto before = std::exchange(launches_, sign.launches);
+  return before && before != launches_;
+}
+
 bool Progress::add(const RankSign& sign, Time now) {
   bool moved = false;
   if (sign.looked) {
@@ -32,11 +42,15 @@ bool Progress::add(const RankSign& sign, Time now) {
     }
   }
   // A log that shrank was started anew.
-  moved = moved || (log_known_ && sign.log_bytes != log_bytes_);
+  moved = moved || (log_known_ && sign.log_bytes != log_bytes_ && !sign.log_by_watcher);
   const double seconds = std::chrono::duration<double>(now - last_look_).count();
   const auto stored =
       static_cast<double>(sign.stored_bytes - std::min(sign.stored_bytes, stored_bytes_));
   moved = moved || (stored_known_ && stored > 0 && stored >= seconds * kStoredBytesPerSecond);
+  if (moved) {
+    launches_.reset();
+  }
+  moved = launched_more(sign) || moved;
   log_known_ = true;
   stored_known_ = true;
   log_bytes_ = sign.log_bytes;

@@ -42,6 +42,12 @@ class Fields {
     good_ = good_ && value;
     return value.value_or(T{});
   }
+  std::optional<std::uint64_t> number_or_none() {
+    const std::string field = next();
+    const auto value = parse_number<std::uint64_t>(field);
+    good_ = good_ && (field.empty() || value);
+    return value;
+  }
   bool good() const { return good_; }
 
  private:
@@ -62,8 +68,11 @@ std::string encode_sign(const RankSign& sign) {
   put_number(text, sign.looked ? 1 : 0);
   put(text, sign.where);
   put(text, sign.backends);
+  put_number(text, sign.group_timeout_s);
   put_number(text, sign.stored_bytes);
   put_number(text, sign.log_bytes);
+  put_number(text, sign.log_by_watcher ? 1 : 0);
+  put(text, sign.launches ? std::to_string(*sign.launches) : "");
   put_number(text, sign.places.size());
   for (const std::uint64_t place : sign.places) {
     put_number(text, place);
@@ -84,8 +93,11 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   sign.looked = fields.number<int>() != 0;
   sign.where = fields.next();
   sign.backends = fields.next();
+  sign.group_timeout_s = fields.number<std::int64_t>();
   sign.stored_bytes = fields.number<std::uint64_t>();
   sign.log_bytes = fields.number<std::uint64_t>();
+  sign.log_by_watcher = fields.number<int>() != 0;
+  sign.launches = fields.number_or_none();
   const auto count = fields.number<std::size_t>();
   for (std::size_t i = 0; fields.good() && i < count && i < kMostPlaces; ++i) {
     sign.places.push_back(fields.number<std::uint64_t>());

@@ -24,10 +24,15 @@ struct RankSign {
   bool looked = false;
   // One number for each thread that counts: functions, lines and whole numbers among the locals.
   std::vector<std::uint64_t> places;
-  std::string where;               // for people: "read_shard (train.py:75) < main (train.py:138)"
-  std::string backends;            // of its process groups: "cpu:gloo,cuda:nccl"; "" = unknown
-  std::uint64_t stored_bytes = 0;  // read from and written to storage by the process
-  std::uint64_t log_bytes = 0;     // size of its output files
+  std::string where;                 // for people: "read_shard (train.py:75) < main (train.py:138)"
+  std::string backends;              // of its process groups: "cpu:gloo,cuda:nccl"; "" = unknown
+  std::int64_t group_timeout_s = 0;  // what they were given; 0 = unknown
+  std::uint64_t stored_bytes = 0;    // read from and written to storage by the process
+  std::uint64_t log_bytes = 0;       // size of its output files
+  bool log_by_watcher = false;       // and what came since the look before is a watcher's
+  // Collectives that its process has launched, by NCCL's own counts; nullopt: not looked at, or
+  // they cannot be read.
+  std::optional<std::uint64_t> launches;
 };
 
 std::string encode_sign(const RankSign& sign);

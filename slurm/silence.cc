@@ -1,5 +1,6 @@
 #include "slurm/silence.h"
 
+#include "base/span_words.h"
 #include "slurm/client.h"
 
 namespace oddrank::slurm {
@@ -23,9 +24,9 @@ std::string what_happened(const Silence& silence) {
                          : "interrupted before its agent began";
   }
   if (silence.heard) {
-    return "its agent began but did not answer in " + seconds_text(silence.timeout);
+    return "its agent began but did not answer in " + span_words(silence.timeout);
   }
-  const std::string did_not = "node did not answer in " + seconds_text(silence.timeout);
+  const std::string did_not = "node did not answer in " + span_words(silence.timeout);
   return silence.complaint.empty() ? did_not : did_not + " (srun: " + silence.complaint + ")";
 }
 
@@ -34,15 +35,6 @@ std::string what_happened(const Silence& silence) {
 std::string why_silent(const Silence& silence) {
   const std::string what = what_happened(silence);
   return silence.node_state.empty() ? what : what + "; SLURM says: " + silence.node_state;
-}
-
-std::string seconds_text(std::chrono::milliseconds duration) {
-  const auto tenths = (duration.count() + 50) / 100;
-  std::string text = std::to_string(tenths / 10);
-  if (tenths % 10 != 0) {
-    text += "." + std::to_string(tenths % 10);
-  }
-  return text + " s";
 }
 
 }  // namespace oddrank::slurm

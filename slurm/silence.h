@@ -23,7 +23,4 @@ struct Silence {
 // "node did not answer in 20 s; SLURM says: not responding". Without the host's name.
 std::string why_silent(const Silence& silence);
 
-// 20000 ms -> "20 s", 1500 ms -> "1.5 s", 300 ms -> "0.3 s".
-std::string seconds_text(std::chrono::milliseconds duration);
-
 }  // namespace oddrank::slurm

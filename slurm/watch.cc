@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/span_words.h"
 #include "slurm/alarm.h"
 #include "slurm/child_command.h"
 #include "slurm/progress.h"
@@ -73,8 +74,6 @@ class Watch {
 
  private:
   bool is_over() const { return told_to_end_ || (beside_ != nullptr && has_ended(*beside_)); }
-  void say(const std::string& text);
-  void warn(const std::string& text);
   bool wait(const Deadline& until, const ChildCommand* capture);
   void take_signals();
   void advance_hook();
@@ -88,7 +87,7 @@ class Watch {
   bool has_moved(const Reason& reason);
   void excuse(const Reason& reason, const std::string& why);
   Result<Finding> take(const Reason& reason, const TempFolder& folder);
-  void report(const Finding& finding, const Reason& reason);
+  static void report(const Finding& finding, const Reason& reason);
   void start_hook(const Finding& finding, TempFolder folder);
   void end();
 
@@ -109,17 +108,10 @@ class Watch {
   std::optional<TempFolder> hook_folder_;
 };
 
-// Several lines in one write(2), so that those of other processes do not come in between. What we
-// write into the job's log is no sign of life of the job.
-void Watch::say(const std::string& text) {
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-  for (auto& [pid, watched] : watched_) {
-    watched.progress.ignore_log_once();
-  }
-}
-
-void Watch::warn(const std::string& text) {
-  say("oddrank watch: " + text + "\n");
+// Several lines in one write(2), so that those of other processes do not come in between.
+void say(const std::string& text) {
+  const std::string line = std::string(kWatcherWords) + text + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 // False when it is time to end. Returns earlier when a capture was asked for, or the capture that
@@ -170,7 +162,7 @@ void Watch::advance_hook() {
     return;
   }
   if (const std::string complaint = hook_->complaint(); !complaint.empty()) {
-    warn("the command of --on-stall failed: " + complaint);
+    say("the command of --on-stall failed: " + complaint);
   }
   hook_.reset();
   hook_folder_.reset();
@@ -196,13 +188,14 @@ void Watch::note(const RankSign& sign) {
   alarm_.learn(watched.progress.longest_quiet());
   watched.last = sign;
   if (!sign.backends.empty()) {
-    alarm_.set_watchdog(watchdog_limit(sign.backends, hooks_.variable));
+    alarm_.set_watchdog(
+        watchdog_limit(sign.backends, std::chrono::seconds(sign.group_timeout_s), hooks_.variable));
     groups_known_ = true;
   } else if (moved) {
     groups_asked_ = false;
   }
   if (!sign.trouble.empty() && sign.trouble != watched.trouble_said) {
-    warn(name_of(sign) + ": " + sign.trouble);
+    say(name_of(sign) + ": " + sign.trouble);
     watched.trouble_said = sign.trouble;
   }
   if (!options_.captures && hooks_.leave_past) {
@@ -216,8 +209,10 @@ bool Watch::look() {
   const Watched* quiet = most_quiet();
   LookRequest request;
   request.frames = !last_frames_ || now - *last_frames_ >= frames_every_;
+  const milliseconds so_long = quiet == nullptr ? milliseconds(0) : quiet->progress.quiet_for(now);
   request.groups = !groups_known_ && !groups_asked_ && quiet != nullptr &&
-                   quiet->progress.quiet_for(now) >= std::min(alarm_.limit() / 2, kGroupsLook);
+                   so_long >= std::min(alarm_.limit() / 2, kGroupsLook);
+  request.launches = request.frames && so_long >= alarm_.limit() / 2;
   for (const auto& [pid, watched] : watched_) {
     request.before.push_back(watched.last);
   }
@@ -262,7 +257,7 @@ void Watch::check() {
   const milliseconds so_long = quiet->progress.quiet_for(Progress::Clock::now());
   const bool due = alarm_.is_due(so_long);
   if (stall_said_ && !alarm_.raised()) {
-    say("oddrank watch: the job moves again\n");
+    say("the job moves again");
     stall_said_ = false;
   }
   if (due) {
@@ -279,13 +274,14 @@ std::vector<PastFile> Watch::pasts() const {
 }
 
 void Watch::report(const Finding& finding, const Reason& reason) {
-  std::string text = reason.asked() ? "oddrank watch: asked to capture now"
-                                    : "oddrank watch: " + reason.who + " has not moved for " +
-                                          duration_text(reason.quiet);
+  std::string text = reason.asked() ? "asked to capture now"
+                                    : reason.who + " has not moved for " + span_words(reason.quiet);
   text += "\n" + finding.text;
   if (!finding.capture.empty()) {
-    text += "oddrank watch: saved " + finding.capture + " (oddrank report reads it)\n";
+    text +=
+        std::string(kWatcherWords) + "saved " + finding.capture + " (oddrank report reads it)\n";
   }
+  text.pop_back();
   say(text);
 }
 
@@ -296,7 +292,7 @@ void Watch::start_hook(const Finding& finding, TempFolder folder) {
   const StallFacts facts{finding.json, finding.capture, finding.kind, finding.summary};
   auto hook = StallHook::start(options_.on_stall, facts, options_.hook_patience);
   if (!hook) {
-    warn("the command of --on-stall: " + hook.error().what);
+    say("the command of --on-stall: " + hook.error().what);
     return;
   }
   hook_.emplace(*std::move(hook));
@@ -315,8 +311,8 @@ bool Watch::has_moved(const Reason& reason) {
 void Watch::excuse(const Reason& reason, const std::string& why) {
   alarm_.learn(reason.quiet);
   if (log_enabled(LogLevel::kInfo)) {
-    warn(reason.who + " was quiet for " + duration_text(reason.quiet) + ", which is no stall (" +
-         why + "); it may be so for " + duration_text(alarm_.limit()));
+    say(reason.who + " was quiet for " + span_words(reason.quiet) + ", which is no stall (" + why +
+        "); it may be so for " + span_words(alarm_.limit()));
   }
 }
 
@@ -331,7 +327,7 @@ Result<Finding> Watch::take(const Reason& reason, const TempFolder& folder) {
                              return wait(Deadline::after(kCaptureLook), &child);
                            }));
   if (!complaint.empty()) {
-    warn("captured on this node only: " + complaint);
+    say("captured on this node only: " + complaint);
   }
   if (!reason.asked() && has_moved(reason)) {
     return Finding{};
@@ -347,15 +343,15 @@ void Watch::capture(const Reason& reason) {
     return;
   }
   if (!finding) {
-    warn((reason.asked()
-              ? ""
-              : reason.who + " has not moved for " + duration_text(reason.quiet) + ", and ") +
-         "it could not be captured: " + finding.error().what);
+    say((reason.asked()
+             ? ""
+             : reason.who + " has not moved for " + span_words(reason.quiet) + ", and ") +
+        "it could not be captured: " + finding.error().what);
     alarm_.raise(reason.quiet);
     return;
   }
   if (!finding->trouble.empty()) {
-    warn(finding->trouble);
+    say(finding->trouble);
   }
   if (!reason.asked() && !finding->stall) {
     excuse(reason, finding->kind.empty() ? "it moved meanwhile" : finding->kind);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +19,9 @@
 #include "slurm/watch_start.h"
 
 namespace oddrank::slurm {
+
+// Whatever a watcher writes into the job's log begins so.
+inline constexpr std::string_view kWatcherWords = "oddrank watch: ";
 
 struct WatchOptions {
   std::chrono::milliseconds interval{10000};
@@ -33,6 +37,7 @@ struct LookRequest {
   std::vector<RankSign> before;  // of the look before; empty at first
   bool frames = false;           // look at the frames of leaders that ran since; else only whether
   bool groups = false;           // and at the backends of their process groups
+  bool launches = false;         // and at NCCL's counts of collectives
 };
 
 // What a capture says.

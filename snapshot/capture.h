@@ -41,13 +41,17 @@ struct NodeCapture {
   bool operator==(const NodeCapture&) const = default;
 };
 
-// Move-only, since its tables are.
-struct Capture {
-  Tables tables;
+// All but the tables, in which the ids are looked up.
+struct CaptureRows {
   JobInfo job;
   std::vector<NodeCapture> nodes;
   std::vector<ProcessCapture> processes;  // ranks and their children, in no order
   CollectiveState collectives;
+};
+
+// Move-only, since its tables are.
+struct Capture : CaptureRows {
+  Tables tables;
 };
 
 }  // namespace oddrank::snapshot

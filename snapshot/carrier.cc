@@ -1,5 +1,7 @@
 #include "snapshot/carrier.h"
 
+#include <utility>
+
 namespace oddrank::snapshot {
 
 Carrier::Carrier(const Tables& from, Tables& to)
@@ -51,134 +53,117 @@ StackId Carrier::stack(StackId id) {
   return StackId{known};
 }
 
-Wait Carrier::wait(const Wait& wait) {
-  Wait carried = wait;
-  carried.syscall_name = string(wait.syscall_name);
-  carried.wchan = string(wait.wchan);
-  carried.path = string(wait.path);
-  carried.local = string(wait.local);
-  carried.peer = string(wait.peer);
-  carried.detail = string(wait.detail);
-  return carried;
+void Carrier::carry(Wait& wait) {
+  carry(wait.syscall_name, wait.wchan, wait.path, wait.local, wait.peer, wait.detail);
 }
 
-CollectiveCall Carrier::call(const CollectiveCall& call) {
-  CollectiveCall carried = call;
-  carried.op = string(call.op);
-  carried.group = string(call.group);
-  carried.label = string(call.label);
-  carried.members = string(call.members);
-  carried.evidence = string(call.evidence);
-  return carried;
+void Carrier::carry(CollectiveCall& call) {
+  carry(call.op, call.group, call.label, call.members, call.evidence);
 }
 
-ThreadCapture Carrier::thread(const ThreadCapture& thread) {
-  ThreadCapture carried = thread;
-  carried.name = string(thread.name);
-  carried.python_name = string(thread.python_name);
-  for (ThreadSample& sample : carried.samples) {
+void Carrier::carry(ThreadCapture& thread) {
+  carry(thread.name, thread.python_name);
+  for (ThreadSample& sample : thread.samples) {
     sample.stack = stack(sample.stack);
     sample.python_stack = stack(sample.python_stack);
   }
-  carried.wait = wait(thread.wait);
+  carry(thread.wait);
   if (thread.call) {
-    carried.call = call(*thread.call);
+    carry(*thread.call);
   }
-  for (FrameLocals& frame_locals : carried.locals) {
+  for (FrameLocals& frame_locals : thread.locals) {
     for (Local& local : frame_locals.locals) {
-      local.name = string(local.name);
-      local.value = string(local.value);
+      carry(local.name, local.value);
     }
   }
-  return carried;
 }
 
-ProcessCapture Carrier::process(const ProcessCapture& process) {
-  ProcessCapture carried = process;
-  carried.job_key = string(process.job_key);
-  carried.name = string(process.name);
-  carried.executable = string(process.executable);
-  carried.command = string(process.command);
-  carried.why = string(process.why);
-  carried.python_version = string(process.python_version);
-  for (auto& [name, value] : carried.environment) {
-    name = string(name);
-    value = string(value);
+ProcessCapture Carrier::process(ProcessCapture process) {
+  carry(process.job_key, process.name, process.executable, process.command, process.why,
+        process.python_version);
+  for (auto& [name, value] : process.environment) {
+    carry(name, value);
   }
-  for (Connection& connection : carried.connections) {
-    connection.local = string(connection.local);
-    connection.peer = string(connection.peer);
+  for (Connection& connection : process.connections) {
+    carry(connection.local, connection.peer);
   }
-  for (ThreadCapture& captured : carried.threads) {
-    captured = thread(captured);
+  for (ThreadCapture& thread : process.threads) {
+    carry(thread);
   }
-  for (AsyncTask& task : carried.tasks) {
-    task.name = string(task.name);
+  for (AsyncTask& task : process.tasks) {
+    carry(task.name);
     task.stack = stack(task.stack);
-    task.awaits = string(task.awaits);
+    carry(task.awaits);
     for (StringId& member : task.members) {
-      member = string(member);
+      carry(member);
     }
   }
-  for (ProcessGroup& group : carried.groups) {
-    group.name = string(group.name);
-    group.label = string(group.label);
-    group.backend = string(group.backend);
-    group.members = string(group.members);
+  for (ProcessGroup& group : process.groups) {
+    carry(group.name, group.label, group.backend, group.members);
   }
-  return carried;
+  return process;
 }
 
-FlightRecord Carrier::flight_record(const FlightRecord& record) {
-  FlightRecord carried = record;
-  carried.source = string(record.source);
-  carried.version = string(record.version);
-  for (FlightGroup& group : carried.groups) {
-    group.name = string(group.name);
-    group.description = string(group.description);
-    group.members = string(group.members);
+FlightRecord Carrier::flight_record(FlightRecord record) {
+  carry(record.source, record.version);
+  for (FlightGroup& group : record.groups) {
+    carry(group.name, group.description, group.members);
   }
-  for (FlightEntry& entry : carried.entries) {
-    for (auto field : {&FlightEntry::op, &FlightEntry::backend, &FlightEntry::input_sizes,
-                       &FlightEntry::output_sizes, &FlightEntry::input_types,
-                       &FlightEntry::output_types, &FlightEntry::place}) {
-      entry.*field = string(entry.*field);
-    }
+  for (FlightEntry& entry : record.entries) {
+    carry(entry.op, entry.backend, entry.input_sizes, entry.output_sizes, entry.input_types,
+          entry.output_types, entry.place);
   }
-  return carried;
+  return record;
 }
 
-RasCommunicator Carrier::communicator(const RasCommunicator& communicator) {
-  RasCommunicator carried = communicator;
-  carried.hash = string(communicator.hash);
-  carried.version = string(communicator.version);
-  for (RasRank& rank : carried.ranks) {
-    rank.host = string(rank.host);
+RasCommunicator Carrier::communicator(RasCommunicator communicator) {
+  carry(communicator.hash, communicator.version);
+  for (RasRank& rank : communicator.ranks) {
+    carry(rank.host);
   }
-  return carried;
+  return communicator;
 }
 
-LogLine Carrier::log_line(const LogLine& line) {
-  LogLine carried = line;
-  carried.op = string(line.op);
-  carried.text = string(line.text);
-  carried.source = string(line.source);
-  return carried;
+LogLine Carrier::log_line(LogLine line) {
+  carry(line.op, line.text, line.source);
+  return line;
 }
 
-Device Carrier::device(const Device& device) {
-  Device carried = device;
-  carried.name = string(device.name);
-  return carried;
+Device Carrier::device(Device device) {
+  carry(device.name);
+  return device;
 }
 
-LinkPort Carrier::port(const LinkPort& port) {
-  LinkPort carried = port;
-  carried.device = string(port.device);
-  carried.state = string(port.state);
-  carried.physical = string(port.physical);
-  carried.rate = string(port.rate);
-  return carried;
+LinkPort Carrier::port(LinkPort port) {
+  carry(port.device, port.state, port.physical, port.rate);
+  return port;
+}
+
+CollectiveState Carrier::collectives(CollectiveState state) {
+  for (FlightRecord& record : state.flight) {
+    record = flight_record(std::move(record));
+  }
+  for (RasCommunicator& one : state.ras) {
+    one = communicator(std::move(one));
+  }
+  for (LogLine& line : state.log) {
+    line = log_line(line);
+  }
+  for (Device& one : state.devices) {
+    one = device(one);
+  }
+  for (LinkPort& one : state.ports) {
+    one = port(one);
+  }
+  return state;
+}
+
+CaptureRows Carrier::rows(CaptureRows rows) {
+  for (ProcessCapture& one : rows.processes) {
+    one = process(std::move(one));
+  }
+  rows.collectives = collectives(std::move(rows.collectives));
+  return rows;
 }
 
 }  // namespace oddrank::snapshot

@@ -1,17 +1,17 @@
 // Ids of one set of tables carried over to another, on demand; each row is looked up once.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
-#include "snapshot/collective_state.h"
-#include "snapshot/process_capture.h"
-#include "snapshot/tables.h"
+#include "snapshot/capture.h"
 
 namespace oddrank::snapshot {
 
 // Keeps references to both tables. An id that `from` does not have becomes 0 (empty string, empty
-// stack), so that a damaged capture cannot make it read out of bounds.
+// stack), so that a damaged capture cannot make it read out of bounds. What is moved in comes back
+// without a copy.
 class Carrier {
  public:
   Carrier(const Tables& from, Tables& to);
@@ -19,17 +19,23 @@ class Carrier {
   StringId string(StringId id);
   FrameId frame(FrameId id);
   StackId stack(StackId id);
-  ProcessCapture process(const ProcessCapture& process);
-  FlightRecord flight_record(const FlightRecord& record);
-  RasCommunicator communicator(const RasCommunicator& communicator);
-  LogLine log_line(const LogLine& line);
-  Device device(const Device& device);
-  LinkPort port(const LinkPort& port);
+  CaptureRows rows(CaptureRows rows);
+  ProcessCapture process(ProcessCapture process);
+  CollectiveState collectives(CollectiveState state);
+  FlightRecord flight_record(FlightRecord record);
+  RasCommunicator communicator(RasCommunicator communicator);
+  LogLine log_line(LogLine line);
+  Device device(Device device);
+  LinkPort port(LinkPort port);
 
  private:
-  ThreadCapture thread(const ThreadCapture& thread);
-  Wait wait(const Wait& wait);
-  CollectiveCall call(const CollectiveCall& call);
+  void carry(ThreadCapture& thread);
+  void carry(Wait& wait);
+  void carry(CollectiveCall& call);
+  template <std::same_as<StringId>... Ids>
+  void carry(Ids&... ids) {
+    ((ids = string(ids)), ...);
+  }
 
   const Tables& from_;
   Tables& to_;

@@ -81,17 +81,17 @@ void encode_collectives(const CollectiveState& state, Document& document) {
   }
 }
 
-CollectiveDecoder::CollectiveDecoder(const Document& document, const IdLimits& limits)
-    : records_(reader_of(document, limits, "flight_records")),
-      groups_(reader_of(document, limits, "flight_groups")),
-      entries_(reader_of(document, limits, "flight_entries")),
-      communicators_(reader_of(document, limits, "ras_communicators")),
-      members_(reader_of(document, limits, "ras_ranks")),
-      lines_(reader_of(document, limits, "log_lines")),
-      behind_(reader_of(document, limits, "log_behind")),
-      devices_(reader_of(document, limits, "devices")),
-      pids_(reader_of(document, limits, "device_pids")),
-      ports_(reader_of(document, limits, "link_ports")) {}
+CollectiveDecoder::CollectiveDecoder(const ReadDocument& document, const IdLimits& limits)
+    : records_("flight_records", document, limits),
+      groups_("flight_groups", document, limits),
+      entries_("flight_entries", document, limits),
+      communicators_("ras_communicators", document, limits),
+      members_("ras_ranks", document, limits),
+      lines_("log_lines", document, limits),
+      behind_("log_behind", document, limits),
+      devices_("devices", document, limits),
+      pids_("device_pids", document, limits),
+      ports_("link_ports", document, limits) {}
 
 FlightRecord CollectiveDecoder::record() {
   FlightRecord record;

@@ -17,7 +17,7 @@ void encode_collectives(const CollectiveState& state, Document& document);
 // Borrows the document.
 class CollectiveDecoder {
  public:
-  CollectiveDecoder(const Document& document, const IdLimits& limits);
+  CollectiveDecoder(const ReadDocument& document, const IdLimits& limits);
 
   // What does not fit is a problem of one of the tables. `nodes`: how many the capture has.
   CollectiveState run(std::size_t nodes);

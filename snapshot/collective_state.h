@@ -28,9 +28,10 @@ enum class RasPresence : std::uint8_t {
   kAnswered = 0,
   kMissing,  // its data did not come (stopped, busy in the kernel, network)
   kDead,     // RAS has given it up
+  kMemory,   // RAS told nothing of it: its agent read NCCL's memory
 };
 
-// A member of a communicator, as the service told it.
+// A member of a communicator, as the service told it, or as its own memory did (kMemory).
 struct RasRank {
   std::int32_t rank = -1;  // within the communicator
   StringId host{};         // address as told, "10.0.0.1"
@@ -57,6 +58,11 @@ struct RasCommunicator {
 
   bool operator==(const RasCommunicator&) const = default;
 };
+
+// It holds one process's own memory, not an answer of the service.
+inline bool is_from_memory(const RasCommunicator& communicator) {
+  return !communicator.ranks.empty() && communicator.ranks.front().presence == RasPresence::kMemory;
+}
 
 enum class LogKind : std::uint8_t {
   kWatchdogTimeout = 0,  // "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=..."

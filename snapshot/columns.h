@@ -16,6 +16,7 @@
 
 namespace oddrank::snapshot {
 
+// To be written.
 using Column = std::vector<std::int64_t>;
 using Table = std::map<std::string, Column, std::less<>>;
 
@@ -27,8 +28,29 @@ struct Document {
 // CBOR of a document: a map of maps of arrays.
 std::string encode_document(const Document& document);
 
+// As it was read. All columns share one array: a capture has some hundred of them, and a job
+// thousands of captures. Names may stand twice.
+struct ReadColumn {
+  std::string name;
+  std::size_t first = 0;  // in ReadDocument::numbers
+  std::size_t size = 0;
+};
+struct ReadTable {
+  std::string name;
+  std::vector<ReadColumn> columns;
+};
+struct ReadDocument {
+  std::vector<ReadTable> tables;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string> strings;
+
+  // null: there is none of that name.
+  const ReadTable* table(std::string_view name) const;
+};
+
 // Takes nothing but that shape: other types, deeper nesting or more than `limit` values are
 // kBadData. Memory stays within a small multiple of the input.
-Result<Document> decode_document(std::string_view cbor, std::size_t limit = std::size_t{1} << 28);
+Result<ReadDocument> decode_document(std::string_view cbor,
+                                     std::size_t limit = std::size_t{1} << 28);
 
 }  // namespace oddrank::snapshot

@@ -14,14 +14,16 @@ using nlohmann::json;
 constexpr std::string_view kStringsTable = "strings";
 constexpr std::string_view kTextColumn = "text";
 
-// Builds a Document while the library parses; no tree of the input is ever made. Each callback
+// Builds a document while the library parses; no tree of the input is ever made. Each callback
 // returns false to stop at the first thing that does not belong.
 class DocumentBuilder : public json::json_sax_t {
  public:
   // `bytes`: of the input, in which each value takes one at least.
-  DocumentBuilder(std::size_t limit, std::size_t bytes) : left_(limit), bytes_(bytes) {}
+  DocumentBuilder(std::size_t limit, std::size_t bytes) : left_(limit) {
+    document.numbers.reserve(std::min(limit, bytes) / 2);
+  }
 
-  Document document;
+  ReadDocument document;
   std::string problem;
 
   bool null() override { return refuse("null"); }
@@ -35,7 +37,7 @@ class DocumentBuilder : public json::json_sax_t {
     return integer(static_cast<std::int64_t>(value));
   }
   bool string(string_t& value) override {
-    if (depth_ != 3 || !in_strings_ || !spend(1 + value.size() / 8)) {
+    if (depth_ != 3 || in_ != In::kTexts || !spend(1 + value.size() / 8)) {
       return refuse("a text outside of the string table");
     }
     document.strings.push_back(std::move(value));
@@ -51,13 +53,9 @@ class DocumentBuilder : public json::json_sax_t {
     --depth_;
     return true;
   }
-  bool start_array(std::size_t elements) override {
+  bool start_array(std::size_t /*elements*/) override {
     if (++depth_ != 3) {
       return refuse("an array in the place of a table");
-    }
-    // What is announced may be a lie; what was not announced is a huge number.
-    if (!in_strings_ && column_ != nullptr && elements <= std::min(left_, bytes_)) {
-      column_->reserve(elements);
     }
     return true;
   }
@@ -70,12 +68,16 @@ class DocumentBuilder : public json::json_sax_t {
       return refuse("a name of " + std::to_string(name.size()) + " bytes");
     }
     if (depth_ == 1) {
-      table_ = name;
-      document.tables[table_];
-      return true;
+      in_strings_table_ = name == kStringsTable;
+      if (!in_strings_table_) {
+        document.tables.push_back({name, {}});
+      }
+    } else if (in_strings_table_) {
+      in_ = name == kTextColumn ? In::kTexts : In::kNothing;
+    } else {
+      in_ = In::kNumbers;
+      document.tables.back().columns.push_back({name, document.numbers.size(), 0});
     }
-    in_strings_ = table_ == kStringsTable && name == kTextColumn;
-    column_ = &document.tables[table_][name];
     return true;
   }
   bool parse_error(std::size_t position,
@@ -85,6 +87,8 @@ class DocumentBuilder : public json::json_sax_t {
   }
 
  private:
+  enum class In { kNothing, kTexts, kNumbers };
+
   bool refuse(std::string what) {
     if (problem.empty()) {
       problem = std::move(what);
@@ -99,22 +103,21 @@ class DocumentBuilder : public json::json_sax_t {
     return true;
   }
   bool integer(std::int64_t value) {
-    if (depth_ != 3 || in_strings_ || column_ == nullptr) {
+    if (depth_ != 3 || in_ != In::kNumbers) {
       return refuse("a number outside of a column");
     }
     if (!spend(1)) {
       return false;
     }
-    column_->push_back(value);
+    document.numbers.push_back(value);
+    ++document.tables.back().columns.back().size;
     return true;
   }
 
   int depth_ = 0;
   std::size_t left_;
-  std::size_t bytes_;
-  std::string table_;
-  Column* column_ = nullptr;
-  bool in_strings_ = false;
+  bool in_strings_table_ = false;
+  In in_ = In::kNothing;  // the column
 };
 
 }  // namespace
@@ -136,12 +139,17 @@ std::string encode_document(const Document& document) {
   return bytes;
 }
 
-Result<Document> decode_document(std::string_view cbor, std::size_t limit) {
+const ReadTable* ReadDocument::table(std::string_view name) const {
+  const auto found = std::find_if(tables.begin(), tables.end(),
+                                  [name](const ReadTable& table) { return table.name == name; });
+  return found == tables.end() ? nullptr : &*found;
+}
+
+Result<ReadDocument> decode_document(std::string_view cbor, std::size_t limit) {
   DocumentBuilder builder(limit, cbor.size());
   if (!json::sax_parse(cbor, &builder, json::input_format_t::cbor)) {
     return fail(Errc::kBadData, "found " + (builder.problem.empty() ? "damage" : builder.problem));
   }
-  builder.document.tables.erase(std::string(kStringsTable));
   return std::move(builder.document);
 }
 

@@ -15,7 +15,11 @@
 namespace oddrank::snapshot {
 namespace {
 
-constexpr std::size_t kAhead = 64;
+// Threads take pieces of neighbours, so that they seldom meet; each has some, so that none is idle
+// at the end.
+constexpr std::size_t kLargestPiece = 16;
+constexpr std::size_t kPiecesAThread = 8;
+constexpr std::size_t kPiecesAhead = 8;
 constexpr std::size_t kMostThreads = 8;
 
 Result<Capture> decode_one(std::size_t i, const BytesOf& bytes_of) {
@@ -25,50 +29,86 @@ Result<Capture> decode_one(std::size_t i, const BytesOf& bytes_of) {
 
 class Decoding {
  public:
-  Decoding(std::size_t count, const BytesOf& bytes_of) : count_(count), bytes_of_(bytes_of) {}
+  using Piece = std::vector<Result<Capture>>;
+
+  Decoding(std::size_t count, std::size_t piece, const BytesOf& bytes_of)
+      : count_(count), piece_(piece), bytes_of_(bytes_of) {}
 
   // What each of the threads does.
   void work() {
-    while (const auto i = next()) {
-      auto capture = decode_one(*i, bytes_of_);
+    while (const auto first = next()) {
+      Piece piece;
+      piece.reserve(piece_);
+      for (std::size_t i = *first; i < std::min(*first + piece_, count_); ++i) {
+        piece.push_back(decode_one(i, bytes_of_));
+      }
       const std::scoped_lock lock(mutex_);
-      done_.emplace(*i, std::move(capture));
+      done_.emplace(*first, std::move(piece));
       changed_.notify_all();
     }
   }
 
-  Result<Capture> wait_for(std::size_t i) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_.contains(i); });
-    auto capture = std::move(done_.extract(i).mapped());
-    taken_ = i + 1;
+  // Nothing is begun any more.
+  void stop() {
+    const std::scoped_lock lock(mutex_);
+    next_ = count_;
     changed_.notify_all();
-    return capture;
+  }
+
+  // They come in order; `first` is the number of those that came.
+  Piece wait_for(std::size_t first) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_.contains(first); });
+    Piece piece = std::move(done_.extract(first).mapped());
+    taken_ = first + piece.size();
+    changed_.notify_all();
+    return piece;
   }
 
  private:
   std::optional<std::size_t> next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return next_ == count_ || next_ < taken_ + kAhead; });
-    return next_ == count_ ? std::nullopt : std::optional(next_++);
+    changed_.wait(lock,
+                  [this] { return next_ >= count_ || next_ < taken_ + kPiecesAhead * piece_; });
+    if (next_ >= count_) {
+      return std::nullopt;
+    }
+    return std::exchange(next_, next_ + piece_);
   }
 
   std::size_t count_;
+  std::size_t piece_;
   const BytesOf& bytes_of_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::size_t, Result<Capture>> done_;
+  std::map<std::size_t, Piece> done_;  // by the number of its first
   std::size_t next_ = 0;
   std::size_t taken_ = 0;
+};
+
+// Threads that wait for their captures to be taken would be waited for in turn where the taker
+// throws: this goes out of scope before them.
+struct StopAtEnd {
+  explicit StopAtEnd(Decoding& stopped) : decoding(stopped) {}
+  StopAtEnd(const StopAtEnd&) = delete;
+  StopAtEnd& operator=(const StopAtEnd&) = delete;
+  StopAtEnd(StopAtEnd&&) = delete;
+  StopAtEnd& operator=(StopAtEnd&&) = delete;
+  ~StopAtEnd() { decoding.stop(); }
+
+  Decoding& decoding;
 };
 
 }  // namespace
 
 void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& take) {
-  Decoding decoding(count, bytes_of);
-  std::vector<std::jthread> threads;
   const std::size_t wanted =
       std::min({count, kMostThreads, std::size_t{std::thread::hardware_concurrency()}});
+  const std::size_t piece = std::clamp(count / (kPiecesAThread * std::max<std::size_t>(wanted, 1)),
+                                       std::size_t{1}, kLargestPiece);
+  Decoding decoding(count, piece, bytes_of);
+  std::vector<std::jthread> threads;
+  const StopAtEnd stop(decoding);
   while (count > 1 && threads.size() < wanted) {
     // A limit on processes is no reason to give no report.
     try {
@@ -77,8 +117,13 @@ void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& 
       break;
     }
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    take(i, threads.empty() ? decode_one(i, bytes_of) : decoding.wait_for(i));
+  for (std::size_t i = 0; i < count && threads.empty(); ++i) {
+    take(i, decode_one(i, bytes_of));
+  }
+  for (std::size_t i = 0; i < count && !threads.empty();) {
+    for (auto& capture : decoding.wait_for(i)) {
+      take(i++, std::move(capture));
+    }
   }
 }
 

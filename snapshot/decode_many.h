@@ -16,7 +16,7 @@ using BytesOf = std::function<Result<std::string>(std::size_t i)>;
 using TakeCapture = std::function<void(std::size_t i, Result<Capture> capture)>;
 
 // Few captures are ahead of the one that is taken: memory is not that of all. Starts no thread for
-// a single one; where none can be started, works without.
+// a single one; where none can be started, works without. What `take` throws comes out.
 void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& take);
 
 }  // namespace oddrank::snapshot

@@ -16,7 +16,7 @@ namespace {
 // table are its own.
 class Decoder {
  public:
-  explicit Decoder(Document document)
+  explicit Decoder(ReadDocument document)
       : document_(std::move(document)),
         limits_{document_.strings.size(), rows_of("frames"), rows_of("stacks")},
         frames_(reader("frames")),
@@ -51,12 +51,10 @@ class Decoder {
 
  private:
   std::size_t rows_of(std::string_view name) const {
-    const auto table = document_.tables.find(name);
-    return table == document_.tables.end() || table->second.empty()
-               ? 0
-               : table->second.begin()->second.size();
+    const ReadTable* table = document_.table(name);
+    return table == nullptr || table->columns.empty() ? 0 : table->columns.front().size;
   }
-  RowReader reader(std::string_view name) const { return reader_of(document_, limits_, name); }
+  RowReader reader(std::string_view name) const { return {name, document_, limits_}; }
   std::string text(StringId id) const { return document_.strings[static_cast<std::size_t>(id)]; }
 
   void decode_tables();
@@ -69,7 +67,7 @@ class Decoder {
   AsyncTask decode_task();
   Result<Capture> finish();
 
-  Document document_;
+  ReadDocument document_;
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
       processes_, environment_, groups_, connections_, tasks_, task_members_, threads_, samples_,
@@ -247,7 +245,7 @@ Result<Capture> Decoder::finish() {
 
 }  // namespace
 
-Result<Capture> from_document(Document document) {
+Result<Capture> from_document(ReadDocument document) {
   if (document.strings.empty() || !document.strings.front().empty()) {
     return fail(Errc::kBadData, "its string table does not begin with the empty text");
   }

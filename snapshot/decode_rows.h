@@ -8,6 +8,6 @@
 namespace oddrank::snapshot {
 
 // kBadData names the table and column that does not fit.
-Result<Capture> from_document(Document document);
+Result<Capture> from_document(ReadDocument document);
 
 }  // namespace oddrank::snapshot

@@ -54,6 +54,7 @@ void wait_fields(Io& io, Row& wait) {
   io("wait_holder_tid", wait.holder_tid);
   io("wait_holder_alive", wait.holder_alive);
   io("wait_detail", wait.detail);
+  io("wait_quiet_ms", wait.quiet_ms);
 }
 
 template <typename Io, typename Row>

@@ -2,11 +2,11 @@
 // Values never move: references stay good until the table is destroyed (or moved from).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <unordered_map>
-#include <utility>
+#include <vector>
 
 namespace oddrank::snapshot {
 
@@ -17,25 +17,32 @@ class InternTable {
   InternTable() = default;
   InternTable(InternTable&&) noexcept = default;
   InternTable& operator=(InternTable&&) noexcept = default;
-  InternTable(const InternTable&) = delete;  // the index points into the values
+  InternTable(const InternTable&) = delete;  // by its users it is one of a kind
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable() = default;
 
   Id intern(const View& view) {
-    const std::size_t hash = Hash{}(view);
-    const auto [first, last] = index_.equal_range(hash);
-    for (auto at = first; at != last; ++at) {
-      if (values_[static_cast<std::size_t>(at->second)] == view) {
-        return at->second;
+    if (values_.size() >= slots_.size() / 2) {
+      grow(values_.size() + 1);
+    }
+    const std::uint64_t hash = spread(Hash{}(view));
+    std::size_t at = place_of(hash);
+    for (; slots_[at].number != 0; at = next(at)) {
+      const std::uint32_t index = slots_[at].number - 1;
+      if (slots_[at].mark == mark_of(hash) && values_[index] == view) {
+        return Id{index};
       }
     }
-    const Id id{static_cast<std::uint32_t>(values_.size())};
     values_.emplace_back(view);
-    index_.emplace(hash, id);
-    return id;
+    slots_[at] = {static_cast<std::uint32_t>(values_.size()), mark_of(hash)};
+    return Id{static_cast<std::uint32_t>(values_.size() - 1)};
   }
   // Room in the index for as many values.
-  void reserve(std::size_t values) { index_.reserve(values); }
+  void reserve(std::size_t values) {
+    if (values > slots_.size() / 2) {
+      grow(values);
+    }
+  }
   const Value& operator[](Id id) const { return values_[static_cast<std::size_t>(id)]; }
   // Ids that came from outside must be checked with this first.
   bool contains(Id id) const { return static_cast<std::size_t>(id) < values_.size(); }
@@ -44,8 +51,36 @@ class InternTable {
   auto end() const { return values_.end(); }
 
  private:
+  // Of the index: open addressing, never more than half full, so that no value has a node of its
+  // own. The mark tells most values apart without a look at them.
+  struct Slot {
+    std::uint32_t number = 0;  // of the value, from 1; 0: free
+    std::uint32_t mark = 0;
+  };
+
+  // Hashes of small numbers differ in few bits.
+  static std::uint64_t spread(std::size_t hash) { return hash * 0x9e3779b97f4a7c15ULL; }
+  static std::uint32_t mark_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash); }
+  std::size_t place_of(std::uint64_t hash) const { return hash >> shift_; }
+  std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+
+  void grow(std::size_t values) {
+    constexpr std::size_t kLeast = 16;
+    slots_.assign(std::bit_ceil(2 * values + kLeast), Slot());
+    shift_ = static_cast<unsigned>(std::countl_zero(slots_.size()) + 1);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::uint64_t hash = spread(Hash{}(values_[i]));
+      std::size_t at = place_of(hash);
+      while (slots_[at].number != 0) {
+        at = next(at);
+      }
+      slots_[at] = {static_cast<std::uint32_t>(i + 1), mark_of(hash)};
+    }
+  }
+
   std::deque<Value> values_;
-  std::unordered_multimap<std::size_t, Id> index_;
+  std::vector<Slot> slots_;  // a power of two
+  unsigned shift_ = 0;       // from a hash to a slot: its upper bits
 };
 
 // For Hash: mixes one more number into a hash (64-bit variant of boost::hash_combine).

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "snapshot/carrier.h"
+
 namespace oddrank::snapshot {
 namespace {
 
-void merge_job(JobInfo& into, const JobInfo& from) {
+// All but the hosts.
+void merge_facts(JobInfo& into, const JobInfo& from) {
   if (into.id.empty() && !from.id.empty()) {
     into.id = from.id;
     into.source = from.source;
@@ -26,11 +29,6 @@ void merge_job(JobInfo& into, const JobInfo& from) {
   if (into.time_left_s < 0) {
     into.time_left_s = from.time_left_s;
   }
-  for (const std::string& host : from.hosts) {
-    if (std::find(into.hosts.begin(), into.hosts.end(), host) == into.hosts.end()) {
-      into.hosts.push_back(host);
-    }
-  }
 }
 
 bool is_better(const ProcessCapture& candidate, const ProcessCapture& kept) {
@@ -42,13 +40,22 @@ bool is_better(const ProcessCapture& candidate, const ProcessCapture& kept) {
 
 }  // namespace
 
-Merger::Merger(Capture& into) : into_(into) {
+Merger::Merger(Capture& into) : into_(into), hosts_(into.job.hosts.begin(), into.job.hosts.end()) {
   for (std::uint32_t i = 0; i < into.nodes.size(); ++i) {
     nodes_.emplace(into.nodes[i].host, i);
   }
   for (std::size_t i = 0; i < into.processes.size(); ++i) {
     const ProcessCapture& process = into.processes[i];
     processes_.emplace(ProcessKey{process.node, process.pid, process.start_us}, i);
+  }
+}
+
+void Merger::add_job(const JobInfo& job) {
+  merge_facts(into_.job, job);
+  for (const std::string& host : job.hosts) {
+    if (hosts_.insert(host).second) {
+      into_.job.hosts.push_back(host);
+    }
   }
 }
 
@@ -69,52 +76,57 @@ std::vector<std::uint32_t> Merger::add_nodes(const std::vector<NodeCapture>& nod
 }
 
 // Rows of a node that was there before may be there as well: then they are compared.
-void Merger::add_collectives(const CollectiveState& from,
+void Merger::add_collectives(CollectiveState rows,
                              const std::vector<std::uint32_t>& nodes,
-                             std::size_t known_nodes,
-                             Carrier& carrier) {
-  const auto add = [&](const auto& rows, auto& into, auto carry) {
-    for (const auto& row : rows) {
+                             std::size_t known_nodes) {
+  const auto add = [&](auto& from, auto& into) {
+    for (auto& row : from) {
       if (row.node >= nodes.size()) {
-        continue;  // as above
+        continue;  // as below
       }
-      auto carried = (carrier.*carry)(row);
-      carried.node = nodes[row.node];
+      row.node = nodes[row.node];
       const bool twice =
-          carried.node < known_nodes && std::find(into.begin(), into.end(), carried) != into.end();
+          row.node < known_nodes && std::find(into.begin(), into.end(), row) != into.end();
       if (!twice) {
-        into.push_back(std::move(carried));
+        into.push_back(std::move(row));
       }
     }
   };
   CollectiveState& into = into_.collectives;
-  add(from.flight, into.flight, &Carrier::flight_record);
-  add(from.ras, into.ras, &Carrier::communicator);
-  add(from.log, into.log, &Carrier::log_line);
-  add(from.devices, into.devices, &Carrier::device);
-  add(from.ports, into.ports, &Carrier::port);
+  add(rows.flight, into.flight);
+  add(rows.ras, into.ras);
+  add(rows.log, into.log);
+  add(rows.devices, into.devices);
+  add(rows.ports, into.ports);
 }
 
 void Merger::add(const Capture& from) {
-  merge_job(into_.job, from.job);
+  const CaptureRows& rows = from;
+  add_rows(Carrier(from.tables, into_.tables).rows(rows));
+}
+
+void Merger::add(Capture&& from) {
+  add_rows(Carrier(from.tables, into_.tables).rows(static_cast<CaptureRows&&>(from)));
+}
+
+void Merger::add_rows(CaptureRows rows) {
+  add_job(rows.job);
   const std::size_t known_nodes = into_.nodes.size();
-  const std::vector<std::uint32_t> nodes = add_nodes(from.nodes);
-  Carrier carrier(from.tables, into_.tables);
-  for (const ProcessCapture& process : from.processes) {
+  const std::vector<std::uint32_t> nodes = add_nodes(rows.nodes);
+  for (ProcessCapture& process : rows.processes) {
     if (process.node >= nodes.size()) {
       continue;  // a damaged capture; its decoder refuses such a one
     }
-    ProcessCapture carried = carrier.process(process);
-    carried.node = nodes[process.node];
-    const ProcessKey key{carried.node, carried.pid, carried.start_us};
+    process.node = nodes[process.node];
+    const ProcessKey key{process.node, process.pid, process.start_us};
     const auto [at, fresh] = processes_.emplace(key, into_.processes.size());
     if (fresh) {
-      into_.processes.push_back(std::move(carried));
-    } else if (is_better(carried, into_.processes[at->second])) {
-      into_.processes[at->second] = std::move(carried);
+      into_.processes.push_back(std::move(process));
+    } else if (is_better(process, into_.processes[at->second])) {
+      into_.processes[at->second] = std::move(process);
     }
   }
-  add_collectives(from.collectives, nodes, known_nodes, carrier);
+  add_collectives(std::move(rows.collectives), nodes, known_nodes);
 }
 
 }  // namespace oddrank::snapshot

@@ -7,10 +7,11 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "snapshot/capture.h"
-#include "snapshot/carrier.h"
 
 namespace oddrank::snapshot {
 
@@ -23,19 +24,23 @@ class Merger {
   // Keeps a reference to `into`, which nobody else may change meanwhile.
   explicit Merger(Capture& into);
   void add(const Capture& from);
+  void add(Capture&& from);
+  // Rows with ids of `into`'s tables.
+  void add_rows(CaptureRows rows);
 
  private:
   using ProcessKey = std::tuple<std::uint32_t, pid_t, std::uint64_t>;
 
+  void add_job(const JobInfo& job);
   std::vector<std::uint32_t> add_nodes(const std::vector<NodeCapture>& nodes);
-  void add_collectives(const CollectiveState& from,
+  void add_collectives(CollectiveState rows,
                        const std::vector<std::uint32_t>& nodes,
-                       std::size_t known_nodes,
-                       Carrier& carrier);
+                       std::size_t known_nodes);
 
   Capture& into_;
-  std::map<std::string, std::uint32_t> nodes_;   // host -> index
-  std::map<ProcessKey, std::size_t> processes_;  // -> index
+  std::unordered_set<std::string> hosts_;                 // of the job
+  std::unordered_map<std::string, std::uint32_t> nodes_;  // host -> index
+  std::map<ProcessKey, std::size_t> processes_;           // -> index
 };
 
 }  // namespace oddrank::snapshot

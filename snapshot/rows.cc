@@ -1,20 +1,20 @@
 #include "snapshot/rows.h"
 
+#include <algorithm>
+
 namespace oddrank::snapshot {
 
-RowReader reader_of(const Document& document, const IdLimits& limits, std::string_view name) {
-  const auto table = document.tables.find(name);
-  return RowReader(std::string(name), table == document.tables.end() ? nullptr : &table->second,
-                   limits);
-}
-
-RowReader::RowReader(std::string name, const Table* table, const IdLimits& limits)
-    : name_(std::move(name)), table_(table), limits_(limits) {
-  if (table_ != nullptr && !table_->empty()) {
-    rows_ = table_->begin()->second.size();
-    for (const auto& [column_name, column] : *table_) {
-      if (column.size() != rows_) {
-        refuse("column " + column_name + " has " + std::to_string(column.size()) + " rows, not " +
+RowReader::RowReader(std::string_view name, const ReadDocument& document, const IdLimits& limits)
+    : name_(name),
+      table_(document.table(name)),
+      numbers_(document.numbers.data()),
+      limits_(limits) {
+  if (table_ != nullptr && !table_->columns.empty()) {
+    rows_ = table_->columns.front().size;
+    fields_.reserve(table_->columns.size());
+    for (const ReadColumn& column : table_->columns) {
+      if (column.size != rows_) {
+        refuse("column " + column.name + " has " + std::to_string(column.size) + " rows, not " +
                std::to_string(rows_));
       }
     }
@@ -31,7 +31,8 @@ bool RowReader::next() {
 }
 
 void RowReader::check_columns() {
-  if (problem_.empty() && next_ > 0 && table_ != nullptr && table_->size() * next_ != asked_) {
+  if (problem_.empty() && next_ > 0 && table_ != nullptr &&
+      table_->columns.size() * next_ != asked_) {
     refuse("it has columns that this version does not know");
   }
 }
@@ -50,18 +51,21 @@ bool RowReader::take(std::string_view name, std::int64_t& value) {
     refuse("row behind the last one");
     return false;
   }
-  // Every row is asked for the same fields in the same order; names are looked up in the first.
-  if (field_ == fields_.size() || fields_[field_].first != name) {
-    const auto column = table_->find(name);
-    if (column == table_->end()) {
+  // Every row is asked for the same fields in the same order; names are looked up in the first, and
+  // known again by their address.
+  if (field_ == fields_.size() || fields_[field_].first.data() != name.data()) {
+    const auto& columns = table_->columns;
+    const auto column = std::find_if(columns.begin(), columns.end(),
+                                     [name](const ReadColumn& each) { return each.name == name; });
+    if (column == columns.end()) {
       refuse("column " + std::string(name) + " is missing");
       return false;
     }
     fields_.resize(field_);
-    fields_.emplace_back(column->first, &column->second);
+    fields_.emplace_back(name, numbers_ + column->first);
   }
   ++asked_;
-  value = (*fields_[field_++].second)[next_ - 1];
+  value = fields_[field_++].second[next_ - 1];
   return true;
 }
 

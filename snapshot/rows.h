@@ -70,7 +70,7 @@ constexpr FlightState last_value(FlightState /*type*/) {
   return FlightState::kCompleted;
 }
 constexpr RasPresence last_value(RasPresence /*type*/) {
-  return RasPresence::kDead;
+  return RasPresence::kMemory;
 }
 constexpr LogKind last_value(LogKind /*type*/) {
   return LogKind::kInit;
@@ -79,11 +79,12 @@ constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;
 }
 
-// reader("tid", thread.tid) takes the value of the current row. The first thing that does not fit
-// is remembered as `problem`; fields keep their defaults from then on.
+// Of the table of that name; one that is not there has no rows. Borrows the document.
+// reader("tid", thread.tid) takes the value of the current row; names are literals. The first thing
+// that does not fit is remembered as `problem`; fields keep their defaults from then on.
 class RowReader {
  public:
-  RowReader(std::string name, const Table* table, const IdLimits& limits);
+  RowReader(std::string_view name, const ReadDocument& document, const IdLimits& limits);
 
   bool present() const { return table_ != nullptr; }
   std::size_t rows() const { return rows_; }
@@ -144,18 +145,17 @@ class RowReader {
   }
 
   std::string name_;
-  const Table* table_;
+  const ReadTable* table_;
+  const std::int64_t* numbers_;
   IdLimits limits_;
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
-  std::size_t asked_ = 0;                                           // values, of all rows
-  std::size_t field_ = 0;                                           // of the current row
-  std::vector<std::pair<std::string_view, const Column*>> fields_;  // in the order of asking
+  std::size_t asked_ = 0;  // values, of all rows
+  std::size_t field_ = 0;  // of the current row
+  // In the order of asking; names as they were asked for.
+  std::vector<std::pair<std::string_view, const std::int64_t*>> fields_;
   std::string problem_;
 };
-
-// The table of that name; one that is not there has no rows.
-RowReader reader_of(const Document& document, const IdLimits& limits, std::string_view name);
 
 // How many rows of `child` belong to the parent's row; more than there are is a problem.
 std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child);

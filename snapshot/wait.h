@@ -47,6 +47,9 @@ struct Wait {
   pid_t holder_tid = 0;
   Known holder_alive = Known::kUnknown;
   StringId detail{};  // evidence in a few words, for people
+  // At least so long the thread has not run: it woke for nothing meanwhile, not even to look at a
+  // clock or for another signal. -1: unknown, or it runs.
+  std::int64_t quiet_ms = -1;
 
   bool operator==(const Wait&) const = default;
 };

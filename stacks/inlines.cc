@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "snapshot/carrier.h"
-#include "snapshot/carry_collectives.h"
 #include "stacks/dwarf_scopes.h"
 #include "stacks/native_addresses.h"
 #include "stacks/symbol_name.h"
@@ -177,10 +176,8 @@ bool Inliner::run(const std::function<bool()>& out_of_time) {
   }
   snapshot::Tables fresh;
   snapshot::Carrier carrier(capture_.tables, fresh);
-  for (auto& process : capture_.processes) {
-    process = carrier.process(process);
-  }
-  capture_.collectives = snapshot::carry_collectives(std::move(capture_.collectives), carrier);
+  snapshot::CaptureRows& rows = capture_;
+  rows = carrier.rows(std::move(rows));
   capture_.tables = std::move(fresh);
   return whole;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "snapshot/carrier.h"
-#include "snapshot/carry_collectives.h"
 #include "stacks/elf_image.h"
 #include "stacks/native_addresses.h"
 #include "stacks/symbol_name.h"
@@ -128,10 +127,8 @@ void Namer::rename() {
   }
   snapshot::Tables fresh;
   snapshot::Carrier carrier(capture_.tables, fresh);
-  for (auto& process : capture_.processes) {
-    process = carrier.process(process);
-  }
-  capture_.collectives = snapshot::carry_collectives(std::move(capture_.collectives), carrier);
+  snapshot::CaptureRows& rows = capture_;
+  rows = carrier.rows(std::move(rows));
   capture_.tables = std::move(fresh);
 }
 

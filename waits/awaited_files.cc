@@ -69,4 +69,18 @@ AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& t
   return parse_list(list.substr(0, list.find(')')));
 }
 
+std::set<std::uint64_t> awaited_inodes(const snapshot::ProcessCapture& process,
+                                       FdKind kind,
+                                       const snapshot::Tables& tables) {
+  std::set<std::uint64_t> inodes;
+  for (const snapshot::ThreadCapture& thread : process.threads) {
+    for (const OpenFd& file : awaited_files(thread.wait, tables).ends) {
+      if (file.kind == kind) {
+        inodes.insert(file.inode);
+      }
+    }
+  }
+  return inodes;
+}
+
 }  // namespace oddrank::waits

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attach/proc_fds.h"
+#include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "snapshot/wait.h"
 
@@ -31,5 +34,10 @@ struct AwaitedFiles {
 
 // Of a wait for one file or several.
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables);
+
+// Of the pipes, or the sockets, that threads of the process wait for.
+std::set<std::uint64_t> awaited_inodes(const snapshot::ProcessCapture& process,
+                                       attach::FdKind kind,
+                                       const snapshot::Tables& tables);
 
 }  // namespace oddrank::waits

@@ -1,11 +1,14 @@
 #include "waits/collect_waits.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attach/proc_fds.h"
+#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/read_file.h"
@@ -120,6 +123,13 @@ void name_tracer(ThreadWait& wait) {
   }
 }
 
+// null: the thread is not among them.
+const ThreadState* state_of(const std::vector<ThreadState>& states, pid_t tid) {
+  const auto found = std::find_if(states.begin(), states.end(),
+                                  [tid](const ThreadState& each) { return each.tid == tid; });
+  return found == states.end() ? nullptr : &*found;
+}
+
 // One for each thread of the process; nothing for threads that are not among `states`.
 std::vector<ThreadWait> waits_of(const attach::Target& target,
                                  const std::vector<ThreadState>& states,
@@ -127,11 +137,7 @@ std::vector<ThreadWait> waits_of(const attach::Target& target,
                                  const ProcessCapture& process) {
   std::vector<ThreadWait> waits(process.threads.size());
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    const ThreadCapture& thread = process.threads[i];
-    const auto state = std::find_if(states.begin(), states.end(), [&](const ThreadState& each) {
-      return each.tid == thread.tid;
-    });
-    if (state != states.end()) {
+    if (const ThreadState* state = state_of(states, process.threads[i].tid)) {
       waits[i] = wait_of_thread({target, files, states, *state});
     }
   }
@@ -152,6 +158,23 @@ void finish(std::vector<ThreadWait>& waits,
   }
 }
 
+// Threads that run have no wait to be long.
+void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
+  const auto clock = attach::RunClock::here();
+  if (!clock) {
+    return;
+  }
+  for (ThreadCapture& thread : process.threads) {
+    const ThreadState* state = state_of(states, thread.tid);
+    if (state == nullptr || std::string_view("SDTtI").find(state->state) == std::string::npos) {
+      continue;
+    }
+    if (const auto quiet = clock->not_run_for(pid, thread.tid, state->cpu)) {
+      thread.wait.quiet_ms = std::chrono::duration_cast<std::chrono::milliseconds>(*quiet).count();
+    }
+  }
+}
+
 }  // namespace
 
 void collect_waits(const attach::Target& target,
@@ -166,6 +189,7 @@ void collect_waits(const attach::Target& target,
     name_tracer(wait);
   }
   finish(waits, states, python, tables, process);
+  note_quiet(target.pid(), states, process);
 }
 
 void collect_core_waits(const attach::Target& target,

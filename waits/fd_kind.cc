@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "attach/proc_path.h"
+
 namespace oddrank::waits {
 namespace {
 
@@ -34,17 +36,12 @@ constexpr std::array kPrefixes = {
     LinkPrefix{"/", WaitOn::kFile, ""},
 };
 
-constexpr std::string_view kDeleted = " (deleted)";
-
 }  // namespace
 
 FdKind fd_kind(std::string_view link, std::string_view wchan) {
   FdKind kind;
-  const bool deleted = link.ends_with(kDeleted);
-  if (deleted) {
-    link.remove_suffix(kDeleted.size());
-  }
-  kind.path = link;
+  const auto [path, deleted] = attach::proc_path(link);
+  kind.path = path;
   const auto* known = std::find_if(kPrefixes.begin(), kPrefixes.end(), [&](const LinkPrefix& each) {
     return link.starts_with(each.prefix);
   });

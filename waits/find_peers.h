@@ -51,7 +51,8 @@ bool is_polled_lock(const snapshot::Wait& wait);
 
 // Reads them from /proc for the processes of a capture: links and flags only, nothing is opened or
 // stat'ed. Processes that are not of the capture are looked at only where the other end of a pipe
-// or socket, or the owner of a lock file, was not found, and for no longer than a moment.
+// or socket, or the owner of a lock file, was not found, and for no longer than a moment; only
+// those that started one of the capture where the waiting process has the pipe's other end itself.
 NodeEnds read_ends(const snapshot::Capture& capture);
 
 // Sets holder, addresses and detail of the waits. Pure.

@@ -1,15 +1,14 @@
 // The pure half of find_peers.h: from ends to holders.
 //
-// A pipe is often open in more processes than use it, since children inherit descriptors. Whoever
-// has nothing but the other end is its user; a process with both ends has mostly just inherited
-// them. One user is the holder; of several none is named.
+// One user of the other end is the holder; of several none is named.
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 
 #include "attach/proc_fds.h"
 #include "waits/awaited_files.h"
+#include "waits/connection_words.h"
+#include "waits/end_owners.h"
 #include "waits/find_peers.h"
 #include "waits/node_family.h"
 
@@ -26,27 +25,9 @@ using snapshot::Wait;
 constexpr std::size_t kListed = 4;
 constexpr std::size_t kConnectionLimit = 1024;  // of one process
 
-struct Ends {
-  bool readable = false;
-  bool writable = false;
-};
-
 class Joiner {
  public:
-  Joiner(const NodeEnds& node, Capture& capture) : node_(node), capture_(capture) {
-    for (const OpenEnd& end : node.ends) {
-      if (end.socket) {
-        sockets_[end.inode].insert(end.pid);
-        if (end.process != kOutside) {
-          captured_.insert(end.inode);
-        }
-      } else {
-        Ends& both = pipes_[end.inode][end.pid];
-        both.readable = both.readable || end.readable;
-        both.writable = both.writable || end.writable;
-      }
-    }
-  }
+  Joiner(const NodeEnds& node, Capture& capture) : node_(node), capture_(capture), owners_(node) {}
 
   void run() {
     for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
@@ -98,7 +79,7 @@ class Joiner {
         append_detail(capture_, thread.wait,
                       "fd " + std::to_string(end.fd) + ": " + std::string(words));
       }
-      const bool own = end.kind == FdKind::kPipe && is_own_pipe(pid, end.inode);
+      const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
       if (alone.wait.holder_pid != 0 && alone.wait.holder_pid != pid) {
         holders.insert(alone.wait.holder_pid);
       } else if (alone.wait.holder_pid == 0 && !own) {
@@ -109,12 +90,6 @@ class Joiner {
       set_holder(*holders.begin(), thread.wait);
       thread.wait.inferred = true;
     }
-  }
-
-  // Both ends are this process's and nobody else's.
-  bool is_own_pipe(pid_t pid, std::uint64_t inode) const {
-    const auto owners = pipes_.find(inode);
-    return owners != pipes_.end() && owners->second.size() == 1 && owners->second.contains(pid);
   }
 
   // Whoever made a lock file keeps it open while it has the lock; whoever has a lock on it, too.
@@ -147,27 +122,15 @@ class Joiner {
   }
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait) {
-    const auto of_pipe = pipes_.find(inode);
-    if (of_pipe == pipes_.end() || !of_pipe->second.contains(pid)) {
+    const PipeEnds* own = owners_.pipe_ends(inode, pid);
+    if (own == nullptr) {
       return;
     }
     // By what the call does; a poll by which end the process has.
     const std::string_view call = capture_.tables.text(wait.syscall_name);
-    const bool writes =
-        call.find("write") != std::string_view::npos ||
-        (call.find("read") == std::string_view::npos && !of_pipe->second.at(pid).readable);
-    std::vector<pid_t> users;
-    std::vector<pid_t> owners;  // of the other end, users or not
-    for (const auto& [other, ends] : of_pipe->second) {
-      const bool has_other_end = writes ? ends.readable : ends.writable;
-      if (other == pid || !has_other_end) {
-        continue;
-      }
-      owners.push_back(other);
-      if (writes ? !ends.writable : !ends.readable) {
-        users.push_back(other);
-      }
-    }
+    const bool writes = call.find("write") != std::string_view::npos ||
+                        (call.find("read") == std::string_view::npos && !own->readable);
+    const auto [is_own, owners, users] = owners_.other_end(inode, pid, writes);
     const char* end = writes ? "reading" : "writing";
     if (users.size() == 1 || owners.size() == 1) {
       const pid_t holder = users.size() == 1 ? users.front() : owners.front();
@@ -179,7 +142,10 @@ class Joiner {
                                                  " others, which also have this end)"
                                            : std::string()));
     } else if (owners.empty()) {
-      append_detail(capture_, wait, std::string("no other process has it open for ") + end);
+      append_detail(
+          capture_, wait,
+          (is_own ? "this very process has it open for " : "no other process has it open for ") +
+              std::string(end));
     } else {
       append_detail(capture_, wait,
                     std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
@@ -205,16 +171,12 @@ class Joiner {
       wait.local = capture_.tables.string(row->local);
       wait.peer = capture_.tables.string(row->peer);
     }
-    const std::string store = store_words(capture_.processes[process], row->peer, thread);
+    const std::string store =
+        store_words(capture_.processes[process], thread, row->peer, capture_.tables);
+    const auto silence = node_.silences.find(inode);
     std::string words =
-        "TCP " + row->local + " to " + row->peer + store + ", " + socket_state_words(row->state);
-    if (row->unread > 0) {
-      words += ", " + std::to_string(row->unread) + " bytes not read";
-    }
-    if (row->unsent > 0) {
-      words += ", " + std::to_string(row->unsent) + " bytes not acknowledged";
-    }
-    words += silence_words(inode) + (is_below_tls(thread) ? ", over TLS" : "");
+        connection_words(*row, store, silence == node_.silences.end() ? nullptr : &silence->second,
+                         is_below_tls(thread, capture_.tables));
     const SocketRow* other = table->other_end(*row);
     // The store only keeps what others bring: who has not come is not its process's rank.
     if (!store.empty()) {
@@ -225,47 +187,13 @@ class Joiner {
     append_detail(capture_, wait, words);
   }
 
-  std::string silence_words(std::uint64_t inode) const {
-    constexpr std::uint32_t kSecond = 1000;
-    const auto at = node_.silences.find(inode);
-    if (at == node_.silences.end() || at->second.received_ms < kSecond) {
-      return {};
-    }
-    std::string words =
-        ", nothing received for " + std::to_string(at->second.received_ms / kSecond);
-    if (at->second.sent_ms >= kSecond) {
-      words += " s, nothing sent for " + std::to_string(at->second.sent_ms / kSecond);
-    }
-    return words + " s";
-  }
-
-  // By the names of OpenSSL's functions, or of Python's module around them.
-  bool is_below_tls(const ThreadCapture& thread) const {
-    return any_frame(thread, [](std::string_view function, std::string_view file) {
-      return function.starts_with("SSL_") || file.ends_with("/ssl.py");
-    });
-  }
-
-  template <typename Matches>
-  bool any_frame(const ThreadCapture& thread, const Matches& matches) const {
-    if (thread.samples.empty()) {
-      return false;
-    }
-    const auto& frames = capture_.tables.stack(thread.samples.back().stack).frames;
-    return std::any_of(frames.begin(), frames.end(), [&](const snapshot::FrameId id) {
-      const snapshot::Frame& frame = capture_.tables.frame(id);
-      return matches(capture_.tables.text(frame.function), capture_.tables.text(frame.file));
-    });
-  }
-
   // The other end is on this node, in the same network namespace.
   std::string join_local(std::size_t process, std::uint64_t other, Wait& wait) {
     const pid_t pid = capture_.processes[process].pid;
-    const auto owners = other == 0 ? sockets_.end() : sockets_.find(other);
-    if (owners == sockets_.end()) {
+    std::vector<pid_t> others = owners_.of_socket(other);
+    if (others.empty()) {
       return other == 0 ? "; the other end is closed" : "";
     }
-    std::vector<pid_t> others(owners->second.begin(), owners->second.end());
     if (others.size() > 1) {
       std::erase(others, pid);
     }
@@ -296,27 +224,6 @@ class Joiner {
     return owners.size() == 1 ? rank : 0;
   }
 
-  // A store listens at MASTER_PORT, or at any other where a program makes its own.
-  std::string store_words(const ProcessCapture& process,
-                          const std::string& peer,
-                          const ThreadCapture& thread) const {
-    for (const auto& [name, value] : process.environment) {
-      if (capture_.tables.text(name) == "MASTER_PORT" &&
-          peer.ends_with(":" + std::string(capture_.tables.text(value)))) {
-        return " (the store of MASTER_PORT)";
-      }
-    }
-    const bool below = any_frame(thread, [](std::string_view function, std::string_view) {
-      return function.find("TCPStore") != std::string_view::npos;
-    });
-    return below ? " (a store)" : "";
-  }
-
-  // Nodes may share a network (containers, test clusters): here is what was read here.
-  bool is_here(const SocketRow* other) const {
-    return other != nullptr && captured_.contains(other->inode);
-  }
-
   // Connections whose other end is no process that was read here, with their owners.
   void keep_connections() {
     for (const OpenEnd& end : node_.ends) {
@@ -328,7 +235,9 @@ class Joiner {
       auto& kept = capture_.processes[end.process].connections;
       const bool connected =
           row != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
-      if (connected && !is_here(table->other_end(*row)) && kept.size() < kConnectionLimit) {
+      const SocketRow* other = connected ? table->other_end(*row) : nullptr;
+      const bool is_here = other != nullptr && owners_.is_captured_socket(other->inode);
+      if (connected && !is_here && kept.size() < kConnectionLimit) {
         kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
       }
     }
@@ -356,9 +265,7 @@ class Joiner {
 
   const NodeEnds& node_;
   Capture& capture_;
-  std::map<std::uint64_t, std::map<pid_t, Ends>> pipes_;
-  std::map<std::uint64_t, std::set<pid_t>> sockets_;
-  std::set<std::uint64_t> captured_;  // sockets of processes of the capture
+  EndOwners owners_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
+#include "base/span_words.h"
 #include "base/split.h"
 #include "waits/lock_files.h"
 #include "waits/mounts.h"
@@ -27,24 +29,10 @@ using snapshot::ThreadCapture;
 
 constexpr std::size_t kMountLimit = std::size_t{4} << 20;
 constexpr std::int64_t kSecondUs = 1'000'000;
-constexpr std::int64_t kMinute = 60;
-constexpr std::int64_t kHour = 60 * kMinute;
-constexpr std::int64_t kDay = 24 * kHour;
 
 std::int64_t now_us(clockid_t clock) {
   timespec now{};
   return ::clock_gettime(clock, &now) == 0 ? now.tv_sec * kSecondUs + now.tv_nsec / 1000 : 0;
-}
-
-std::string age_words(std::int64_t seconds) {
-  if (seconds >= 2 * kDay) {
-    return std::to_string(seconds / kDay) + " days";
-  }
-  if (seconds >= 2 * kHour) {
-    return std::to_string(seconds / kHour) + " h";
-  }
-  return seconds >= 2 * kMinute ? std::to_string(seconds / kMinute) + " min"
-                                : std::to_string(seconds) + " s";
 }
 
 // What there is to say of the file; "" if nothing is.
@@ -68,7 +56,7 @@ std::string file_words(const ProcessCapture& process, const std::string& path) {
   const std::int64_t age_us = std::max<std::int64_t>(0, now_us(CLOCK_REALTIME) - made_us);
   // Clocks of file systems tick every few milliseconds.
   const bool before = process.start_us > 0 && made_us + kSecondUs < began_us;
-  return "made " + age_words(age_us / kSecondUs) + " ago" +
+  return "made " + span_words(std::chrono::seconds(age_us / kSecondUs)) + " ago" +
          (before ? ", before this process began" : "");
 }
 

@@ -88,8 +88,9 @@ SocketRow row_of(const inet_diag_msg& message) {
 
 enum class ListEnd { kMore, kDone, kFailed };
 
-// The rows of one message of a list.
-ListEnd add_rows(std::span<const std::byte> bytes, SocketTable& table) {
+// take(message, headers included) for each message of what was received.
+template <typename Take>
+ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
   while (const auto header = read_at<nlmsghdr>(bytes, 0)) {
     if (header->nlmsg_len < sizeof *header || header->nlmsg_len > bytes.size()) {
       return ListEnd::kFailed;
@@ -97,20 +98,16 @@ ListEnd add_rows(std::span<const std::byte> bytes, SocketTable& table) {
     if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) {
       return header->nlmsg_type == NLMSG_DONE ? ListEnd::kDone : ListEnd::kFailed;
     }
-    if (const auto message = read_at<inet_diag_msg>(bytes, sizeof *header)) {
-      table.add(row_of(*message));
-    }
+    take(bytes.first(header->nlmsg_len));
     bytes = bytes.subspan(std::min<std::size_t>(NLMSG_ALIGN(header->nlmsg_len), bytes.size()));
   }
   return ListEnd::kMore;
 }
 
-bool add_family(int fd, std::uint8_t family, SocketTable& table) {
-  inet_diag_req_v2 question{};
-  question.sdiag_family = family;
-  question.sdiag_protocol = IPPROTO_TCP;
-  question.idiag_states = UINT32_MAX;
-  if (!send_question(fd, bytes_of(question), NLM_F_DUMP)) {
+// take() for each socket that fits the question; false: not all came.
+template <typename Take>
+bool list_sockets(int fd, std::span<const std::byte> question, const Take& take) {
+  if (!send_question(fd, question, NLM_F_DUMP)) {
     return false;
   }
   std::vector<std::byte> bytes(kDumpBytes);
@@ -120,12 +117,24 @@ bool add_family(int fd, std::uint8_t family, SocketTable& table) {
     if (size <= 0) {
       return false;
     }
-    const ListEnd end = add_rows(std::span(bytes).first(static_cast<std::size_t>(size)), table);
+    const ListEnd end = take_messages(std::span(bytes).first(static_cast<std::size_t>(size)), take);
     if (end != ListEnd::kMore) {
       return end == ListEnd::kDone;
     }
   }
   return false;
+}
+
+bool add_family(int fd, std::uint8_t family, SocketTable& table) {
+  inet_diag_req_v2 question{};
+  question.sdiag_family = family;
+  question.sdiag_protocol = IPPROTO_TCP;
+  question.idiag_states = UINT32_MAX;
+  return list_sockets(fd, bytes_of(question), [&table](std::span<const std::byte> answer) {
+    if (const auto message = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr))) {
+      table.add(row_of(*message));
+    }
+  });
 }
 
 // The value of an attribute that stands behind `head` bytes of an answer; empty: it has none.
@@ -186,21 +195,21 @@ bool SocketDiag::add_tcp_sockets(SocketTable& table) const {
   return add_family(fd_.get(), AF_INET, table) && add_family(fd_.get(), AF_INET6, table);
 }
 
-std::optional<std::uint64_t> SocketDiag::local_peer(std::uint64_t inode) const {
-  if (inode == 0 || inode > UINT32_MAX) {
-    return std::nullopt;
-  }
+std::optional<LocalSockets> SocketDiag::local_sockets() const {
   unix_diag_req question{};
   question.sdiag_family = AF_UNIX;
   question.udiag_states = UINT32_MAX;
-  question.udiag_ino = static_cast<std::uint32_t>(inode);
   question.udiag_show = UDIAG_SHOW_PEER;
-  question.udiag_cookie[0] = UINT32_MAX;  // any
-  question.udiag_cookie[1] = UINT32_MAX;
-  const auto answer = ask(fd_.get(), bytes_of(question));
-  const auto peer =
-      read_at<std::uint32_t>(attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER), 0);
-  return peer && *peer != 0 ? std::optional<std::uint64_t>(*peer) : std::nullopt;
+  LocalSockets sockets;
+  const bool all =
+      list_sockets(fd_.get(), bytes_of(question), [&sockets](std::span<const std::byte> answer) {
+        const auto peer = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER);
+        const auto socket = read_at<unix_diag_msg>(answer, sizeof(nlmsghdr));
+        if (socket && sockets.size() < SocketTable::kRowLimit) {
+          sockets.emplace(socket->udiag_ino, read_at<std::uint32_t>(peer, 0).value_or(0));
+        }
+      });
+  return all ? std::optional(std::move(sockets)) : std::nullopt;
 }
 
 std::optional<TcpSilence> SocketDiag::silence(const SocketRow& row) const {

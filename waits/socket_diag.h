@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "waits/socket_table.h"
@@ -17,6 +19,10 @@ struct TcpSilence {
   std::uint32_t received_ms = 0;  // since it last received data
 };
 
+// Inodes of local (AF_UNIX) sockets, and of the sockets that they are connected to; 0: to none, or
+// the other end is closed.
+using LocalSockets = std::unordered_map<std::uint64_t, std::uint64_t>;
+
 class SocketDiag {
  public:
   // In the network namespace of the caller; it knows nothing of others. nullopt: not there.
@@ -25,9 +31,9 @@ class SocketDiag {
   // All TCP sockets; false where the kernel does not answer to the end.
   bool add_tcp_sockets(SocketTable& table) const;
 
-  // The inode of the socket that the local socket `inode` is connected to. nullopt: it is no local
-  // socket, it is not connected, or the other end is closed.
-  std::optional<std::uint64_t> local_peer(std::uint64_t inode) const;
+  // All of them: the kernel looks through all for each question about one. nullopt: it does not
+  // answer to the end.
+  std::optional<LocalSockets> local_sockets() const;
 
   // nullopt: there is no such connection (any more).
   std::optional<TcpSilence> silence(const SocketRow& row) const;

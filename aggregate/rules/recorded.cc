@@ -51,10 +51,10 @@ std::vector<Finding> from_ras(const RuleInput& input) {
   if (finding.culprits.empty() || told == communicators.end()) {
     return {};
   }
-  finding.summary = "by RAS, " + ras_words(*told);
+  finding.summary = "by " + ras_source(communicators) + ", " + ras_words(*told);
   finding.advice = {"ask again a minute later: counts that still stand are no delay"};
   finding.disproves = {"the counts becoming equal later: then it was only late"};
-  finding.weakness = "RAS counts what the host launched, of five operations";
+  finding.weakness = "these counts are launches by the host, of five operations";
   return {finding};
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The rules of the house that a program can check: who may include whom (the table of rooms in
-ARCHITECTURE.md), how long a file may be, how a header begins, and that no library shows in one.
+ARCHITECTURE.md), how long a file may be, how a header begins, and that no library shows in one that
+other rooms may include ("Private to stacks/." in its first comment: they may not).
 
     house_test.py [ROOT]          checks the tree
     house_test.py --self-test     checks that each rule can fail
@@ -49,6 +50,13 @@ def tree_files(root):
             yield os.path.relpath(os.path.join(folder, name), root)
 
 
+def owner(path, text):
+    """The room to which a header says it is private; "" if it says nothing."""
+    comment = " ".join(line.lstrip("/ ") for line in text.partition("#pragma once")[0].splitlines())
+    match = re.search(r"\bPrivate to (\w+)/\.", comment)
+    return match.group(1) if match and path.startswith(match.group(1) + "/") else ""
+
+
 def without_comments(text):
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
 
@@ -74,7 +82,7 @@ def check_header(path, text):
         yield f"{path}: the first lines have to say what this header is for"
     if not re.search(r"^#pragma once$", text, re.MULTILINE):
         yield f"{path}: no #pragma once"
-    if path.partition("/")[0] not in ROOMS:
+    if path.partition("/")[0] not in ROOMS or owner(path, text):
         return
     for match in INCLUDE.finditer(text):
         if LIBRARY.match(match.group(2)):
@@ -108,8 +116,19 @@ def check_listed(root, path):
         yield f"{path}: {os.path.join(folder, 'CMakeLists.txt')} does not name it"
 
 
+def check_privacy(texts):
+    """`texts`: by path. Who includes another room's private header; its unit tests may."""
+    private = {path: room for path, text in texts.items()
+               if path.endswith(".h") and (room := owner(path, text))}
+    for path, text in texts.items():
+        for _, name in INCLUDE.findall(text):
+            room = private.get(name)
+            if room and not path.startswith((f"{room}/", f"tests/unit/{room}/")):
+                yield f"{path}: {name} is private to {room}/"
+
+
 def check_tree(root):
-    complaints, checked = [], 0
+    complaints, checked, texts = [], 0, {}
     for path in tree_files(root):
         if not path.endswith(SIZED):
             continue
@@ -117,13 +136,16 @@ def check_tree(root):
             text = file.read()
         checked += 1
         complaints += check_file(path, text)
+        if path.endswith((".h", ".cc")):
+            texts[path] = text
         if path.endswith(("_test.cc", "_test.py")):
             complaints += check_listed(root, path)
         if QUESTIONED_LINES < text.count("\n") <= REFUSED_LINES:
             print(f"note: {path} has {text.count(chr(10))} lines; is it one concept?")
-    return complaints, checked
+    return complaints + list(check_privacy(texts)), checked
 
 
+PRIVATE = "// A. Private to\n// stacks/.\n#pragma once\n"
 BAD = [
     ("base/a.cc", '#include "snapshot/tables.h"\n', "base/ may not include"),
     ("snapshot/a.cc", '#include "attach/target.h"\n', "snapshot/ may not include"),
@@ -140,6 +162,7 @@ BAD = [
     ("cli/a.h", "// A.\n#pragma once\n#include <CLI/CLI.hpp>\n", "shows in a header"),
     ("slurm/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n", "shows in a header"),
     ("aggregate/a.h", "// A.\n#pragma once\nnlohmann::json x();\n", "shows in a header"),
+    ("base/a.h", "// Private to stacks/.\n#pragma once\nboost::any f();\n", "shows in a header"),
     ("base/long.cc", "\n" * 801, "800 is the limit"),
     ("tests/a_test.cc", "", "does not name it"),
 ]
@@ -147,6 +170,7 @@ GOOD = [
     ("waits/a.cc", '#include "attach/proc_stat.h"\n#include "stacks/cpython/dict.h"\n'),
     ("stacks/a.h", '// boost:: in words.\n#pragma once\n#include <elf.h>\n#include "base/log.h"\n'),
     ("cli/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n"),
+    ("stacks/a.h", PRIVATE + "#include <libunwind.h>\nint f(unw_cursor_t& cursor);\n"),
     ("cli/a.cc", '#include <CLI/CLI.hpp>\n\n#include "slurm/job.h"\n#include "cli/options.h"\n'),
 ]
 
@@ -161,6 +185,11 @@ def self_test():
             complaints, _ = check_tree(root)
         if not any(complaint in row for row in complaints):
             failures.append(f"{path}: expected '{complaint}', got {complaints}")
+    users = {path: '#include "stacks/a.h"\n'
+             for path in ("stacks/b.cc", "tests/unit/stacks/a_test.cc", "cli/b.cc")}
+    found = list(check_privacy({"stacks/a.h": PRIVATE, **users}))
+    if found != ["cli/b.cc: stacks/a.h is private to stacks/"]:
+        failures.append(f"private headers: {found}")
     for path, text in GOOD:
         failures += [f"not expected: {row}" for row in check_file(path, text)]
     return failures

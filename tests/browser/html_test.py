@@ -24,6 +24,7 @@ try:
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
 except ImportError:
     webdriver = None
 
@@ -183,7 +184,9 @@ class HtmlTest(unittest.TestCase):
         summary = first.find_element(By.TAG_NAME, "summary")
         self.browser.execute_script("arguments[0].focus()", summary)
         summary.send_keys(Keys.ENTER)
-        self.assertIn("train_step", first.find_element(By.CLASS_NAME, "stack").text)
+        # What is opened is filled in a moment later.
+        stack = WebDriverWait(self.browser, 30).until(lambda _: first.find_elements(By.CLASS_NAME, "stack"))
+        self.assertIn("train_step", stack[0].text)
         rows[1].find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
         self.assertIn("rank 0 on n0", self.one("#rank h3").text)
         self.one("#filter").send_keys("3")

@@ -2,7 +2,10 @@
 """What goes wrong while `oddrank job` collects, on a real cluster: each fault is named, nothing that
 was read is lost, nothing of ours is left, and the job goes on."""
 
+import contextlib
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "support"))
 # pylint: disable=wrong-import-position
+import cluster
 import harness
 import proc_facts
 from cluster import Cluster
@@ -19,6 +23,8 @@ from harness import Options, Run
 from star_job import STEP, StarJob
 
 BLOCKED = os.environ["ODDRANK_BLOCKED_VICTIM"]
+# A library that gives a program another wall clock; not there where oddrank is linked statically.
+OTHER_CLOCK = os.environ.get("ODDRANK_OTHER_CLOCK")
 RANKS = 8
 IN_VFORK = 3  # its main thread is in state D
 # Long enough for a fault while the agents read, which they do twice.
@@ -42,7 +48,8 @@ class FaultsTest(unittest.TestCase):
 
     def setUp(self):
         self.killed = set()
-        self.assertEqual(self.agents(), [])
+        # A node that had no network is told late what to start; that agent ends by its own limit.
+        proc_facts.wait_until(lambda: not self.agents(), "no agent is left", 60)
 
     def tearDown(self):
         proc_facts.wait_until(lambda: not self.agents(), "no agent is left", 30)
@@ -73,6 +80,25 @@ class FaultsTest(unittest.TestCase):
     def finish(self, process, seconds=40):
         out, err = process.communicate(timeout=seconds)
         return Run(subprocess.CompletedProcess(process.args, process.returncode, out, err))
+
+    @contextlib.contextmanager
+    def agent_through(self, node, line):
+        """On that node alone the shell runs `line` in the agent's place; $ODDRANK is the agent."""
+        folder = f"{self.scratch}/agent-{node}"
+        os.makedirs(folder)
+        open(f"{folder}/oddrank", "wb").close()
+        with open(f"{folder}/instead", "w", encoding="ascii") as script:
+            script.write(f"#!/bin/sh\nODDRANK={folder}/oddrank\n{line}\n")
+        os.chmod(f"{folder}/instead", 0o755)
+        program = shlex.quote(Options.oddrank)
+        try:
+            done = self.lab.node_exec(node, ["sh", "-c", f"mount --bind {program} {folder}/oddrank "
+                                             f"&& mount --bind {folder}/instead {program}"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            yield
+        finally:
+            self.lab.node_exec(node, ["sh", "-c", f"umount {program}; umount {folder}/oddrank"])
+            shutil.rmtree(folder)
 
     def check_partial(self, run, node, *words):
         """All ranks but those of `node`, which are listed with the reason; the verdict stays."""
@@ -178,6 +204,55 @@ class FaultsTest(unittest.TestCase):
         process.kill()
         process.wait(5)
         # tearDown sees the agents' end.
+
+    def test_11_an_answer_is_cut_in_the_middle(self):
+        with self.agent_through("n2", 'exec "$ODDRANK" "$@" | head -c 1200'):
+            run = Run(self.lab.run_client([Options.oddrank, "job", self.job.id, "--json", "-"]))
+        self.check_partial(run, "n2", "its answer arrived incomplete")
+
+    def patient_report(self):
+        """For what is not about time: other tests may want all CPUs."""
+        return Run(self.lab.run_client([Options.oddrank, "job", self.job.id, "--json", "-",
+                                        "--timeout", "60s"], timeout=90))
+
+    def clock_ahead_of(self, node, seconds):
+        with self.agent_through(node, f"ODDRANK_CLOCK_OFFSET={seconds} LD_PRELOAD={OTHER_CLOCK} "
+                                'exec "$ODDRANK" "$@"'):
+            return self.patient_report()
+
+    if OTHER_CLOCK:
+        def test_12_a_clock_is_an_hour_off(self):
+            """It is said, and changes nothing else."""
+            right = self.patient_report()
+
+            def told(run):
+                return run.status, [run.json()["verdict"][key] for key in
+                                    ("kind", "confidence", "summary", "culprits", "advice")]
+            for seconds, words in ((3600, "60 min ahead"), (-3600, "60 min behind")):
+                run = self.clock_ahead_of("n2", seconds)
+                self.assertTrue(run.out, run)
+                report = run.json()
+                self.assertIn(f"the clock of n2 is {words}", " ".join(report["notes"]), run)
+                self.assertLess(report["coverage"]["capture_skew_ms"], 60_000, run)
+                self.assertEqual(told(run), told(right), run)
+
+    def test_13_the_controller_is_restarted(self):
+        process = self.start(["--samples", "2", "--interval", "4s", "--timeout", "20s"])
+        os.kill(self.lab.controller, signal.SIGTERM)  # it saves what it knows
+        proc_facts.wait_until(lambda: proc_facts.state(self.lab.controller) in ("", "Z"),
+                              "the controller has ended", 20)
+        # pylint: disable-next=consider-using-with
+        again = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "slurmctld", "-D", "-f", self.lab.conf],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=dict(self.environment(), PATH=cluster.daemon_path()))
+        self.addClassCleanup(again.wait, 20)
+        self.addClassCleanup(again.kill)
+        run = self.finish(process)
+        self.assertEqual(run.json()["coverage"]["nodes_answered"], 4, run)
+        self.check_culprit(run.json(), run)
+        proc_facts.wait_until(lambda: self.lab.job_state(self.job.id) == "RUNNING",
+                              "the new one knows the job", 30)
 
     def test_80_a_rank_is_killed(self):
         self.killed = {7}

@@ -186,6 +186,7 @@ class HostsTest(unittest.TestCase):
                     self.assertEqual(answers["stacks"], ("yes", "whole"), row)
                     self.assertRegex(answers["python"][1], r"^3\.\d+\.\d+")
                     self.assertEqual(answers["unstopped"][0], "yes", row)
+                    self.assertEqual(answers["ras"], ("off", "no rank listens"), row)
 
     def test_doctor_puts_the_worst_first(self):
         run = self.oddrank("doctor", "--hosts", "n0,n2", "--ssh", self.ssh)

@@ -21,6 +21,10 @@ from harness import Options, Run
 from training_job import TrainingJob, find_torch_python
 
 HEALTHY = [0, 1, 2, 3, 4, 6, 7]
+# What the watchdog of a job on GPUs would have printed.
+SAYS = ("[rank0]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:632] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, "
+        "NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.")
 USER = "nobody"
 
 
@@ -31,7 +35,7 @@ class HungJobTest(unittest.TestCase):
         cls.scratch = cls.enterClassContext(harness.scratch())
         cls.job = TrainingJob(f"{cls.scratch}/job", find_torch_python()).prepare()
         cls.user = None if harness.needs_other_user() else USER
-        cls.id = cls.lab.submit(cls.job.script, user=cls.user)
+        cls.id = cls.lab.submit(cls.job.script, user=cls.user, extra_env={"TRAIN_SAYS": SAYS})
         cls.lab.wait_job_running(cls.id)
         cls.job.wait_hung(cls.lab, still_there=lambda: cls.lab.job_state(cls.id) == "RUNNING")
 
@@ -73,6 +77,10 @@ class HungJobTest(unittest.TestCase):
         for rank in report["ranks"]:
             fact = self.job.fact(rank["rank"])
             self.assertEqual((rank["host"], rank["pid"]), (fact["host"], fact["pid"]))
+
+        # Of the file that SLURM says the job writes to: its ranks have a pipe to srun as stdout.
+        said = [row["text"] for row in report["sources"] if row["source"] == "log"]
+        self.assertEqual(said, ["PyTorch's watchdog gave up ALLREDUCE #12 on rank 0"], report["sources"])
 
     def test_02_first_screen_in_time(self):
         # The best of a few: the machine may be busy with something else for a while.

@@ -61,6 +61,7 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(report["coverage"]["read"], NODES)
         self.assertEqual(report["coverage"]["nodes_answered"], NODES)
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0])
+        self.assertRegex(" ".join(report["notes"]), r"the job has run for \d+ s; .* \(Requeue=1\)")
         # The same by way of a shared folder, in which nothing stays.
         shared = f"{self.folder}/shared"
         os.mkdir(shared)

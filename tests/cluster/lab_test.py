@@ -2,6 +2,7 @@
 """The throwaway cluster itself: comes up, several at once, and leaves nothing behind however its
 owner dies. Needs no oddrank."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -26,17 +27,33 @@ sys.stdin.read()
 """
 
 
+def bridge_number(state):
+    """The kernel's number of the interface, which is never given again; None if there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        with open(f"/sys/class/net/oddrank{state['slot']}/ifindex", encoding="ascii") as file:
+            return int(file.read())
+    return None
+
+
+def state_of(directory):
+    state = read_state(directory)
+    state["bridge"] = bridge_number(state)
+    assert state["bridge"] is not None, state
+    return state
+
+
 class LabTest(unittest.TestCase):
     def assert_gone(self, directory, state):
-        """Nothing of that cluster is left: no process, no bridge, no folder."""
+        """Nothing of that cluster is left: no process, no bridge, no folder. A bridge of its name
+        may be there: that of another test's cluster, which has got its slot."""
         for pid in state["pids"].values():
             self.assertIn(proc_facts.state(pid), ("", "Z"))
-        self.assertFalse(os.path.exists(f"/sys/class/net/oddrank{state['slot']}"))
+        self.assertNotEqual(bridge_number(state), state["bridge"])
         self.assertFalse(os.path.exists(directory))
 
     def test_two_at_once_run_jobs_and_end(self):
         with Cluster(nodes=2) as one, Cluster(nodes=3) as two:
-            states = {lab.directory: read_state(lab.directory) for lab in (one, two)}
+            states = {lab.directory: state_of(lab.directory) for lab in (one, two)}
             for lab, nodes in ((one, ["n0", "n1"]), (two, ["n0", "n1", "n2"])):
                 count = len(nodes)
                 result = lab.run_client(["srun", f"-N{count}", f"-n{count}", "hostname"])
@@ -66,7 +83,7 @@ class LabTest(unittest.TestCase):
         self.addCleanup(owner.stdin.close)
         self.addCleanup(owner.stdout.close)
         directory = owner.stdout.readline().strip()
-        return owner, directory, read_state(directory)
+        return owner, directory, state_of(directory)
 
     def test_owner_killed(self):
         owner, directory, state = self.start_owner()

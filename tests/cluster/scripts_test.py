@@ -72,10 +72,12 @@ class ScriptsTest(unittest.TestCase):
         self.assertEqual(again.status, 0, again)
         self.assertEqual(self.lab.job_state(self.job.id), "RUNNING")
 
+    @unittest.skipUnless(shutil.which("curl"), "needs curl, which scripts/setup --ci installs")
     def test_2_post_verdict(self):
         report = glob.glob(f"{self.folder}/oddrank-*.json")[0]
         with http.server.HTTPServer(("127.0.0.1", 0), Webhook) as server:
-            thread = threading.Thread(target=server.handle_request)
+            server.timeout = 30
+            thread = threading.Thread(target=server.handle_request, daemon=True)
             thread.start()
             environment = dict(os.environ, ODDRANK_JSON=report,
                                ODDRANK_WEBHOOK=f"http://127.0.0.1:{server.server_port}/")

@@ -8,10 +8,12 @@
 #include <string_view>
 
 #include "collectives/gpu_table.h"
+#include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oddrank;  // NOLINT(google-build-using-namespace)
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const fuzz::PeakMemory memory(size);
   snapshot::Tables tables;
   constexpr std::size_t kMost = 4 * 32;  // kinds, and lines of each
   const auto lines = collectives::read_log_lines(bytes, -1, tables);

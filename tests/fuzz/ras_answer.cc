@@ -1,4 +1,5 @@
-// Any bytes as an answer of NCCL's RAS service, JSON or text: no crash, no hang.
+// Any bytes as an answer of NCCL's RAS service, JSON or text: no crash, no hang, and memory in
+// proportion to the input.
 #include "collectives/ras_answer.h"
 
 #include <cstddef>
@@ -7,15 +8,23 @@
 #include <string>
 #include <string_view>
 
+#include "tests/fuzz/peak_memory.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oddrank;               // NOLINT(google-build-using-namespace)
   using namespace oddrank::collectives;  // NOLINT(google-build-using-namespace)
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // What is repaired once needs no second repair.
+  // What is repaired once needs no second repair, where not too much was broken.
   const std::string repaired = repair_json(bytes);
-  if (repaired.size() > 2 * size || repair_json(repaired) != repaired) {
+  const std::size_t added = repaired.size() - size;
+  if (added > size / 32 + 16 || (added < 16 && repair_json(repaired) != repaired)) {
     std::abort();
   }
-  (void)read_ras_json(bytes);
+  {
+    const fuzz::PeakMemory memory(size);
+    (void)read_ras_json(bytes);
+  }
+  const fuzz::PeakMemory memory(size);
   if (const auto answer = read_ras_text(bytes)) {
     std::size_t members = 0;
     for (const RasGroup& group : answer->groups) {

@@ -8,6 +8,7 @@
 
 #include "aggregate/diagnose.h"
 #include "tests/golden/mutations.h"
+#include "tests/golden/named_ranks.h"
 #include "tests/golden/stories/story.h"
 #include "tests/support/catch.h"
 
@@ -19,32 +20,6 @@ using snapshot::Capture;
 using snapshot::ProcessCapture;
 
 namespace {
-
-using Ranks = std::set<std::int32_t>;
-
-Ranks named(const Report& report) {
-  Ranks ranks;
-  for (const auto& culprit : report.verdict.culprits) {
-    ranks.insert(culprit.rank);
-  }
-  return ranks;
-}
-
-bool is_subset(const Ranks& part, const Ranks& whole) {
-  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
-}
-
-// Besides, it may say that ranks are gone that are.
-Ranks nameable(const Report& report, Ranks guilty) {
-  if (report.verdict.kind == Kind::kMissingRank) {
-    for (const auto& row : report.coverage.unread) {
-      if (row.gone) {
-        guilty.insert(row.ranks.begin(), row.ranks.end());
-      }
-    }
-  }
-  return guilty;
-}
 
 // The verdict is the story's, names nobody, or says of a rank no more than where it stands. What
 // moves is seen, and does not come of what was not read.

@@ -11,6 +11,7 @@
 #include "aggregate/report_text.h"
 #include "snapshot/merge.h"
 #include "tests/golden/mutations.h"
+#include "tests/golden/named_ranks.h"
 #include "tests/golden/stories/story.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -24,20 +25,6 @@ using snapshot::ProcessCapture;
 
 namespace {
 
-using Ranks = std::set<std::int32_t>;
-
-Ranks named(const Report& report) {
-  Ranks ranks;
-  for (const auto& culprit : report.verdict.culprits) {
-    ranks.insert(culprit.rank);
-  }
-  return ranks;
-}
-
-bool is_subset(const Ranks& part, const Ranks& whole) {
-  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
-}
-
 std::string text_of(const Capture& capture) {
   return report_text(aggregate::diagnose(capture), capture, {});
 }
@@ -50,18 +37,6 @@ Ranks ranks_on(const Capture& capture, std::uint32_t node) {
     }
   }
   return ranks;
-}
-
-// Whoever the report may name: those that are guilty; and it may say that ranks are gone that are.
-Ranks nameable(const Report& report, Ranks guilty) {
-  if (report.verdict.kind == Kind::kMissingRank) {
-    for (const auto& row : report.coverage.unread) {
-      if (row.gone) {
-        guilty.insert(row.ranks.begin(), row.ranks.end());
-      }
-    }
-  }
-  return guilty;
 }
 
 Ranks without(Ranks from, const Ranks& these) {

@@ -13,6 +13,7 @@
 #include "attach/live_target.h"
 #include "collectives/collect_groups.h"
 #include "collectives/find_calls.h"
+#include "collectives/store_timeout.h"
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
 #include "stacks/symbolize.h"
@@ -33,6 +34,7 @@ Result<UniqueFd> open_module(pid_t, const std::string& path) {
 }
 
 std::chrono::nanoseconds groups_took{0};  // of the last look
+std::optional<std::chrono::milliseconds> group_timeout;
 
 Capture look(pid_t pid) {
   Capture capture;
@@ -45,6 +47,7 @@ Capture look(pid_t pid) {
     const auto began = std::chrono::steady_clock::now();
     collect_groups(python, capture.tables, capture.processes[0]);
     groups_took = std::chrono::steady_clock::now() - began;
+    group_timeout = read_group_timeout(python);
   };
   REQUIRE(stacks::collect_stacks(**target, options, capture.tables, capture.processes[0]));
   stacks::name_frames(capture, open_module);
@@ -175,6 +178,7 @@ TEST_CASE("every call of a real gloo rank is found, with its group where there i
   CHECK(!groups[1].is_default);
   CHECK(capture.tables.text(groups[1].backend).find("gloo") != std::string::npos);
   CHECK(capture.tables.text(groups[1].members) == "0-1");
+  CHECK(group_timeout == std::chrono::minutes(47));  // as in torch_calls.py
   const auto milliseconds = std::chrono::duration<double, std::milli>(groups_took).count();
   std::printf("groups read in %.2f ms\n", milliseconds);
   CHECK(milliseconds < 1000);  // not a measurement: debug builds on a busy machine pass, too

@@ -52,7 +52,7 @@ def read(pid, samples=2):
 def pythons():
     """One of each version that is at hand and whose locks say who waits for them."""
     given = os.environ.get("ODDRANK_PYTHONS")
-    paths = given.split(":") if given else [
+    paths = [path for path in given.split(":") if path] if given else [
         *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")), "/usr/bin/python3"]
     found = {}
     for path in paths:

@@ -114,7 +114,7 @@ class Peers(unittest.TestCase):
         self.assertEqual((wait["pid"], wait["inferred"]), (holder, True), run)
         self.assertIn(f"pid {holder} has it open for writing; fd ", wait["detail"], run)
         self.assertIn(f"the other end is pid {holder}; fd ", wait["detail"], run)
-        self.assertIn("no other process has it open", wait["detail"], run)
+        self.assertIn("this very process has it open", wait["detail"], run)
 
     def wait_for_multiprocessing(self, mode):
         pid, waiter, holder = self.start(mode, RANK="0", WORLD_SIZE="1")

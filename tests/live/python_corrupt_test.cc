@@ -79,6 +79,10 @@ void read_damaged_tasks(const test::Interpreter& interpreter) {
   stacks::ModuleMap modules(target);
   const auto python = stacks::cpython::PythonProcess::find(target, modules);
   REQUIRE(python);
+  // First sound: which files are mapped (asyncio's may be one of its own) is found out once.
+  const auto before = python->tasks();
+  REQUIRE(before);
+  CHECK(before->size() >= 15);
   std::size_t whole = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     target.damage(seed, std::size_t{20} << seed % 10);
@@ -89,7 +93,7 @@ void read_damaged_tasks(const test::Interpreter& interpreter) {
   target.damage(1, 0);
   const auto sound = python->tasks();
   REQUIRE(sound);
-  CHECK(sound->size() >= 15);
+  CHECK(sound->size() == before->size());
 }
 
 }  // namespace

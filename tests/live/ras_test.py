@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""`oddrank node` and NCCL's RAS service, the real one: ranks that run the service of a real
-libnccl.so.2 without a GPU (tests/victims/ras_rank.py), of every version that is at hand.
+"""`oddrank node` and NCCL's RAS service, the real one, and NCCL's memory where it is silent: ranks
+that run the service of a real libnccl.so.2 without a GPU (tests/victims/ras_rank.py), of every
+version that is at hand.
 
     ras_test.py --oddrank PATH           ODDRANK_NCCL=/a/libnccl.so.2:/b/libnccl.so.2 names them
 """
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,6 +28,7 @@ import proc_facts
 VICTIM = os.path.join(os.path.dirname(HERE), "victims", "ras_rank.py")
 COUNTS = (42, 42, 41)
 BEHIND = 2
+NOTICED = re.compile("has not moved for|which is no stall")
 
 
 def needs_nccl():
@@ -90,10 +95,24 @@ class RasTest(unittest.TestCase):
             with harness.scratch() as directory, self.subTest(library):
                 yield library, directory
 
-    def source(self, run):
-        rows = [row for row in run.json().get("sources", []) if row["source"] == "RAS"]
-        self.assertEqual(len(rows), 1, run)
+    def source(self, run, name="RAS"):
+        rows = [row for row in run.json().get("sources", []) if "NCCL" in row["text"]]
+        self.assertEqual([row["source"] for row in rows], [name], run)
         return rows[0]
+
+    def stop(self, pid):
+        os.kill(pid, signal.SIGSTOP)
+        proc_facts.wait_until(lambda: proc_facts.state(pid) == "T", "it stops", 10)
+
+    def check_memory(self, ranks, run):
+        """Rank, size, hash and counts, of the ranks' own memory."""
+        row = self.source(run, "NCCL memory")
+        version = re.search(r"NCCL (2\.\d+\.\d+), communicator 0x1122334455667788", row["text"])
+        self.assertIsNotNone(version, run)
+        self.assertIn(" of 3: rank 2 (", row["text"], run)
+        self.assertIn(f"pid {ranks.pid(BEHIND)}) launched AllReduce 41 times, the others 42; "
+                      "no count moved between two looks", row["text"], run)
+        self.assertEqual(row["ranks"], str(BEHIND), run)
 
     def test_who_is_behind(self):
         for library, directory in self.each_version():
@@ -106,28 +125,76 @@ class RasTest(unittest.TestCase):
                 # Asked once only where asking twice has crashed jobs: then nobody is named.
                 twice = "no count moved" in row["text"]
                 self.assertEqual(row["ranks"], str(BEHIND) if twice else "", run)
-                self.assertEqual(twice, "NCCL 2.27" not in row["text"], run)
-                none = ranks.diagnose("--no-ras").json()
-                self.assertNotIn("sources", none)
+                self.assertEqual(twice, re.search(r"NCCL 2\.2[4-7]\.", row["text"]) is None, run)
+                # Who is not asked can be read, and does not notice.
+                self.check_memory(ranks, ranks.diagnose("--no-ras"))
                 self.assertTrue(ranks.ready())
 
     def test_a_stopped_rank(self):
         """It is missed, and said to be; its silent socket takes a second, no more."""
         for library, directory in self.each_version():
             with Ranks(library, directory) as ranks:
-                os.kill(ranks.pid(1), signal.SIGSTOP)
-                proc_facts.wait_until(lambda: proc_facts.state(ranks.pid(1)) == "T", "it stops", 10)
+                self.stop(ranks.pid(BEHIND))
                 run = ranks.diagnose()
                 self.assertEqual(run.json()["verdict"]["kind"], "stopped_rank", run)
-                self.assertIn(f"pid {ranks.pid(1)}) did not answer", self.source(run)["text"], run)
-                os.kill(ranks.pid(1), signal.SIGCONT)
+                text = self.source(run, "RAS and NCCL memory")["text"]
+                self.assertIn("RAS told nothing of rank 2 (", text, run)
+                self.assertIn(f"pid {ranks.pid(BEHIND)}): by NCCL's memory", text, run)
+                os.kill(ranks.pid(BEHIND), signal.SIGCONT)
+
+    def test_all_ranks_stopped(self):
+        """Nobody answers; the memory of a stopped process can be read all the same."""
+        for library, directory in self.each_version():
+            with Ranks(library, directory) as ranks:
+                for rank in range(len(COUNTS)):
+                    self.stop(ranks.pid(rank))
+                self.check_memory(ranks, ranks.diagnose())
 
     def test_a_service_that_is_switched_off_is_not_asked(self):
         library = nccl_layout.find_libraries()[0]
         with harness.scratch() as directory, Ranks(library, directory,
                                                    NCCL_RAS_ENABLE="0") as ranks:
-            # The made-up ranks start theirs all the same.
-            self.assertNotIn("sources", ranks.diagnose().json())
+            # The made-up ranks start theirs all the same, and are in its list: that is read.
+            self.check_memory(ranks, ranks.diagnose())
+
+    def test_what_is_launched_moves_for_a_watch(self):
+        """The leader stays in one call; NCCL's counts tell that it is alive, until they stop."""
+        for library, directory in self.each_version():
+            job = f"watch{os.getpid()}"
+            with Ranks(library, directory, ("0+20",), MASTER_PORT=job) as ranks, \
+                    self.watching(f"127.0.0.1:{job}", f"{directory}/watch") as watch:
+                self.wait_watched(watch.pid, 3)
+                self.assertIsNone(NOTICED.search(self.read(f"{directory}/watch")))
+                ranks.processes[0].stdin.write(b"5\n")
+                ranks.processes[0].stdin.flush()
+                proc_facts.wait_until(
+                    lambda path=f"{directory}/watch": NOTICED.search(self.read(path)),
+                    "it notices that nothing is launched", 60)
+
+    @contextlib.contextmanager
+    def watching(self, job, path):
+        with open(path, "wb") as log:
+            watch = subprocess.Popen(
+                [harness.Options.oddrank, "-v", "watch", "--interval", "100ms", "--stalled-for",
+                 "1s", "--select", job], stdin=subprocess.DEVNULL, stderr=log)
+        try:
+            yield watch
+        finally:
+            watch.kill()
+            watch.wait(20)
+
+    @staticmethod
+    def wait_watched(watcher, seconds):
+        """Three times as long as makes an alarm, and many looks; each is a wake-up at least."""
+        end = time.monotonic() + seconds
+        proc_facts.wait_until(
+            lambda: time.monotonic() > end and proc_facts.wake_ups(watcher) >= 100,
+            f"{seconds} s of looks", 60)
+
+    @staticmethod
+    def read(path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
 
 
 if __name__ == "__main__":

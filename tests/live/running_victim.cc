@@ -1,5 +1,6 @@
 #include "tests/live/running_victim.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach/live_target.h"
@@ -20,9 +21,12 @@ Result<RunningVictim> start_running(const std::string& mode) {
   if (words.size() != 2) {
     return fail(Errc::kBadData, "the victim said: ready " + line);
   }
+  const auto tid = parse_number<pid_t>(words[1]).value_or(0);
+  if (tid != victim.pid()) {
+    ODDRANK_TRY_STATUS(victim.wait_syscall(SYS_pause));  // the main thread is not to be stopped
+  }
   return RunningVictim{std::move(victim),
-                       attach::Addr{parse_number<std::uint64_t>(words[0], 16).value_or(0)},
-                       parse_number<pid_t>(words[1]).value_or(0)};
+                       attach::Addr{parse_number<std::uint64_t>(words[0], 16).value_or(0)}, tid};
 }
 
 Status goes_on(const RunningVictim& running) {

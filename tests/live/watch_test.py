@@ -9,9 +9,11 @@ import contextlib
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -200,7 +202,9 @@ class WatchTest(unittest.TestCase):
         options = (*QUICK, "--save", f"{self.folder}/save")
         ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
                             world=2, local=1 - rank) for rank in (0, 1)]
-        self.wait_said("rank 0 last moved at")
+        # What the other watcher says in the log that all of them share is no motion of rank 0.
+        proc_facts.wait_until(lambda: len(self.last_moves()) == 2, "two alarms", 60)
+        self.assertEqual(len(set(self.last_moves())), 1, self.said())
         self.assertIn("rank 1 has not moved for", self.said())
         self.assertNotIn("rank 0 has not moved for", self.said())
         self.assertTrue(glob.glob(f"{self.folder}/save/.past-*-rank0"))
@@ -208,6 +212,9 @@ class WatchTest(unittest.TestCase):
             process.kill()
         proc_facts.wait_until(lambda: not glob.glob(f"{self.folder}/save/.past-*"),
                               "a past is taken away with its rank", 20)
+
+    def last_moves(self):
+        return re.findall(r"rank 0 last moved at (\S+)", self.said())
 
     def check_hook_environment(self):
         with open(f"{self.folder}/hook.env", encoding="utf-8") as file:
@@ -251,10 +258,8 @@ class WatchTest(unittest.TestCase):
 
     def wait_looks(self, watcher, count):
         """Each look is a wake-up of the watcher at least."""
-        def switches():
-            return int(proc_facts.status(watcher).get("voluntary_ctxt_switches", 0))
-        first = switches()
-        proc_facts.wait_until(lambda: switches() >= first + count, f"{count} looks", 60)
+        enough = proc_facts.wake_ups(watcher) + count
+        proc_facts.wait_until(lambda: proc_facts.wake_ups(watcher) >= enough, f"{count} looks", 60)
 
     def test_a_rank_that_computes_is_no_stall(self):
         self.start(PYTHON, WATCHED, "busy", extra=("-v",))
@@ -262,13 +267,29 @@ class WatchTest(unittest.TestCase):
         self.assertNotIn("has not moved", self.said())
 
     def test_a_quiet_time_that_was_survived_is_learned(self):
-        process = self.start(PYTHON, WATCHED, "lines", "2", "4", extra=("-v",), options=(
+        process = self.start(PYTHON, WATCHED, "lines", extra=("-v",), options=(
             "--interval", "100ms", "--stalled-for", "1s"))
-        while process.stdout.readline() not in ("done\n", ""):
-            pass
-        # The first quiet time was news, and captured; its like, four times in all, are not.
+        watcher = self.wait_watcher(process)
+        # News for as long as it lasts: said at once the limit, at twice, and at four times.
+        proc_facts.wait_until(lambda: self.alarms() == 3, "three alarms", 90)
+        self.step(process)
+        self.wait_said("the job moves again")
+        # Some four seconds were survived: what would have been an alarm twice over is none.
+        for _ in range(2):
+            started = time.monotonic()
+            proc_facts.wait_until(lambda s=started: time.monotonic() > s + 2, "it is quiet", 60)
+            self.wait_looks(watcher, 5)
+            self.step(process)
+        self.assertEqual(self.alarms(), 3, self.said())
+
+    def alarms(self):
         said = self.said()
-        self.assertEqual(said.count("has not moved for") + said.count("which is no stall"), 1, said)
+        return said.count("has not moved for") + said.count("which is no stall")
+
+    def step(self, process):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), "step\n", self.said())
 
     # -- without a command ------------------------------------------------------------------------
 

@@ -203,7 +203,7 @@ class Cluster:
             lambda: self.job_state(job) in states and self.job_state(job),
             f"job {job} is {' or '.join(states)}", seconds, 0.1)
 
-    def wait_job_running(self, job, seconds=60):
+    def wait_job_running(self, job, seconds=120):  # the nodes may have to be freed first
         self.wait_job_state(job, ("RUNNING",), seconds)
 
     def cancel(self, job):

@@ -43,20 +43,28 @@ def function_addresses(library):
     return found
 
 
+def ask_gdb(library, expressions):
+    """The number that each expression is, by the library's debug information; None for nonsense."""
+    command = ["gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off"]
+    for at, expression in enumerate(expressions):
+        command += ["-ex", f"echo {at}:", "-ex", f"output {expression}", "-ex", "echo \\n"]
+    answer = subprocess.run([*command, library], capture_output=True, text=True, timeout=300,
+                            check=True).stdout
+    numbers = dict(re.findall(r"^(\d+):(\d+)$", answer, re.MULTILINE))
+    if not numbers:
+        raise LookupError(f"{library} has no debug information")
+    return [int(numbers[str(at)]) if str(at) in numbers else None for at in range(len(expressions))]
+
+
+def offset(struct, member):
+    return f"(long)&((struct {struct}*)0)->{member}"
+
+
 def offsets(library):
-    questions = ["sizeof(struct ncclComm)", "sizeof(struct ncclPeerInfo)"]
-    questions += [f"(long)&((struct ncclComm*)0)->{name}" for name in COMM]
-    questions += [f"(long)&((struct ncclPeerInfo*)0)->{name}" for name in PEER]
-    command = ["gdb", "-batch", "-nx"]
-    for question in questions:
-        command += ["-ex", f"print {question}"]
-    answer = subprocess.run([*command, library], capture_output=True, text=True, timeout=120,
-                            check=True)
-    numbers = {int(at): int(value)
-               for at, value in re.findall(r"^\$(\d+) = (\d+)$", answer.stdout, re.MULTILINE)}
-    if len(numbers) != len(questions):
-        raise LookupError(f"{library} has no debug information: {answer.stderr[-300:]}")
-    values = [numbers[at + 1] for at in range(len(questions))]
+    """Members that a version lacks have none."""
+    values = ask_gdb(library, ["sizeof(struct ncclComm)", "sizeof(struct ncclPeerInfo)",
+                               *(offset("ncclComm", name) for name in COMM),
+                               *(offset("ncclPeerInfo", name) for name in PEER)])
     return {"comm_size": values[0], "peer_size": values[1],
             "comm": dict(zip(COMM, values[2:])), "peer": dict(zip(PEER, values[2 + len(COMM):]))}
 

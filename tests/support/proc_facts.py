@@ -70,6 +70,11 @@ def fd_is(pid, fd, path):
     return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
+def wake_ups(pid):
+    """How often the main thread gave up its CPU; 0 where it is gone."""
+    return int(status(pid).get("voluntary_ctxt_switches", 0))
+
+
 def switches(pid):
     """Voluntary and other context switches of all threads: equal twice means that nothing ran."""
     try:
@@ -89,6 +94,12 @@ def sleeping(pid):
     first = look()
     time.sleep(0.05)
     return first[0] in ("S", "D", "T") and look() == first
+
+
+def stolen(cpu):
+    """Seconds since boot that a hypervisor took from this CPU."""
+    rows = (row.split() for row in _read("/proc/stat").decode().splitlines())
+    return sum(int(row[8]) for row in rows if row[0] == f"cpu{cpu}") / os.sysconf("SC_CLK_TCK")
 
 
 def wait_until(fact, what, seconds=60.0, every=0.05):

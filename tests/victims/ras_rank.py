@@ -5,8 +5,9 @@ made-up communicator, and sleeps.
     RANK=r WORLD_SIZE=n NCCL_RAS_ADDR=... ras_rank.py LAYOUT.json DIR COUNT
 
 LAYOUT.json is of tests/support/nccl_layout.py. DIR is where the ranks meet; COUNT is how many
-AllReduces this rank is made to have launched. A line on stdin is a new count; at its end the rank
-ends. Writes DIR/ready-R when its RAS knows all ranks.
+AllReduces this rank is made to have launched. A line on stdin is a new count; with a number behind
+a "+", as in "0+20", a thread adds one as often a second until the first line comes. At the end of
+stdin the rank ends. Writes DIR/ready-R when its RAS knows all ranks.
 """
 
 import ctypes
@@ -15,6 +16,7 @@ import os
 import socket
 import struct
 import sys
+import threading
 import time
 
 MAGIC = 0x0280028002800280
@@ -39,7 +41,8 @@ class Rank:
         self.abort = ctypes.c_uint32(0)
 
     def put(self, name, kind, value):
-        struct.pack_into(kind, self.comm, self.layout["comm"][name], value)
+        if self.layout["comm"][name] is not None:  # not every version has all of them
+            struct.pack_into(kind, self.comm, self.layout["comm"][name], value)
 
     def set_count(self, count):
         struct.pack_into("=Q", self.comm, self.layout["comm"]["seqNumber"] + 8 * ALL_REDUCE, count)
@@ -96,14 +99,28 @@ class Rank:
             raise RuntimeError(f"ncclRasAddRanks: {status}")
 
 
+def launch(rank, end, every_s):
+    count = 0
+    while not end.wait(every_s):
+        count += 1
+        rank.set_count(count)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         layout = json.load(file)
     rank = Rank(layout, sys.argv[2], int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
-    rank.fill(int(sys.argv[3]))
+    count, _, per_second = sys.argv[3].partition("+")
+    rank.fill(int(count))
     rank.meet(rank.start_service())
     with open(f"{sys.argv[2]}/ready-{rank.rank}", "wb"):
         pass
+    if per_second:
+        lines = threading.Event()
+        arguments = (rank, lines, 1 / float(per_second))
+        threading.Thread(target=launch, args=arguments, daemon=True).start()
+        sys.stdin.readline()
+        lines.set()
     for line in sys.stdin:
         rank.set_count(int(line))
     os._exit(0)

@@ -9,6 +9,7 @@ in DDP's backward. Both print "ready" when all groups are made, rank 0 right bef
 starts to wait, and both end at end of file on stdin.
 """
 
+import datetime
 import os
 import sys
 import threading
@@ -58,7 +59,8 @@ class Calls:
 
 def main():
     dist.init_process_group("gloo", init_method=f"file://{sys.argv[1]}",
-                            rank=int(os.environ["RANK"]), world_size=2)
+                            rank=int(os.environ["RANK"]), world_size=2,
+                            timeout=datetime.timedelta(minutes=47))
     group = dist.new_group([0, 1])
     model = DistributedDataParallel(torch.nn.Linear(4, 1))
     loss = model(torch.ones(2, 4)).sum()

@@ -182,6 +182,8 @@ def main():
     options = parser.parse_args()
     take_rank_from_slurm()
     dist.init_process_group("gloo", timeout=datetime.timedelta(minutes=30))
+    if dist.get_rank() == 0 and os.environ.get("TRAIN_SAYS"):
+        print(os.environ["TRAIN_SAYS"], flush=True)
     Trainer(options).train()
     dist.destroy_process_group()
 

@@ -4,7 +4,7 @@
   steady   a step every 50 ms, for ever; says so nowhere
   spin     goes round the same three lines for ever, with the time in a variable
   busy     some steps, then one call of the interpreter that computes for a minute
-  lines SECONDS COUNT  COUNT times: one step, then quiet for so long; then "done"
+  lines    is quiet until a line comes, prints "step", and is quiet again
 """
 import hashlib
 import os
@@ -43,12 +43,9 @@ def busy():
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", 60_000_000)
 
 
-def lines(seconds, count):
-    for step in range(int(count)):
-        time.sleep(float(seconds))
-        print("step", step, flush=True)
-    print("done", flush=True)
-    sys.stdin.read()
+def lines():
+    for _ in sys.stdin:
+        print("step", flush=True)
 
 
 if __name__ == "__main__":

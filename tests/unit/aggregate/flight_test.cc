@@ -198,6 +198,24 @@ TEST_CASE("flight: dumps without anything, and none at all") {
   CHECK(flight_report_json(idle).find("\"unknown\"") != std::string::npos);
 }
 
+TEST_CASE("flight: of calls with one number the last stands for all, in whatever order they come") {
+  Recorders job(2);
+  job.call("0", {0, 1}, {0, 1}, "all_reduce", false);
+  job.call("0", {0, 1}, {0, 1}, "all_reduce", false);
+  job.call("0", {0, 1}, {0, 1}, "all_reduce", false, 5);
+  for (snapshot::FlightRecord& record : job.records) {
+    record.entries[2].sequence = 1;  // a damaged file, or a group that was made anew
+  }
+  auto report = job.analyze();
+  CHECK(report.mismatches.empty());
+  CHECK(report.job.groups[0].tracks[0].calls.size() == 2);
+  job.records[1].entries.pop_back();
+  report = job.analyze();
+  REQUIRE(report.mismatches.size() == 1);
+  CHECK(report.mismatches[0].sequence == 1);
+  CHECK(report.mismatches[0].what == "input size");
+}
+
 TEST_CASE("flight: a second dump of a rank, and one without a rank, are left out") {
   Recorders job(2);
   job.records.push_back(job.records[1]);

@@ -1,20 +1,20 @@
 // The HTML report: its data is whole, and nothing from a target becomes markup.
-#include <nlohmann/json.hpp>
-
 #include "aggregate/diagnose.h"
 #include "aggregate/html_data.h"
 #include "aggregate/report_html.h"
 #include "aggregate/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/json.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using Json = nlohmann::json;
+using tests::Json;
+using tests::parse_json;
 
 Json data_of(const snapshot::Capture& capture) {
-  return Json::parse(html_data(diagnose(capture), capture));
+  return parse_json(html_data(diagnose(capture), capture));
 }
 
 std::size_t count_of_text(const std::string& text, const std::string& what) {
@@ -29,7 +29,7 @@ TEST_CASE("html: every rank is there, with its group, its processes and their th
   const auto job = tests::input_stall_job();
   const Json data = data_of(job.capture);
   CHECK(data["verdict"]["kind"] == "input_stall");
-  CHECK(data["verdict"]["culprits"] == Json::parse(R"([[5, "n2", 3005]])"));
+  CHECK(data["verdict"]["culprits"] == parse_json(R"([[5, "n2", 3005]])"));
   REQUIRE(data["ranks"].size() == 8);
   REQUIRE(data["groups"].size() == 2);
   CHECK(data["groups"][0]["ranks"] == "5");
@@ -53,7 +53,7 @@ TEST_CASE("html: every rank is there, with its group, its processes and their th
 TEST_CASE("html: what was read is said in the words of the text") {
   for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
     const Report report = diagnose(job.capture);
-    const Json coverage = Json::parse(html_data(report, job.capture))["coverage"];
+    const Json coverage = parse_json(html_data(report, job.capture))["coverage"];
     const std::string text = report_text(report, job.capture, {});
     CHECK(text.find(coverage["words"].get<std::string>()) != std::string::npos);
     REQUIRE(coverage["unread"].size() == 1);

@@ -65,6 +65,14 @@ TEST_CASE("a rank is absent only where somebody looked") {
     CHECK(rank.host == "n1");
     CHECK(rank.why == "timed out");
   }
+  SECTION("a node could not be looked at wholly") {
+    CaptureBuilder job = without_7();
+    job.capture.nodes[3].why = "pid 7 (python3) did not say in time what job it is of";
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+    CHECK(missing(job.capture).why == job.capture.nodes[3].why);
+    job.capture.nodes[3].expected_ranks = {6, 7};
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
   SECTION("a node of the job was not asked") {
     CaptureBuilder job = without_7();
     job.capture.job.hosts.emplace_back("n4");

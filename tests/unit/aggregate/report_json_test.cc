@@ -1,19 +1,19 @@
 #include "aggregate/report_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/json.h"
 
 namespace oddrank::aggregate {
 
-using Json = nlohmann::json;
+using tests::Json;
+using tests::parse_json;
 
 namespace {
 
 Json json_of(const snapshot::Capture& capture) {
-  return Json::parse(report_json(diagnose(capture), capture));
+  return parse_json(report_json(diagnose(capture), capture));
 }
 
 }  // namespace

@@ -5,16 +5,16 @@
 #include <regex>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "aggregate/report_folded.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/json.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using Json = nlohmann::json;
+using tests::Json;
+using tests::parse_json;
 
 // As https://www.speedscope.app/file-format-schema.json has it, of what is written here: no key
 // that is not in the schema, each one of its type, and all that is required.
@@ -50,7 +50,7 @@ void check_sampled_profile(const Json& profile, std::size_t frames) {
 TEST_CASE("speedscope: the file is of its format") {
   const tests::HungJob job = GENERATE(from_range(tests::hung_jobs()));
   INFO(job.name);
-  const Json json = Json::parse(report_speedscope(job.build().capture));
+  const Json json = parse_json(report_speedscope(job.build().capture));
   CHECK(json["$schema"] == "https://www.speedscope.app/file-format-schema.json");
   CHECK(json["exporter"].is_string());
   CHECK(json["name"].is_string());
@@ -63,7 +63,7 @@ TEST_CASE("speedscope: the file is of its format") {
 }
 
 TEST_CASE("speedscope: as heavy as ranks stand there, outermost frame first") {
-  const Json json = Json::parse(report_speedscope(tests::input_stall_job().capture));
+  const Json json = parse_json(report_speedscope(tests::input_stall_job().capture));
   const Json& profile = json["profiles"][0];
   CHECK(profile["name"] == "job 4711: ranks");
   CHECK(profile["endValue"] == 8);
@@ -88,7 +88,7 @@ TEST_CASE("folded: lines as flamegraph.pl reads them, with all ranks in them") {
     CHECK(std::regex_match(line, shape));
     sum += std::stoul(line.substr(line.rfind(' ') + 1));
   }
-  const Json profile = Json::parse(report_speedscope(built.capture))["profiles"][0];
+  const Json profile = parse_json(report_speedscope(built.capture))["profiles"][0];
   CHECK(profile["endValue"] == sum);
 }
 

@@ -116,6 +116,55 @@ TEST_CASE("RAS: equal counts prove nothing, a member that is missed is said") {
   }
 }
 
+TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what they are") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  add_ras(job, 42);
+  member(job, 3).counts[kAllReduce] = member(job, 3).later[kAllReduce] = 41;
+  const auto read = [&job](std::int32_t rank) {
+    member(job, rank).presence = RasPresence::kMemory;
+  };
+  SECTION("all of them: RAS was silent") {
+    for (std::int32_t rank = 0; rank < 8; ++rank) {
+      read(rank);
+    }
+    const Report report = diagnose(job.capture);
+    const SourceFinding* memory = source(report, "NCCL memory");
+    REQUIRE(memory != nullptr);
+    CHECK(memory->ranks == std::vector<std::int32_t>{3});
+    CHECK(memory->text.find("launched AllReduce 41 times, the others 42") != std::string::npos);
+    CHECK(memory->text.find("no count moved between two looks") != std::string::npos);
+    CHECK(memory->text.find("RAS") == std::string::npos);
+    for (const Culprit& culprit : report.verdict.culprits) {
+      CHECK(culprit.rank == 3);
+      CHECK(report.verdict.confidence == Confidence::kPossible);
+    }
+  }
+  SECTION("one that RAS missed") {
+    read(3);
+    RasRank missed = member(job, 3);
+    missed.presence = RasPresence::kMissing;
+    missed.counts = missed.later = snapshot::kNoRasCounts;
+    job.capture.collectives.ras[0].ranks.push_back(missed);
+    const Report report = diagnose(job.capture);
+    const SourceFinding* both = source(report, "RAS and NCCL memory");
+    REQUIRE(both != nullptr);
+    CHECK(both->ranks == std::vector<std::int32_t>{3});
+    CHECK(both->text.find("RAS told nothing of rank 3 (n1, pid") != std::string::npos);
+    CHECK(both->text.find("did not answer") == std::string::npos);
+  }
+  SECTION("the service was asked once only: nobody is named") {
+    read(3);
+    for (const std::int32_t rank : {0, 1, 2, 4, 5, 6, 7}) {
+      member(job, rank).later = snapshot::kNoRasCounts;
+    }
+    const Report report = diagnose(job.capture);
+    const SourceFinding* both = source(report, "RAS and NCCL memory");
+    REQUIRE(both != nullptr);
+    CHECK(both->ranks.empty());
+    CHECK(both->text.find("no count moved") == std::string::npos);
+  }
+}
+
 TEST_CASE("devices: busy at little power without memory traffic is no work") {
   snapshot::Device device;
   device.utilization = 100;

@@ -1,17 +1,17 @@
 // What ranks did at each look: who is a row apart, and who is not.
 #include "aggregate/timeline.h"
 
-#include <nlohmann/json.hpp>
-
 #include "aggregate/diagnose.h"
 #include "aggregate/html_data.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/json.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using Json = nlohmann::json;
+using tests::Json;
+using tests::parse_json;
 
 struct Row {
   std::vector<std::size_t> ranks;
@@ -127,7 +127,7 @@ TEST_CASE("timeline: ranks of which nothing was read are in no row") {
 TEST_CASE("timeline: the page is sent no rows where one line says it all") {
   auto job = tests::input_stall_job();
   const auto data = [&job] {
-    return Json::parse(html_data(diagnose(job.capture), job.capture))["timeline"];
+    return parse_json(html_data(diagnose(job.capture), job.capture))["timeline"];
   };
   CHECK(data()["equal"] == true);
   CHECK(data()["rows"].empty());
@@ -156,7 +156,7 @@ TEST_CASE("timeline: of a job in which each does something else a part is sent")
                     spec.frames.back()};
     job.thread(job.rank(rank, "n0", 1000 + rank), spec);
   }
-  const Json timeline = Json::parse(html_data(diagnose(job.capture), job.capture))["timeline"];
+  const Json timeline = parse_json(html_data(diagnose(job.capture), job.capture))["timeline"];
   CHECK(timeline["moved"] == kRanks);
   CHECK(timeline["rows"].size() + timeline["left"].get<std::size_t>() == kRanks);
   CHECK(timeline.dump().size() < 30'000);

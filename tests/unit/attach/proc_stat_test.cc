@@ -30,6 +30,7 @@ TEST_CASE("a stat line gives state, parent, times and exit code") {
   CHECK(stat->cpu_us == 1750000);
   CHECK(stat->start_us == 1234560000);
   CHECK(stat->threads == 7);
+  CHECK(stat->cpu == 1);
   CHECK(stat->exit_code == 768);
   CHECK_FALSE(stat->kernel_thread);
 }

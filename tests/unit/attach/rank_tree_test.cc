@@ -424,6 +424,16 @@ TEST_CASE("a rank that cannot be read is found by its brothers") {
   CHECK(node.decide().notes[0].find("pid 101") != std::string::npos);
 }
 
+TEST_CASE("who does not say what job it is of may be a rank") {
+  Node node;
+  node.add(90, 50, "slurmstepd").add(100, 90, "python train.py").silent(FactsRead::kBlocked);
+  CHECK(node.ranks().empty());
+  CHECK(node.decide().obstacle.find("pid 100 (python) did not say in time") == 0);
+  Node all;
+  all.add(90, 50, "slurmstepd").add(100, 90, "python train.py", "RANK=0 WORLD_SIZE=1");
+  CHECK(all.decide().obstacle.empty());
+}
+
 TEST_CASE("zombies without a job are nobody's") {
   Node node;
   node.add(1, 0, "/sbin/init").add(100, 1, "python train.py").zombie();

@@ -112,5 +112,35 @@ TEST_CASE("RAS: what is no answer is refused, what is cut gives what it holds") 
   }
 }
 
+TEST_CASE("RAS: nonsense does not become larger than it is") {
+  std::string text = "NCCL version 2.28.9 compiled\n#0-0 (1) INCOMPLETE\n";
+  std::string json = R"({"nccl_version":"2.28.9","communicators":[{"ranks":[)";
+  for (int i = 0; i < 10'000; ++i) {
+    text += "Rank " + std::to_string(i) + " -- \n";
+    json += R"({"rank":1},)";
+  }
+  const auto from_text = read_ras_text(text);
+  REQUIRE(from_text);
+  REQUIRE(from_text->groups.size() == 1);
+  CHECK(from_text->groups[0].members.size() <= text.size() / 32 + 16);
+  const auto from_json = read_ras_json(json);
+  REQUIRE(from_json);
+  CHECK(from_json->groups.at(0).members.size() <= json.size() / 32 + 16);
+  CHECK(repair_json(std::string(10'000, '"')).size() <= 10'000 + 10'000 / 32 + 16);
+}
+
+TEST_CASE("RAS: the lines of a communicator may come in turns with others'") {
+  std::string text = "NCCL version 2.28.9 compiled\n";
+  for (int i = 0; i < 100; ++i) {
+    text += "#0-0 (" + std::to_string(i % 2) + ") ERROR\nRank " + std::to_string(i / 20) +
+            " reported internal error -- GPU 2 managed by process 31 on node 10.0.0.1\n";
+  }
+  const auto answer = read_ras_text(text);
+  REQUIRE(answer);
+  REQUIRE(answer->groups.size() == 2);
+  CHECK(answer->groups[0].members.size() == 5);
+  CHECK(answer->groups[1].members.size() == 5);
+}
+
 }  // namespace
 }  // namespace oddrank::collectives

@@ -86,6 +86,41 @@ TEST_CASE("hostile numbers do not overflow") {
   CHECK(record->entries[0].created_ns == 0);
 }
 
+// Few bytes: a part is made once, and the next refers to it a hundred times.
+TEST_CASE("a dump that refers to its own parts again and again is refused") {
+  using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
+  const auto repeated = [](const std::string& part, int times) {
+    std::string bytes;
+    for (int i = 0; i < times; ++i) {
+      bytes += part;
+    }
+    return bytes;
+  };
+  const auto text = [](const std::string& value) {
+    return "X"s + static_cast<char>(value.size()) + "\0\0\0"s + value;
+  };
+  const std::string tensor = "]q\0("s + repeated("K\1"s, 100) + "e0"s;
+  const std::string sizes = "]q\1("s + repeated("h\0"s, 100) + "e0"s;
+  const std::string call = "}("s + text("seq_id") + "K\1"s + text("profiling_name") + text("x") +
+                           text("input_sizes") + "h\1u"s;
+  Tables texts;
+  const auto few =
+      read_flight_record("r_0", "\x80\x02"s + tensor + sizes + "]("s + call + "e."s, texts);
+  REQUIRE(few);
+  REQUIRE(few->entries.size() == 1);
+  CHECK(few->entries[0].input_count == 100);
+  const auto many = read_flight_record(
+      "r_0", "\x80\x02"s + tensor + sizes + "]("s + repeated(call, 1000) + "e."s, texts);
+  REQUIRE_FALSE(many);
+  CHECK(many.error().what == "the dump refers to its own parts too often");
+  // One call, a great many times.
+  const auto same = read_flight_record("r_0",
+                                       "\x80\x02"s + call.substr(0, call.size() - 3) + "Nuq\2"s +
+                                           "0]("s + repeated("h\2"s, 100'000) + "e."s,
+                                       texts);
+  REQUIRE_FALSE(same);
+}
+
 TEST_CASE("the rank is in the file's name") {
   CHECK(rank_in_name("/a/b7/nccl_trace_rank_12") == 12);
   CHECK(rank_in_name("_dump_3.json") == 3);

@@ -58,23 +58,31 @@ TEST_CASE("it comes before the watchdog, unless the job has outlived that") {
 
 TEST_CASE("the watchdog's time is that of the groups' backends") {
   const auto none = [](const std::string&) { return std::string(); };
-  CHECK(watchdog_limit("", none) == seconds(0));
-  CHECK(watchdog_limit("mpi", none) == seconds(0));
-  CHECK(watchdog_limit("gloo", none) == minutes(30));
-  CHECK(watchdog_limit("cpu:gloo,cuda:nccl", none) == minutes(8));
+  constexpr seconds kUnknown{0};
+  CHECK(watchdog_limit("", kUnknown, none) == seconds(0));
+  CHECK(watchdog_limit("mpi", kUnknown, none) == seconds(0));
+  CHECK(watchdog_limit("gloo", kUnknown, none) == minutes(30));
+  CHECK(watchdog_limit("cpu:gloo,cuda:nccl", kUnknown, none) == minutes(8));
   const auto set = [](const std::string& name) {
     return std::string(name == "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC" ? "120" : "");
   };
-  CHECK(watchdog_limit("nccl", set) == seconds(120));
-  CHECK(watchdog_limit("gloo", set) == minutes(30));
+  CHECK(watchdog_limit("nccl", kUnknown, set) == seconds(120));
+  CHECK(watchdog_limit("gloo", kUnknown, set) == minutes(30));
   const auto silly = [](const std::string& name) {
     return std::string(name == "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC" ? "-1 h" : "");
   };
-  CHECK(watchdog_limit("nccl", silly) == minutes(8));
+  CHECK(watchdog_limit("nccl", kUnknown, silly) == minutes(8));
   const auto off = [](const std::string& name) {
     return std::string(name == "TORCH_NCCL_ENABLE_MONITORING" ? "0" : "60");
   };
-  CHECK(watchdog_limit("nccl", off) == minutes(10));
+  CHECK(watchdog_limit("nccl", kUnknown, off) == minutes(10));
+  // What the program gave to init_process_group.
+  CHECK(watchdog_limit("mpi", minutes(2), none) == seconds(0));
+  CHECK(watchdog_limit("gloo", minutes(2), none) == minutes(2));
+  CHECK(watchdog_limit("gloo", minutes(90), none) == minutes(90));
+  CHECK(watchdog_limit("nccl", minutes(2), none) == minutes(2));
+  CHECK(watchdog_limit("nccl", minutes(90), none) == minutes(8));
+  CHECK(watchdog_limit("nccl", minutes(90), off) == minutes(90));
 }
 
 }  // namespace

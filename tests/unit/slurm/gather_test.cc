@@ -180,6 +180,31 @@ cat $FAKE/n1.hello $FAKE/n1.frames $FAKE/n2.hello $FAKE/n2.frames
   CHECK(arguments.find("--delete-self " + copy) != std::string::npos);
 }
 
+TEST_CASE("a node that was sent the agent is waited for, and not asked without it") {
+  FakeSlurm slurm(2);
+  slurm.options.node_timeout = milliseconds(8000);
+  constexpr const char* kLacks = R"(
+echo "$task: slurmstepd: error: execve(): /shared/oddrank: No such file or directory" >&2
+echo "srun: error: n1: task $task: Exited with exit code 2" >&2
+exit 2
+)";
+  const std::string slow = std::string(R"(case "$arguments" in
+*--bcast=*) sleep 3; cat $FAKE/n1.hello $FAKE/n1.frames; exit 0;;
+esac
+task=0)") + kLacks;
+  slurm.write("n1.sh", slow);
+  SECTION("the first step says that it has none") {
+    slurm.write("all.sh", std::string("cat $FAKE/n0.hello $FAKE/n0.frames\ntask=1") + kLacks);
+    check_answers(slurm.gather_ok());
+    CHECK(slurm.calls() == "all\nn1\n");
+  }
+  SECTION("only the one that asks it alone does") {
+    slurm.write("all.sh", "cat $FAKE/n0.hello $FAKE/n0.frames\nexec sleep 100\n");
+    check_answers(slurm.gather_ok());
+    CHECK(slurm.calls() == "all\nn1\nn1\n");
+  }
+}
+
 TEST_CASE("when all have answered, an srun that does not end is told to") {
   FakeSlurm slurm(2);
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/*.frames\nexec sleep 100\n");

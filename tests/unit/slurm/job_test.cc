@@ -26,7 +26,8 @@ TEST_CASE("a running job is read, whatever its owner wrote into name and comment
   CHECK(job.elapsed_s == 4);
   CHECK(job.time_left_s == 1796);
   CHECK(job.stdout_path == "/shared/out dir/train it = 7B (v2)-3.out");
-  CHECK(job.requeue);
+  CHECK(job.requeue == true);
+  CHECK(job.restarts == 0);
   CHECK(job.records == 1);
 }
 

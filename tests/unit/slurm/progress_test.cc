@@ -60,7 +60,7 @@ TEST_CASE("places of long ago are forgotten") {
   CHECK(rank.at({0}));
 }
 
-TEST_CASE("a log that changes is motion, unless somebody else wrote there") {
+TEST_CASE("a log that changes is motion, unless a watcher wrote there") {
   Rank rank;
   rank.sign.log_bytes = 1000;
   CHECK(rank.at({1}));
@@ -70,7 +70,9 @@ TEST_CASE("a log that changes is motion, unless somebody else wrote there") {
   rank.sign.log_bytes = 10;  // begun anew
   CHECK(rank.at({1}));
   rank.sign.log_bytes = 2000;
-  rank.progress.ignore_log_once();
+  rank.sign.log_by_watcher = true;
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.log_by_watcher = false;
   CHECK_FALSE(rank.at({1}));
   rank.sign.log_bytes = 2001;
   CHECK(rank.at({1}));
@@ -84,6 +86,26 @@ TEST_CASE("a checkpoint that is being written is motion, a line of metrics is no
   rank.sign.stored_bytes += std::uint64_t{100} << 20;
   CHECK(rank.at({1}));
   CHECK_FALSE(rank.at({1}));
+}
+
+TEST_CASE("counts of launches tell of motion within a quiet time") {
+  Rank rank;
+  CHECK(rank.at({1}));
+  rank.sign.launches = 7;
+  CHECK_FALSE(rank.at({1}));  // the first look at them in this quiet time
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.launches = 9;
+  CHECK(rank.at({1}));
+  rank.sign.launches.reset();  // not looked at
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.launches = 10;  // in one call that goes on and on
+  CHECK(rank.at({1}));
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.launches.reset();
+  CHECK(rank.at({2}));
+  rank.sign.launches = 500;  // launched before this quiet time, for all that is known
+  CHECK_FALSE(rank.at({2}));
+  CHECK_FALSE(rank.at({2}));
 }
 
 TEST_CASE("a look at no frames says nothing of places") {
@@ -104,8 +126,14 @@ TEST_CASE("a sign travels as text") {
   sign.places = {1, 2, ~std::uint64_t{0}};
   sign.where = "read_shard (train.py:75) < <module> (a\nb.py:1)";
   sign.backends = "cpu:gloo,cuda:nccl";
+  sign.group_timeout_s = 5400;
   sign.stored_bytes = 5;
   sign.log_bytes = 6;
+  sign.log_by_watcher = true;
+  SECTION("with counts") {
+    sign.launches = ~std::uint64_t{0};
+  }
+  SECTION("without") {}
   const std::string text = encode_sign(sign);
   const auto back = decode_sign(text);
   REQUIRE(back);
@@ -119,8 +147,11 @@ TEST_CASE("a sign travels as text") {
   CHECK(back->places == sign.places);
   CHECK(back->where == sign.where);
   CHECK(back->backends == sign.backends);
+  CHECK(back->group_timeout_s == 5400);
   CHECK(back->stored_bytes == 5);
   CHECK(back->log_bytes == 6);
+  CHECK(back->log_by_watcher);
+  CHECK(back->launches == sign.launches);
   for (std::size_t length = 0; length < text.size(); ++length) {
     CHECK_FALSE(decode_sign(std::string_view(text).substr(0, length)));
   }

@@ -36,6 +36,37 @@ inline constexpr const char* kRunning = R"(JobId=3 JobName=train it = 7B (v2)
 
 )";
 
+// Of 24.11.5, after `scontrol requeue`.
+inline constexpr const char* kRequeued2411 = R"(JobId=1 JobName=pretrain
+   UserId=labuser(1000) GroupId=labuser(1000) MCS_label=N/A
+   Priority=1 Nice=0 Account=(null) QOS=(null)
+   JobState=RUNNING Reason=None Dependency=(null)
+   Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode=0:0
+   RunTime=00:00:01 TimeLimit=00:30:00 TimeMin=N/A
+   SubmitTime=2026-11-22T07:04:34 EligibleTime=2026-11-22T07:04:34
+   AccrueTime=2026-11-22T07:06:35
+   StartTime=2026-11-22T07:04:36 EndTime=2026-11-22T07:34:36 Deadline=N/A
+   SuspendTime=None SecsPreSuspend=0 LastSchedEval=2026-11-22T07:04:36 Scheduler=Main
+   Partition=main AllocNode:Sid=0.0.0.0:17189
+   ReqNodeList=(null) ExcNodeList=(null)
+   NodeList=n[0-1]
+   BatchHost=n0
+   NumNodes=2 NumCPUs=2 NumTasks=2 CPUs/Task=1 ReqB:S:C:T=0:0:*:*
+   ReqTRES=cpu=2,mem=4000M,node=2,billing=2
+   AllocTRES=cpu=2,mem=4000M,node=2,billing=2
+   Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+   MinCPUsNode=1 MinMemoryCPU=2000M MinTmpDiskNode=0
+   Features=(null) DelayBoot=00:00:00
+   OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+   Command=/shared/j.sh
+   WorkDir=/
+   StdErr=/shared/out
+   StdIn=/dev/null
+   StdOut=/shared/out
+   
+
+)";
+
 inline constexpr const char* kPending = R"(JobId=4 JobName=pend
    UserId=labuser(1000) GroupId=labuser(1000) MCS_label=N/A
    Priority=4294901756 Nice=0 Account=(null) QOS=(null)

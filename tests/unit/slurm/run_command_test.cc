@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -97,19 +99,27 @@ TEST_CASE("output is bounded, and what is over the bound does not block") {
 }
 
 TEST_CASE("a deadline ends a command, its children, and whoever ignores SIGTERM") {
-  const auto began = Deadline::Clock::now();
-  const auto output = run_command(
-      shell(
-          "trap '' TERM; echo $$; sh -c 'echo $$; while :; do sleep 100; done' & wait; sleep 100"),
-      Deadline::after(milliseconds(300)));
-  const auto took = Deadline::Clock::now() - began;
-  REQUIRE(output);
-  CHECK(output->timed_out);
-  CHECK(took >= milliseconds(300));
-  CHECK(took < milliseconds(5000));
-  const auto words = split_blanks(output->out);
-  REQUIRE(words.size() == 2);
-  for (const std::string_view word : words) {
+  // Both shells have to begin within the time, which on a loaded machine takes more than one try.
+  std::vector<std::string> pids;
+  for (const milliseconds patience : {milliseconds(300), milliseconds(3000), milliseconds(20000)}) {
+    const auto began = Deadline::Clock::now();
+    const auto output =
+        run_command(shell("trap '' TERM; echo $$; sh -c 'echo $$; while :; do sleep 100; done' & "
+                          "wait; sleep 100"),
+                    Deadline::after(patience));
+    const auto took = Deadline::Clock::now() - began;
+    REQUIRE(output);
+    CHECK(output->timed_out);
+    CHECK(took >= patience);
+    CHECK(took < patience + milliseconds(5000));
+    const auto words = split_blanks(output->out);
+    pids.assign(words.begin(), words.end());
+    if (pids.size() == 2) {
+      break;
+    }
+  }
+  REQUIRE(pids.size() == 2);
+  for (const std::string& word : pids) {
     const auto pid = parse_number<pid_t>(word);
     REQUIRE(pid);
     CHECK(ends(*pid));

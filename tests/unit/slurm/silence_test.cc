@@ -42,12 +42,5 @@ TEST_CASE("an interrupt is not blamed on the node") {
   CHECK(why_silent(silence) == "interrupted while its agent was reading");
 }
 
-TEST_CASE("durations are written as people write them") {
-  CHECK(seconds_text(milliseconds(20000)) == "20 s");
-  CHECK(seconds_text(milliseconds(1500)) == "1.5 s");
-  CHECK(seconds_text(milliseconds(300)) == "0.3 s");
-  CHECK(seconds_text(milliseconds(0)) == "0 s");
-}
-
 }  // namespace
 }  // namespace oddrank::slurm

@@ -50,7 +50,7 @@ TEST_CASE("what is not a capture, or not of this format, is refused by name") {
   const auto refused = decode_capture(newer);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kUnsupported);
-  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 6");
+  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 7");
 }
 
 TEST_CASE("a cut capture is refused at every length") {
@@ -146,10 +146,36 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
   SECTION("huge count") {
     document.tables["threads"]["samples"] = {1LL << 31};
   }
-  const auto refused = from_document(std::move(document));
+  auto read = decode_document(encode_document(document));
+  REQUIRE(read);
+  const auto refused = from_document(*std::move(read));
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kBadData);
   CHECK_FALSE(refused.error().what.empty());
+}
+
+TEST_CASE("a table or a column that stands there twice is refused") {
+  auto read = decode_document(encode_document(to_document(sample_capture())));
+  REQUIRE(read);
+  REQUIRE(from_document(*read));
+  SECTION("table") {
+    read->tables.push_back(*read->table("threads"));
+  }
+  SECTION("column") {
+    auto& columns = read->tables.front().columns;
+    columns.push_back(columns.front());
+  }
+  const auto refused = from_document(*read);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::kBadData);
+}
+
+TEST_CASE("a number in the place of a text is refused") {
+  // {"strings": {"text": [1]}}, and the same of a column that the table of texts does not have.
+  using namespace std::string_literals;
+  CHECK(decode_document("\xa1\x67strings\xa1\x64text\x80"s));
+  CHECK_FALSE(decode_document("\xa1\x67strings\xa1\x64text\x81\x01"s));
+  CHECK_FALSE(decode_document("\xa1\x67strings\xa1\x64numb\x81\x01"s));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "snapshot/decode_many.h"
 
 #include <atomic>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,20 @@ TEST_CASE("many captures come in order, each once") {
       CHECK(hosts[i] == std::to_string(i));
     }
   }
+}
+
+TEST_CASE("what the taker throws comes out, and no thread waits for ever") {
+  std::size_t taken = 0;
+  CHECK_THROWS_AS(
+      decode_many(
+          1000, [](std::size_t i) -> Result<std::string> { return capture_of(std::to_string(i)); },
+          [&taken](std::size_t, const Result<Capture>&) {
+            if (++taken == 3) {
+              throw std::bad_alloc();
+            }
+          }),
+      std::bad_alloc);
+  CHECK(taken == 3);
 }
 
 TEST_CASE("of many captures, those that cannot be read are told apart") {

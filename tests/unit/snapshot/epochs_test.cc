@@ -2,6 +2,7 @@
 #include "snapshot/epochs.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,10 @@
 
 namespace oddrank::snapshot {
 namespace {
+
+std::string name_of(const std::string& host, std::uint64_t read_us) {
+  return "of " + host + " at " + std::to_string(read_us);
+}
 
 Capture look(const char* host, pid_t pid, std::int32_t rank, std::uint64_t read_us) {
   Capture capture;
@@ -24,6 +29,7 @@ Capture look(const char* host, pid_t pid, std::int32_t rank, std::uint64_t read_
   process.start_us = 7;
   process.read_us = read_us;
   process.read = ReadState::kFull;
+  process.name = capture.tables.string(name_of(host, read_us));
   capture.processes.push_back(process);
   return capture;
 }
@@ -35,13 +41,20 @@ struct Look {
   std::uint64_t read_us;
 };
 
-std::vector<Capture> join(const std::vector<Look>& looks) {
-  std::vector<Capture> captures;
-  captures.reserve(looks.size());
-  for (const Look& one : looks) {
-    captures.push_back(look(one.host, one.pid, one.rank, one.read_us));
+// Each process has the name that it was given.
+void check_names(const Capture& capture) {
+  for (const ProcessCapture& process : capture.processes) {
+    CHECK(capture.tables.text(process.name) ==
+          name_of(capture.nodes[process.node].host, process.read_us));
   }
-  return join_by_time(std::move(captures));
+}
+
+std::vector<Capture> join(const std::vector<Look>& looks) {
+  EpochJoiner captures;
+  for (const Look& one : looks) {
+    captures.add(look(one.host, one.pid, one.rank, one.read_us));
+  }
+  return captures.take();
 }
 
 TEST_CASE("epochs: nodes of one look are one capture, a later look another, in any order") {
@@ -61,6 +74,7 @@ TEST_CASE("epochs: nodes of one look are one capture, a later look another, in a
     for (const Capture& time : times) {
       CHECK(time.nodes.size() == 2);
       CHECK(time.processes.size() == 2);
+      check_names(time);
     }
     CHECK(times[0].processes[0].read_us < 6'000'000);
     CHECK(times[1].processes[0].read_us > 60'000'000);
@@ -76,13 +90,20 @@ TEST_CASE("epochs: a rank that was started again is of a later look") {
 }
 
 TEST_CASE("epochs: other ranks of the same node, read later, are parts of one look") {
-  CHECK(join({{"n0", 10, 0, 5'000'000}, {"n0", 11, 1, 65'000'000}}).size() == 1);
+  const auto times = join({{"n0", 10, 0, 5'000'000}, {"n0", 11, 1, 65'000'000}});
+  REQUIRE(times.size() == 1);
+  CHECK(times[0].processes.size() == 2);
+  check_names(times[0]);
 }
 
 TEST_CASE("epochs: nothing is nothing") {
-  CHECK(join_by_time({}).empty());
-  const auto times = join_by_time(std::vector<Capture>(1));
-  CHECK(times.size() == 1);
+  EpochJoiner captures;
+  CHECK(captures.empty());
+  CHECK(captures.take().empty());
+  captures.add({});
+  CHECK_FALSE(captures.empty());
+  CHECK(captures.take().size() == 1);
+  CHECK(captures.empty());
 }
 
 }  // namespace

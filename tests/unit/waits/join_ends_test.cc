@@ -72,12 +72,14 @@ TEST_CASE("of several nobody is named") {
   CHECK(scene.build.detail(reader) == "open for writing in pids 20, 30");
 }
 
-TEST_CASE("a pipe whose other end is in the process alone") {
+TEST_CASE("a pipe whose other end is in the process alone, or nobody's") {
+  const bool has_both = GENERATE(true, false);
   Node scene;
-  const auto reader = scene.add(10, true, true);
+  const auto reader = scene.add(10, true, has_both);
   scene.waits(reader, "read", "pipe:[31]");
   CHECK(scene.join(reader).holder_pid == 0);
-  CHECK(scene.build.detail(reader) == "no other process has it open for writing");
+  CHECK(scene.build.detail(reader) == (has_both ? "this very process has it open for writing"
+                                                : "no other process has it open for writing"));
 }
 
 TEST_CASE("a holder that is known already stays, a pipe that nobody looked at says nothing") {

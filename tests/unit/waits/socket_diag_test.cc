@@ -41,26 +41,29 @@ struct Connection {
   }
 };
 
-TEST_CASE("both ends of a local socket know each other") {
+LocalSockets local_sockets() {
   const auto diag = SocketDiag::open();
   REQUIRE(diag);
+  auto sockets = diag->local_sockets();
+  REQUIRE(sockets);
+  return *std::move(sockets);
+}
+
+TEST_CASE("both ends of a local socket know each other") {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
   const UniqueFd one(ends[0]);
   UniqueFd other(ends[1]);
-  CHECK(diag->local_peer(inode_of(one)) == inode_of(other));
-  CHECK(diag->local_peer(inode_of(other)) == inode_of(one));
+  const LocalSockets both = local_sockets();
+  CHECK(both.at(inode_of(one)) == inode_of(other));
+  CHECK(both.at(inode_of(other)) == inode_of(one));
   other.reset();
-  CHECK_FALSE(diag->local_peer(inode_of(one)));
+  CHECK(local_sockets().at(inode_of(one)) == 0);
 }
 
-TEST_CASE("what is no local socket has no other end there") {
-  const auto diag = SocketDiag::open();
-  REQUIRE(diag);
+TEST_CASE("a connection is no local socket") {
   const Connection connection;
-  CHECK_FALSE(diag->local_peer(inode_of(connection.client)));
-  CHECK_FALSE(diag->local_peer(0));
-  CHECK_FALSE(diag->local_peer(std::uint64_t{1} << 40));
+  CHECK_FALSE(local_sockets().contains(inode_of(connection.client)));
 }
 
 TEST_CASE("how long a connection has been silent") {

@@ -1,0 +1,72 @@
+// How long threads have not run. The kernel notes when each last had a CPU (se.exec_start of
+// /proc/TID/sched, readable by everybody), in milliseconds of that CPU's own clock. That clock
+// (rq_clock_task, kernel/sched/core.c) stands still while a hypervisor takes the CPU away and, in
+// kernels with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat tells both for each CPU.
+// So the clocks of two CPUs differ, by minutes after days of uptime. What is said here is the least
+// that can be true, and nothing where the possible answers lie apart.
+//
+// Seen with Linux 6.18; the file has the line since 2.6.23, in kernels with CONFIG_SCHED_DEBUG
+// (those of all distributions; always there since 6.15).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace oddrank::attach {
+
+// What a CPU's clock may have left out, since boot.
+struct CpuPauses {
+  std::chrono::microseconds hard_interrupts{0};
+  std::chrono::microseconds soft_interrupts{0};
+  std::chrono::microseconds stolen{0};
+};
+
+// By CPU number, of /proc/stat; numbers that are not online are zero.
+std::vector<CpuPauses> parse_cpu_pauses(std::string_view text);
+
+// Of /proc/TID/sched. nullopt: no such line, or the thread was moved to another CPU and has not run
+// there yet (0).
+std::optional<std::chrono::microseconds> parse_last_run(std::string_view text);
+
+// A thread that ran a moment ago: what its clock shows.
+struct RunMoment {
+  std::chrono::microseconds now{0};       // CLOCK_MONOTONIC
+  std::chrono::microseconds last_run{0};  // of the thread
+  int cpu = -1;                           // where it last ran
+};
+
+class RunClock {
+ public:
+  // `own`: of a thread that runs at that moment.
+  RunClock(const RunMoment& own, std::vector<CpuPauses> pauses);
+  // Asks for the calling thread. nullopt: this kernel does not tell.
+  static std::optional<RunClock> here();
+
+  // At least so long the thread has not run, exact to about 10 ms; what the possible clocks say
+  // differs by less than a second or a tenth. Of the CPU that we ran on the clock is known, so the
+  // answer is exact. nullopt: not known.
+  std::optional<std::chrono::microseconds> not_run_for(const RunMoment& thread) const;
+  // Reads the thread's file; `cpu` is field 39 of its stat line.
+  std::optional<std::chrono::microseconds> not_run_for(pid_t pid, pid_t tid, int cpu) const;
+
+ private:
+  // What a clock leaves out; which it is depends on the kernel's configuration.
+  enum class Without : std::uint8_t { kNothing, kStolen, kStolenAndInterrupts };
+
+  CpuPauses pauses_of(int cpu) const;
+  std::chrono::microseconds left_out(Without what, int cpu) const;
+  // By so much left_out() may be wrong, either way.
+  std::chrono::microseconds inexact(Without what, int cpu) const;
+  bool possible(Without what) const;
+
+  RunMoment own_;
+  std::vector<CpuPauses> pauses_;
+  bool counts_interrupts_ = false;
+};
+
+}  // namespace oddrank::attach

@@ -1,0 +1,19 @@
+// Spans of time as a reader wants them: as exact as it matters, never more than was measured.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ratio>
+#include <string>
+
+namespace oddrank {
+
+// As captures count.
+using UnsignedMicroseconds = std::chrono::duration<std::uint64_t, std::micro>;
+
+// "0.3 s", "4 s", "95 s", "41 min", "3 h 20 min", "3 h", "2 d 7 h": tenths below ten seconds, whole
+// seconds below two minutes, minutes below two hours, hours and minutes below two days. What is
+// left over is cut off. A span below zero is "0 s"; of more than 30,000 years, that much.
+std::string span_words(std::chrono::duration<double, std::milli> span);
+
+}  // namespace oddrank

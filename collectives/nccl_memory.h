@@ -1,0 +1,35 @@
+// The communicators of a process out of NCCL's own memory: for a rank of which NCCL's RAS service
+// tells nothing, since it is stopped, its RAS thread is stuck, or nobody can speak to it.
+//
+// NCCL keeps a list of its communicators for RAS (`ncclComms`, from 2.24 on). It is a local symbol,
+// which NVIDIA's libraries have in .symtab; a library without one cannot be read. Read is what RAS
+// itself takes from there, so the counts mean the same: launches by the host, of five operations.
+// With NCCL_RAS_ENABLE=0 the list stays empty.
+//
+// A communicator counts only with NCCL's magic number at both its ends. The process need not stand
+// still: each number is one word, and a communicator that goes meanwhile loses its magic numbers.
+// Source: NCCL, src/ras/ras.cc (ncclRasCommInit) and src/ras/collectives.cc (rasCollCommsInit),
+// tags v2.26.2-1 to v2.30.7-1.
+#pragma once
+
+#include <string>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "collectives/ras_answer.h"
+
+namespace oddrank::collectives {
+
+struct NcclList {
+  std::string version;     // "2.28.9"
+  attach::Addr list{};     // of `ncclComms`, a pointer to an array of pointers, some of them null
+  attach::Addr entries{};  // of `nNcclComms`, its length
+};
+
+// A group for each communicator that is complete, with this process as its only member
+// (RasPresence::kMemory). Its hash is written as the service of that version would.
+// kUnsupported: the layout of that version is not known; kBadData: no communicator of the list
+// looks as that layout says. `what` is one line for people, without the process.
+Result<RasAnswer> read_nccl_list(const attach::Target& target, const NcclList& list);
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,96 @@
+#include "collectives/store_timeout.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "collectives/name_table.h"
+#include "collectives/torch_groups.h"
+#include "stacks/cpython/types.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using stacks::cpython::Layout;
+using stacks::cpython::RemoteReader;
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kOwnTimeout = 300'000;  // of a PrefixStore
+constexpr std::array<std::uint64_t, 2> kTimeoutOffsets{16, 24};
+constexpr int kMostWrappers = 8;
+constexpr milliseconds kShortest{1000};
+constexpr milliseconds kLongest{std::chrono::hours(24 * 366)};
+
+// libstdc++'s: a pointer, the size, and the capacity or the text itself.
+constexpr std::uint64_t kStringSize = 32;
+constexpr std::uint64_t kMostInside = 15;
+constexpr std::uint64_t kLongestPrefix = 65536;
+
+bool is_string(RemoteReader& reader, Addr at) {
+  const auto data = reader.pointer(at);
+  const auto size = reader.value<std::uint64_t>(at + 8);
+  if (!data || !size || *size > kLongestPrefix) {
+    return false;
+  }
+  if (*data == at + 16) {
+    return *size <= kMostInside;
+  }
+  return *data != Addr{} && reader.value<std::uint64_t>(at + 16).value_or(0) >= *size;
+}
+
+bool is_prefix_store(RemoteReader& reader, Addr store, std::uint64_t timeout_offset) {
+  return reader.value<std::int64_t>(store + timeout_offset) == kOwnTimeout &&
+         is_string(reader, store + timeout_offset + 8);
+}
+
+}  // namespace
+
+Addr prefix_store_of(RemoteReader& reader, const Layout& layout, Addr object) {
+  if (object == Addr{} ||
+      !stacks::cpython::type_name(reader, layout, object).ends_with("PrefixStore")) {
+    return {};
+  }
+  const Addr store = reader.pointer_or_null(object + layout.object.head);
+  const Addr holder = reader.pointer_or_null(object + layout.object.head + 8);
+  return store == holder ? store : Addr{};
+}
+
+std::optional<milliseconds> read_store_timeout(RemoteReader& reader, Addr store) {
+  const Addr vtable = reader.pointer_or_null(store);
+  const auto* const offset =
+      std::find_if(kTimeoutOffsets.begin(), kTimeoutOffsets.end(),
+                   [&](std::uint64_t each) { return is_prefix_store(reader, store, each); });
+  if (vtable == Addr{} || offset == kTimeoutOffsets.end()) {
+    return std::nullopt;
+  }
+  for (int i = 0; i < kMostWrappers && is_prefix_store(reader, store, *offset); ++i) {
+    store = reader.pointer_or_null(store + *offset + 8 + kStringSize);
+    const Addr next_vtable = store == Addr{} ? Addr{} : reader.pointer_or_null(store);
+    if (next_vtable == Addr{}) {
+      return std::nullopt;
+    }
+    if (next_vtable != vtable) {
+      const milliseconds timeout(reader.value<std::int64_t>(store + *offset).value_or(0));
+      return timeout >= kShortest && timeout <= kLongest ? std::optional(timeout) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<milliseconds> read_group_timeout(const stacks::cpython::PythonProcess& python) {
+  RemoteReader reader(python.target());
+  const Layout& layout = python.layout();
+  const NameTable modules = NameTable::of_modules(reader, layout, python.main_interpreter());
+  const auto torch = read_torch_tables(reader, layout, modules);
+  if (!torch) {
+    return std::nullopt;
+  }
+  for (const TorchGroup& group : torch->groups) {
+    if (group.is_default) {
+      return read_store_timeout(reader, prefix_store_of(reader, layout, group.store));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,82 @@
+#include "slurm/node_clock.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "base/span_words.h"
+
+namespace oddrank::slurm {
+namespace {
+
+constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr std::int64_t kToleranceUs = 2 * kSecondUs;
+constexpr std::size_t kMostNamed = 8;
+
+// Times are the node's word: nothing that they are may overflow. 0 stays what it is, unknown.
+template <typename T>
+void move_back(T& time, std::int64_t by) {
+  T moved{};
+  if (time != 0 && !__builtin_sub_overflow(time, by, &moved)) {
+    time = moved;
+  }
+}
+
+std::int64_t last_look_us(const snapshot::Capture& capture) {
+  std::uint64_t last = 0;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    last = std::max(last, process.read_us);
+  }
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(last, INT64_MAX));
+}
+
+std::string words_of(const NodeClock& clock) {
+  // Nothing that clock_ahead_us gives comes near what is cut off, but a negative INT64_MIN is none.
+  constexpr std::int64_t kMost = INT64_MAX / 2;
+  const std::chrono::microseconds span(std::abs(std::clamp(clock.ahead_us, -kMost, kMost)));
+  // How long the answer was under way is not known.
+  const auto whole = span < std::chrono::minutes(2)
+                         ? std::chrono::floor<std::chrono::seconds>(span)
+                         : std::chrono::round<std::chrono::minutes>(span);
+  return span_words(whole) + (clock.ahead_us > 0 ? " ahead" : " behind");
+}
+
+}  // namespace
+
+std::int64_t clock_ahead_us(const snapshot::Capture& capture, const Stay& stay) {
+  const std::int64_t last = last_look_us(capture);
+  const bool possible =
+      last >= stay.began_us - kToleranceUs && last <= stay.arrived_us + kToleranceUs;
+  return last == 0 || possible ? 0 : last - stay.arrived_us;
+}
+
+void set_clock_back(snapshot::Capture& capture, std::int64_t ahead_us) {
+  for (snapshot::ProcessCapture& process : capture.processes) {
+    move_back(process.read_us, ahead_us);
+  }
+  std::int64_t ahead_ns = 0;
+  const bool fits = !__builtin_mul_overflow(ahead_us, std::int64_t{1000}, &ahead_ns);
+  for (snapshot::FlightRecord& record : capture.collectives.flight) {
+    move_back(record.written_us, ahead_us);
+    for (snapshot::FlightEntry& entry : record.entries) {
+      move_back(entry.created_ns, fits ? ahead_ns : 0);
+    }
+  }
+}
+
+std::string clock_note(const std::vector<NodeClock>& clocks) {
+  if (clocks.empty()) {
+    return {};
+  }
+  std::string text = "the clock of ";
+  for (std::size_t i = 0; i < clocks.size() && i < kMostNamed; ++i) {
+    text +=
+        (i == 0 ? "" : ", of ") + clocks[i].host + (i == 0 ? " is " : " ") + words_of(clocks[i]);
+  }
+  if (clocks.size() > kMostNamed) {
+    text += ", of " + std::to_string(clocks.size() - kMostNamed) + " more nodes as well";
+  }
+  return text + " of that where oddrank was started; the times of their captures were put right";
+}
+
+}  // namespace oddrank::slurm

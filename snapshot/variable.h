@@ -1,0 +1,24 @@
+// The environment of a process, as far as it was kept.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "snapshot/process_capture.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::snapshot {
+
+// nullopt: it is not set, or was not kept. Valid as long as the tables.
+inline std::optional<std::string_view> variable_of(const Tables& tables,
+                                                   const ProcessCapture& process,
+                                                   std::string_view name) {
+  for (const auto& [key, value] : process.environment) {
+    if (tables.text(key) == name) {
+      return tables.text(value);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace oddrank::snapshot

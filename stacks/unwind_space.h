@@ -1,0 +1,73 @@
+// What libunwind asks of a process, answered from a copy of a thread's stack and from files: its
+// "address space" with the callbacks for memory, registers and unwind tables. libunwind's remote
+// half never touches a process itself.
+//
+// Of a blocked thread that was not stopped, only the program counter and the stack pointer are
+// known, and the arguments of its system call. A callback refuses any other register, and notes
+// that it was asked for. Private to stacks/.
+#pragma once
+
+#include <libunwind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "attach/target.h"
+#include "stacks/module_map.h"
+#include "stacks/unwind_memory.h"
+#include "stacks/unwind_table.h"
+
+namespace oddrank::stacks {
+
+// What one step came upon.
+struct StepNotes {
+  bool no_table = false;    // libunwind followed the frame pointer instead, or nothing
+  bool bad_memory = false;  // it read what is not there, or too much
+  bool needs_frame_pointer = false;
+  bool needs_registers = false;
+};
+
+class UnwindSpace {
+ public:
+  // Both must outlive it. It serves all threads of a target: libunwind's caches are shared.
+  UnwindSpace(const attach::Target& target, ModuleMap& modules);
+  ~UnwindSpace();
+  UnwindSpace(const UnwindSpace&) = delete;
+  UnwindSpace& operator=(const UnwindSpace&) = delete;
+  UnwindSpace(UnwindSpace&&) = delete;
+  UnwindSpace& operator=(UnwindSpace&&) = delete;
+
+  UnwindMemory& memory() { return memory_; }
+
+  // The registers with which cursors begin, and which they ask for later: kept by address, for as
+  // long as a cursor lives. `frame_pointer` is what was found out where the registers do not have
+  // it.
+  const attach::Registers* registers = nullptr;
+  std::optional<std::uint64_t> frame_pointer;
+  std::optional<attach::SyscallState> syscall;
+
+  // Whether `cursor` could be placed at the registers.
+  bool begin(unw_cursor_t& cursor);
+  // As unw_step, with `notes` new and bounded memory.
+  int step(unw_cursor_t& cursor);
+  StepNotes notes;
+
+ private:
+  friend struct UnwindCallbacks;
+
+  const std::optional<UnwindTable>& table_of(const Module& module);
+  int find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind_info);
+  int access_register(int number, unw_word_t* value);
+  int access_argument(int number, unw_word_t* value) const;
+  int access_memory(unw_word_t address, unw_word_t* value);
+
+  ModuleMap& modules_;
+  UnwindMemory memory_;
+  unw_addr_space_t space_ = nullptr;
+  std::unordered_map<const Module*, std::optional<UnwindTable>> tables_;
+  std::size_t words_left_ = 0;  // of the step at hand
+};
+
+}  // namespace oddrank::stacks

@@ -1,0 +1,38 @@
+// Whom a report names, and whom it may name.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+#include "aggregate/report.h"
+
+namespace oddrank::tests {
+
+using Ranks = std::set<std::int32_t>;
+
+inline Ranks named(const aggregate::Report& report) {
+  Ranks ranks;
+  for (const auto& culprit : report.verdict.culprits) {
+    ranks.insert(culprit.rank);
+  }
+  return ranks;
+}
+
+inline bool is_subset(const Ranks& part, const Ranks& whole) {
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+// Those that are guilty; and it may say that ranks are gone that are.
+inline Ranks nameable(const aggregate::Report& report, Ranks guilty) {
+  if (report.verdict.kind == aggregate::Kind::kMissingRank) {
+    for (const auto& row : report.coverage.unread) {
+      if (row.gone) {
+        guilty.insert(row.ranks.begin(), row.ranks.end());
+      }
+    }
+  }
+  return guilty;
+}
+
+}  // namespace oddrank::tests

@@ -1,0 +1,115 @@
+#include "attach/proc_sched.h"
+
+#include <vector>
+
+#include "tests/support/catch.h"
+
+using oddrank::attach::CpuPauses;
+using oddrank::attach::parse_cpu_pauses;
+using oddrank::attach::parse_last_run;
+using oddrank::attach::RunClock;
+using oddrank::attach::RunMoment;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A machine that has been up for 20 hours; its clocks began five seconds after CLOCK_MONOTONIC.
+constexpr auto kUp = 72'000s;
+constexpr auto kBoot = 5s;
+
+RunMoment at(std::chrono::microseconds left_out, std::chrono::microseconds ago, int cpu) {
+  return {kUp, kUp - kBoot - left_out - ago, cpu};
+}
+
+}  // namespace
+
+TEST_CASE("the time of a thread's last run is read in milliseconds") {
+  CHECK(parse_last_run("cat (18115, #threads: 1)\n"
+                       "-------------------\n"
+                       "se.exec_start                                :      72871574.392876\n"
+                       "se.vruntime                                  :        128488.224672\n") ==
+        72'871'574ms);
+  CHECK(parse_last_run("se.exec_start : 12") == 12ms);
+}
+
+TEST_CASE("a sched file without a time gives none") {
+  for (const char* text : {"", "se.exec_start", "se.exec_start :", "se.exec_start : x",
+                           "se.exec_start : -5.0", "se.exec_start : 99999999999999999999.0",
+                           "se.vruntime : 5.0", "se.exec_start : 0.000000"}) {
+    INFO(text);
+    CHECK_FALSE(parse_last_run(text));
+  }
+}
+
+TEST_CASE("pauses are told by CPU") {
+  const auto pauses = parse_cpu_pauses(
+      "cpu  9931939 635773 1495319 2523274 13729 0 8473 43840 0 0\n"
+      "cpu0 4932480 326245 728940 1312441 3570 2 1285 21029 0 0\n"
+      "cpu2 4999458 309528 766379 1210832 10158 0 7187 22810 0 0\n"
+      "intr 1\ncpu7 1 1 1 1 1 1 1 1 1\n");
+  REQUIRE(pauses.size() == 3);
+  CHECK(pauses[0].hard_interrupts == 20ms);
+  CHECK(pauses[0].soft_interrupts == 12'850ms);
+  CHECK(pauses[0].stolen == 210'290ms);
+  CHECK(pauses[1].stolen == 0ms);
+  CHECK(pauses[2].stolen == 228'100ms);
+}
+
+TEST_CASE("lines of CPUs that are none are passed over") {
+  CHECK(parse_cpu_pauses("").empty());
+  CHECK(parse_cpu_pauses("\n\n").empty());
+  CHECK(parse_cpu_pauses("cpu0 1 2 3\ncpux 1 2 3 4 5 6 7 8\n").empty());
+  CHECK(parse_cpu_pauses("cpu99999999 1 2 3 4 5 6 7 8 9\n").empty());
+  const auto odd = parse_cpu_pauses("cpu0 1 2 3 4 5 -6 x 99999999999999999999 9\n");
+  REQUIRE(odd.size() == 1);
+  CHECK(odd[0].stolen == 0ms);
+  CHECK(odd[0].hard_interrupts == 0ms);
+}
+
+TEST_CASE("clocks that leave out nothing say how long a thread has not run") {
+  const RunClock clock(at(0s, 0s, 0), {CpuPauses(), CpuPauses()});
+  CHECK(clock.not_run_for(at(0s, 41min, 1)) == 41min);
+  // It ran since.
+  CHECK(clock.not_run_for(at(0s, -1s, 1)) == std::nullopt);
+  CHECK(clock.not_run_for(at(0s, 41min, -1)) == std::nullopt);
+}
+
+TEST_CASE("time stolen from one CPU is no time of quiet") {
+  // Of the first CPU the hypervisor took 200 s, of the second 700 s.
+  const std::vector<CpuPauses> pauses{{0s, 0s, 200s}, {0s, 0s, 700s}};
+  const RunClock clock(at(200s, 0s, 0), pauses);
+  CHECK(clock.not_run_for(at(200s, 3s, 0)) == 3s);
+  // By 1% of what was stolen from both we may be wrong: of 3 s nothing can be said.
+  CHECK(clock.not_run_for(at(700s, 3s, 1)) == std::nullopt);
+  CHECK(clock.not_run_for(at(700s, 1h, 1)) == 1h - 9s);
+  // A kernel that does not take stolen time out of its clocks.
+  const RunClock other(at(0s, 0s, 0), pauses);
+  CHECK(other.not_run_for(at(0s, 3s, 1)) == 3s);
+}
+
+TEST_CASE("a kernel that times interrupts leaves them out, too") {
+  const std::vector<CpuPauses> pauses{{50s, 50s, 0s}, {300s, 100s, 0s}};
+  const RunClock clock(at(100s, 0s, 0), pauses);
+  CHECK(clock.not_run_for(at(400s, 3s, 1)) == 3s);
+  // One that does not: its clocks stand where they stand without.
+  const RunClock other(at(0s, 0s, 0), pauses);
+  CHECK(other.not_run_for(at(0s, 3s, 1)) == 3s);
+}
+
+TEST_CASE("where it is not clear what a clock leaves out, short times are unknown") {
+  // On the first CPU both are possible, and on the second they lie a minute apart.
+  const std::vector<CpuPauses> pauses{{1s, 1s, 0s}, {30s, 30s, 0s}};
+  const RunClock clock(at(0s, 0s, 0), pauses);
+  CHECK(clock.not_run_for(at(0s, 3s, 1)) == std::nullopt);
+  CHECK(clock.not_run_for(at(0s, 3s, 0)) == 3s);
+  // Of an hour a minute is little; the least that is possible is said.
+  CHECK(clock.not_run_for(at(0s, 1h, 1)) == 1h - 58s);
+}
+
+TEST_CASE("by clocks that fit to no kernel known only the own CPU's threads are told") {
+  // As in a virtual machine that was stopped and resumed elsewhere.
+  const RunClock clock(at(3000s, 0s, 0), {CpuPauses(), CpuPauses()});
+  CHECK(clock.not_run_for(at(3000s, 1h, 0)) == 1h);
+  CHECK(clock.not_run_for(at(3000s, -1s, 0)) == std::nullopt);
+  CHECK(clock.not_run_for(at(3000s, 1h, 1)) == std::nullopt);
+}
