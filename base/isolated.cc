@@ -83,10 +83,13 @@ std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
 void finish(Running& running, IsolatedResult& result) {
   result.took =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - running.started);
-  auto status = reap(running.pid, std::chrono::milliseconds(50));
+  // Whoever closed its pipe is about to end, for which a loaded machine may let it wait; whoever
+  // was killed at its deadline may be in state D for good.
+  const std::chrono::milliseconds patience(result.end == IsolatedEnd::kDeadline ? 50 : 1000);
+  auto status = reap(running.pid, patience);
   if (!status) {  // it closed its pipe and still does not end
     ::kill(running.pid, SIGKILL);
-    status = reap(running.pid, std::chrono::milliseconds(50));
+    status = reap(running.pid, patience);
   }
   if (result.end == IsolatedEnd::kDeadline) {
     return;

@@ -172,6 +172,7 @@ TEST_CASE("a rank in state D is found") {
   VictimOptions options = job_of(address);
   options.environment.emplace_back("RANK", "1");
   Victim rank = start({victim_path("blocked"), "vfork"}, options);
+  REQUIRE(rank.wait_line("ready"));
   REQUIRE(rank.wait_state("D"));
   const auto rows = rows_of(found(), address);
   REQUIRE_FALSE(rows.empty());

@@ -60,15 +60,22 @@ const snapshot::Stack& stack_of(const snapshot::Capture& capture, pid_t tid) {
   return capture.tables.stack(thread_of(capture, tid).samples.back().stack);
 }
 
-// A machine may be so busy that a thread gets no CPU to stop on; then it is read again.
-Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
+Result<snapshot::Capture> read_until(pid_t pid,
+                                     const std::function<bool(const snapshot::Capture&)>& is_so) {
   const Deadline deadline = Victim::soon();
   while (true) {
     auto capture = read_process(pid);
-    if (!capture || stack_of(*capture, tid).end != StackEnd::kUnknown || deadline.passed()) {
+    if (!capture || is_so(*capture) || deadline.passed()) {
       return capture;
     }
   }
+}
+
+// A machine may be so busy that a thread gets no CPU to stop on; then it is read again.
+Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
+  return read_until(pid, [tid](const snapshot::Capture& seen) {
+    return stack_of(seen, tid).end != StackEnd::kUnknown;
+  });
 }
 
 Names names_of(snapshot::Capture& capture, pid_t tid) {
@@ -137,7 +144,10 @@ TEST_CASE("stopped: eight threads that run are stopped once, together") {
   const auto running = start_running("threads");
   REQUIRE(running);
   REQUIRE(running->victim.wait_syscall(SYS_pause));
-  auto capture = read_held(running->victim.pid(), running->tid);
+  // A loaded machine may not give all of them a CPU to stop on in time, or none to us meanwhile.
+  const auto capture = read_until(running->victim.pid(), [](const snapshot::Capture& seen) {
+    return seen.processes[0].stopped == 8 && seen.processes[0].longest_stop_us < 150'000;
+  });
   REQUIRE(capture);
   const auto& process = capture->processes[0];
   REQUIRE(process.threads.size() == 9);
@@ -294,8 +304,8 @@ TEST_CASE("stopped: calls that a stop would end early are not, while a thread be
   REQUIRE(victim);
   const auto semaphores = victim->wait_line("ready");
   REQUIRE(semaphores);
-  std::uint32_t stopped = 0;
-  for (int i = 0; i < 300; ++i) {
+  std::uint32_t stopped = 0;  // a loaded machine may take more reads for as many stops
+  for (const Deadline deadline = Victim::soon(); stopped < 250 && !deadline.passed();) {
     const auto capture = read_process(victim->pid());
     REQUIRE(capture);
     stopped += capture->processes[0].stopped;
@@ -318,7 +328,8 @@ TEST_CASE("stopped: captures of a process in a storm of signals lose none") {
   REQUIRE(target);
   const std::uint32_t times = std::getenv("ODDRANK_FULL") == nullptr ? 600 : 3000;
   std::uint32_t stopped = 0;
-  for (std::uint32_t i = 0; i < times; ++i) {
+  const Deadline deadline = Victim::soon();
+  for (std::uint32_t i = 0; i < times || (stopped <= times * 2 / 3 && !deadline.passed()); ++i) {
     snapshot::Tables tables;
     snapshot::ProcessCapture process;
     REQUIRE(collect_stacks(**target, {}, tables, process));
@@ -391,7 +402,8 @@ TEST_CASE("stopped: a process that executes itself anew while it is read") {
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
   int whole = 0;
-  for (int i = 0; i < 300; ++i) {
+  const Deadline deadline = Victim::soon();
+  for (int i = 0; i < 300 || (whole == 0 && !deadline.passed()); ++i) {
     const auto capture = read_process(victim->pid());
     if (capture && stack_of(*capture, victim->pid()).end == StackEnd::kComplete) {
       ++whole;

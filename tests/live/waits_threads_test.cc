@@ -270,8 +270,10 @@ TEST_CASE("how many other processes of the node are in state D at the same place
   auto second = test::Victim::start({test::victim_path("blocked"), "vfork"});
   REQUIRE(first);
   REQUIRE(second);
-  REQUIRE(first->wait_state("D"));
-  REQUIRE(second->wait_state("D"));
+  for (test::Victim* victim : {&*first, &*second}) {
+    REQUIRE(victim->wait_line("ready"));
+    REQUIRE(victim->wait_state("D"));
+  }
   Seen seen = look(first->pid());
   snapshot::Capture capture;
   capture.tables = std::move(seen.tables);

@@ -69,7 +69,7 @@ class Victim {
 
   // How long a test waits for what must happen: long, for loaded machines; never reached when all
   // is well.
-  static Deadline soon() { return Deadline::after(std::chrono::seconds(20)); }
+  static Deadline soon() { return Deadline::after(std::chrono::seconds(45)); }
 
  private:
   Victim(pid_t pid, UniqueFd in, UniqueFd out)

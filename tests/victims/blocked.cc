@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -38,9 +39,16 @@ namespace {
 volatile std::uint64_t object = 0;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+std::string ready_line(long number) {
+  std::array<char, 96> line{};
+  std::snprintf(line.data(), line.size(), "ready %lx %llx %ld\n",
+                reinterpret_cast<unsigned long>(&object), static_cast<unsigned long long>(object),
+                number);
+  return line.data();
+}
+
 void ready(long number) {
-  std::printf("ready %lx %llx %ld\n", reinterpret_cast<unsigned long>(&object),
-              static_cast<unsigned long long>(object), number);
+  std::fputs(ready_line(number).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -64,16 +72,23 @@ void* waiter(void*) {
   wait_for_ever();
 }
 
+// The child says "ready": until it runs, its parent may be in state D for other reasons (a lock
+// that every fork takes, a page of the C library), and after that for this one only.
 [[noreturn]] void block_in_vfork() {
-  ready(::getpid());
+  const std::string line = ready_line(::getpid());
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   const pid_t child = ::vfork();  // NOLINT: only vfork gives a state D that needs no root
 #pragma GCC diagnostic pop
   if (child == 0) {
-    while (true) {
-      ::pause();  // NOLINT: a system call, and nothing else, is what the child does
+    // NOLINTBEGIN: system calls, and nothing else, are what the child does
+    if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) {
+      ::_exit(1);
     }
+    while (true) {
+      ::pause();
+    }
+    // NOLINTEND
   }
   ::_exit(0);
 }

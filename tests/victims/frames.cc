@@ -22,7 +22,7 @@ namespace work {
 volatile int sink = 0;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-pthread_barrier_t all_printed;
+unsigned waiting = 0;  // by `mutex`
 
 void print_stack() {
   static thread_local void* addresses[16384];
@@ -53,11 +53,23 @@ void ready() {
 
 [[gnu::noinline]] void block_on_condition() {
   print_stack();
-  ::pthread_barrier_wait(&all_printed);
   ::pthread_mutex_lock(&mutex);
+  ++waiting;
   while (true) {
     ::pthread_cond_wait(&never, &mutex);
   }
+}
+
+// Whoever has the mutex while `waiting` is so many knows that they all have begun to wait: then no
+// other call on a futex is left to be taken for the one that is meant.
+void wait_for_threads(unsigned count) {
+  ::pthread_mutex_lock(&mutex);
+  while (waiting < count) {
+    ::pthread_mutex_unlock(&mutex);
+    ::usleep(1000);
+    ::pthread_mutex_lock(&mutex);
+  }
+  ::pthread_mutex_unlock(&mutex);
 }
 
 void on_signal(int) {
@@ -113,12 +125,11 @@ int main(int count, char** arguments) {
   const std::string mode = count > 1 ? arguments[1] : "read";
   if (mode == "threads") {
     constexpr unsigned kThreads = 8;
-    ::pthread_barrier_init(&work::all_printed, nullptr, kThreads + 1);
     for (unsigned i = 0; i < kThreads; ++i) {
       pthread_t thread{};
       ::pthread_create(&thread, nullptr, work::thread, nullptr);
     }
-    ::pthread_barrier_wait(&work::all_printed);
+    work::wait_for_threads(kThreads);
     work::ready();
     while (true) {
       ::pause();

@@ -20,6 +20,7 @@ import time
 
 stop = threading.Event()
 blocked = []
+FUTEX = "202"  # on x86-64
 DEEP = int(os.environ.get("VICTIM_DEPTH", "500"))
 
 
@@ -143,12 +144,17 @@ def frames_of(frame):
 
 
 def is_blocked(thread):
-    # At the line that blocks: whether the call has been entered yet makes no difference.
+    # At the line that blocks, and not on its way there: a thread that wants the GIL waits, too, but
+    # with a time limit (the fourth argument of futex).
     frame = sys._current_frames().get(thread.ident)
     if frame is None:
         return False
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-    return any(call in line for call in ("waiter.acquire()", "time.sleep(3600)", "select.select("))
+    if not any(call in line for call in ("waiter.acquire()", "time.sleep(3600)", "select.select(")):
+        return False
+    with open("/proc/self/task/%d/syscall" % thread.native_id) as file:
+        words = file.read().split()
+    return words[0] != "running" and (words[0] != FUTEX or words[4] == "0x0")
 
 
 def report(frame):

@@ -182,7 +182,7 @@ cat $FAKE/n1.hello $FAKE/n1.frames $FAKE/n2.hello $FAKE/n2.frames
 
 TEST_CASE("a node that was sent the agent is waited for, and not asked without it") {
   FakeSlurm slurm(2);
-  slurm.options.node_timeout = milliseconds(8000);
+  slurm.options.node_timeout = milliseconds(12000);
   constexpr const char* kLacks = R"(
 echo "$task: slurmstepd: error: execve(): /shared/oddrank: No such file or directory" >&2
 echo "srun: error: n1: task $task: Exited with exit code 2" >&2
@@ -235,7 +235,7 @@ exit 233
 
 TEST_CASE("a node that stays silent is asked alone while the others' step goes on") {
   FakeSlurm slurm(4);
-  slurm.options.node_timeout = milliseconds(5000);
+  slurm.options.node_timeout = milliseconds(10000);
   slurm.write("all.sh", "cat $FAKE/n[023].hello $FAKE/n[023].frames\nexec sleep 100\n");
   check_answers(slurm.gather_ok());
   CHECK(slurm.calls() == "all\nn1\n");
@@ -244,22 +244,22 @@ TEST_CASE("a node that stays silent is asked alone while the others' step goes o
 
 TEST_CASE("a node that never answers costs the timeout, and no more") {
   FakeSlurm slurm(3);
-  slurm.options.node_timeout = milliseconds(2000);
+  slurm.options.node_timeout = milliseconds(5000);
   slurm.options.slack = milliseconds(300);
   slurm.write("all.sh", "cat $FAKE/n[02].hello $FAKE/n[02].frames\nexec sleep 100\n");
   slurm.write("n1.sh", "exec sleep 100\n");
   const GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   CHECK(result.nodes[1].why ==
-        "node did not answer in 2 s; SLURM says: down, not responding (power supply)");
-  CHECK(result.took >= milliseconds(2300));
+        "node did not answer in 5 s; SLURM says: down, not responding (power supply)");
+  CHECK(result.took >= milliseconds(5300));
   CHECK(result.took < milliseconds(20000));
   CHECK(slurm.all_gone());
 }
 
 TEST_CASE("an agent that began and hangs is told from a node that does not answer") {
   FakeSlurm slurm(3);
-  slurm.options.node_timeout = milliseconds(1500);
+  slurm.options.node_timeout = milliseconds(4500);
   slurm.options.slack = milliseconds(100);
   slurm.write("all.sh",
               "cat $FAKE/*.hello $FAKE/n[01].frames; head -n 2 $FAKE/n2.frames\n"
@@ -269,7 +269,7 @@ TEST_CASE("an agent that began and hangs is told from a node that does not answe
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n[01].frames\nexec sleep 100\n");
   const GatherResult result = slurm.gather_ok();
   check_answers(result, "n2");
-  CHECK(result.nodes[2].why == "its agent began but did not answer in 1.5 s");
+  CHECK(result.nodes[2].why == "its agent began but did not answer in 4.5 s");
   CHECK(slurm.calls() == "all\nall\n");
 }
 
