@@ -71,10 +71,12 @@ Result<snapshot::Capture> read_until(pid_t pid,
   }
 }
 
-// A machine may be so busy that a thread gets no CPU to stop on; then it is read again.
+// A machine may be so busy that a thread gets no CPU to stop on, or waits for a page of its own code;
+// then it is read again. Without Python frames its stack is unknown, with them it says that it runs.
 Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
   return read_until(pid, [tid](const snapshot::Capture& seen) {
-    return stack_of(seen, tid).end != StackEnd::kUnknown;
+    const StackEnd end = stack_of(seen, tid).end;
+    return end != StackEnd::kUnknown && end != StackEnd::kRunning;
   });
 }
 
