@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -216,6 +217,9 @@ Report diagnose(const JobView& view) {
     }
   }
   std::sort(report.notes.begin(), report.notes.end());
+  std::transform(capture.job.notes.begin(), capture.job.notes.end(),
+                 std::inserter(report.notes, report.notes.begin()),
+                 [](const std::string& note) { return printable(note, 400); });
   for (const SourceFinding& source : report.sources) {
     report.notes.push_back(source_words(source));
   }

@@ -71,7 +71,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   }
   for (std::string note : {slurm::outlook_words(job), output_age_note(job.stdout_path)}) {
     if (!note.empty()) {
-      whole.nodes.front().notes.push_back(std::move(note));
+      whole.job.notes.push_back(std::move(note));
     }
   }
   return whole;

@@ -283,8 +283,7 @@ void add_given_dumps(Capture& capture,
   if (answer) {
     take_over(*answer, 0, capture);
   } else {
-    capture.nodes.front().notes.push_back("the dumps of --fr could not be read: " +
-                                          answer.error().what);
+    capture.job.notes.push_back("the dumps of --fr could not be read: " + answer.error().what);
   }
   collectives::join_flight(capture);
 }

@@ -99,7 +99,7 @@ Capture read_outputs(const Capture& capture) {
 
 void take_over(const Result<Capture>& answer, Capture& capture) {
   if (!answer) {
-    capture.nodes.front().notes.push_back("the job's output: " + answer.error().what);
+    capture.job.notes.push_back("the job's output: " + answer.error().what);
     return;
   }
   snapshot::Carrier carrier(answer->tables, capture.tables);

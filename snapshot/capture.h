@@ -26,6 +26,7 @@ struct JobInfo {
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;
   std::vector<std::string> hosts;  // all nodes of the job, also those that did not answer
+  std::vector<std::string> notes;  // of no node of its own: what the reader of a report should know
 
   bool operator==(const JobInfo&) const = default;
 };

@@ -14,7 +14,7 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 7;
+inline constexpr int kCaptureFormat = 8;
 
 std::string encode_capture(const Capture& capture);
 

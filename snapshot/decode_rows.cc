@@ -24,6 +24,7 @@ class Decoder {
         stack_frames_(reader("stack_frames")),
         job_(reader("job")),
         job_hosts_(reader("job_hosts")),
+        job_notes_(reader("job_notes")),
         nodes_(reader("nodes")),
         expected_ranks_(reader("expected_ranks")),
         notes_(reader("notes")),
@@ -69,9 +70,9 @@ class Decoder {
 
   ReadDocument document_;
   IdLimits limits_;
-  RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, nodes_, expected_ranks_, notes_,
-      processes_, environment_, groups_, connections_, tasks_, task_members_, threads_, samples_,
-      calls_, frame_locals_, locals_;
+  RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
+      notes_, processes_, environment_, groups_, connections_, tasks_, task_members_, threads_,
+      samples_, calls_, frame_locals_, locals_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -132,6 +133,11 @@ void Decoder::decode_job() {
     StringId host{};
     job_hosts_("host", host);
     job.hosts.push_back(text(host));
+  });
+  each_row(job_, "notes", job_notes_, [&] {
+    StringId note{};
+    job_notes_("text", note);
+    job.notes.push_back(text(note));
   });
 }
 
@@ -219,11 +225,11 @@ void Decoder::decode_processes() {
 }
 
 Result<Capture> Decoder::finish() {
-  std::vector<RowReader*> all = {&frames_,    &stacks_,       &stack_frames_, &job_,
-                                 &job_hosts_, &nodes_,        &notes_,        &expected_ranks_,
-                                 &processes_, &environment_,  &groups_,       &connections_,
-                                 &tasks_,     &task_members_, &threads_,      &samples_,
-                                 &calls_,     &frame_locals_, &locals_};
+  std::vector<RowReader*> all = {&frames_,         &stacks_,    &stack_frames_, &job_,
+                                 &job_hosts_,      &job_notes_, &nodes_,        &notes_,
+                                 &expected_ranks_, &processes_, &environment_,  &groups_,
+                                 &connections_,    &tasks_,     &task_members_, &threads_,
+                                 &samples_,        &calls_,     &frame_locals_, &locals_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

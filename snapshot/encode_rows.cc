@@ -143,6 +143,11 @@ void encode_job(const JobInfo& job, Texts& texts, Document& document) {
   for (const std::string& host : job.hosts) {
     hosts("host", texts.id_of(host));
   }
+  row("notes", job.notes.size());
+  RowWriter notes(document.tables["job_notes"]);
+  for (const std::string& note : job.notes) {
+    notes("text", texts.id_of(note));
+  }
 }
 
 void encode_nodes(const std::vector<NodeCapture>& nodes, Texts& texts, Document& document) {

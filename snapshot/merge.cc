@@ -57,6 +57,12 @@ void Merger::add_job(const JobInfo& job) {
       into_.job.hosts.push_back(host);
     }
   }
+  auto& notes = into_.job.notes;
+  for (const std::string& note : job.notes) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+      notes.push_back(note);
+    }
+  }
 }
 
 // Index in `into_.nodes` for each of `nodes`.

@@ -79,6 +79,16 @@ TEST_CASE("recorded: another rank than the stacks name is said, and decides noth
   CHECK(report_json(report, job.capture).find("\"agrees\": false") != std::string::npos);
 }
 
+TEST_CASE("notes: those of the job come first and name no node") {
+  CaptureBuilder job = tests::input_stall_job();
+  job.capture.nodes[0].notes = {"a late look"};
+  job.capture.job.notes = {"the job has run for 2 h"};
+  const Report report = diagnose(job.capture);
+  REQUIRE(report.notes.size() == 2);
+  CHECK(report.notes[0] == "the job has run for 2 h");
+  CHECK(report.notes[1] == job.capture.nodes[0].host + ": a late look");
+}
+
 TEST_CASE("recorded: the rank's own stack explains more than that its call is missing") {
   CaptureBuilder job = tests::input_stall_job();
   Recorders recorders = recorders_of(job);

@@ -50,7 +50,7 @@ TEST_CASE("what is not a capture, or not of this format, is refused by name") {
   const auto refused = decode_capture(newer);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kUnsupported);
-  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 7");
+  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 8");
 }
 
 TEST_CASE("a cut capture is refused at every length") {

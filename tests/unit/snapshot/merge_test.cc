@@ -21,6 +21,7 @@ TEST_CASE("nodes and processes of two captures stand side by side, equal stacks 
   CHECK(whole.processes[1].node == 1);
   CHECK(whole.job.hosts == std::vector<std::string>{"n0", "n1"});
   CHECK(whole.job.world_size == 8);
+  CHECK(whole.job.notes == std::vector<std::string>{"one hour"});  // once
   const auto& first = whole.processes[0].threads[0];
   CHECK(first == whole.processes[1].threads[0]);
   CHECK(whole.tables.stacks().size() == 2);  // the empty one and this

@@ -115,7 +115,8 @@ inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
 inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pid = 71) {
   using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
   Capture capture;
-  capture.job = {"4711", JobSource::kSlurm, "train", "ada", "RUNNING", "/o.txt", 8, 60, 70, {host}};
+  capture.job = {"4711", JobSource::kSlurm, "train", "ada", "RUNNING", "/o.txt", 8, 60, 70,
+                 {host}, {"one hour"}};
   capture.nodes = {{host, true, "slow", 1234, {0, 1}, {"a note", "another"}}};
   Tables& tables = capture.tables;
   ProcessCapture process;
