@@ -18,6 +18,9 @@ class Deadline {
     return Deadline(std::min(when_, Clock::now() + duration));
   }
 
+  // `duration` after this one.
+  Deadline later(std::chrono::milliseconds duration) const { return Deadline(when_ + duration); }
+
   bool passed() const { return Clock::now() >= when_; }
   // Never negative; rounded up, so that poll() with it does not spin through the last millisecond.
   std::chrono::milliseconds left() const {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <utility>
 
 #include "base/deadline.h"
 #include "base/unique_fd.h"
@@ -19,6 +20,11 @@ namespace oddrank {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// So long a wait lasts at most, and so much longer than it was to it does not take on a machine
+// that is merely busy.
+constexpr std::chrono::milliseconds kLongestWait{250};
+constexpr std::chrono::milliseconds kStandstill{250};
 
 struct Running {
   std::size_t task = 0;
@@ -117,12 +123,25 @@ bool take_output(const Running& running, IsolatedResult& result, std::size_t byt
   return got > 0;
 }
 
-int next_timeout(const std::vector<Running>& running) {
-  int timeout = 1 << 30;
+// Returns when a child has something to say, when a deadline has passed, or soon. Where we stood
+// still since the last return, so did the children: their time did not go on.
+void wait_for_any(std::vector<pollfd>& polled,
+                  std::vector<Running>& running,
+                  Clock::time_point& last_return) {
+  std::chrono::milliseconds longest = kLongestWait;
   for (const Running& child : running) {
-    timeout = std::min(timeout, child.deadline.poll_timeout());
+    longest = std::min(longest, child.deadline.left());
   }
-  return timeout;
+  ::poll(polled.data(), polled.size(), static_cast<int>(longest.count()));
+  const Clock::time_point now = Clock::now();
+  const auto took = now - std::exchange(last_return, now);
+  const auto late = std::chrono::floor<std::chrono::milliseconds>(took) - longest;
+  if (late <= kStandstill) {
+    return;
+  }
+  for (Running& child : running) {
+    child.deadline = child.deadline.later(late);
+  }
 }
 
 }  // namespace
@@ -133,6 +152,7 @@ std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
   std::vector<IsolatedResult> results(tasks.size());
   std::vector<Running> running;
   std::size_t next = 0;
+  Clock::time_point last_wait = Clock::now();
   while (next < tasks.size() || !running.empty()) {
     while (next < tasks.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
       if (auto child = start(tasks[next], next)) {
@@ -145,7 +165,7 @@ std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
     for (const Running& child : running) {
       polled.push_back({child.output.get(), POLLIN, 0});
     }
-    ::poll(polled.data(), polled.size(), next_timeout(running));
+    wait_for_any(polled, running, last_wait);
     std::vector<Running> still;
     for (std::size_t i = 0; i < running.size(); ++i) {
       IsolatedResult& result = results[running[i].task];

@@ -39,7 +39,9 @@ struct IsolatedResult {
 
 // Runs all tasks, at most `at_once` at a time, in order of start; results in the order of the
 // tasks. A child that sends more than `byte_limit` is ended (kCrashed). Never blocks for longer
-// than the timeouts of the tasks ask for; leaves no zombie behind except of a child in state D.
+// than the timeouts of the tasks ask for, but for time in which the caller stood still itself (a
+// paused machine, a stopped job): no child is blamed for that. Leaves no zombie behind except of a
+// child in state D.
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
                                          std::size_t byte_limit = std::size_t{64} << 20);

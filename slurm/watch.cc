@@ -80,7 +80,9 @@ class Watch {
   bool look();
   void note(const RankSign& sign);
   void leave_past(Watched& watched, bool moved);
+  void forget(pid_t pid);
   const Watched* most_quiet() const;
+  milliseconds seen_quiet(const Watched& watched) const;
   void check();
   void capture(const Reason& reason);
   std::vector<PastFile> pasts() const;
@@ -97,6 +99,7 @@ class Watch {
   Alarm alarm_;
   milliseconds frames_every_{0};
   std::map<pid_t, Watched> watched_;
+  Progress::Time looked_;  // when the latest look began
   std::optional<Progress::Time> last_frames_;
   bool groups_known_ = false;
   bool groups_asked_ = false;  // in this quiet time
@@ -181,6 +184,15 @@ void Watch::leave_past(Watched& watched, bool moved) {
   }
 }
 
+// Its past goes with it, whoever notices first that it has ended: a look, or wait().
+void Watch::forget(pid_t pid) {
+  const auto gone = watched_.find(pid);
+  if (gone != watched_.end()) {
+    leave_past(gone->second, true);
+    watched_.erase(gone);
+  }
+}
+
 void Watch::note(const RankSign& sign) {
   Watched& watched = watched_.try_emplace(sign.pid, sign).first->second;
   const bool moved = watched.progress.add(sign, Progress::Clock::now());
@@ -217,13 +229,14 @@ bool Watch::look() {
     request.before.push_back(watched.last);
   }
   const std::vector<RankSign> signs = hooks_.look(request);
+  looked_ = now;
   if (request.frames) {
     last_frames_ = now;
   }
   groups_asked_ = groups_asked_ || request.groups;
   for (const RankSign& sign : signs) {
     if (sign.gone) {
-      watched_.erase(sign.pid);
+      forget(sign.pid);
     } else {
       note(sign);
     }
@@ -242,6 +255,13 @@ const Watched* Watch::most_quiet() const {
   return most;
 }
 
+// From the end of a look at which it had moved to the begin of the latest one: whatever held the
+// watcher up meanwhile (a machine that pauses, a look that takes long) is no quiet time of the
+// rank. Negative where it moved at the latest look.
+milliseconds Watch::seen_quiet(const Watched& watched) const {
+  return watched.progress.quiet_for(looked_);
+}
+
 void Watch::check() {
   const Watched* quiet = most_quiet();
   if (asked_) {
@@ -254,7 +274,7 @@ void Watch::check() {
   if (quiet == nullptr || !options_.captures) {
     return;
   }
-  const milliseconds so_long = quiet->progress.quiet_for(Progress::Clock::now());
+  const milliseconds so_long = seen_quiet(*quiet);
   const bool due = alarm_.is_due(so_long);
   if (stall_said_ && !alarm_.raised()) {
     say("the job moves again");
@@ -304,8 +324,7 @@ bool Watch::has_moved(const Reason& reason) {
   last_frames_.reset();
   look();
   const auto watched = watched_.find(reason.pid);
-  return watched == watched_.end() ||
-         watched->second.progress.quiet_for(Progress::Clock::now()) < reason.quiet;
+  return watched == watched_.end() || seen_quiet(watched->second) < reason.quiet;
 }
 
 void Watch::excuse(const Reason& reason, const std::string& why) {

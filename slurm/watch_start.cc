@@ -20,7 +20,8 @@
 namespace oddrank::slurm {
 namespace {
 
-constexpr std::chrono::milliseconds kStartPatience{2000};
+// Far more than it takes: without an answer nobody watches the command for as long as it lasts.
+constexpr std::chrono::milliseconds kStartPatience{10000};
 constexpr int kNiceness = 10;
 
 // Since Linux 5.3; glibc 2.36 has a function for it.

@@ -61,7 +61,7 @@ class Cgroups(CgroupTest):
         pid = self.start(SLEEP, folder)
         write(switch, 1)
         self.addCleanup(write, switch, 0)
-        proc_facts.wait_until(lambda: "frozen 1" in read(f"{folder}/cgroup.events"), "it froze", 20)
+        proc_facts.wait_until(lambda: "frozen 1" in read(f"{folder}/cgroup.events"), "it froze")
         self.check_stopped(pid, "frozen by its cgroup")
 
     def test_a_stopped_process(self):
@@ -69,11 +69,11 @@ class Cgroups(CgroupTest):
                                    stdout=subprocess.PIPE, env=dict(os.environ, RANK="0",
                                                                     WORLD_SIZE="1"))
         self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.wait, 60)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         process.send_signal(signal.SIGSTOP)
-        proc_facts.wait_until(lambda: proc_facts.state(process.pid) == "T", "it stopped", 20)
+        proc_facts.wait_until(lambda: proc_facts.state(process.pid) == "T", "it stopped")
         self.check_stopped(process.pid, "stopped")
 
     def test_cpu_that_is_withheld(self):
@@ -86,7 +86,7 @@ class Cgroups(CgroupTest):
         def throttled():
             rows = dict(line.split() for line in read(f"{folder}/cpu.stat").splitlines())
             return int(rows["nr_throttled"]) >= 5
-        proc_facts.wait_until(throttled, "it was throttled", 30)
+        proc_facts.wait_until(throttled, "it was throttled")
         run = self.diagnose(pid)
         self.assertRegex(str(run.json()["notes"]),
                          rf"cgroup /.*{os.path.basename(folder)} got no more CPU in \d+ of \d+")
@@ -114,7 +114,7 @@ class Cgroups(CgroupTest):
                                    stderr=subprocess.DEVNULL,
                                    env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
         self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.wait, 60)
         self.addCleanup(process.kill)
         if process.stdout.readline() != b"ready\n":
             self.skipTest("no mount namespace of its own is permitted here")

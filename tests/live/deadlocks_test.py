@@ -19,13 +19,13 @@ import proc_facts
 
 VICTIMS = os.environ.get("ODDRANK_VICTIMS", "")
 PYTHON_LOCKS = os.path.join(os.path.dirname(HERE), "victims", "python_locks.py")
-FUTEX = 202
 
 
 class Victim:
-    """A process that says "ready" and the tids whose waits the test is about."""
+    """A process that says "ready" and the tids whose waits the test is about: for locks, or, of the
+    other threads with `gil`, for the GIL."""
 
-    def __init__(self, test, command):
+    def __init__(self, test, command, gil=False):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         text=True)
         test.addCleanup(self.end)
@@ -34,13 +34,15 @@ class Victim:
         self.tids = [int(word) for word in line.split()[1:] if int(word)]
         self.pid = self.process.pid
         for tid in [self.pid, *self.tids]:
-            proc_facts.wait_until(lambda tid=tid: (proc_facts.syscall(tid) or [0])[0] == FUTEX,
-                                  f"thread {tid} blocks", 30)
+            proc_facts.wait_until(
+                lambda tid=tid: (proc_facts.in_call(tid, proc_facts.FUTEX)
+                                 if gil and tid != self.pid else proc_facts.wants_lock(tid)),
+                f"thread {tid} blocks")
 
     def end(self):
         if not self.process.stdout.closed:
             self.process.kill()
-            self.process.wait(20)
+            self.process.wait(60)
             self.process.stdout.close()
 
 
@@ -59,7 +61,7 @@ def pythons():
         version = subprocess.run(
             [path, "-c", "import sys, sysconfig as s;"
              "print(*sys.version_info[:2], s.get_config_var('Py_GIL_DISABLED') or 0)"],
-            capture_output=True, text=True, timeout=20, check=False).stdout.split()
+            capture_output=True, text=True, timeout=60, check=False).stdout.split()
         if len(version) == 3 and version[2] == "0" and int(version[1]) >= 8:
             found.setdefault(int(version[1]), path)
     return sorted(found.items())
@@ -113,7 +115,7 @@ class Native(Circles):
 
 class Python(Circles):
     def start(self, python, mode, *more):
-        return Victim(self, [python, PYTHON_LOCKS, mode, *more])
+        return Victim(self, [python, PYTHON_LOCKS, mode, *more], gil=mode == "gil")
 
     def each(self, check, mode, *more):
         """check(victim) with each Python."""

@@ -65,12 +65,17 @@ class Dumps(unittest.TestCase):
             stdout=subprocess.PIPE, stderr=stderr, env={**base, **environment}, cwd=self.scratch)
         self.addCleanup(self.end, process)
         self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.wait_reads(process.pid)
         self.pids.append(process.pid)
         return process
 
+    @staticmethod
+    def wait_reads(pid):
+        proc_facts.wait_until(lambda: proc_facts.in_call(pid, proc_facts.READ), "it reads its pipe")
+
     def end(self, process):
         process.kill()
-        process.wait(20)
+        process.wait(60)
         process.stdin.close()
         process.stdout.close()
 
@@ -160,8 +165,8 @@ class Dumps(unittest.TestCase):
         self.check(self.diagnose())
         self.check(self.diagnose())  # a second byte would end the ranks
         for process in processes:
+            self.wait_reads(process.pid)
             self.assertIsNone(process.poll())
-            self.assertTrue(proc_facts.sleeping(process.pid))
 
     def test_a_pipe_that_is_none(self):
         """A file of that name is not written to, and a pipe without a reader is not waited for."""

@@ -23,7 +23,7 @@ class Freezer(CgroupTest):
         pid = self.start(SLEEP, folder)
         self.addCleanup(write, switch, "THAWED")
         write(switch, "FROZEN")
-        proc_facts.wait_until(lambda: read(f"{folder}/freezer.state") == "FROZEN\n", "it froze", 20)
+        proc_facts.wait_until(lambda: read(f"{folder}/freezer.state") == "FROZEN\n", "it froze")
         self.check_stopped(pid, "frozen by its cgroup")
 
     def make_frozen(self):

@@ -29,7 +29,7 @@ LEAST_EQUAL = 0.995
 def our_frames(pid, *options):
     """{tid: (state, [pc, ...])}"""
     result = subprocess.run([OPTIONS.native_pcs, *options, str(pid)], capture_output=True,
-                            text=True, timeout=60, check=True)
+                            text=True, timeout=120, check=True)
     rows = (line.split() for line in result.stdout.splitlines())
     return {int(row[1]): (row[2], [int(pc, 16) for pc in row[4:]]) for row in rows}
 
@@ -50,9 +50,15 @@ class Victim:
 
     def __exit__(self, kind, value, trace):
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
         self.process.stdin.close()
         self.process.stdout.close()
+
+
+def stands_still(pid):
+    """Each thread of a victim in the call that it is meant to be stuck in."""
+    return all(proc_facts.in_call(tid, proc_facts.READ, proc_facts.PAUSE)
+               or proc_facts.wants_lock(tid) for tid in proc_facts.threads(pid))
 
 
 def resting_frames(pid):
@@ -60,7 +66,20 @@ def resting_frames(pid):
     def look():
         frames = our_frames(pid)
         return frames if all(pcs for _, pcs in frames.values()) else None
-    return proc_facts.wait_until(look, f"all threads of {pid} to sleep", 60, 0.2)
+    return proc_facts.wait_until(look, f"all threads of {pid} to sleep", every=0.2)
+
+
+def compare_resting(test, pid):
+    """[(tid, ours, gdb's)]: what moves is elsewhere at times, what is read wrongly always differs."""
+    equal, rows = set(), []
+    for _ in range(3):
+        ours, oracle = resting_frames(pid), gdb_frames.frames(pid)
+        test.assertEqual(set(ours), set(oracle))
+        equal.update(tid for tid, pcs in oracle.items() if ours[tid][1] == pcs)
+        rows = [(tid, pcs if tid in equal else ours[tid][1], pcs) for tid, pcs in oracle.items()]
+        if len(equal) == len(oracle):
+            break
+    return rows
 
 
 class GdbOracle(unittest.TestCase):
@@ -75,16 +94,17 @@ class GdbOracle(unittest.TestCase):
                         "frames_static_pie", "no_build_id"):
             for mode in ("read", "threads", "signal", "altstack", "recursion"):
                 with self.subTest(program=program, mode=mode), Victim(program, mode) as process:
-                    proc_facts.wait_until(lambda pid=process.pid: proc_facts.sleeping(pid),
-                                          "the victim blocks", 20)
+                    proc_facts.wait_until(lambda pid=process.pid: stands_still(pid),
+                                          "the victim blocks")
                     self.compare(process.pid)
 
     def test_stopped_by_a_signal(self):
         with Victim("frames", "threads") as process:
+            proc_facts.wait_until(lambda: stands_still(process.pid), "the victim blocks")
             process.send_signal(signal.SIGSTOP)
             proc_facts.wait_until(
-                lambda: proc_facts.status(process.pid).get("State", "")[:1] == "T",
-                "the victim stops", 20)
+                lambda: all(proc_facts.state(tid) == "T" for tid in proc_facts.threads(process.pid)),
+                "all of the victim stops")
             self.compare(process.pid)
 
     def test_running(self):
@@ -113,15 +133,12 @@ class GdbOracle(unittest.TestCase):
                 job.wait_hung(still_there=ranks.alive)
                 equal, total, different = 0, 0, []
                 for process in ranks.processes:
-                    ours = resting_frames(process.pid)
-                    oracle = gdb_frames.frames(process.pid)
-                    self.assertEqual(set(ours), set(oracle))
-                    for tid, pcs in oracle.items():
+                    for tid, ours, pcs in compare_resting(self, process.pid):
                         total += len(pcs)
-                        if ours[tid][1] == pcs:
+                        if ours == pcs:
                             equal += len(pcs)
                         else:
-                            different.append((process.pid, tid, ours[tid], pcs))
+                            different.append((process.pid, tid, ours, pcs))
                 print(f"{equal} of {total} frames are gdb's", flush=True)
                 self.assertGreater(total, RANKS * 20)
                 self.assertGreaterEqual(equal / total, LEAST_EQUAL, different[:3])

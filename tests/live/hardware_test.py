@@ -42,12 +42,12 @@ class Hardware(unittest.TestCase):
                 began = time.monotonic()
                 run = harness.Run(subprocess.run(
                     [harness.Options.oddrank, "node", str(rank.pid), "--samples", "1", "--json", "-"],
-                    env=dict(os.environ, PATH=f"{scratch}:{os.environ['PATH']}"), timeout=90,
+                    env=dict(os.environ, PATH=f"{scratch}:{os.environ['PATH']}"), timeout=240,
                     stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False))
                 took = time.monotonic() - began
             finally:
                 rank.kill()
-                rank.wait(20)
+                rank.wait(60)
                 rank.stdin.close()
                 rank.stdout.close()
         self.assertIn(run.status, (0, harness.PARTIAL), run)
@@ -61,7 +61,7 @@ class Hardware(unittest.TestCase):
     def test_one_that_hangs(self):
         """Its deadline is five seconds; what it said before counts."""
         run, told, took = self.diagnose(HANGS)
-        self.assertLess(took, 30)
+        self.assertLess(took, 60)
         self.assertIn("100 % busy", "".join(told), run)
         self.assertIn("nvidia-smi: it did not answer in 5 s", "\n".join(run.json()["notes"]), run)
 

@@ -23,11 +23,11 @@ SPINS = r"used \d+ ms of CPU in the same functions: it spins, or works at one pl
 PUT_ASIDE = r"was put aside \d+ times in the same functions: it spins, while others want the CPU$"
 
 
-def counters(tid):
+def counters(pid, tid):
     """Milliseconds of CPU, voluntary and other context switches of a thread."""
-    with open(f"/proc/{tid}/stat", encoding="utf-8") as file:
+    with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
-    row = proc_facts.status(tid)
+    row = proc_facts.status(pid, tid)
     return (sum(map(int, fields[11:13])) * 1000 // os.sysconf("SC_CLK_TCK"),
             int(row["voluntary_ctxt_switches"]), int(row["nonvoluntary_ctxt_switches"]))
 
@@ -36,7 +36,7 @@ def moved(name, before, after):
     """Whether the thread did so much of what it does that it must show."""
     cpu_ms, woke, put_aside = (now - then for then, now in zip(before, after))
     enough = {"spins": cpu_ms > 200, "works": cpu_ms > 200, "polls": woke > 20,
-              "yields": cpu_ms > 200 or put_aside > 500}
+              "yields": cpu_ms > 200 or put_aside > 300}
     return enough.get(name, True)
 
 
@@ -52,7 +52,7 @@ class Motion(unittest.TestCase):
         # Others may want the CPU as well: then samples take long, and these threads get little of it.
         for interval_s in (1, 5, 20):
             begun = time.monotonic()
-            before = {name: counters(tid) for name, tid in said.items()}
+            before = {name: counters(process.pid, tid) for name, tid in said.items()}
             # One build only, since the time that it takes tells whether others want the CPU.
             run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid),
                                                 "--all-threads", "--samples", "2", "--interval",
@@ -63,13 +63,13 @@ class Motion(unittest.TestCase):
             cls.waits = {name: by_tid[tid] for name, tid in said.items()}
             asleep = cls.waits["polls"]["syscall"] == "clock_nanosleep"  # and not met awake
             if asleep and took_s < 1.5 * interval_s and all(
-                    moved(name, before[name], counters(said[name])) for name in said):
+                    moved(name, before[name], counters(process.pid, said[name])) for name in said):
                 break
 
     @classmethod
     def end(cls, process):
         process.kill()
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
     def check(self, name, what, pattern):
@@ -84,7 +84,10 @@ class Motion(unittest.TestCase):
         self.check("yields", "nothing", f"; ({SPINS})|({PUT_ASIDE})")
 
     def test_a_loop_that_sleeps_polls(self):
-        self.check("polls", "unknown", r"woke \d+ times in the same functions: it polls$")
+        # A machine that pauses time and again may have it met awake each time.
+        awake = self.waits["polls"]["detail"].startswith("runs; ")
+        self.check("polls", "nothing" if awake else "unknown",
+                   r"; woke \d+ times in the same functions: it polls$")
 
     def test_a_stack_that_moves_is_work(self):
         self.check("works", "nothing", r"used \d+ ms of CPU, its stack moved: it works$")

@@ -18,6 +18,20 @@ import harness
 import proc_facts
 
 PEERS = os.path.join(os.path.dirname(HERE), "victims", "peers.py")
+# The call that blocks the waiter, and on what; where not given, it wants a lock.
+BLOCKS = {"pipe": (proc_facts.READ, "pipe:"), "tcp": (proc_facts.RECVFROM, "socket:"),
+          "local": (proc_facts.RECVFROM, "socket:"), "outside": (proc_facts.RECVFROM, "socket:"),
+          "tls": (proc_facts.READ, "socket:"), "output": (proc_facts.WRITE, "pipe:"),
+          "join": (proc_facts.WAIT4, ""), "several": (proc_facts.POLL, ""),
+          "flock": (proc_facts.FLOCK, "")}
+POLLS = ("baton", "filelock", "stale")
+
+
+def blocks(pid, mode):
+    if mode not in BLOCKS:
+        return proc_facts.wants_lock(pid)
+    number, kind = BLOCKS[mode]
+    return proc_facts.in_call_on(pid, number, kind) if kind else proc_facts.in_call(pid, number)
 
 
 class Peers(unittest.TestCase):
@@ -30,14 +44,14 @@ class Peers(unittest.TestCase):
         self.assertEqual(line[0], "ready")
         waiter, holder = int(line[1]), int(line[2])
         self.third = int(line[3]) if len(line) > 3 else 0
-        polls = mode in ("baton", "filelock", "stale")
-        blocked = proc_facts.syscall if polls else proc_facts.sleeping
-        proc_facts.wait_until(lambda: blocked(waiter), "it blocks", 30)
+        sleeps = mode in POLLS or (mode == "flock" and environment["RANK"] == "0")
+        proc_facts.wait_until(
+            lambda: proc_facts.asleep(waiter) if sleeps else blocks(waiter, mode), "it blocks")
         return process.pid, waiter, holder
 
     def end(self, process):
         os.killpg(process.pid, 9)
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
     def read(self, *pids, samples=1):
@@ -97,9 +111,16 @@ class Peers(unittest.TestCase):
         wait = self.wait_of(run, waiter)
         self.assertEqual((wait["what"], wait["pid"]), ("pipe", os.getpid()), run)
 
+    @staticmethod
+    def is_stuck_in_write(child):
+        """One of its threads; the main thread joins it."""
+        threads = proc_facts.threads(child)
+        return (any(proc_facts.in_call_on(tid, proc_facts.WRITE, "pipe:") for tid in threads)
+                and proc_facts.wants_lock(child))
+
     def test_a_child_that_writes_to_who_waits_for_its_end(self):
         _, rank, child = self.start("join", RANK="0", WORLD_SIZE="1")
-        proc_facts.wait_until(lambda: proc_facts.sleeping(child), "the child blocks", 30)
+        proc_facts.wait_until(lambda: self.is_stuck_in_write(child), "the child blocks")
         run = self.read(rank, samples=2)
         verdict = run.json()["verdict"]
         self.assertEqual(verdict["kind"], "child_deadlock", run)
@@ -119,6 +140,9 @@ class Peers(unittest.TestCase):
     def wait_for_multiprocessing(self, mode):
         pid, waiter, holder = self.start(mode, RANK="0", WORLD_SIZE="1")
         self.assertEqual(pid, waiter)
+        for other in (holder, self.third, *(proc_facts.children(holder) if holder else ())):
+            if other:
+                proc_facts.wait_until(lambda tid=other: proc_facts.asleep(tid), "it has the lock")
         run = self.read(waiter)
         return self.wait_of(run, waiter), holder, run
 

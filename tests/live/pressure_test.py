@@ -38,7 +38,7 @@ class Pressure(CgroupTest):
         def pressed():
             text = read(f"{folder}/memory.pressure").splitlines()[1]
             return float(text.split("avg10=")[1].split()[0]) >= 20
-        proc_facts.wait_until(pressed, "it waits for memory", 40)
+        proc_facts.wait_until(pressed, "it waits for memory")
         run = self.diagnose(pid)
         self.assertRegex(str(run.json()["notes"]),
                          rf"cgroup /.*{os.path.basename(folder)} waited for memory in \d+%")

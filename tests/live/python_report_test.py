@@ -56,16 +56,23 @@ def end(process):
         os.killpg(process.pid, 9)
     except ProcessLookupError:
         pass
-    process.wait(20)
+    process.wait(60)
     process.stdin.close()
     process.stdout.close()
 
 
+def blocks(tid):
+    """In one of the calls that the victims' waits come to."""
+    return (proc_facts.wants_lock(tid)
+            or proc_facts.in_call(tid, proc_facts.WAIT4, proc_facts.EPOLL_WAIT)
+            or any(proc_facts.in_call_on(tid, proc_facts.READ, kind) for kind in ("pipe:", "socket:")))
+
+
 def wait_blocked(process, child=False):
-    """The pid of the victim (or of its only child) once it has said "ready" and sleeps."""
+    """The pid of the victim (or of its only child) once it has said "ready" and waits."""
     assert process.stdout.readline() == b"ready\n"
     pid = proc_facts.children(process.pid)[0] if child else process.pid
-    proc_facts.wait_until(lambda: proc_facts.sleeping(pid), "it blocks", 30)
+    proc_facts.wait_until(lambda: blocks(pid), "it blocks")
     return pid
 
 
@@ -144,6 +151,8 @@ class Container(unittest.TestCase):
         victim = start(type(self), "unshare", "--fork", "--pid", python,
                        f"{VICTIMS}/python_waits.py", "join")
         inside = wait_blocked(victim, child=True)
+        for tid in proc_facts.threads(inside):
+            proc_facts.wait_until(lambda tid=tid: blocks(tid), "its other thread blocks")
         run = harness.Run(harness.run_here(
             [harness.Options.oddrank, "node", str(inside), "--json", "-", "-q"]))
         row, = run.json()["ranks"]

@@ -77,7 +77,7 @@ class Ranks:
         for process in self.processes:
             process.kill()
         for process in self.processes:
-            process.wait(20)
+            process.wait(60)
             process.stdin.close()
 
     def pid(self, rank):
@@ -102,7 +102,7 @@ class RasTest(unittest.TestCase):
 
     def stop(self, pid):
         os.kill(pid, signal.SIGSTOP)
-        proc_facts.wait_until(lambda: proc_facts.state(pid) == "T", "it stops", 10)
+        proc_facts.wait_until(lambda: proc_facts.state(pid) == "T", "it stops")
 
     def check_memory(self, ranks, run):
         """Rank, size, hash and counts, of the ranks' own memory."""
@@ -181,7 +181,7 @@ class RasTest(unittest.TestCase):
             yield watch
         finally:
             watch.kill()
-            watch.wait(20)
+            watch.wait(60)
 
     @staticmethod
     def wait_watched(watcher, seconds):

@@ -71,8 +71,9 @@ Result<snapshot::Capture> read_until(pid_t pid,
   }
 }
 
-// A machine may be so busy that a thread gets no CPU to stop on, or waits for a page of its own code;
-// then it is read again. Without Python frames its stack is unknown, with them it says that it runs.
+// A machine may be so busy that a thread gets no CPU to stop on, or waits for a page of its own
+// code; then it is read again. Without Python frames its stack is unknown, with them it says that
+// it runs.
 Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
   return read_until(pid, [tid](const snapshot::Capture& seen) {
     const StackEnd end = stack_of(seen, tid).end;

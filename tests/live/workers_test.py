@@ -19,6 +19,18 @@ import proc_facts
 WORKERS = os.path.join(os.path.dirname(HERE), "victims", "workers.py")
 
 
+def family(pid):
+    """The children and their children: workers that are idle, too."""
+    children = proc_facts.children(pid)
+    return children + [each for child in children for each in proc_facts.children(child)]
+
+
+def blocks(tid):
+    """For its work, for a lock or, where it has ended, for good."""
+    return (proc_facts.state(tid) == "Z" or proc_facts.wants_lock(tid)
+            or proc_facts.in_call_on(tid, proc_facts.READ, "pipe:"))
+
+
 class Workers(unittest.TestCase):
     def start(self, mode):
         """The pids (or tids) that the rank has said."""
@@ -28,12 +40,14 @@ class Workers(unittest.TestCase):
         self.addCleanup(self.end, process)
         line = process.stdout.readline().split()
         self.assertEqual(line[:2], ["ready", str(process.pid)], line)
-        proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid), "it blocks", 30)
-        return [int(word) for word in line[1:]]
+        tids = [int(word) for word in line[1:]]
+        for tid in filter(None, (*tids, *family(process.pid))):
+            proc_facts.wait_until(lambda tid=tid: blocks(tid), f"{tid} blocks")
+        return tids
 
     def end(self, process):
         os.killpg(process.pid, 9)
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
     def read(self, pid):

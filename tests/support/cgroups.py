@@ -1,5 +1,6 @@
 """Ranks in cgroups of their own, for tests of what a cgroup keeps from them."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -27,6 +28,15 @@ def read(path):
         return file.read()
 
 
+def remove(folder):
+    """Who was killed is out of it, for the kernel, only at the very end."""
+    def gone():
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+        return not os.path.exists(folder)
+    proc_facts.wait_until(gone, f"{folder} is removed")
+
+
 class CgroupTest(unittest.TestCase):
     def make(self, wanted):
         """A cgroup of ours below the first mount that `wanted` likes and that has its file."""
@@ -36,7 +46,7 @@ class CgroupTest(unittest.TestCase):
             try:
                 if file:
                     os.mkdir(path)
-                    self.addCleanup(os.rmdir, path)
+                    self.addCleanup(remove, path)
                     if os.path.exists(f"{path}/{file}"):
                         return f"{path}/{file}"
             except OSError:
@@ -56,9 +66,9 @@ class CgroupTest(unittest.TestCase):
 
     def end(self, process, folder):
         os.killpg(process.pid, 9)
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
-        proc_facts.wait_until(lambda: not read(f"{folder}/cgroup.procs"), "it left its cgroup", 20)
+        proc_facts.wait_until(lambda: not read(f"{folder}/cgroup.procs"), "it left its cgroup")
 
     def diagnose(self, pid):
         return harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--json",

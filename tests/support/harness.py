@@ -21,6 +21,8 @@ SKIPPED = 77
 SANITIZER = re.compile(r"Sanitizer|runtime error:")
 NOTHING_READ = 4  # exit statuses of oddrank
 PARTIAL = 3
+# For what is not about time: machines that run tests may stand still for seconds.
+PATIENTLY = ("--timeout", "60s")
 
 
 class Options:
@@ -67,7 +69,7 @@ def needs_other_user():
     binaries = [path for path in (Options.oddrank, training_job.find_torch_python()) if path]
     for path in binaries:
         seen = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
-                               "test", "-x", path], timeout=10, check=False)
+                               "test", "-x", path], timeout=60, check=False)
         if seen.returncode != 0:
             return f"user nobody may not run {path}"
     return None
@@ -81,7 +83,7 @@ def scratch():
         yield directory
 
 
-def run_here(command, timeout=90, env=None, also=True):
+def run_here(command, timeout=240, env=None, also=True):
     """`also`: False where it matters how often oddrank was run."""
     def run(words):
         return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -3,6 +3,12 @@
 import os
 import time
 
+# Numbers of system calls on x86-64.
+READ, WRITE, POLL, PAUSE, NANOSLEEP, RECVFROM = 0, 1, 7, 34, 35, 45
+WAIT4, FLOCK, FSYNC, FUTEX, CLOCK_NANOSLEEP, EPOLL_WAIT = 61, 73, 74, 202, 230, 232
+SELECTS = (23, 270)  # select, pselect6
+TCP_LISTEN = "0A"
+
 
 def pids():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
@@ -60,6 +66,59 @@ def syscall(pid):
     return int(fields[0]), int(fields[1], 16)
 
 
+def in_call(pid, *numbers):
+    """Whether the main thread is blocked in one of these system calls."""
+    call = syscall(pid)
+    return call is not None and call[0] in numbers
+
+
+def threads(pid):
+    """The tids, the main thread's first; none if the process is gone."""
+    try:
+        return sorted(map(int, os.listdir(f"/proc/{pid}/task")), key=lambda tid: (tid != pid, tid))
+    except OSError:
+        return []
+
+
+def wants_lock(tid):
+    """Whether the thread is blocked in futex() without a time limit. One that merely wants Python's
+    GIL waits there, too, but with one."""
+    fields = _read(f"/proc/{tid}/syscall").split()
+    return len(fields) > 4 and int(fields[0]) == FUTEX and int(fields[4], 16) == 0
+
+
+def asleep(pid):
+    """Whether the main thread is in its program's own sleep: Python's, the C library's."""
+    return in_call(pid, NANOSLEEP, CLOCK_NANOSLEEP, *SELECTS)
+
+
+def reads(pid, path):
+    """Whether the main thread is blocked in read() of that file."""
+    call = syscall(pid)
+    return call is not None and call[0] == READ and fd_is(pid, call[1], path)
+
+
+def listens(pid, port):
+    """Whether anybody in the network namespace of the process takes connections there."""
+    rows = [row.split() for name in ("tcp", "tcp6")
+            for row in _read(f"/proc/{pid}/net/{name}").decode().splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == TCP_LISTEN for row in rows)
+
+
+def fd_link(pid, fd):
+    """What the descriptor is, as "pipe:[123]"; "" where it cannot be told."""
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{fd}")
+    except OSError:
+        return ""
+
+
+def in_call_on(tid, number, kind):
+    """Whether the thread is blocked in that system call, on a descriptor of that kind: "pipe:"."""
+    call = syscall(tid)
+    return call is not None and call[0] == number and fd_link(tid, call[1]).startswith(kind)
+
+
 def fd_is(pid, fd, path):
     """Whether the descriptor is that file. By inode: the process may see it by another name, from
     another mount namespace or root."""
@@ -68,6 +127,16 @@ def fd_is(pid, fd, path):
     except OSError:
         return False
     return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+
+def pending(pid, number):
+    """Whether the signal was sent to the process and has not come yet."""
+    return bool(int(status(pid).get("ShdPnd", "0"), 16) >> (number - 1) & 1)
+
+
+def blocks(pid, number):
+    """Whether the process takes the signal when it likes."""
+    return bool(int(status(pid).get("SigBlk", "0"), 16) >> (number - 1) & 1)
 
 
 def wake_ups(pid):
@@ -102,13 +171,15 @@ def stolen(cpu):
     return sum(int(row[8]) for row in rows if row[0] == f"cpu{cpu}") / os.sysconf("SC_CLK_TCK")
 
 
-def wait_until(fact, what, seconds=60.0, every=0.05):
-    """Polls until `fact()` is true and returns its value; TimeoutError names `what` otherwise."""
+def wait_until(fact, what, seconds=120.0, every=0.05):
+    """Polls until `fact()` is true and returns its value; TimeoutError names `what` otherwise. The
+    last look is after the deadline: a machine may stand still from the look before until then."""
     deadline = time.monotonic() + seconds
     while True:
+        late = time.monotonic() > deadline
         value = fact()
         if value:
             return value
-        if time.monotonic() > deadline:
+        if late:
             raise TimeoutError(f"not within {seconds:g} s: {what}")
         time.sleep(every)

@@ -8,7 +8,8 @@
   tls      the same, in the first step of TLS
   output   writes to stdout until nobody takes it any more
   join     waits for the end of a child that has not been read from
-  flock    rank 0 has a lock on FOLDER/lock, rank 1 waits for it
+  flock    rank 0 has a lock on FOLDER/lock, and takes steps until stdin has a line or ends; rank 1
+           waits for the lock
   baton    rank 0 has made the file FOLDER/lock, rank 1 polls until it is gone
   filelock the same, by the frames of another library
   stale    polls a file FOLDER/lock that nobody has open
@@ -185,11 +186,21 @@ def several():
     accepted.close()
 
 
+def step_until_told():
+    """Not standing still yet, for who watches."""
+    stdin = select.poll()
+    stdin.register(0, select.POLLIN)
+    step = 0
+    while not stdin.poll(50):
+        step += 1
+
+
 def flock():
     with open(sys.argv[2] + "/lock", "a") as file:
         if os.environ["RANK"] == "0":
             fcntl.flock(file, fcntl.LOCK_EX)
             ready(os.getpid(), 0)
+            step_until_told()
             for_ever()
         ready(os.getpid(), 0)
         fcntl.flock(file, fcntl.LOCK_EX)

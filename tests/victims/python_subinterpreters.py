@@ -24,6 +24,7 @@ reader, writer = os.pipe()
 NESTED = """
 import os
 def in_sub():
+    os.write({told}, b"x")
     os.read({reader}, 1)
 def outer_sub():
     in_sub()
@@ -43,8 +44,7 @@ spin_sub()
 def run_nested(identifier, told):
     identifier = interpreters.create() if identifier is None else identifier
     print("nested %d" % threading.get_native_id(), flush=True)
-    told.set()
-    interpreters.run_string(identifier, NESTED.format(reader=reader))
+    interpreters.run_string(identifier, NESTED.format(reader=reader, told=told))
 
 
 def run_busy(identifier, started):
@@ -57,9 +57,10 @@ def start(function, *arguments):
 
 
 def main():
-    told = threading.Event()
+    # The imports of that interpreter are done then, which come to read() as well.
+    tells, told = os.pipe()
     start(run_nested, interpreters.create() if sys.version_info >= (3, 11) else None, told)
-    told.wait()
+    os.read(tells, 1)
     if sys.version_info >= (3, 12):  # before, all share one GIL: the main thread would wait
         starts, started = os.pipe()
         start(run_busy, interpreters.create(), started)

@@ -74,7 +74,7 @@ def exchange_unevenly(half, rank):
 
 
 def wait_open(expected):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         entries = json.loads(c10d._dump_fr_trace_json()).get("entries", [])
         if sum(not entry["retired"] for entry in entries) == expected:
@@ -123,7 +123,7 @@ def record(how, directory):
     os.makedirs(f"{directory}/json")
     pids = [start_rank(how, directory, rank) for rank in range(RANKS)]
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not all(os.path.exists(f"{directory}/store.dumped-{rank}") for rank in range(RANKS)):
             ended = [pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0] != 0]
             if ended or time.monotonic() > deadline:

@@ -1,9 +1,9 @@
 """A rank to be watched: `watched.py MODE`. Prints "ready PID" first; without torch.
 
   signals  prints "got NUMBER" for each of HUP, INT, TERM, USR1 and USR2; ends at end of stdin
-  steady   a step every 50 ms, for ever; says so nowhere
+  steady   a step every 50 ms, for ever; prints "paused" where one came late (the machine paused)
   spin     goes round the same three lines for ever, with the time in a variable
-  busy     some steps, then one call of the interpreter that computes for a minute
+  busy     some steps, then one call of the interpreter that computes for minutes
   lines    is quiet until a line comes, prints "step", and is quiet again
 """
 import hashlib
@@ -12,18 +12,25 @@ import signal
 import sys
 import time
 
+PAUSE = 0.9  # seconds without a step: less than what is a stall to the watchers of the tests
+
 
 def signals():
     numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
     for number in numbers:
-        signal.signal(number, lambda got, frame: print("got", int(got), flush=True))
+        # Not print(), which fails where a signal comes while it is still about the one before.
+        signal.signal(number, lambda got, frame: os.write(1, b"got %d\n" % got))
     print("ready", os.getpid(), flush=True)
     sys.stdin.read()
 
 
 def steady():
-    step = 0
+    step, last = 0, time.monotonic()
     while True:
+        now = time.monotonic()
+        if now - last > PAUSE:
+            print("paused", flush=True)
+        last = now
         step += 1
         time.sleep(0.05)
 
@@ -40,7 +47,7 @@ def spin():
 def busy():
     for step in range(5):
         time.sleep(0.05 * step)
-    hashlib.pbkdf2_hmac("sha256", b"a", b"b", 60_000_000)
+    hashlib.pbkdf2_hmac("sha256", b"a", b"b", 600_000_000)
 
 
 def lines():

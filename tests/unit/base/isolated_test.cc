@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 
@@ -54,6 +55,41 @@ TEST_CASE("a task that never returns is ended at its deadline, what it sent coun
   REQUIRE(pid);
   CHECK(::kill(*pid, 0) == -1);  // killed and reaped
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("time in which everybody stood still is not the task's") {
+  constexpr milliseconds kTimeout(2000);
+  std::array<int, 2> begun{};
+  std::array<int, 2> go{};
+  REQUIRE(::pipe(begun.data()) == 0);
+  REQUIRE(::pipe(go.data()) == 0);
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {  // becomes a group of its own, with its task
+    ::setpgid(0, 0);
+    const IsolatedTask task{[&](int fd) {
+                              char octet = 'x';
+                              const bool gone_on = ::write(begun[1], &octet, 1) == 1 &&
+                                                   ::read(go[0], &octet, 1) == 1;
+                              send_bytes(fd, gone_on ? "gone on" : "");
+                            },
+                            kTimeout};
+    const auto results = run_isolated({task}, 1);
+    ::_exit(results[0].end == IsolatedEnd::kFinished && results[0].bytes == "gone on" ? 0 : 1);
+  }
+  char octet = '?';
+  CHECK(::read(begun[0], &octet, 1) == 1);
+  CHECK(::kill(-pid, SIGSTOP) == 0);
+  int status = 0;
+  CHECK(::waitpid(pid, &status, WUNTRACED) == pid);
+  ::poll(nullptr, 0, static_cast<int>(kTimeout.count()) + 500);
+  CHECK(::kill(-pid, SIGCONT) == 0);
+  CHECK(::write(go[1], &octet, 1) == 1);
+  CHECK(::waitpid(pid, &status, 0) == pid);
+  CHECK(status == 0);
+  for (const int fd : {begun[0], begun[1], go[0], go[1]}) {
+    ::close(fd);
+  }
 }
 
 TEST_CASE("a task that closes its pipe and does not end is ended as well") {
