@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr std::array<std::pair<std::string_view, long>, 4> kUnits = {
     {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}}};
+// Whatever the unit: agents are told all times in milliseconds.
+constexpr long kMostMilliseconds = 1000000L * 3600000;
 
 // What is wrong with it; "" and `duration` if nothing is.
 std::string parse_duration(const std::string& text, milliseconds& duration) {
@@ -24,7 +26,7 @@ std::string parse_duration(const std::string& text, milliseconds& duration) {
   const auto number = parse_number<long>(std::string_view(text).substr(0, digits));
   const std::string unit = digits == std::string::npos ? "s" : text.substr(digits);
   for (const auto& [name, factor] : kUnits) {
-    if (number && unit == name && *number <= 1000000) {
+    if (number && unit == name && *number <= kMostMilliseconds / factor) {
       duration = milliseconds(*number * factor);
       return "";
     }

@@ -12,9 +12,9 @@
 
 namespace oddrank::slurm {
 
-// For each single call; a busy controller of a large cluster takes seconds, one that is away would
-// keep the client for a minute.
-inline constexpr std::chrono::milliseconds kClientTimeout{5000};
+// For each single call; a busy controller of a large cluster takes seconds, for which SLURM's own
+// MessageTimeout has 10 s by default. One that is away would keep the client for a minute.
+inline constexpr std::chrono::milliseconds kClientTimeout{10000};
 
 // `environment` ("NAME=value") as a client should see it: of the variables of SLURM only those that
 // say which cluster is meant. Inside of a job the others would change what srun asks for (counts of

@@ -18,8 +18,11 @@ for directory in "$proc"/[0-9]*; do
   job=$(tr '\0' '\n' <"$directory/environ" 2>/dev/null | sed -n 's/^SLURM_JOB_ID=//p' | head -n 1) ||
     continue
   [ -n "$job" ] || continue
-  if timeout 10 squeue -h -j "$job" -w "$node" -o %i 2>/dev/null | grep -q .; then
-    continue
+  # A controller that does not answer, or refuses, says nothing about the job.
+  if said=$(timeout 10 squeue -h -j "$job" -w "$node" -o %i 2>&1); then
+    printf '%s\n' "$said" | grep -q '^[0-9]' && continue
+  else
+    case $said in *"Invalid job id"*) ;; *) continue ;; esac
   fi
   left="$left pid ${directory##*/} of job $job in $(cat "$directory/wchan" 2>/dev/null || echo '?');"
 done

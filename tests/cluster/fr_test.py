@@ -25,7 +25,7 @@ class RecordedJobTest(unittest.TestCase):
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="oddrank-fr-"))
         made = subprocess.run(
             [find_torch_python(), f"{ROOT}/tests/victims/recorded_job.py", cls.folder, *STORIES],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280, check=False)
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=800, check=False)
         if made.stdout.strip() != "done":
             raise RuntimeError(f"{made.stdout}\n{made.stderr[-3000:]}")
 

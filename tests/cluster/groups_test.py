@@ -6,7 +6,6 @@ The cascade of waits must end at the one rank that sleeps."""
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import unittest
@@ -17,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import harness
 import proc_facts
 from harness import Options, Run
-from training_job import ROOT, find_torch_python
+from training_job import ROOT, find_torch_python, reserve_port
 
 RANKS = 8
 STUCK, AT = 5, 2
@@ -34,11 +33,10 @@ class ParallelJob:
     def __init__(self, directory, how):
         self.directory, self.how = directory, how
         self.processes = []
+        self._reserved = None
 
     def __enter__(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port, self._reserved = reserve_port()
         command = [find_torch_python(), f"{ROOT}/tests/victims/parallel_job.py",
                    f"--facts={self.directory}", f"--how={self.how}"]
         with open(f"{self.directory}/log", "ab") as log:
@@ -58,8 +56,9 @@ class ParallelJob:
         for process in self.processes:
             process.kill()
         for process in self.processes:
-            process.wait(20)
+            process.wait(120)
             process.stdin.close()
+        self._reserved.close()
 
     def fact(self, rank):
         try:
@@ -80,7 +79,7 @@ class ParallelJob:
             return (all(self.fact(rank) == expected[rank] for rank in range(RANKS))
                     and all(proc_facts.sleeping(process.pid) for process in self.processes))
         try:
-            proc_facts.wait_until(hung, "the job hangs", 150, 0.2)
+            proc_facts.wait_until(hung, "the job hangs", 400, 0.2)
         except TimeoutError as error:
             raise TimeoutError(f"{error}: {[self.fact(rank) for rank in range(RANKS)]}") from error
 
@@ -90,8 +89,9 @@ class GroupsTest(unittest.TestCase):
         with harness.scratch() as scratch, ParallelJob(scratch, how) as job:
             job.wait_hung(expected)
             pids = [str(process.pid) for process in job.processes]
-            run = Run(harness.run_here([Options.oddrank, "node", *pids, "--json", "-"]))
-            text = Run(harness.run_here([Options.oddrank, "node", *pids]))
+            command = [Options.oddrank, "node", *pids, *harness.PATIENTLY]
+            run = Run(harness.run_here([*command, "--json", "-"]))
+            text = Run(harness.run_here(command))
             self.assertTrue(job.alive())
         self.assertEqual(run.status, 0, run)
         report = run.json()

@@ -2,13 +2,14 @@
 """`oddrank hosts` over a real sshd on two nodes of the cluster, `oddrank doctor` on them, and what
 both do about a host that has no oddrank, refuses the key, or has no sshd."""
 
-import glob
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
@@ -27,6 +28,7 @@ PidFile none
 StrictModes no
 UsePAM no
 PasswordAuthentication no
+SetEnv TMPDIR={folder}/tmp
 """
 # Node n2 is on the network and has no sshd; "stranger" is n0 with a key that it does not know.
 CLIENT = """Host *
@@ -52,12 +54,13 @@ class HostsTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.lab = cls.enterClassContext(Cluster(nodes=3))
         cls.folder = cls.enterClassContext(harness.scratch())
+        cls.lab = cls.enterClassContext(Cluster(nodes=3))
         cls.id = StarJob(cls.lab, cls.folder, nodes=2, ranks=2).start("--nodelist=n0,n1").id
         for name in ("key", "host_key"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
-                            f"{cls.folder}/{name}"], check=True, timeout=20)
+                            f"{cls.folder}/{name}"], check=True, timeout=120)
+        os.mkdir(f"{cls.folder}/tmp")
         cls.write("sshd_config", SSHD.format(folder=cls.folder))
         addresses = {node: cls.address(node) for node in cls.lab.nodes}
         cls.write("ssh_config", CLIENT.format(folder=cls.folder) + "".join(
@@ -89,9 +92,12 @@ class HostsTest(unittest.TestCase):
             f"exec $(command -v sshd) -f {cls.folder}/sshd_config"])
         if result.returncode != 0:
             raise RuntimeError(f"sshd on {node}: {result.stderr}")
+        # It goes into the background before that.
+        cls.lab.wait_listens(node, 22)
 
     def oddrank(self, *arguments, program=None):
-        return Run(self.lab.run_client([program or Options.oddrank, *arguments], 90))
+        patiently = () if arguments[0] == "report" else harness.PATIENTLY
+        return Run(self.lab.run_client([program or Options.oddrank, *arguments, *patiently]))
 
     def check_report(self, run):
         self.assertEqual(run.status, 0, run)
@@ -106,11 +112,9 @@ class HostsTest(unittest.TestCase):
     def copy_for_us_alone(self):
         """oddrank under a path that the nodes do not have: each has a /dev/shm of its own. Without
         what only a debugger wants, which is ten times the rest."""
-        folder = "/dev/shm/oddrank-hosts-test"
-        os.makedirs(folder, exist_ok=True)
-        self.addCleanup(shutil.rmtree, folder)
+        folder = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm", prefix="hosts-"))
         subprocess.run(["objcopy", "--strip-debug", Options.oddrank, f"{folder}/oddrank"],
-                       check=True, timeout=60)
+                       check=True, timeout=120)
         return f"{folder}/oddrank"
 
     def test_hosts(self):
@@ -120,7 +124,7 @@ class HostsTest(unittest.TestCase):
         program = self.copy_for_us_alone()
         self.check_report(self.oddrank("hosts", "n0,n1", "--ssh", self.ssh, "--json", "-", "-q",
                                        program=program))
-        self.assertEqual(glob.glob("/tmp/tmp.*/oddrank"), [])
+        self.assertEqual(os.listdir(f"{self.folder}/tmp"), [])
 
     def test_a_job_s_nodes_without_oddrank_are_sent_it(self):
         program = self.copy_for_us_alone()
@@ -139,8 +143,7 @@ class HostsTest(unittest.TestCase):
         self.assertIn("rank 0", run.out)
 
     def test_hosts_that_do_not_answer_are_named_with_the_reason(self):
-        run = self.oddrank("hosts", "n0", "n1", "n2", "stranger", "--ssh", self.ssh, "--json", "-",
-                           "--timeout", "10s")
+        run = self.oddrank("hosts", "n0", "n1", "n2", "stranger", "--ssh", self.ssh, "--json", "-")
         self.assertEqual(run.status, harness.PARTIAL, run)
         report = run.json()
         self.assertEqual(report["coverage"]["read"], 2, run)
@@ -155,8 +158,8 @@ class HostsTest(unittest.TestCase):
         folder = f"{self.folder}/{tool}"
         os.mkdir(folder)
         started = self.lab.run_client(["sh", "-c", command.format(
-            oddrank=Options.oddrank, folder=folder, config=f"{self.folder}/ssh_config")], 60,
-            extra_env=environment)
+            oddrank=Options.oddrank, folder=folder, config=f"{self.folder}/ssh_config",
+            patiently=shlex.join(harness.PATIENTLY))], extra_env=environment)
         self.assertEqual(started.returncode, 0, started.stderr)
         run = self.oddrank("report", folder, "--json", "-")
         self.assertEqual(run.status, 0, run)
@@ -164,12 +167,13 @@ class HostsTest(unittest.TestCase):
                           for row in run.json()["verdict"]["culprits"]], [(0, "n0")], run)
 
     def test_pdsh(self):
-        self.check_engine("pdsh", "pdsh -R ssh -w n0,n1 {oddrank} agent --out {folder}/%h.odd",
+        self.check_engine("pdsh", "pdsh -t 60 -R ssh -w n0,n1 "
+                          "{oddrank} agent {patiently} --out {folder}/%h.odd",
                           PDSH_SSH_ARGS_APPEND=f"-F {self.folder}/ssh_config")
 
     def test_clush(self):
-        self.check_engine("clush", "clush -o '-F {config}' -w n[0-1] "
-                          "'{oddrank} agent --out {folder}/$(uname -n).odd'")
+        self.check_engine("clush", "clush -t 60 -o '-F {config}' -w n[0-1] "
+                          "'{oddrank} agent {patiently} --out {folder}/$(uname -n).odd'")
 
     def test_doctor(self):
         for arguments in (["--job", self.id], ["--hosts", "n[0-1]", "--ssh", self.ssh]):

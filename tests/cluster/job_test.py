@@ -6,7 +6,6 @@ the order of their numbers; at the end the missing data comes and the job finish
 
 import json
 import os
-import signal
 import sys
 import time
 import unittest
@@ -31,17 +30,20 @@ USER = "nobody"
 class HungJobTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lab = cls.enterClassContext(Cluster())
         cls.scratch = cls.enterClassContext(harness.scratch())
+        cls.lab = cls.enterClassContext(Cluster())
         cls.job = TrainingJob(f"{cls.scratch}/job", find_torch_python()).prepare()
         cls.user = None if harness.needs_other_user() else USER
         cls.id = cls.lab.submit(cls.job.script, user=cls.user, extra_env={"TRAIN_SAYS": SAYS})
         cls.lab.wait_job_running(cls.id)
         cls.job.wait_hung(cls.lab, still_there=lambda: cls.lab.job_state(cls.id) == "RUNNING")
 
-    def oddrank(self, *arguments, timeout=90, **options):
-        return Run(self.lab.run_client([Options.oddrank, *arguments], timeout,
+    def oddrank(self, *arguments, **options):
+        return Run(self.lab.run_client([Options.oddrank, *arguments],
                                        **{"user": self.user, **options}))
+
+    def patient_job(self, *arguments):
+        return self.oddrank("job", self.id, *harness.PATIENTLY, *arguments)
 
     def check_verdict(self, report):
         """Rank 5, by the facts that the job itself wrote down."""
@@ -58,7 +60,7 @@ class HungJobTest(unittest.TestCase):
     # -- the report -------------------------------------------------------------------------------
 
     def test_01_json_names_rank_5(self):
-        run = self.oddrank("job", self.id, "--json", "-", "-q")
+        run = self.patient_job("--json", "-", "-q")
         self.assertEqual(run.status, 0, run)
         report = run.json()
         self.check_verdict(report)
@@ -83,11 +85,11 @@ class HungJobTest(unittest.TestCase):
         self.assertEqual(said, ["PyTorch's watchdog gave up ALLREDUCE #12 on rank 0"], report["sources"])
 
     def test_02_first_screen_in_time(self):
-        # The best of a few: the machine may be busy with something else for a while.
+        # The best of some: the machine may be busy with something else for a while.
         best = float("inf")
-        for _ in range(5):
+        for _ in range(15):
             began = time.monotonic()
-            run = self.oddrank("job", self.id)
+            run = self.patient_job()
             best = min(best, time.monotonic() - began)
             self.assertEqual(run.status, 0, run)
             if best < Options.limit_s:
@@ -108,17 +110,17 @@ class HungJobTest(unittest.TestCase):
         def look():
             return {pid: proc_facts.status(pid)["voluntary_ctxt_switches"] for pid in still}
         before = look()
-        self.assertEqual(self.oddrank("job", self.id, "--all-threads").status, 0)
+        self.assertEqual(self.patient_job("--all-threads").status, 0)
         self.assertEqual(look(), before)
         for pid in [*pids.values(), worker]:
-            status = proc_facts.status(pid)
-            self.assertEqual(status["State"][0], "S")
-            self.assertEqual(status["TracerPid"], "0")
+            self.assertEqual(proc_facts.status(pid)["TracerPid"], "0")
+            # Rank 5 looks every few seconds whether its worker lives.
+            proc_facts.wait_until(lambda pid=pid: proc_facts.state(pid) == "S", "it sleeps again")
         self.assertEqual(self.lab.job_state(self.id), "RUNNING")
 
     def test_04_saved_capture_gives_the_same_verdict(self):
         saved = f"{self.scratch}/capture"
-        live = self.oddrank("job", self.id, "--save", saved, "--json", "-", "-q")
+        live = self.patient_job("--save", saved, "--json", "-", "-q")
         self.assertEqual(live.status, 0, live)
         again = self.oddrank("report", saved, "--json", "-", "-q")
         self.assertEqual(again.status, 0, again)
@@ -147,32 +149,34 @@ class HungJobTest(unittest.TestCase):
         """SLURM lets nobody else start agents in it, not even root."""
         if self.user is None:
             self.skipTest(harness.needs_other_user())
-        harness.check_trouble(self, self.oddrank("job", self.id, user=None), self.id, self.user)
+        harness.check_trouble(self, self.oddrank("job", self.id, "-q", user=None), self.id,
+                              self.user)
 
     def test_14_no_slurm_here(self):
         run = self.oddrank("job", self.id, extra_env={"PATH": "/nonexistent"})
         harness.check_trouble(self, run, "slurm")
 
     def test_15_controller_does_not_answer(self):
-        os.kill(self.lab.controller, signal.SIGSTOP)
+        self.lab.stop_controller()
         try:
             began = time.monotonic()
             run = self.oddrank("job", self.id, "--timeout", "5s")
+            self.assertLess(time.monotonic() - began, 40)
         finally:
-            os.kill(self.lab.controller, signal.SIGCONT)
+            self.lab.continue_controller()
         harness.check_trouble(self, run, self.id)
-        self.assertLess(time.monotonic() - began, 40)
 
     def test_16_one_node_does_not_answer(self):
+        # A limit that the other nodes keep, also on a machine that stands still for a while.
         self.lab.stop_slurmd("n3")
         try:
             began = time.monotonic()
-            run = self.oddrank("job", self.id, "--timeout", "6s", "--json",
+            run = self.oddrank("job", self.id, "--timeout", "20s", "--json",
                                f"{self.scratch}/report.json")
+            self.assertLess(time.monotonic() - began, 60)
         finally:
             self.lab.continue_slurmd("n3")
         self.assertEqual(run.status, harness.PARTIAL, run)
-        self.assertLess(time.monotonic() - began, 40)
         self.assertIn("6/8 ranks on 3/4 nodes", run.out)
         self.assertIn("n3", run.out)
         with open(f"{self.scratch}/report.json", encoding="utf-8") as file:
@@ -188,7 +192,7 @@ class HungJobTest(unittest.TestCase):
 
     def test_90_the_job_finishes_when_its_data_comes(self):
         self.job.feed()
-        state = self.lab.wait_job_state(self.id, ("COMPLETED", "FAILED", "CANCELLED"), 90)
+        state = self.lab.wait_job_state(self.id, ("COMPLETED", "FAILED", "CANCELLED"))
         self.assertEqual(state, "COMPLETED", self.job.tail())
         self.assertIn(f"step {self.job.steps - 1}:", self.job.tail())
 

@@ -3,6 +3,7 @@
 job, one step of several, a job of srun alone without a batch script. 64 nodes with ODDRANK_FULL."""
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -23,12 +24,12 @@ RANK = "/usr/bin/python3 -c 'import time; time.sleep(3600)'"
 class JobsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lab = cls.enterClassContext(Cluster(nodes=NODES))
         cls.folder = cls.enterClassContext(harness.scratch())
+        cls.lab = cls.enterClassContext(Cluster(nodes=NODES))
 
     def report(self, job, *options):
         run = Run(self.lab.run_client([Options.oddrank, "job", job, "--json", "-", "--samples", "1",
-                                       *options]))
+                                       *harness.PATIENTLY, *options]))
         self.assertEqual(run.status, 0, run)
         return run.json()
 
@@ -46,13 +47,15 @@ class JobsTest(unittest.TestCase):
             pids = [pid for node in self.lab.nodes for pid in self.lab.node_pids(node)
                     if proc_facts.comm(pid) == "python3"
                     and proc_facts.environ(pid).get("SLURM_JOB_ID") == job]
-            return len(pids) == count and all(proc_facts.sleeping(pid) for pid in pids)
-        proc_facts.wait_until(ranks, f"{count} ranks of job {job} sleep", 60)
+            return len(pids) == count and all(proc_facts.asleep(pid) for pid in pids)
+        proc_facts.wait_until(ranks, f"{count} ranks of job {job} sleep")
 
     def task_id(self, name):
         """Of an array's task or a part of a heterogeneous job, the number of its own."""
-        shown = self.lab.run_client(["scontrol", "show", "job", "-o", name]).stdout
-        return shown.partition("JobId=")[2].split()[0]
+        def number():
+            shown = self.lab.run_client(["scontrol", "show", "job", "-o", name]).stdout
+            return re.findall(r"^JobId=(\d+)", shown)
+        return proc_facts.wait_until(number, f"{name} has a number")[0]
 
     def test_many_nodes(self):
         job = StarJob(self.lab, self.folder, nodes=NODES, ranks=NODES).start()
@@ -61,7 +64,8 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(report["coverage"]["read"], NODES)
         self.assertEqual(report["coverage"]["nodes_answered"], NODES)
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0])
-        self.assertRegex(" ".join(report["notes"]), r"the job has run for \d+ s; .* \(Requeue=1\)")
+        self.assertRegex(report["notes"][0],
+                         r"^the job has run for \d+ (s|min); .* \(Requeue=1\)")
         # The same by way of a shared folder, in which nothing stays.
         shared = f"{self.folder}/shared"
         os.mkdir(shared)
@@ -73,7 +77,7 @@ class JobsTest(unittest.TestCase):
 
     def test_a_task_of_an_array(self):
         job = self.submit(f"srun -n2 {RANK}", "--array=3-4", "--ntasks=2", "--nodes=1")
-        task = proc_facts.wait_until(lambda: self.task_id(f"{job}_4"), "the task has a number", 60)
+        task = self.task_id(f"{job}_4")
         self.wait_ranks(task, 2)
         report = self.report(f"{job}_4")
         self.assertEqual(report["job"]["id"], task)
@@ -107,7 +111,7 @@ class JobsTest(unittest.TestCase):
             try:
                 job = proc_facts.wait_until(
                     lambda: self.lab.run_client(["squeue", "-h", "-n", "alone", "-t", "R", "-o",
-                                                 "%A"]).stdout.strip(), "the job runs", 60)
+                                                 "%A"]).stdout.strip(), "the job runs")
                 self.wait_ranks(job, 2)
                 self.assertEqual(self.report(job)["coverage"]["read"], 2)
             finally:

@@ -28,7 +28,7 @@ class NodeTest(unittest.TestCase):
                 pids = [str(process.pid) for process in ranks.processes]
                 # Other jobs may run on this machine; ours is named by its processes.
                 run = Run(harness.run_here([Options.oddrank, "node", *pids, "--json", "-",
-                                            *options]))
+                                            *harness.PATIENTLY, *options]))
                 self.assertTrue(ranks.alive())
                 self.assertEqual(run.status, 0, run)
                 report = run.json()

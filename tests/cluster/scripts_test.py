@@ -5,6 +5,7 @@ import glob
 import http.server
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,12 +47,17 @@ class Webhook(http.server.BaseHTTPRequestHandler):
 class ScriptsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lab = cls.enterClassContext(Cluster(nodes=2))
         cls.folder = cls.enterClassContext(harness.scratch())
+        cls.lab = cls.enterClassContext(Cluster(nodes=2))
+        patient = f"{cls.folder}/oddrank"
+        with open(patient, "w", encoding="utf-8") as script:
+            script.write(f'#!/bin/sh\nexec {shlex.quote(Options.oddrank)} "$@" '
+                         f'{shlex.join(harness.PATIENTLY)}\n')
+        os.chmod(patient, 0o755)
         cls.job = StarJob(cls.lab, cls.folder, nodes=2, ranks=2)
         cls.job.start(batch=BATCH.format(folder=cls.folder, scripts=SCRIPTS,
                                          peers=f"{ROOT}/tests/victims/peers.py"),
-                      environment={"ODDRANK": Options.oddrank, "ODDRANK_DIR": cls.folder})
+                      environment={"ODDRANK": patient, "ODDRANK_DIR": cls.folder})
 
     def log(self):
         with open(f"{self.folder}/log", encoding="utf-8") as file:
@@ -60,11 +66,11 @@ class ScriptsTest(unittest.TestCase):
     def node(self, name, *command, **environment):
         words = [f"{key}={value}" for key, value in environment.items()]
         return self.lab.node_exec(name, ["env", f"ODDRANK={Options.oddrank}", *words, *command],
-                                  timeout=60)
+                                  timeout=300)
 
     def test_1_collect_before_limit(self):
         self.lab.run_client(["scancel", "--batch", "--signal=USR1", self.job.id])
-        proc_facts.wait_until(lambda: "the capture is" in self.log(), "the trap ran", 60)
+        proc_facts.wait_until(lambda: "the capture is" in self.log(), "the trap ran")
         self.assertIn("io_stall", self.log())
         self.assertIn("rank 0", self.log())
         again = harness.Run(self.lab.run_client(
@@ -76,14 +82,14 @@ class ScriptsTest(unittest.TestCase):
     def test_2_post_verdict(self):
         report = glob.glob(f"{self.folder}/oddrank-*.json")[0]
         with http.server.HTTPServer(("127.0.0.1", 0), Webhook) as server:
-            server.timeout = 30
+            server.timeout = 120
             thread = threading.Thread(target=server.handle_request, daemon=True)
             thread.start()
             environment = dict(os.environ, ODDRANK_JSON=report,
                                ODDRANK_WEBHOOK=f"http://127.0.0.1:{server.server_port}/")
             environment.pop("http_proxy", None)
-            subprocess.run([f"{SCRIPTS}/post-verdict.sh"], env=environment, check=True, timeout=30)
-            thread.join(10)
+            subprocess.run([f"{SCRIPTS}/post-verdict.sh"], env=environment, check=True, timeout=120)
+            thread.join(120)
         self.assertIn(f"job {self.job.id}: rank 0", Webhook.said[0]["text"])
         self.assertIn("2 of 2 ranks read", Webhook.said[0]["text"])
 
@@ -107,7 +113,8 @@ class ScriptsTest(unittest.TestCase):
         self.assertIn("2/2", report.stdout, report.stderr)
 
     def test_4_prolog_doctor(self):
-        good = self.node("n0", f"{SCRIPTS}/prolog-doctor.sh", SLURMD_NODENAME="n0")
+        good = self.node("n0", f"{SCRIPTS}/prolog-doctor.sh", SLURMD_NODENAME="n0",
+                         ODDRANK_PATIENCE="120")
         self.assertEqual((good.returncode, good.stdout), (0, ""), good.stderr)
         bad = self.node("n0", "env", "ODDRANK=/nowhere/oddrank", f"{SCRIPTS}/prolog-doctor.sh")
         self.assertEqual(bad.returncode, 0, bad.stderr)
@@ -126,15 +133,15 @@ class ScriptsTest(unittest.TestCase):
             nonlocal check
             check = self.node("n1", f"{SCRIPTS}/healthcheck.sh", SLURMD_NODENAME="n1",
                               ODDRANK_DRAIN="1")
-            return "of job 999999" in check.stdout
-        proc_facts.wait_until(found, "the health check sees it", 30, 0.5)
+            return "of job 999999" in check.stdout and check.returncode == 0
+        proc_facts.wait_until(found, "the health check sees it", every=0.5)
         state = self.lab.run_client(["sinfo", "-h", "-n", "n1", "-o", "%T %E"]).stdout
         self.assertIn("drain", state)
         self.assertIn("ranks cannot end", state)
 
     def test_9_the_job_ends_as_its_command_does(self):
         self.job.feed()
-        proc_facts.wait_until(lambda: "ended with 0" in self.log(), "the job ends", 60)
+        proc_facts.wait_until(lambda: "ended with 0" in self.log(), "the job ends")
 
 
 if __name__ == "__main__":

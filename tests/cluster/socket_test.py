@@ -19,7 +19,8 @@ class SocketTest(unittest.TestCase):
     def test_the_other_end_is_a_rank_of_another_node(self):
         lab = self.enterContext(Cluster(nodes=2))
         job = StarJob(lab, self.enterContext(harness.scratch()), nodes=2, ranks=2).start()
-        run = Run(lab.run_client([Options.oddrank, "job", job.id, "--json", "-", "-q"], 90))
+        run = Run(lab.run_client([Options.oddrank, "job", job.id, "--json", "-", "-q",
+                                  *harness.PATIENTLY]))
         self.assertEqual(run.status, 0, run)
         report = run.json()
         verdict = report["verdict"]

@@ -6,6 +6,7 @@ verdict with nobody there. The same by one watch in the batch script, asked by a
 import glob
 import json
 import os
+import signal
 import sys
 import unittest
 
@@ -16,12 +17,13 @@ import harness
 import proc_facts
 from cluster import Cluster
 from harness import Options, Run
+from star_job import PEERS, StarJob
 
-PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
-                     "peers.py")
+# Longer than one rank may have to wait for the other to begin, and than a machine stands still: no
+# alarm comes before the job hangs. The next one is due after twice that.
 SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
-exec srun {oddrank} watch --interval 500ms --stalled-for 3s --save {folder}/save \\
+exec srun {oddrank} watch --interval 500ms --stalled-for 20s --save {folder}/save \\
   --on-stall 'cp $1 {folder}/hook.new; mv {folder}/hook.new {folder}/hook.json' \\
   -- /usr/bin/python3 {peers} ranks {folder}
 """
@@ -46,16 +48,18 @@ class WatchJobTest(unittest.TestCase):
 
     def setUp(self):
         self.folder = self.enterContext(harness.scratch())
-        os.mkfifo(f"{self.folder}/shard-0.tar")
 
-    def submit(self, script):
-        with open(f"{self.folder}/job.sh", "w", encoding="utf-8") as file:
-            file.write(script.format(folder=self.folder, peers=PEERS, oddrank=Options.oddrank))
-        job = self.lab.submit(f"{self.folder}/job.sh")
-        self.addCleanup(self.lab.wait_job_state, job, ("CANCELLED", "COMPLETED", "FAILED"))
-        self.addCleanup(self.lab.cancel, job)
-        self.lab.wait_job_running(job)
-        return job
+    def start(self, script):
+        """The job, when it hangs."""
+        job = StarJob(self.lab, self.folder, nodes=2, ranks=2)
+        self.addCleanup(self.end, job)
+        return job.start(batch=script.format(folder=self.folder, peers=PEERS,
+                                             oddrank=Options.oddrank))
+
+    def end(self, job):
+        if job.id is not None:
+            self.lab.cancel(job.id)
+            self.lab.wait_job_state(job.id, ("CANCELLED", "COMPLETED", "FAILED"))
 
     def said(self):
         try:
@@ -66,7 +70,7 @@ class WatchJobTest(unittest.TestCase):
 
     def wait_said(self, words):
         try:
-            proc_facts.wait_until(lambda: words in self.said(), f"the log says '{words}'", 90)
+            proc_facts.wait_until(lambda: words in self.said(), f"the log says '{words}'")
         except TimeoutError as error:
             raise AssertionError(f"{error}; it says:\n{self.said()}") from error
 
@@ -81,39 +85,38 @@ class WatchJobTest(unittest.TestCase):
         self.assertEqual([row["children"] for row in report["ranks"]], [[], []], self.said())
 
     def test_the_watchers_of_the_ranks(self):
-        job = self.submit(SCRIPT)
+        job = self.start(SCRIPT)
         proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/hook.json"),
-                              "the command of --on-stall has run", 120)
-        self.check_report(f"{self.folder}/hook.json", job)
+                              "the command of --on-stall has run")
+        self.check_report(f"{self.folder}/hook.json", job.id)
         self.wait_said("oddrank watch: saved")
         self.assertIn("io_stall: rank 0", self.said())
         self.assertIn("rank 0 last moved at", self.said())
         self.assertNotIn("rank 1 has not moved", self.said())
-        self.assertEqual(len(glob.glob(f"{self.folder}/save/stall-{job}-*.odd")), 1)
+        self.assertEqual(len(glob.glob(f"{self.folder}/save/stall-{job.id}-*.odd")), 1)
         # What it waits for comes: the job ends, and no watcher keeps it.
-        with open(f"{self.folder}/shard-0.tar", "w", encoding="ascii") as fifo:
-            fifo.write("x")
-        self.lab.wait_job_state(job, ("COMPLETED",))
-        self.assertFalse(self.watchers(), self.said())
+        job.feed()
+        self.lab.wait_job_state(job.id, ("COMPLETED",))
+        proc_facts.wait_until(lambda: not self.watchers(), "no watcher is left")
 
     def watchers(self):
         return [pid for node in self.lab.nodes for pid in self.lab.node_pids(node)
                 if proc_facts.comm(pid).startswith("oddrank")]
 
     def test_one_watch_in_the_batch_script(self):
-        job = self.submit(BATCH)
+        job = self.start(BATCH)
         self.wait_said("waiting")
-        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1.json"), "rank 1 waits")
-        result = self.lab.run_client(["scancel", "--batch", "--signal=USR1", job])
+        proc_facts.wait_until(lambda: any(proc_facts.blocks(pid, signal.SIGUSR1)
+                                          for pid in self.watchers()), "the watch takes signals")
+        result = self.lab.run_client(["scancel", "--batch", "--signal=USR1", job.id])
         self.assertEqual(result.returncode, 0, Run(result))
         self.wait_said("oddrank watch: saved")
         self.assertIn("asked to capture now", self.said())
-        saved, = glob.glob(f"{self.folder}/save/stall-{job}-*.json")
-        self.check_report(saved, job)
-        with open(f"{self.folder}/shard-0.tar", "w", encoding="ascii") as fifo:
-            fifo.write("x")
-        self.lab.wait_job_state(job, ("COMPLETED",), 120)
-        self.assertIn("ended", self.said())
+        saved, = glob.glob(f"{self.folder}/save/stall-{job.id}-*.json")
+        self.check_report(saved, job.id)
+        job.feed()
+        self.lab.wait_job_state(job.id, ("COMPLETED",))
+        self.wait_said("ended")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ import lab_slot
 import proc_facts
 
 TOOLS = ("slurmctld", "slurmd", "munged", "sinfo", "srun", "sbatch", "ip", "nsenter", "unshare")
-START_LIMIT_S = 45
+START_LIMIT_S = 240
+SLURMD_PORT = 6818
 # Where Debian keeps the daemons; not always in the PATH of a user or of ctest.
 SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
 
@@ -67,7 +68,7 @@ def can_namespaces():
     probe = ["unshare", "--net", "--uts", "--ipc", "--pid", "--mount",
              f"--propagation={propagation}", "--fork", "--kill-child=KILL", "--mount-proc",
              "ip", "link", "add", "probe0", "type", "bridge"]
-    result = subprocess.run(probe, capture_output=True, text=True, timeout=20, check=False,
+    result = subprocess.run(probe, capture_output=True, text=True, timeout=120, check=False,
                             env=dict(os.environ, PATH=daemon_path()))
     if result.returncode != 0:
         return f"namespaces or bridges are not permitted here: {result.stderr.strip()}"
@@ -77,7 +78,7 @@ def can_namespaces():
 class Cluster:
     """One cluster. Use as a context manager; on an exception the logs' ends go to stderr."""
 
-    def __init__(self, nodes=4, directory=None, message_timeout=10):
+    def __init__(self, nodes=4, directory=None, message_timeout=30):
         self._count = nodes
         self._message_timeout = message_timeout
         self._temporary = directory is None
@@ -139,10 +140,10 @@ class Cluster:
             if self._keeper.poll() is None:
                 self._keeper.send_signal(signal.SIGTERM)
             try:
-                self._keeper.wait(20)
+                self._keeper.wait(120)
             except subprocess.TimeoutExpired:
                 self._keeper.kill()  # its children die with it
-                self._keeper.wait(5)
+                self._keeper.wait(60)
             lab_slot.sweep()
             self._keeper = None
         if self._temporary and self.directory:
@@ -173,7 +174,7 @@ class Cluster:
         environment.update(extra or {})
         return environment
 
-    def run_client(self, command, timeout=30, user=None, extra_env=None, cwd=None):
+    def run_client(self, command, timeout=180, user=None, extra_env=None, cwd=None):
         """Runs a command as on a login node: CompletedProcess with text. Raises TimeoutExpired."""
         identity = {}
         if user is not None:
@@ -194,17 +195,20 @@ class Cluster:
 
     def job_state(self, job):
         """RUNNING, PENDING, COMPLETED...; '' for a job that the controller does not know."""
-        result = self.run_client(["scontrol", "show", "job", "-o", job])
-        match = re.search(r"\bJobState=(\w+)", result.stdout)
-        return match.group(1) if match else ""
+        def answer():
+            result = self.run_client(["scontrol", "show", "job", "-o", job])
+            # It, munged and the controller have limits of their own, which are no news of the job.
+            unknown = "Invalid job id" in result.stderr
+            return re.findall(r"\bJobState=(\w+)", result.stdout) or (unknown and [""])
+        return proc_facts.wait_until(answer, f"the controller tells of job {job}")[0]
 
-    def wait_job_state(self, job, states, seconds=60):
+    def wait_job_state(self, job, states, seconds=240):
         return proc_facts.wait_until(
             lambda: self.job_state(job) in states and self.job_state(job),
             f"job {job} is {' or '.join(states)}", seconds, 0.1)
 
-    def wait_job_running(self, job, seconds=120):  # the nodes may have to be freed first
-        self.wait_job_state(job, ("RUNNING",), seconds)
+    def wait_job_running(self, job):  # the nodes may have to be freed first
+        self.wait_job_state(job, ("RUNNING",))
 
     def cancel(self, job):
         self.run_client(["scancel", job])
@@ -218,7 +222,7 @@ class Cluster:
             raise ClusterError(f"node {node} is down")
         return inits[0]
 
-    def node_exec(self, node, command, timeout=30, **options):
+    def node_exec(self, node, command, timeout=120, **options):
         """Runs a command on a node, as over ssh."""
         enter = ["nsenter", f"--target={self.node_init(node)}", "--mount", "--uts", "--ipc",
                  "--net", "--pid", "--root", "--wd"]
@@ -259,18 +263,31 @@ class Cluster:
     def kill_slurmd(self, node):
         """The ranks of the node go on without it."""
         self.signal_slurmd(node, signal.SIGKILL)
-        proc_facts.wait_until(lambda: self.slurmd(node) is None, f"slurmd of {node} is dead", 10)
+        proc_facts.wait_until(lambda: self.slurmd(node) is None, f"slurmd of {node} is dead")
 
     def restart_slurmd(self, node):
-        """After kill_slurmd: a new one, on the same node."""
+        """After kill_slurmd: a new one, on the same node, that takes orders."""
         with open(f"{self.directory}/run/{node}.wake", "w", encoding="ascii") as wake:
             wake.write("go\n")
-        proc_facts.wait_until(lambda: self.slurmd(node), f"slurmd of {node} is back", 10)
+        self.wait_listens(node, SLURMD_PORT)
+
+    def wait_listens(self, node, port):
+        proc_facts.wait_until(lambda: proc_facts.listens(self.node_init(node), port),
+                              f"somebody listens on port {port} of {node}")
 
     @property
     def controller(self):
         """Pid of slurmctld."""
         return self._state["pids"]["slurmctld"]
+
+    def stop_controller(self):
+        os.kill(self.controller, signal.SIGSTOP)
+
+    def continue_controller(self):
+        """Returns when it has caught up with what it was asked meanwhile."""
+        os.kill(self.controller, signal.SIGCONT)
+        proc_facts.wait_until(lambda: self.run_client(["squeue", "-h"]).returncode == 0,
+                              "the controller answers again")
 
     # -- when things go wrong ---------------------------------------------------------------------
 
@@ -329,7 +346,7 @@ def command_down(directory):
     try:
         proc_facts.wait_until(lambda: lab_slot.read_record(state["slot"]) is None
                               or proc_facts.state(state["keeper"]) in ("", "Z"),
-                              "the cluster's keeper has ended", 20)
+                              "the cluster's keeper has ended", 120)
     except TimeoutError:
         os.kill(state["keeper"], signal.SIGKILL)
     lab_slot.sweep()

@@ -65,6 +65,7 @@ MailProg=/bin/true
 ReturnToService=2
 SlurmdTimeout=300
 MessageTimeout={message_timeout}
+BatchStartTimeout=120
 KillWait=2
 MinJobAge=3600
 SlurmdParameters=config_overrides
@@ -98,7 +99,7 @@ def mount_propagation():
 def cgroup_plugin():
     """One that needs no cgroups: with none named, slurmd looks for them and ends where a machine
     (or a chroot) has none, or has them without systemd. Nothing here uses the plugin."""
-    version = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=10,
+    version = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=60,
                              check=False).stdout  # "slurm-wlm 22.05.8"
     match = re.search(r" (\d+)\.", version)
     return "cgroup/v1" if match and int(match.group(1)) < 23 else "disabled"
@@ -121,6 +122,7 @@ class Keeper:
         self._record()
         self._start_munged()
         self._network()
+        self._until(lambda: os.path.exists(f"{self.lab}/munge/munge.sock"), "munged takes no calls")
         self._spawn("slurmctld", ["slurmctld", "-D", "-c", "-f", f"{self.lab}/slurm.conf"])
         for name in self.names:
             self._wake(name)
@@ -203,7 +205,7 @@ class Keeper:
         enter = ["nsenter", f"--net=/proc/{netns_of}/ns/net"] if netns_of else []
         batch = "".join(" ".join(line) + "\n" for line in lines)
         subprocess.run(enter + ["ip", "-batch", "-"], input=batch, text=True, check=True,
-                       timeout=10)
+                       timeout=60)
 
     def _wake(self, name):
         def write():
@@ -228,9 +230,9 @@ class Keeper:
             except subprocess.TimeoutExpired:
                 return False
             return rows.stdout.split() == ["idle"] * len(self.names)
-        self._until(idle, "the nodes do not become idle", seconds=30, every=0.05)
+        self._until(idle, "the nodes do not become idle", seconds=120, every=0.05)
 
-    def _until(self, fact, complaint, seconds=10, every=0.01):
+    def _until(self, fact, complaint, seconds=60, every=0.01):
         deadline = time.monotonic() + seconds
         while not fact():
             dead = [name for name, child in self.children.items() if child.poll() is not None]
@@ -292,7 +294,7 @@ class Keeper:
         for name in ("slurmctld", "munged"):  # their state is thrown away, so no goodbye
             if name in self.children:
                 self._end(name, signal.SIGKILL)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while self._reap() and time.monotonic() < deadline:
             time.sleep(0.01)
         self.children.clear()

@@ -6,6 +6,7 @@ dies. So a slot with a record but without a lock is what a crash left behind, an
 it is used again.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -14,6 +15,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 REGISTRY = "/run/oddrank-lab"
 LAST_SLOT = 250
@@ -22,7 +24,7 @@ CONTROLLER_PORT_BASE = 17000
 TEMPORARY_PREFIX = "oddrank-lab-"
 
 
-def quiet(*command, timeout=10):
+def quiet(*command, timeout=60):
     """Runs a command whose failure says that there was nothing to do."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, timeout=timeout, check=False).returncode
@@ -98,14 +100,22 @@ def clean_leftovers(number):
         return
     for pid, started in entry["pids"]:
         if started is not None and start_time(pid) == started:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it dies with its keeper, just now
+                os.kill(pid, signal.SIGKILL)
     for index in range(entry["nodes"]):
         quiet("ip", "link", "del", f"oddr{number}v{index}")
     quiet("ip", "link", "del", f"oddrank{number}")
     directory = entry["directory"]
     if entry["temporary"] and os.path.basename(directory).startswith(TEMPORARY_PREFIX):
-        shutil.rmtree(directory, ignore_errors=True)
+        remove(directory)
     os.unlink(record_path(number))
+
+
+def remove(directory):
+    """Daemons that die with their keeper may write there until they have."""
+    deadline = time.monotonic() + 60
+    while os.path.exists(directory) and time.monotonic() < deadline:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def in_use_by_others(number):
@@ -113,9 +123,9 @@ def in_use_by_others(number):
     if os.path.exists(f"/sys/class/net/oddrank{number}"):
         return True
     addresses = subprocess.run(["ip", "-o", "-4", "addr", "show"], capture_output=True, text=True,
-                               timeout=10, check=False).stdout
+                               timeout=60, check=False).stdout
     routes = subprocess.run(["ip", "-4", "route", "show"], capture_output=True, text=True,
-                            timeout=10, check=False).stdout
+                            timeout=60, check=False).stdout
     if f" 10.77.{number}." in addresses or f"10.77.{number}." in routes:
         return True
     with socket.socket() as probe:

@@ -40,7 +40,7 @@ class StarJob:
         self.id = self.lab.submit(script, *options, extra_env=environment)
         self.lab.wait_job_running(self.id)
         for rank in set(range(self.ranks)) - set(others):
-            proc_facts.wait_until(lambda rank=rank: self.blocked(rank), f"rank {rank} blocks", 60)
+            proc_facts.wait_until(lambda rank=rank: self.blocked(rank), f"rank {rank} blocks")
         return self
 
     def fact(self, rank):
@@ -58,8 +58,12 @@ class StarJob:
                      if proc_facts.namespace_pid(pid) == fact["pid"]), None)
 
     def blocked(self, rank):
+        """For good: rank 0 in the file, another in what it wants from rank 0."""
         pid = self.host_pid(rank)
-        return pid is not None and proc_facts.sleeping(pid)
+        if pid is None:
+            return False
+        return (proc_facts.reads(pid, self.fifo) if rank == 0
+                else proc_facts.in_call(pid, proc_facts.RECVFROM))
 
     def feed(self):
         with open(self.fifo, "wb") as fifo:

@@ -33,7 +33,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TRAIN = f"{ROOT}/tests/victims/train.py"
 SAMPLE_BYTES = 64 * 4  # FEATURES of train.py as float32
 BATCH = 4
-SYSCALL_READ = 0
 
 JOB_SCRIPT = """#!/bin/bash
 #SBATCH --job-name=train
@@ -56,6 +55,15 @@ def find_torch_python():
         if python and os.access(python, os.X_OK):
             return python
     return None
+
+
+def reserve_port():
+    """(port, socket): no other program is given that port while the socket is open, but one that
+    asks for it by number and with SO_REUSEADDR, as PyTorch's store does, gets it."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("", 0))
+    return reserved.getsockname()[1], reserved
 
 
 def write_shard(path, samples):
@@ -155,26 +163,27 @@ class TrainingJob:
         pid = self.host_pid(rank, lab=lab)
         if pid is None or not proc_facts.sleeping(pid):
             return False
+        if rank == self.rank and self.how == "stopped":
+            return proc_facts.state(pid) == "T"
         if rank != self.rank or self.how not in ("input", "lock"):
             return True
         return self._worker_reads(lab) if self.how == "input" else self._worker_wants_lock(lab)
 
     def _worker_reads(self, lab):
         pid = self.host_pid(self.rank, "worker", lab)
-        call = proc_facts.syscall(pid) if pid else None
-        return (call is not None and call[0] == SYSCALL_READ
-                and proc_facts.fd_is(pid, call[1], self.fifo))
+        return pid is not None and proc_facts.reads(pid, self.fifo)
 
     def _worker_wants_lock(self, lab):
         pid = self.host_pid(self.rank, "worker", lab)
         return (self.fact(self.rank, "worker").get("doing") == "lock" and pid is not None
-                and proc_facts.sleeping(pid))
+                and proc_facts.wants_lock(pid))
 
-    def wait_hung(self, lab=None, seconds=180, still_there=lambda: True):
+    def wait_hung(self, lab=None, seconds=400, still_there=lambda: True):
         """Returns when every rank is where the hang leaves it, and blocked there."""
         def hung():
             if not still_there():
-                raise RuntimeError(f"the job ended before it hung:\n{self.tail()}")
+                daemons = lab.logs(40) if lab is not None else ""
+                raise RuntimeError(f"the job ended before it hung:\n{self.tail()}{daemons}")
             return all(self._rank_hangs(rank, lab) for rank in range(self.ranks))
         try:
             proc_facts.wait_until(hung, "the job hangs", seconds, 0.1)
@@ -203,13 +212,12 @@ class LocalRanks:
         self.job = job
         self.processes = []
         self._fifo = None
+        self._reserved = None
 
     def __enter__(self):
         if self.job.how == "input":
             self._fifo = os.open(self.job.fifo, os.O_RDWR | os.O_CLOEXEC)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port, self._reserved = reserve_port()
         with open(self.job.log, "ab") as log:
             for rank in range(self.job.ranks):
                 environment = {key: value for key, value in os.environ.items()
@@ -233,7 +241,8 @@ class LocalRanks:
             except ProcessLookupError:
                 pass
         for process in self.processes:
-            process.wait(20)
+            process.wait(120)
+        self._reserved.close()
         if self._fifo is not None:
             os.close(self._fifo)
 
