@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
 import proc_facts
-from cgroups import CgroupTest, read, write
+from cgroups import CgroupTest, read, remove, write
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
 
@@ -38,7 +38,7 @@ class Freezer(CgroupTest):
         switch = self.make_frozen()
         folder = os.path.join(os.path.dirname(switch), "job")
         os.mkdir(folder)
-        self.addCleanup(os.rmdir, folder)
+        self.addCleanup(remove, folder)
         self.check(folder, switch)
 
 
