@@ -273,6 +273,9 @@ TEST_CASE("how many other processes of the node are in state D at the same place
   for (test::Victim* victim : {&*first, &*second}) {
     REQUIRE(victim->wait_line("ready"));
     REQUIRE(victim->wait_state("D"));
+    // Since Linux 6.12 one that has just gone to sleep may stay in its CPU's queue for a while, and
+    // has no wchan until it leaves it. To ask for its call takes it out.
+    REQUIRE(victim->wait_syscall(SYS_vfork));
   }
   Seen seen = look(first->pid());
   snapshot::Capture capture;
