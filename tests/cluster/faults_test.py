@@ -271,7 +271,7 @@ class FaultsTest(unittest.TestCase):
     def test_13_the_controller_is_restarted(self):
         process = self.start()
         os.kill(self.lab.controller, signal.SIGTERM)  # it saves what it knows
-        proc_facts.wait_until(lambda: proc_facts.state(self.lab.controller) in ("", "Z"),
+        proc_facts.wait_until(lambda: proc_facts.has_ended(self.lab.controller),
                               "the controller has ended")
         # pylint: disable-next=consider-using-with
         again = subprocess.Popen(

@@ -44,7 +44,7 @@ def state_of(directory):
 
 
 def all_dead(state):
-    return all(proc_facts.state(pid) in ("", "Z") or lab_slot.start_time(pid) != started
+    return all(proc_facts.has_ended(pid) or lab_slot.start_time(pid) != started
                for pid, started in state["started"].items())
 
 
@@ -100,7 +100,7 @@ class LabTest(unittest.TestCase):
         _, directory, state = self.start_owner()
         os.kill(state["keeper"], signal.SIGKILL)
         proc_facts.wait_until(lambda: all_dead(state), "the cluster died with its keeper")
-        proc_facts.wait_until(lambda: proc_facts.state(state["keeper"]) in ("", "Z"),
+        proc_facts.wait_until(lambda: proc_facts.has_ended(state["keeper"]),
                               "the keeper is dead")
         lab_slot.sweep()
         # A cluster of another test may have begun to clean, and then ours leaves it to that.

@@ -10,6 +10,7 @@
 #include "stacks/mapped_symbols.h"
 #include "stacks/module_map.h"
 #include "stacks/symbolize.h"
+#include "tests/support/victim.h"
 
 namespace oddrank::test {
 namespace {
@@ -48,6 +49,18 @@ Result<snapshot::Capture> read_process(pid_t pid, const stacks::CollectOptions& 
   ODDRANK_TRY_STATUS(stacks::collect_stacks(*target, options, capture.tables, process));
   capture.processes.push_back(std::move(process));
   return capture;
+}
+
+Result<snapshot::Capture> read_until(pid_t pid,
+                                     const std::function<bool(const snapshot::Capture&)>& is_so,
+                                     const stacks::CollectOptions& options) {
+  const Deadline deadline = Victim::soon();
+  while (true) {
+    auto capture = read_process(pid, options);
+    if (!capture || is_so(*capture) || deadline.passed()) {
+      return capture;
+    }
+  }
 }
 
 std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack) {

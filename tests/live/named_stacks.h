@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ namespace oddrank::test {
 
 // Stacks of all threads of a live process, without names.
 Result<snapshot::Capture> read_process(pid_t pid, const stacks::CollectOptions& options = {});
+
+// Reads until `is_so`, or for as long as a test waits (Victim::soon): the last reading.
+Result<snapshot::Capture> read_until(pid_t pid,
+                                     const std::function<bool(const snapshot::Capture&)>& is_so,
+                                     const stacks::CollectOptions& options = {});
 
 // A file of a process by its path, as that process sees it: a stacks::OpenModule.
 Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);

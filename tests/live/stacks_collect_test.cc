@@ -20,6 +20,7 @@ namespace {
 using snapshot::MergeState;
 using snapshot::ReadState;
 using snapshot::StackEnd;
+using test::in_order;
 using test::names_of;
 using Names = std::vector<std::string>;
 
@@ -35,29 +36,17 @@ Result<snapshot::Capture> read_until(
     pid_t pid,
     const std::function<bool(const snapshot::ProcessCapture&)>& is_so,
     const CollectOptions& options = {}) {
-  const Deadline deadline = test::Victim::soon();
-  while (true) {
-    auto capture = read_process(pid, options);
-    if (!capture || is_so(capture->processes[0]) || deadline.passed()) {
-      return capture;
-    }
-  }
+  ODDRANK_TRY(auto capture,
+              test::read_until(
+                  pid, [&is_so](const snapshot::Capture& seen) { return is_so(seen.processes[0]); },
+                  options));
+  name_frames(capture, test::open_as_seen);
+  return capture;
 }
 
 const snapshot::Stack& stack_of(const snapshot::Capture& capture,
                                 const snapshot::ThreadCapture& thread) {
   return capture.tables.stack(thread.samples.back().stack);
-}
-
-// Whether `wanted` are among `names` in this order.
-bool in_order(const Names& names, const Names& wanted) {
-  auto next = wanted.begin();
-  for (const std::string& name : names) {
-    if (next != wanted.end() && name == *next) {
-      ++next;
-    }
-  }
-  return next == wanted.end();
 }
 
 bool has_python() {

@@ -10,7 +10,6 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <random>
 
 #include "attach/live_target.h"
@@ -33,6 +32,7 @@ using test::goes_on;
 using test::harm_of;
 using test::in_order;
 using test::read_process;
+using test::read_until;
 using test::start_running;
 using test::Victim;
 using Names = std::vector<std::string>;
@@ -58,17 +58,6 @@ const snapshot::ThreadCapture& thread_of(const snapshot::Capture& capture, pid_t
 
 const snapshot::Stack& stack_of(const snapshot::Capture& capture, pid_t tid) {
   return capture.tables.stack(thread_of(capture, tid).samples.back().stack);
-}
-
-Result<snapshot::Capture> read_until(pid_t pid,
-                                     const std::function<bool(const snapshot::Capture&)>& is_so) {
-  const Deadline deadline = Victim::soon();
-  while (true) {
-    auto capture = read_process(pid);
-    if (!capture || is_so(*capture) || deadline.passed()) {
-      return capture;
-    }
-  }
 }
 
 // A machine may be so busy that a thread gets no CPU to stop on, or waits for a page of its own

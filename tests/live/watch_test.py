@@ -91,7 +91,7 @@ class WatchTest(unittest.TestCase):
         return proc_facts.wait_until(lambda: watcher_of(process.pid, rank), "somebody watches")
 
     def wait_ended(self, pid):
-        proc_facts.wait_until(lambda: proc_facts.state(pid) in ("", "Z"), "it has ended")
+        proc_facts.wait_until(lambda: proc_facts.has_ended(pid), "it has ended")
 
     def stand_still(self, holder, waiter):
         """Rank 0, from when rank 1 waits for its lock: no alarm comes before that."""

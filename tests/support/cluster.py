@@ -345,7 +345,7 @@ def command_down(directory):
     os.kill(state["keeper"], signal.SIGTERM)
     try:
         proc_facts.wait_until(lambda: lab_slot.read_record(state["slot"]) is None
-                              or proc_facts.state(state["keeper"]) in ("", "Z"),
+                              or proc_facts.has_ended(state["keeper"]),
                               "the cluster's keeper has ended", 120)
     except TimeoutError:
         os.kill(state["keeper"], signal.SIGKILL)

@@ -116,6 +116,7 @@ def remove(directory):
     deadline = time.monotonic() + 60
     while os.path.exists(directory) and time.monotonic() < deadline:
         shutil.rmtree(directory, ignore_errors=True)
+        time.sleep(0.01)
 
 
 def in_use_by_others(number):

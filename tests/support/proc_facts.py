@@ -40,6 +40,11 @@ def state(pid):
     return status(pid).get("State", "")[:1]
 
 
+def has_ended(pid):
+    """Whether the process is gone, or a zombie."""
+    return state(pid) in ("", "Z")
+
+
 def parent(pid):
     return int(status(pid).get("PPid", "0") or 0)
 

@@ -34,6 +34,8 @@
 #include <cstring>
 #include <string>
 
+#include "tests/victims/wait_in_vfork.h"
+
 namespace {
 
 volatile std::uint64_t object = 0;
@@ -70,27 +72,6 @@ void* waiter(void*) {
   pthread_t thread{};
   ::pthread_create(&thread, nullptr, waiter, nullptr);
   wait_for_ever();
-}
-
-// The child says "ready": until it runs, its parent may be in state D for other reasons (a lock
-// that every fork takes, a page of the C library), and after that for this one only.
-[[noreturn]] void block_in_vfork() {
-  const std::string line = ready_line(::getpid());
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  const pid_t child = ::vfork();  // NOLINT: only vfork gives a state D that needs no root
-#pragma GCC diagnostic pop
-  if (child == 0) {
-    // NOLINTBEGIN: system calls, and nothing else, are what the child does
-    if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) {
-      ::_exit(1);
-    }
-    while (true) {
-      ::pause();
-    }
-    // NOLINTEND
-  }
-  ::_exit(0);
 }
 
 [[noreturn]] void have_child(bool ends) {
@@ -133,7 +114,7 @@ int main(int count, char** arguments) {
     block_in_futex();
   }
   if (mode == "vfork") {
-    block_in_vfork();
+    wait_in_vfork(ready_line(::getpid()));
   }
   if (mode == "zombie" || mode == "child") {
     have_child(mode == "zombie");

@@ -39,10 +39,11 @@
 #include <ctime>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <netinet/in.h>
+
+#include "tests/victims/wait_in_vfork.h"
 
 namespace {
 
@@ -199,23 +200,8 @@ void wait_any(const std::string&) {
   (void)::waitpid(-1, nullptr, 0);
 }
 
-// The child says "ready": until it runs, its parent may be in state D for another reason.
 void vfork_child(const std::string&) {
-  constexpr std::string_view kReady = "ready 0\n";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  const pid_t child = ::vfork();  // NOLINT: only vfork gives a state D that needs no root
-#pragma GCC diagnostic pop
-  if (child == 0) {
-    // NOLINTBEGIN: system calls, and nothing else, are what the child does
-    if (::write(STDOUT_FILENO, kReady.data(), kReady.size()) < 0) {
-      ::_exit(1);
-    }
-    while (true) {
-      ::pause();
-    }
-    // NOLINTEND
-  }
+  wait_in_vfork("ready 0\n");
 }
 
 void lock_by_flock(const std::string& file) {

@@ -6,12 +6,6 @@
 namespace oddrank::slurm {
 namespace {
 
-Job parsed(const char* text) {
-  auto job = parse_job(text);
-  REQUIRE(job);
-  return *std::move(job);
-}
-
 TEST_CASE("what may become of a job is said, as both versions of SLURM print it") {
   CHECK(
       outlook_words(parsed(recorded::kRunning)) ==

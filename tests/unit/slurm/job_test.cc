@@ -6,12 +6,6 @@
 namespace oddrank::slurm {
 namespace {
 
-Job parsed(const char* text) {
-  auto job = parse_job(text);
-  REQUIRE(job);
-  return *std::move(job);
-}
-
 TEST_CASE("a running job is read, whatever its owner wrote into name and comment") {
   const Job job = parsed(recorded::kRunning);
   CHECK(job.id == "3");

@@ -2,6 +2,11 @@
 // and folders changed). Newer versions replace the line TRES= by ReqTRES= and AllocTRES=.
 #pragma once
 
+#include <utility>
+
+#include "slurm/job.h"
+#include "tests/support/catch.h"
+
 namespace oddrank::slurm::recorded {
 
 inline constexpr const char* kRunning = R"(JobId=3 JobName=train it = 7B (v2)
@@ -217,3 +222,13 @@ slurm_load_jobs error: Protocol authentication error
 )";
 
 }  // namespace oddrank::slurm::recorded
+
+namespace oddrank::slurm {
+
+inline Job parsed(const char* text) {
+  auto job = parse_job(text);
+  REQUIRE(job);
+  return *std::move(job);
+}
+
+}  // namespace oddrank::slurm
