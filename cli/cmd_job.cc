@@ -112,7 +112,8 @@ void add_job_command(Parser& parser) {
   add_locals_option(command, {&options->capture.locals, &options->output.locals});
   command.footer(
       "One agent a node runs inside of the job's allocation (srun --overlap), without GPU or CPU\n"
-      "binding, and ends by itself. The ranks are neither stopped nor signalled.\n\n"
+      "binding, and ends by itself. Ranks are never signalled. A thread that is running is paused\n"
+      "for the moment in which its stack is copied (--never-stop forbids it).\n\n"
       "Examples:\n"
       "  oddrank job 4711\n"
       "  oddrank job --me\n"

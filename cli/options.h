@@ -1,4 +1,4 @@
-// Options that mean the same in every subcommand (contract.md).
+// Options that mean the same in every subcommand.
 #pragma once
 
 #include <chrono>

@@ -67,7 +67,11 @@ Option& Option::between(std::size_t least, std::size_t most) {
 }
 
 Option& Option::positive() {
-  option_->check(CLI::PositiveNumber);
+  // CLI11's own check words its range in 300 digits.
+  option_->check([](const std::string& text) {
+    const auto number = parse_number<int>(text);
+    return number && *number > 0 ? std::string() : "'" + text + "' is not a positive whole number";
+  });
   return *this;
 }
 

@@ -31,8 +31,8 @@ struct BesideCommand {
 };
 
 // Returns twice: in the watcher with what it watches, in the process that is to become the command
-// with nothing, when the watcher is ready (or could not be started in 2 s: said on stderr, and no
-// reason not to run the command). Precondition: one thread.
+// with nothing, when the watcher is ready (or could not be started within 10 s: said on stderr, and
+// no reason not to run the command). Precondition: one thread.
 std::optional<BesideCommand> split_off_watcher();
 
 // Becomes the command; argv ends with a null pointer. Gives SIGPIPE back the disposition that

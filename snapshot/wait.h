@@ -9,7 +9,7 @@
 
 namespace oddrank::snapshot {
 
-// The values of waits_for.what in the JSON (contract.md), in its order.
+// The values of waits_for.what in the JSON (docs/json.md), in its order.
 enum class WaitOn : std::uint8_t {
   kUnknown = 0,
   kCollective,
