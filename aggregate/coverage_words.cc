@@ -4,7 +4,7 @@
 
 namespace oddrank::aggregate {
 
-std::string coverage_words(const Report& report) {
+std::string coverage_words(const Diagnosis& report) {
   const Coverage& coverage = report.coverage;
   std::string line = fmt::format("{}/{} ranks ", coverage.read, coverage.expected);
   line += report.of_cores

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "aggregate/report.h"
+#include "aggregate/diagnosis.h"
 
 namespace oddrank::aggregate {
 
 // "7/8 ranks on 4/4 nodes, captured within 15 ms, 1 in part, job 4711 (pretrain)".
-std::string coverage_words(const Report& report);
+std::string coverage_words(const Diagnosis& report);
 
 // "gone", "in part" or "not read".
 std::string_view unread_words(const Unread& unread);

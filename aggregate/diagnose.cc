@@ -172,16 +172,16 @@ void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advic
 
 }  // namespace
 
-Report diagnose(const Capture& capture) {
+Diagnosis diagnose(const Capture& capture) {
   FrameModel model(capture.tables);
   return diagnose(JobView(capture, model));
 }
 
-Report diagnose(const JobView& view) {
+Diagnosis diagnose(const JobView& view) {
   const Capture& capture = view.capture();
   const WaitGraph graph = build_wait_graph(view);
   const std::vector<Group> groups = find_groups(view);
-  Report report;
+  Diagnosis report;
   const std::optional<FlightReport> flight = analyze_flight_of(capture);
   const FlightReport* recorders = flight ? &*flight : nullptr;
   report.verdict = decide(make_input(view, graph, groups, recorders));

@@ -5,13 +5,13 @@
 // them makes the view once.
 #pragma once
 
+#include "aggregate/diagnosis.h"
 #include "aggregate/job_view.h"
-#include "aggregate/report.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
 
-Report diagnose(const JobView& view);
-Report diagnose(const snapshot::Capture& capture);
+Diagnosis diagnose(const JobView& view);
+Diagnosis diagnose(const snapshot::Capture& capture);
 
 }  // namespace oddrank::aggregate

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/report.h"
+#include "aggregate/text_options.h"
 #include "base/result.h"
 
 namespace oddrank::aggregate {

@@ -1,12 +1,12 @@
 // What the dumps of flight recorders in a capture tell beside its stacks: the analysis of them all
-// (flight_report.h), and whether they are of the hang that the stacks show.
+// (analyze_flight.h), and whether they are of the hang that the stacks show.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "aggregate/flight_report.h"
+#include "aggregate/analyze_flight.h"
 #include "aggregate/job_view.h"
 
 namespace oddrank::aggregate {

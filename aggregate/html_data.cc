@@ -48,7 +48,7 @@ std::string joined(const std::vector<std::string>& objects) {
 
 class PageData {
  public:
-  PageData(const Report& report, const JobView& view)
+  PageData(const Diagnosis& report, const JobView& view)
       : report_(report), model_(view.model()), view_(view), tables_(model_) {
     for (std::size_t at = 0; at < report.groups.size(); ++at) {
       for (const std::int32_t rank : report.groups[at].ranks) {
@@ -280,7 +280,7 @@ class PageData {
     return json;
   }
 
-  const Report& report_;
+  const Diagnosis& report_;
   FrameModel& model_;
   const JobView& view_;
   HtmlTables tables_;
@@ -290,12 +290,12 @@ class PageData {
 
 }  // namespace
 
-std::string html_data(const Report& report, const snapshot::Capture& capture) {
+std::string html_data(const Diagnosis& report, const snapshot::Capture& capture) {
   FrameModel model(capture.tables);
   return html_data(report, JobView(capture, model));
 }
 
-std::string html_data(const Report& report, const JobView& view) {
+std::string html_data(const Diagnosis& report, const JobView& view) {
   const std::string json = PageData(report, view).page();
   // In JSON a '<' is within a text, where this stands for the same; in a page it could end the
   // script.

@@ -5,15 +5,15 @@
 
 #include <string>
 
+#include "aggregate/diagnosis.h"
 #include "aggregate/job_view.h"
-#include "aggregate/report.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
 
 // Safe inside of a <script> element: no '<' is in it. A job of 1,024 ranks with 99 threads each
 // takes less than 2 MB.
-std::string html_data(const Report& report, const JobView& view);
-std::string html_data(const Report& report, const snapshot::Capture& capture);
+std::string html_data(const Diagnosis& report, const JobView& view);
+std::string html_data(const Diagnosis& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::aggregate

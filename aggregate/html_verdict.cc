@@ -32,7 +32,7 @@ Json verdict_json(const Verdict& verdict) {
 }
 
 // The line of words; and for each reason why ranks were not read: label, ranks, host, reason.
-Json coverage_json(const Report& report) {
+Json coverage_json(const Diagnosis& report) {
   Json json;
   json["words"] = coverage_words(report);
   json["unread"] = Json::array();
@@ -43,7 +43,7 @@ Json coverage_json(const Report& report) {
 }
 
 // "" and rows of ranks and words; the first says how long ago.
-Json since_json(const Report& report) {
+Json since_json(const Diagnosis& report) {
   Json json = Json::array();
   if (report.since) {
     json.push_back({"", span_words(UnsignedMicroseconds(report.since->apart_us))});
@@ -56,7 +56,7 @@ Json since_json(const Report& report) {
 
 }  // namespace
 
-std::string html_verdict(const Report& report) {
+std::string html_verdict(const Diagnosis& report) {
   Json json;
   json["verdict"] = verdict_json(report.verdict);
   json["coverage"] = coverage_json(report);

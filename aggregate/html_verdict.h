@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "aggregate/report.h"
+#include "aggregate/diagnosis.h"
 
 namespace oddrank::aggregate {
 
 // A JSON object with the members verdict, coverage, notes and since; html/page.js reads them.
-std::string html_verdict(const Report& report);
+std::string html_verdict(const Diagnosis& report);
 
 }  // namespace oddrank::aggregate

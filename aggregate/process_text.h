@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "aggregate/report.h"
+#include "aggregate/text_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {

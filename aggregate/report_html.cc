@@ -42,12 +42,12 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-std::string report_html(const Report& report, const snapshot::Capture& capture) {
+std::string report_html(const Diagnosis& report, const snapshot::Capture& capture) {
   FrameModel model(capture.tables);
   return report_html(report, JobView(capture, model));
 }
 
-std::string report_html(const Report& report, const JobView& view) {
+std::string report_html(const Diagnosis& report, const JobView& view) {
   const std::string title = escaped(report.verdict.summary);
   const std::string text = escaped(report_text(report, view.capture(), {}));
   const std::string data = html_data(report, view);

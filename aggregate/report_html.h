@@ -8,13 +8,13 @@
 
 #include <string>
 
+#include "aggregate/diagnosis.h"
 #include "aggregate/job_view.h"
-#include "aggregate/report.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
 
-std::string report_html(const Report& report, const JobView& view);
-std::string report_html(const Report& report, const snapshot::Capture& capture);
+std::string report_html(const Diagnosis& report, const JobView& view);
+std::string report_html(const Diagnosis& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::aggregate

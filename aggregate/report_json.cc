@@ -31,7 +31,7 @@ std::string_view source_name(snapshot::JobSource source) {
   }
 }
 
-Json job_json(const Capture& capture, const Report& report) {
+Json job_json(const Capture& capture, const Diagnosis& report) {
   std::set<std::string> hosts;
   for (const std::string& host : capture.job.hosts) {
     hosts.insert(printable(host));
@@ -134,7 +134,7 @@ Json difference_json(const LocalDifference& difference) {
   return json;
 }
 
-Json groups_json(const Report& report) {
+Json groups_json(const Diagnosis& report) {
   Json groups = Json::array();
   for (const ReportedGroup& group : report.groups) {
     Json frames = Json::array();
@@ -163,7 +163,7 @@ Json groups_json(const Report& report) {
   return groups;
 }
 
-Json collectives_json(const Report& report) {
+Json collectives_json(const Diagnosis& report) {
   Json rows = Json::array();
   for (const ReportedSlot& slot : report.slots) {
     Json row;
@@ -177,7 +177,7 @@ Json collectives_json(const Report& report) {
   return rows;
 }
 
-Json sources_json(const Report& report) {
+Json sources_json(const Diagnosis& report) {
   Json rows = Json::array();
   for (const SourceFinding& source : report.sources) {
     rows.push_back({{"source", source.source},
@@ -245,12 +245,12 @@ std::string verdict_json_text(const Verdict& verdict) {
   return json_text(verdict_json(verdict));
 }
 
-std::string report_json(const Report& report, const Capture& capture) {
+std::string report_json(const Diagnosis& report, const Capture& capture) {
   FrameModel model(capture.tables);
   return report_json(report, JobView(capture, model));
 }
 
-std::string report_json(const Report& report, const JobView& view) {
+std::string report_json(const Diagnosis& report, const JobView& view) {
   const Capture& capture = view.capture();
   std::string text = "{";
   const auto add = [&text](std::string_view name, const std::string& value) {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "aggregate/diagnosis.h"
 #include "aggregate/job_view.h"
-#include "aggregate/report.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
@@ -20,8 +20,8 @@ inline constexpr std::size_t kMostListedThreads = std::size_t{1} << 14;
 
 // Indented, ends with a newline; always valid UTF-8. `view` is of the capture that the report was
 // made from.
-std::string report_json(const Report& report, const JobView& view);
-std::string report_json(const Report& report, const snapshot::Capture& capture);
+std::string report_json(const Diagnosis& report, const JobView& view);
+std::string report_json(const Diagnosis& report, const snapshot::Capture& capture);
 
 // A verdict alone, as it stands in a report.
 std::string verdict_json_text(const Verdict& verdict);

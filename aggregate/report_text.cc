@@ -41,7 +41,7 @@ std::string party(const std::string& who) {
   return fmt::format("{} {}", many ? "ranks" : "rank", cut_end(who, kRankColumns));
 }
 
-std::string heading(const Report& report, const Style& style) {
+std::string heading(const Diagnosis& report, const Style& style) {
   const Verdict& verdict = report.verdict;
   const std::string kind(kind_name(verdict.kind));
   std::string sure;
@@ -67,7 +67,7 @@ std::string heading(const Report& report, const Style& style) {
   return text;
 }
 
-std::string unread_lines(const Report& report, const Style& style) {
+std::string unread_lines(const Diagnosis& report, const Style& style) {
   std::string text;
   std::size_t shown = 0;
   for (const Unread& unread : report.coverage.unread) {
@@ -84,7 +84,7 @@ std::string unread_lines(const Report& report, const Style& style) {
   return text;
 }
 
-std::string chain_lines(const Report& report, const Style& style) {
+std::string chain_lines(const Diagnosis& report, const Style& style) {
   std::string text;
   for (const ChainLink& link : report.verdict.chain) {
     const std::string waiters = party(link.waiters);
@@ -101,7 +101,7 @@ std::string chain_lines(const Report& report, const Style& style) {
 }
 
 // Against an earlier capture.
-std::string since_lines(const Report& report, const Style& style) {
+std::string since_lines(const Diagnosis& report, const Style& style) {
   if (!report.since) {
     return {};
   }
@@ -157,7 +157,7 @@ std::string difference_lines(const ReportedGroup& group, const Style& style, boo
   return text;
 }
 
-std::string group_lines(const Report& report, const Style& style, bool full) {
+std::string group_lines(const Diagnosis& report, const Style& style, bool full) {
   std::string text = "\n";
   std::size_t shown = 0;
   for (const ReportedGroup& group : report.groups) {
@@ -181,7 +181,7 @@ std::string group_lines(const Report& report, const Style& style, bool full) {
   return shown == 0 ? std::string() : text;
 }
 
-std::string advice_lines(const Report& report, const Style& style, bool full) {
+std::string advice_lines(const Diagnosis& report, const Style& style, bool full) {
   std::string text;
   std::size_t shown = 0;
   for (const std::string& advice : report.verdict.advice) {
@@ -193,7 +193,7 @@ std::string advice_lines(const Report& report, const Style& style, bool full) {
   return text.empty() ? text : '\n' + text;
 }
 
-std::string footnotes(const Report& report, const Style& style) {
+std::string footnotes(const Diagnosis& report, const Style& style) {
   std::string text;
   for (const Alternative& other : report.verdict.alternatives) {
     text += style.paragraph(
@@ -210,11 +210,11 @@ std::string footnotes(const Report& report, const Style& style) {
 
 }  // namespace
 
-std::string report_sentence(const Report& report) {
+std::string report_sentence(const Diagnosis& report) {
   return fmt::format("{}: {}\n", kind_name(report.verdict.kind), report.verdict.summary);
 }
 
-std::string report_text(const Report& report,
+std::string report_text(const Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options) {
   const Style style(options);

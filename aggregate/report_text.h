@@ -3,17 +3,18 @@
 
 #include <string>
 
-#include "aggregate/report.h"
+#include "aggregate/diagnosis.h"
+#include "aggregate/text_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
 
 // Ends with a newline. `capture` is the one that the report was made from (all_threads needs it).
-std::string report_text(const Report& report,
+std::string report_text(const Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options);
 
 // One line for -q: "input_stall: rank 4 (n0, pid 3121) waits for ...\n".
-std::string report_sentence(const Report& report);
+std::string report_sentence(const Diagnosis& report);
 
 }  // namespace oddrank::aggregate

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/flight_report.h"
+#include "aggregate/analyze_flight.h"
 #include "aggregate/job_view.h"
 #include "aggregate/verdict.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "aggregate/frame_model.h"
-#include "aggregate/report.h"
+#include "aggregate/text_options.h"
 
 namespace oddrank::aggregate {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "aggregate/diagnosis.h"
 #include "aggregate/job_view.h"
-#include "aggregate/report.h"
 #include "aggregate/style.h"
 
 namespace oddrank::aggregate {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "aggregate/job_view.h"
-#include "aggregate/report.h"
 #include "aggregate/style.h"
+#include "aggregate/text_options.h"
 
 namespace oddrank::aggregate {
 

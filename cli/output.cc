@@ -14,6 +14,7 @@
 #include "aggregate/report_json.h"
 #include "aggregate/report_speedscope.h"
 #include "aggregate/report_text.h"
+#include "aggregate/text_options.h"
 #include "base/log.h"
 #include "base/read_file.h"
 #include "snapshot/capture_file.h"
@@ -49,7 +50,7 @@ bool save(const snapshot::Capture& capture, const OutputOptions& options) {
 }
 
 // Everything that was asked for but the text on the terminal.
-bool write_formats(const aggregate::Report& report,
+bool write_formats(const aggregate::Diagnosis& report,
                    const aggregate::JobView& view,
                    const OutputOptions& options) {
   bool written = true;
@@ -113,7 +114,7 @@ ExitStatus deliver(const snapshot::Capture& capture,
   bool written = save(capture, options);
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
-  aggregate::Report report = aggregate::diagnose(view);
+  aggregate::Diagnosis report = aggregate::diagnose(view);
   if (earlier != nullptr) {
     report.since = aggregate::compare_captures(*earlier, capture);
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "aggregate/report.h"
+#include "aggregate/text_options.h"
 #include "base/result.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"

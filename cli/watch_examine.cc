@@ -39,7 +39,7 @@ bool is_stall(Kind kind) {
 
 // Ranks whose past says more than what was read of them, and those that are named.
 std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
-                                                    const aggregate::Report& report) {
+                                                    const aggregate::Diagnosis& report) {
   std::set<std::int32_t> culprits;
   for (const auto& culprit : report.verdict.culprits) {
     culprits.insert(culprit.rank);
@@ -74,7 +74,7 @@ std::string past_of(const ProcessCapture& process,
 }
 
 void add_pasts(Capture& capture,
-               const aggregate::Report& report,
+               const aggregate::Diagnosis& report,
                const slurm::TakenCapture& taken,
                const KeepOptions& options) {
   std::map<std::int32_t, const ProcessCapture*> wanted;
@@ -130,7 +130,7 @@ void save(const Capture& capture,
 Result<Finding> examine_here(const slurm::TakenCapture& taken, const KeepOptions& options) {
   ODDRANK_TRY(const std::string bytes, read_file(taken.file, std::size_t{1} << 30));
   ODDRANK_TRY(Capture capture, snapshot::decode_capture(bytes));
-  aggregate::Report report = aggregate::diagnose(capture);
+  aggregate::Diagnosis report = aggregate::diagnose(capture);
   if (report.coverage.read + report.coverage.partial == 0) {
     return fail(Errc::kNotFound, report.coverage.unread.empty()
                                      ? "no rank was read"

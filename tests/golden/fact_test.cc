@@ -14,8 +14,8 @@
 
 namespace oddrank::tests {
 
+using aggregate::Diagnosis;
 using aggregate::Kind;
-using aggregate::Report;
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
@@ -23,7 +23,7 @@ namespace {
 
 // The verdict is the story's, names nobody, or says of a rank no more than where it stands. What
 // moves is seen, and does not come of what was not read.
-bool is_no_stronger(const Report& report, const Story& story) {
+bool is_no_stronger(const Diagnosis& report, const Story& story) {
   switch (report.verdict.kind) {
     case Kind::kUnknown:
     case Kind::kBelowHost:
@@ -40,7 +40,7 @@ bool is_no_stronger(const Report& report, const Story& story) {
 }
 
 // An innocent rank at the place where most are, with everything read; -1: there is none.
-std::int32_t innocent_of(const Story& story, const Report& report) {
+std::int32_t innocent_of(const Story& story, const Diagnosis& report) {
   const aggregate::ReportedGroup* largest = nullptr;
   for (const auto& group : report.groups) {
     if (!group.culprit && !group.stack.frames.empty() &&
@@ -68,7 +68,7 @@ bool is_about(Capture& capture, std::int32_t rank, std::int32_t other) {
 
 // Two that are guilty, two that are not: enough of a job in which all others do the same.
 std::vector<std::int32_t> ranks_to_try(const Story& story,
-                                       const Report& report,
+                                       const Diagnosis& report,
                                        std::int32_t world) {
   std::vector<std::int32_t> ranks(
       story.culprits.begin(),
@@ -88,7 +88,7 @@ std::vector<std::int32_t> ranks_to_try(const Story& story,
 TEST_CASE("stories: a fact that is taken away makes nobody guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
-  const Report whole = aggregate::diagnose(capture);
+  const Diagnosis whole = aggregate::diagnose(capture);
   const Ranks guilty(story.culprits.begin(), story.culprits.end());
   for (const std::int32_t rank : ranks_to_try(story, whole, capture.job.world_size)) {
     for (const Fact& fact : facts()) {
@@ -98,7 +98,7 @@ TEST_CASE("stories: a fact that is taken away makes nobody guilty") {
         continue;
       }
       fact.forget(*process);
-      const Report report = aggregate::diagnose(less);
+      const Diagnosis report = aggregate::diagnose(less);
       INFO(story.path() << ", rank " << rank << " without " << fact.name << ": "
                         << aggregate::kind_name(report.verdict.kind) << ": "
                         << report.verdict.summary);
@@ -123,7 +123,7 @@ TEST_CASE("stories: a culprit that stands where the innocent stand is named no m
   }
   stand_as(other, culprit, innocent);
   guilty.erase(culprit);
-  const Report report = aggregate::diagnose(other);
+  const Diagnosis report = aggregate::diagnose(other);
   INFO(story.path() << ", rank " << culprit << " as rank " << innocent << ": "
                     << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
   CHECK(is_subset(named(report), nameable(report, guilty)));
@@ -143,7 +143,7 @@ TEST_CASE("stories: an innocent that stands where a culprit stands makes nobody 
   }
   stand_as(other, innocent, story.culprits.front());
   guilty.insert(innocent);
-  const Report report = aggregate::diagnose(other);
+  const Diagnosis report = aggregate::diagnose(other);
   INFO(story.path() << ", rank " << innocent << " as rank " << story.culprits.front() << ": "
                     << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
   // One more may make both sides equal: then no side is named alone.

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <set>
 
-#include "aggregate/report.h"
+#include "aggregate/diagnosis.h"
 
 namespace oddrank::tests {
 
 using Ranks = std::set<std::int32_t>;
 
-inline Ranks named(const aggregate::Report& report) {
+inline Ranks named(const aggregate::Diagnosis& report) {
   Ranks ranks;
   for (const auto& culprit : report.verdict.culprits) {
     ranks.insert(culprit.rank);
@@ -24,7 +24,7 @@ inline bool is_subset(const Ranks& part, const Ranks& whole) {
 }
 
 // Those that are guilty; and it may say that ranks are gone that are.
-inline Ranks nameable(const aggregate::Report& report, Ranks guilty) {
+inline Ranks nameable(const aggregate::Diagnosis& report, Ranks guilty) {
   if (report.verdict.kind == aggregate::Kind::kMissingRank) {
     for (const auto& row : report.coverage.unread) {
       if (row.gone) {

@@ -18,8 +18,8 @@
 
 namespace oddrank::tests {
 
+using aggregate::Diagnosis;
 using aggregate::Kind;
-using aggregate::Report;
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
@@ -110,8 +110,8 @@ TEST_CASE("stories: ranks with other numbers are named by their other numbers") 
   for (const std::int32_t rank : story.culprits) {
     expected.insert(numbers[static_cast<std::size_t>(rank)]);
   }
-  const Report before = aggregate::diagnose(capture);
-  const Report report = aggregate::diagnose(renumbered(capture, numbers));
+  const Diagnosis before = aggregate::diagnose(capture);
+  const Diagnosis report = aggregate::diagnose(renumbered(capture, numbers));
   INFO(story.path() << ": " << report.verdict.summary);
   CHECK(report.verdict.kind == story.kind);
   CHECK(report.verdict.confidence == before.verdict.confidence);
@@ -137,7 +137,7 @@ TEST_CASE("stories: a culprit that changes places with an innocent is named in i
     Ranks expected = guilty;
     expected.erase(story.culprits.front());
     expected.insert(innocent);
-    const Report report = aggregate::diagnose(renumbered(capture, numbers));
+    const Diagnosis report = aggregate::diagnose(renumbered(capture, numbers));
     INFO(story.path() << " with rank " << innocent << ": " << report.verdict.summary);
     CHECK(named(report) == expected);
   }
@@ -151,7 +151,7 @@ TEST_CASE("stories: a node that is not read makes nobody guilty") {
     const Ranks hidden = ranks_on(capture, node);
     Capture less = copy_of(capture);
     silence(less, node);
-    const Report report = aggregate::diagnose(less);
+    const Diagnosis report = aggregate::diagnose(less);
     INFO(story.path() << " without " << capture.nodes[node].host << ": " << report.verdict.summary);
     CHECK(is_subset(named(report), nameable(report, without(guilty, hidden))));
   }
@@ -166,7 +166,7 @@ TEST_CASE("stories: two nodes that are not read make nobody guilty") {
       Capture less = copy_of(capture);
       silence(less, one);
       silence(less, other);
-      const Report report = aggregate::diagnose(less);
+      const Diagnosis report = aggregate::diagnose(less);
       INFO(story.path() << " without nodes " << one << ", " << other << ": "
                         << report.verdict.summary);
       CHECK(is_subset(named(report), nameable(report, guilty)));
@@ -185,7 +185,7 @@ TEST_CASE("stories: a rank that could not be read is named by nobody, and makes 
       continue;
     }
     unread(*process);
-    const Report report = aggregate::diagnose(less);
+    const Diagnosis report = aggregate::diagnose(less);
     INFO(story.path() << ", rank " << rank << " unread: " << report.verdict.summary);
     CHECK(is_subset(named(report), nameable(report, without(guilty, {rank}))));
   }
@@ -200,7 +200,7 @@ TEST_CASE("stories: a rank that is gone is guilty of that, and makes nobody else
     Capture less = copy_of(capture);
     std::erase_if(less.processes,
                   [rank](const ProcessCapture& process) { return process.rank == rank; });
-    const Report report = aggregate::diagnose(less);
+    const Diagnosis report = aggregate::diagnose(less);
     INFO(story.path() << " without rank " << rank << ": " << report.verdict.summary);
     CHECK(is_subset(named(report), nameable(report, guilty)));
   }
@@ -210,7 +210,7 @@ TEST_CASE("stories: a rank that is gone is guilty of that, and makes nobody else
 TEST_CASE("stories: what idle threads do, and when a rank was read, changes nothing") {
   const Story story = GENERATE(from_range(all_stories()));
   CaptureBuilder job = story.build();
-  const Report before = aggregate::diagnose(job.capture);
+  const Diagnosis before = aggregate::diagnose(job.capture);
   job.capture.processes.front().read_us += 3'000'000;
   for (ProcessCapture& process : job.capture.processes) {
     if (process.is_rank && !process.threads.empty() &&
@@ -222,7 +222,7 @@ TEST_CASE("stories: what idle threads do, and when a rank was read, changes noth
       job.thread(process, idle);
     }
   }
-  const Report after = aggregate::diagnose(job.capture);
+  const Diagnosis after = aggregate::diagnose(job.capture);
   INFO(story.path() << ": " << after.verdict.summary);
   CHECK(after.verdict.kind == before.verdict.kind);
   CHECK(after.verdict.confidence == before.verdict.confidence);
@@ -233,7 +233,7 @@ TEST_CASE("stories: one sample makes nobody guilty, and is never healthy") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const Ranks guilty(story.culprits.begin(), story.culprits.end());
-  const Report report = aggregate::diagnose(once(capture));
+  const Diagnosis report = aggregate::diagnose(once(capture));
   INFO(story.path() << ": " << report.verdict.summary);
   CHECK(report.verdict.kind != Kind::kHealthy);
   CHECK(report.verdict.kind != Kind::kSlow);

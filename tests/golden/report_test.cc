@@ -12,6 +12,7 @@
 #include "aggregate/report_folded.h"
 #include "aggregate/report_json.h"
 #include "aggregate/report_text.h"
+#include "aggregate/text_options.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/mutations.h"
 #include "tests/support/catch.h"
@@ -20,10 +21,10 @@
 namespace oddrank::tests {
 namespace {
 
-using aggregate::Report;
+using aggregate::Diagnosis;
 using Json = nlohmann::ordered_json;
 
-std::set<std::int32_t> named(const Report& report) {
+std::set<std::int32_t> named(const Diagnosis& report) {
   std::set<std::int32_t> ranks;
   for (const auto& culprit : report.verdict.culprits) {
     ranks.insert(culprit.rank);
@@ -52,7 +53,7 @@ bool is_subset(const std::set<std::int32_t>& part, const std::set<std::int32_t>&
 TEST_CASE("reports of made-up jobs are as they were reviewed") {
   const HungJob job = GENERATE(from_range(hung_jobs()));
   const snapshot::Capture capture = job.build().take();
-  const Report report = aggregate::diagnose(capture);
+  const Diagnosis report = aggregate::diagnose(capture);
   const std::string name(job.name);
   check_golden(name + ".txt", report_text(report, capture, {}));
   check_golden(name + ".json", without_ranks(report_json(report, capture)));
@@ -60,7 +61,7 @@ TEST_CASE("reports of made-up jobs are as they were reviewed") {
 
 TEST_CASE("the other forms of the main job's report are as they were reviewed") {
   const snapshot::Capture capture = input_stall_job().take();
-  const Report report = aggregate::diagnose(capture);
+  const Diagnosis report = aggregate::diagnose(capture);
   check_golden("main.sentence.txt", report_sentence(report));
   check_golden("main.folded", aggregate::report_folded(capture));
   check_golden("main.dot", aggregate::report_dot(capture));
@@ -96,12 +97,12 @@ TEST_CASE("the order of nodes and processes does not matter") {
   const HungJob job = GENERATE(from_range(hung_jobs()));
   INFO(job.name);
   const snapshot::Capture capture = job.build().take();
-  const Report report = aggregate::diagnose(capture);
+  const Diagnosis report = aggregate::diagnose(capture);
   const std::string text = report_text(report, capture, {});
   const std::string json = without_ranks(report_json(report, capture));
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const snapshot::Capture other = shuffled(capture, seed);
-    const Report again = aggregate::diagnose(other);
+    const Diagnosis again = aggregate::diagnose(other);
     CHECK(report_text(again, other, {}) == text);
     CHECK(without_ranks(report_json(again, other)) == json);
   }
@@ -113,7 +114,7 @@ TEST_CASE("a node that is not read never makes an innocent rank guilty") {
   CaptureBuilder builder = job.build();
   const std::set<std::int32_t> guilty = named(aggregate::diagnose(builder.capture));
   builder.silence(host, "node did not answer in 20 s");
-  const Report report = aggregate::diagnose(builder.capture);
+  const Diagnosis report = aggregate::diagnose(builder.capture);
   INFO(job.name << " without " << host << ": " << report.verdict.summary);
   CHECK(is_subset(named(report), guilty));
 }
@@ -125,7 +126,7 @@ TEST_CASE("a rank that is gone never makes an innocent rank guilty") {
   std::set<std::int32_t> guilty = named(aggregate::diagnose(builder.capture));
   guilty.insert(rank);  // it is guilty of not being there
   builder.remove(pid_of(rank));
-  const Report report = aggregate::diagnose(builder.capture);
+  const Diagnosis report = aggregate::diagnose(builder.capture);
   INFO(job.name << " without rank " << rank << ": " << report.verdict.summary);
   CHECK(is_subset(named(report), guilty));
 }
@@ -133,7 +134,7 @@ TEST_CASE("a rank that is gone never makes an innocent rank guilty") {
 TEST_CASE("one sample is never healthy, and no more than possible but by state") {
   const HungJob job = GENERATE(from_range(hung_jobs()));
   const snapshot::Capture capture = once(job.build().capture);
-  const Report report = aggregate::diagnose(capture);
+  const Diagnosis report = aggregate::diagnose(capture);
   INFO(job.name << ": " << report.verdict.summary);
   CHECK(report.verdict.kind != aggregate::Kind::kHealthy);
   const std::set<aggregate::Kind> by_state = {

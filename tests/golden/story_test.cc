@@ -13,12 +13,12 @@
 
 namespace oddrank::tests {
 
+using aggregate::Diagnosis;
 using aggregate::Kind;
-using aggregate::Report;
 
 namespace {
 
-std::vector<std::int32_t> named(const Report& report) {
+std::vector<std::int32_t> named(const Diagnosis& report) {
   std::vector<std::int32_t> ranks;
   for (const aggregate::Culprit& culprit : report.verdict.culprits) {
     ranks.push_back(culprit.rank);
@@ -54,7 +54,7 @@ TEST_CASE("every kind of verdict has three stories at least, and none has two of
 TEST_CASE("stories give the verdict that is told of them, with the report that was reviewed") {
   const Story story = GENERATE(from_range(all_stories()));
   const snapshot::Capture capture = story.build().take();
-  const Report report = aggregate::diagnose(capture);
+  const Diagnosis report = aggregate::diagnose(capture);
   INFO(story.path() << " (" << story.after << "): " << aggregate::report_sentence(report));
   CHECK(aggregate::kind_name(report.verdict.kind) == aggregate::kind_name(story.kind));
   CHECK(named(report) == story.culprits);

@@ -103,7 +103,7 @@ TEST_CASE("compare: the report says it") {
   const auto before = tests::skipped_collective_job();
   auto after = tests::skipped_collective_job();
   age(after.capture, kApartUs);
-  Report report = diagnose(after.capture);
+  Diagnosis report = diagnose(after.capture);
   report.since = compare_captures(before.capture, after.capture);
   const std::string text = report_text(report, after.capture, {});
   CHECK(text.find("Since the capture 12 min before:") != std::string::npos);

@@ -10,10 +10,10 @@ namespace oddrank::aggregate {
 
 TEST_CASE("of cores, the coverage counts no nodes and no advice needs a live process") {
   tests::CaptureBuilder job = tests::input_stall_job();
-  const Report live = diagnose(job.capture);
+  const Diagnosis live = diagnose(job.capture);
   CHECK(report_text(live, job.capture, {}).find("8/8 ranks on 4/4 nodes") != std::string::npos);
   job.capture.job.source = snapshot::JobSource::kCore;
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   CHECK(report.verdict.kind == live.verdict.kind);
   CHECK(report.verdict.summary == live.verdict.summary);
   CHECK(report_text(report, job.capture, {}).find("8/8 ranks from core files") !=

@@ -52,7 +52,7 @@ TEST_CASE("html: every rank is there, with its group, its processes and their th
 
 TEST_CASE("html: what was read is said in the words of the text") {
   for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     const Json coverage = parse_json(html_data(report, job.capture))["coverage"];
     const std::string text = report_text(report, job.capture, {});
     CHECK(text.find(coverage["words"].get<std::string>()) != std::string::npos);

@@ -136,7 +136,7 @@ TEST_CASE("reports show the difference", "[aggregate]") {
   const auto capture = job(16, [](std::int32_t rank) {
     return Locals{{"step", rank == 7 ? "1206" : "1207"}};
   });
-  const Report report = diagnose(capture);
+  const Diagnosis report = diagnose(capture);
   const std::string text = report_text(report, capture, {});
   INFO(text);
   CHECK(text.find("step=1207 on 0-6,8-15; step=1206 on 7 in train (demo/train.py:88)") !=

@@ -36,7 +36,7 @@ CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
   return job;
 }
 
-Report report_of(const CaptureBuilder& job) {
+Diagnosis report_of(const CaptureBuilder& job) {
   return diagnose(job.capture);
 }
 

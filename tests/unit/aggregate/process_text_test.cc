@@ -1,5 +1,6 @@
 #include "aggregate/process_text.h"
 
+#include "aggregate/text_options.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 

@@ -30,7 +30,7 @@ Recorders recorders_of(const CaptureBuilder& job) {
   return recorders;
 }
 
-std::vector<std::int32_t> culprits(const Report& report) {
+std::vector<std::int32_t> culprits(const Diagnosis& report) {
   std::vector<std::int32_t> ranks;
   for (const Culprit& one : report.verdict.culprits) {
     ranks.push_back(one.rank);
@@ -45,7 +45,7 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
   recorders.call("0", kWorld, {6}, "all_reduce", false, 8);
   SECTION("of this hang") {
     recorders.into(job.capture, looked_us(job) + kSecondUs);
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     INFO(report.verdict.summary);
     CHECK(report.verdict.kind == Kind::kMismatchedCollective);
     CHECK(report.verdict.confidence == Confidence::kLikely);
@@ -56,7 +56,7 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
   }
   SECTION("of an hour ago, when the job was asked while it was well") {
     recorders.into(job.capture, looked_us(job) - 4 * kSecondUs);
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     CHECK(report.verdict.kind != Kind::kMismatchedCollective);
     CHECK(report.verdict.culprits.empty());
     REQUIRE(report.sources.size() == 1);
@@ -69,7 +69,7 @@ TEST_CASE("recorded: another rank than the stacks name is said, and decides noth
   Recorders recorders = recorders_of(job);
   recorders.call("0", kWorld, {0, 1, 3, 4, 5, 6, 7}, "all_reduce", false);  // without 2
   recorders.into(job.capture, looked_us(job) + kSecondUs);
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   INFO(report.verdict.summary);
   CHECK(report.verdict.kind == Kind::kInputStall);
   CHECK(culprits(report) == std::vector<std::int32_t>{5});
@@ -83,7 +83,7 @@ TEST_CASE("notes: those of the job come first and name no node") {
   CaptureBuilder job = tests::input_stall_job();
   job.capture.nodes[0].notes = {"a late look"};
   job.capture.job.notes = {"the job has run for 2 h"};
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   REQUIRE(report.notes.size() == 2);
   CHECK(report.notes[0] == "the job has run for 2 h");
   CHECK(report.notes[1] == job.capture.nodes[0].host + ": a late look");
@@ -94,14 +94,14 @@ TEST_CASE("recorded: the rank's own stack explains more than that its call is mi
   Recorders recorders = recorders_of(job);
   recorders.call("0", kWorld, {0, 1, 2, 3, 4, 6, 7}, "all_reduce", false);
   recorders.into(job.capture, looked_us(job) + kSecondUs);
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   CHECK(report.verdict.kind == Kind::kInputStall);
   CHECK(culprits(report) == std::vector<std::int32_t>{5});
   CHECK(report.sources.at(0).agrees == true);
 }
 
 TEST_CASE("recorded: a capture without dumps has no sources") {
-  const Report report = diagnose(tests::input_stall_job().capture);
+  const Diagnosis report = diagnose(tests::input_stall_job().capture);
   CHECK(report.sources.empty());
 }
 

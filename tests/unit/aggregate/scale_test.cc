@@ -36,7 +36,7 @@ TEST_CASE("ten thousand ranks") {
       DYNAMIC_SECTION(culprits << " culprits, members " << (listed ? "listed" : "the world")) {
         const auto job = big_job(culprits, listed);
         const std::clock_t began = std::clock();  // of the CPU: the machine may be busy
-        const Report report = diagnose(job.capture);
+        const Diagnosis report = diagnose(job.capture);
         const std::string text = report_text(report, job.capture, {});
         const double took = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
         INFO(took << " s");

@@ -43,7 +43,7 @@ RasRank& member(CaptureBuilder& job, std::int32_t rank) {
       .ranks.at(static_cast<std::size_t>(rank % 2));
 }
 
-const SourceFinding* source(const Report& report, std::string_view name) {
+const SourceFinding* source(const Diagnosis& report, std::string_view name) {
   const auto at = std::find_if(report.sources.begin(), report.sources.end(),
                                [name](const SourceFinding& one) { return one.source == name; });
   return at == report.sources.end() ? nullptr : &*at;
@@ -53,7 +53,7 @@ TEST_CASE("RAS: who is behind while nothing moves is possible, and no more") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
   member(job, 3).counts[kAllReduce] = member(job, 3).later[kAllReduce] = 41;
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   const SourceFinding* ras = source(report, "RAS");
   REQUIRE(ras != nullptr);
   INFO(ras->text);
@@ -90,7 +90,7 @@ TEST_CASE("RAS: nobody is behind where counts move, or were asked for once") {
       job.capture.collectives.ras.push_back(other);
     }
   }
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   REQUIRE(source(report, "RAS") != nullptr);
   CHECK(source(report, "RAS")->ranks.empty());
   CHECK(report.verdict.culprits.empty());
@@ -100,7 +100,7 @@ TEST_CASE("RAS: equal counts prove nothing, a member that is missed is said") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
   SECTION("equal") {
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     REQUIRE(source(report, "RAS") != nullptr);
     CHECK(source(report, "RAS")->text.find("all launched the same") != std::string::npos);
   }
@@ -127,7 +127,7 @@ TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what
     for (std::int32_t rank = 0; rank < 8; ++rank) {
       read(rank);
     }
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     const SourceFinding* memory = source(report, "NCCL memory");
     REQUIRE(memory != nullptr);
     CHECK(memory->ranks == std::vector<std::int32_t>{3});
@@ -145,7 +145,7 @@ TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what
     missed.presence = RasPresence::kMissing;
     missed.counts = missed.later = snapshot::kNoRasCounts;
     job.capture.collectives.ras[0].ranks.push_back(missed);
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     const SourceFinding* both = source(report, "RAS and NCCL memory");
     REQUIRE(both != nullptr);
     CHECK(both->ranks == std::vector<std::int32_t>{3});
@@ -157,7 +157,7 @@ TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what
     for (const std::int32_t rank : {0, 1, 2, 4, 5, 6, 7}) {
       member(job, rank).later = snapshot::kNoRasCounts;
     }
-    const Report report = diagnose(job.capture);
+    const Diagnosis report = diagnose(job.capture);
     const SourceFinding* both = source(report, "RAS and NCCL memory");
     REQUIRE(both != nullptr);
     CHECK(both->ranks.empty());
@@ -231,7 +231,7 @@ TEST_CASE("log: the desync report is compared with the verdict, and decides noth
   desync.kind = snapshot::LogKind::kDesync;
   desync.behind = {2};
   job.capture.collectives.log = {timeout, desync};
-  const Report report = diagnose(job.capture);
+  const Diagnosis report = diagnose(job.capture);
   const SourceFinding* log = source(report, "log");
   REQUIRE(log != nullptr);
   CHECK(log->text ==

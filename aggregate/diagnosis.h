@@ -1,4 +1,4 @@
-// The report as plain data: what diagnose() found, ready to be printed in any form.
+// What diagnose() found, as plain data, ready to be reported in any form.
 #pragma once
 
 #include <sys/types.h>
@@ -73,7 +73,7 @@ struct ReportedSlot {
   bool members_known = false;
 };
 
-struct Report {
+struct Diagnosis {
   Verdict verdict;
   Coverage coverage;
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
@@ -83,15 +83,6 @@ struct Report {
   std::optional<Comparison> since;  // against an earlier capture, where there is one
   std::string job;                  // "job 4711 (pretrain)", "this node", ...; for the first screen
   bool of_cores = false;            // of core files: the processes are gone
-};
-
-// How text reports are printed.
-struct TextOptions {
-  bool color = false;
-  int width = 80;
-  bool all_threads = false;  // every thread of every rank, after the first screen
-  bool full_stacks = false;  // stacks whole, with the frames that are otherwise left out
-  bool locals = false;       // of Python frames, in the stacks of processes
 };
 
 }  // namespace oddrank::aggregate
