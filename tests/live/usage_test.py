@@ -27,7 +27,7 @@ def run(*arguments):
 
 def commands():
     """The subcommands, as --help lists them."""
-    listed = run("--help").stdout.partition("Subcommands:")[2]
+    listed = run("--help").stdout.partition("Subcommands:")[2].partition("\n\n")[0]
     return re.findall(r"^  (\w+) ", listed, re.MULTILINE)
 
 
