@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "aggregate/job_view.h"
-#include "aggregate/printable.h"
 #include "aggregate/wait_words.h"
 #include "base/parse_number.h"
+#include "base/printable.h"
 #include "snapshot/epochs.h"
 
 namespace oddrank::aggregate {

@@ -15,11 +15,11 @@
 #include "aggregate/flight_capture.h"
 #include "aggregate/groups.h"
 #include "aggregate/hostlist.h"
-#include "aggregate/printable.h"
 #include "aggregate/rules/rule.h"
 #include "aggregate/source_finding.h"
 #include "aggregate/verdict_engine.h"
 #include "aggregate/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 

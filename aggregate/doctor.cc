@@ -8,8 +8,8 @@
 
 #include "aggregate/hostlist.h"
 #include "aggregate/json_values.h"
-#include "aggregate/printable.h"
 #include "aggregate/style.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

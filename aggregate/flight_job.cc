@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
+#include "base/printable.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::aggregate {

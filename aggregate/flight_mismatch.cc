@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

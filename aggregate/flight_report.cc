@@ -8,9 +8,9 @@
 
 #include "aggregate/flight_verdict.h"
 #include "aggregate/json_values.h"
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/report_json.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "aggregate/flight_mismatch.h"
 #include "aggregate/graph_algorithms.h"
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

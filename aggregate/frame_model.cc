@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 
@@ -168,7 +168,7 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     entry.role = role_of(frame, shown.name, file);
     return entry;
   }
-  shown.name = printable(snapshot::short_name(function), kMaxName);
+  shown.name = printable(short_name(function), kMaxName);
   shown.file = printable(base_name(file));
   shown.inlined = (frame.flags & snapshot::kInlined) != 0;
   if (const std::string_view source = tables_.text(frame.source); !source.empty()) {

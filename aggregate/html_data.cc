@@ -13,13 +13,13 @@
 #include "aggregate/job_view.h"
 #include "aggregate/json_values.h"
 #include "aggregate/prefix_tree.h"
-#include "aggregate/printable.h"
 #include "aggregate/quiet_span.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/tasks_text.h"
 #include "aggregate/thread_classes.h"
 #include "aggregate/wait_picture.h"
 #include "aggregate/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "aggregate/json_values.h"
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/timeline.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

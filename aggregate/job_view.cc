@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "aggregate/leader.h"
-#include "aggregate/printable.h"
 #include "base/parse_number.h"
+#include "base/printable.h"
 #include "snapshot/rank_text.h"
 #include "snapshot/variable.h"
 

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "aggregate/printable.h"
+#include "base/printable.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::aggregate {

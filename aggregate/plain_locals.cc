@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "aggregate/printable.h"
 #include "base/parse_number.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "aggregate/job_view.h"
-#include "aggregate/printable.h"
 #include "aggregate/quiet_span.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
@@ -14,6 +13,7 @@
 #include "aggregate/thread_classes.h"
 #include "aggregate/thread_stack_text.h"
 #include "aggregate/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 

@@ -12,7 +12,7 @@
 #include "aggregate/rank_set.h"
 #include "aggregate/tasks_text.h"
 #include "aggregate/wait_words.h"
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 
 namespace oddrank::aggregate {
 
@@ -34,7 +34,7 @@ Json frame_json(const JobView& view, snapshot::FrameId id) {
   const std::string_view file = view.text(frame.file);
   const bool python = frame.kind == FrameKind::kPython;
   Json json = object_for(10);
-  json["name"] = python ? or_null(function) : or_null(snapshot::demangle(function));
+  json["name"] = python ? or_null(function) : or_null(demangle(function));
   const std::string_view source = python ? file : view.text(frame.source);
   json["filename"] = or_null(source);
   json["short_filename"] = or_null(short_file(source));

@@ -4,7 +4,7 @@
 
 #include "aggregate/json_values.h"
 #include "aggregate/prefix_tree.h"
-#include "aggregate/printable.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

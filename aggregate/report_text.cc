@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "aggregate/coverage_words.h"
-#include "aggregate/printable.h"
 #include "aggregate/process_text.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/style.h"
+#include "base/printable.h"
 #include "base/span_words.h"
 
 namespace oddrank::aggregate {

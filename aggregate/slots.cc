@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 

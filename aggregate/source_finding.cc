@@ -10,9 +10,9 @@
 #include "aggregate/flight_capture.h"
 #include "aggregate/flight_verdict.h"
 #include "aggregate/hardware_job.h"
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
 #include "aggregate/ras_job.h"
+#include "base/printable.h"
 #include "base/span_words.h"
 
 namespace oddrank::aggregate {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
 #include "aggregate/rank_set.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "aggregate/leader.h"
-#include "aggregate/printable.h"
 #include "aggregate/python_waits.h"
 #include "aggregate/rank_set.h"
+#include "base/printable.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "attach/core_start.h"
-#include "attach/mask_secrets.h"
 #include "attach/rank_identity.h"
+#include "base/mask_secrets.h"
 
 namespace oddrank::attach {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "attach/live_target.h"
-#include "attach/mask_secrets.h"
 #include "attach/permission.h"
 #include "attach/process_facts.h"
+#include "base/mask_secrets.h"
 
 namespace oddrank::attach {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "attach/open_regular.h"
 #include "base/log.h"
+#include "base/run_command.h"
 #include "base/split.h"
-#include "slurm/run_command.h"
 #include "stacks/module_files.h"
 
 namespace oddrank::cli {
@@ -39,9 +39,9 @@ Result<UniqueFd> DebugFinder::ask_server(const std::string& build_id) {
   if (!until_ || until_->passed() || !asked_.insert(build_id).second) {
     return fail(Errc::kNotFound, "no debug file of " + build_id);
   }
-  slurm::Command command;
+  Command command;
   command.argv = {"debuginfod-find", "debuginfo", build_id};
-  const auto answer = slurm::run_command(command, until_->at_most(kPatience));
+  const auto answer = run_command(command, until_->at_most(kPatience));
   if (!answer || answer->timed_out) {
     until_.reset();
     log_line(LogLevel::kInfo, !answer ? "cannot ask debuginfod: " + answer.error().what

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/printable.h"
 #include "aggregate/process_text.h"
 #include "aggregate/report_dot.h"
 #include "aggregate/report_folded.h"
@@ -16,6 +15,7 @@
 #include "aggregate/report_text.h"
 #include "aggregate/text_options.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/read_file.h"
 #include "snapshot/capture_file.h"
 
@@ -140,7 +140,7 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   }
   for (const snapshot::NodeCapture& node : capture.nodes) {
     for (const std::string& note : node.notes) {
-      text += "Note: " + aggregate::printable(node.host + ": " + note, 400) + "\n";
+      text += "Note: " + printable(node.host + ": " + note, 400) + "\n";
     }
   }
   aggregate::FrameModel model(capture.tables);

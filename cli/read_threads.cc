@@ -1,6 +1,6 @@
 #include "cli/read_threads.h"
 
-#include "attach/mask_secrets.h"
+#include "base/mask_secrets.h"
 #include "collectives/collect_groups.h"
 
 namespace oddrank::cli {
@@ -15,7 +15,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collect.stop = options.stop;
   collect.locals = options.locals ? stacks::cpython::Locals::kAll : collect.locals;
   collect.tasks = options.tasks;
-  collect.mask_text = attach::mask_text;
+  collect.mask_text = mask_text;
   collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
     collectives::collect_groups(python, tables, process);
   };

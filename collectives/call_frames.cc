@@ -1,6 +1,6 @@
 #include "collectives/call_frames.h"
 
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -80,7 +80,7 @@ std::vector<std::string_view> CallFrames::locals(std::size_t index) const {
 
 std::string CallFrames::describe(std::size_t index) const {
   if (!is_python(index)) {
-    return snapshot::short_name(function(index));
+    return short_name(function(index));
   }
   const std::string_view path = file(index);
   const auto slash = path.rfind('/');

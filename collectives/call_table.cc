@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -215,7 +215,7 @@ const NativeCall* find_native_call(std::string_view symbol) {
   if (!worth_it) {
     return nullptr;
   }
-  const std::string name = without_anonymous(snapshot::short_name(symbol));
+  const std::string name = without_anonymous(short_name(symbol));
   const auto* at = std::find_if(kNativeCalls.begin(), kNativeCalls.end(),
                                 [&](const NativeCall& call) { return fits(call.name, name); });
   return at == kNativeCalls.end() ? nullptr : &*at;

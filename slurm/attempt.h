@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/child_command.h"
 #include "base/result.h"
-#include "slurm/child_command.h"
 #include "slurm/frames.h"
 #include "slurm/launch.h"
 

@@ -7,8 +7,8 @@
 #include <cctype>
 #include <utility>
 
+#include "base/run_command.h"
 #include "base/split.h"
-#include "slurm/run_command.h"
 
 namespace oddrank::slurm {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/child_command.h"
 #include "base/result.h"
-#include "slurm/child_command.h"
 #include "slurm/job.h"
 
 namespace oddrank::slurm {

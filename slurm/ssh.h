@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/child_command.h"
 #include "base/result.h"
 #include "slurm/answers.h"
-#include "slurm/child_command.h"
 
 namespace oddrank::slurm {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "base/child_command.h"
 #include "base/deadline.h"
 #include "base/result.h"
-#include "slurm/child_command.h"
 
 namespace oddrank::slurm {
 

@@ -12,11 +12,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/child_command.h"
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/span_words.h"
 #include "slurm/alarm.h"
-#include "slurm/child_command.h"
 #include "slurm/progress.h"
 #include "slurm/stall_hook.h"
 #include "slurm/watch_capture.h"

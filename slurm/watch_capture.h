@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/child_command.h"
 #include "base/result.h"
-#include "slurm/child_command.h"
 
 namespace oddrank::slurm {
 

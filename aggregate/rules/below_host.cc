@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
 #include "aggregate/rules/all_rules.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

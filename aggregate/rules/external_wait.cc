@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/printable.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 

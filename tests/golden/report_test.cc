@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/printable.h"
 #include "aggregate/process_text.h"
 #include "aggregate/report_dot.h"
 #include "aggregate/report_folded.h"
 #include "aggregate/report_json.h"
 #include "aggregate/report_text.h"
 #include "aggregate/text_options.h"
+#include "base/printable.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/mutations.h"
 #include "tests/support/catch.h"
@@ -86,7 +86,7 @@ TEST_CASE("the first screen of the main job has 80 columns and 24 lines") {
   bool others = false;
   for (; std::getline(text, line); ++lines) {
     INFO(line);
-    CHECK(aggregate::columns(line) <= 80);
+    CHECK(columns(line) <= 80);
     others = others || (lines < 24 && line.find("0-4,6-7") != std::string::npos);
   }
   CHECK(others);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "attach/live_target.h"
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 #include "stacks/collect.h"
 #include "stacks/mapped_symbols.h"
 #include "stacks/module_map.h"
@@ -68,7 +68,7 @@ std::vector<std::string> names_of(const snapshot::Capture& capture, const snapsh
   for (const auto id : stack.frames) {
     const snapshot::Frame& frame = capture.tables.frame(id);
     const bool evaluation = (frame.flags & snapshot::kEvaluation) != 0;
-    names.push_back(evaluation ? "*" : snapshot::short_name(capture.tables.text(frame.function)));
+    names.push_back(evaluation ? "*" : short_name(capture.tables.text(frame.function)));
   }
   return names;
 }
@@ -118,7 +118,7 @@ snapshot::StackEnd main_end(const snapshot::Capture& capture) {
 std::vector<std::string> main_names(const snapshot::Capture& capture) {
   std::vector<std::string> names;
   for (const snapshot::Frame& frame : main_frames(capture)) {
-    names.push_back(snapshot::short_name(capture.tables.text(frame.function)));
+    names.push_back(short_name(capture.tables.text(frame.function)));
   }
   return names;
 }

@@ -1,8 +1,8 @@
-#include "aggregate/printable.h"
+#include "base/printable.h"
 
 #include <algorithm>
 
-namespace oddrank::aggregate {
+namespace oddrank {
 namespace {
 
 bool is_continuation(char byte) {
@@ -104,4 +104,4 @@ std::string count_of(std::size_t count, std::string_view noun) {
   return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank

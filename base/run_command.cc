@@ -1,11 +1,11 @@
-#include "slurm/run_command.h"
+#include "base/run_command.h"
 
 #include <poll.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace oddrank::slurm {
+namespace oddrank {
 namespace {
 
 constexpr std::chrono::milliseconds kTermGrace{200};
@@ -54,4 +54,4 @@ std::string command_line(const Command& command) {
   return line;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank

@@ -1,4 +1,4 @@
-#include "slurm/child_command.h"
+#include "base/child_command.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -20,7 +20,7 @@
 
 #include "base/deadline.h"
 
-namespace oddrank::slurm {
+namespace oddrank {
 namespace {
 
 // Boost.Process (v1) starts the program: PATH, fork and exec, errors of exec. It goes no further
@@ -245,4 +245,4 @@ std::optional<ExitStatus> ChildCommand::stop(std::chrono::milliseconds grace,
   return ended_;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank

@@ -1,10 +1,10 @@
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 
 #include <string>
 
 #include "tests/support/catch.h"
 
-namespace oddrank::snapshot {
+namespace oddrank {
 namespace {
 
 TEST_CASE("demangle: a mangled name becomes readable, others stay as they are") {
@@ -89,4 +89,4 @@ TEST_CASE("short_name: a name that is too long for the demangler still says wher
 }
 
 }  // namespace
-}  // namespace oddrank::snapshot
+}  // namespace oddrank

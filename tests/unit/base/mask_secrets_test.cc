@@ -1,13 +1,13 @@
-#include "attach/mask_secrets.h"
+#include "base/mask_secrets.h"
 
 #include <string>
 #include <vector>
 
 #include "tests/support/catch.h"
 
-using oddrank::attach::mask_command;
-using oddrank::attach::mask_text;
-using oddrank::attach::names_secret;
+using oddrank::mask_command;
+using oddrank::mask_text;
+using oddrank::names_secret;
 
 namespace {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-namespace oddrank::snapshot {
+namespace oddrank {
 
 // "_RNvNtCs1234_5serde2de5visit" -> "serde::de::visit". nullopt: it is no symbol of Rust's, or
 // damaged. `generics`: with the arguments of generic functions and types; else "<...>". v0 follows
 // RFC 2603; constants that are more than a number are not known.
 std::optional<std::string> demangle_rust(std::string_view symbol, bool generics);
 
-}  // namespace oddrank::snapshot
+}  // namespace oddrank

@@ -1,4 +1,4 @@
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 
 #include <cxxabi.h>
 
@@ -8,10 +8,10 @@
 #include <memory>
 #include <utility>
 
+#include "base/demangle_rust.h"
 #include "base/parse_number.h"
-#include "snapshot/demangle_rust.h"
 
-namespace oddrank::snapshot {
+namespace oddrank {
 namespace {
 
 // Longer names exist, but nobody reads them, and the demangler's time grows faster than its input.
@@ -288,4 +288,4 @@ std::string short_name(std::string_view symbol) {
   return name.empty() ? full : name;
 }
 
-}  // namespace oddrank::snapshot
+}  // namespace oddrank

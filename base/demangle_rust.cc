@@ -1,4 +1,4 @@
-#include "snapshot/demangle_rust.h"
+#include "base/demangle_rust.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/parse_number.h"
 
-namespace oddrank::snapshot {
+namespace oddrank {
 namespace {
 
 constexpr std::size_t kLongestSymbol = std::size_t{16} << 10;
@@ -426,4 +426,4 @@ std::optional<std::string> demangle_rust(std::string_view symbol, bool generics)
   return demangle_legacy(symbol);
 }
 
-}  // namespace oddrank::snapshot
+}  // namespace oddrank

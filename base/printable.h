@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace oddrank::aggregate {
+namespace oddrank {
 
 // Valid UTF-8 without control characters; what is not becomes '?'. Length at most `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit = 4096);
@@ -25,4 +25,4 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // "3 ranks", "1 rank".
 std::string count_of(std::size_t count, std::string_view noun);
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank

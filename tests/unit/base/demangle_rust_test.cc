@@ -1,12 +1,12 @@
-#include "snapshot/demangle_rust.h"
+#include "base/demangle_rust.h"
 
 #include <random>
 #include <string>
 
-#include "snapshot/demangle.h"
+#include "base/demangle.h"
 #include "tests/support/catch.h"
 
-namespace oddrank::snapshot {
+namespace oddrank {
 namespace {
 
 struct Sample {
@@ -74,4 +74,4 @@ TEST_CASE("demangle_rust: damaged symbols end, whatever they say") {
 }
 
 }  // namespace
-}  // namespace oddrank::snapshot
+}  // namespace oddrank

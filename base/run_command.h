@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <string>
 
+#include "base/child_command.h"
 #include "base/deadline.h"
 #include "base/result.h"
-#include "slurm/child_command.h"
 
-namespace oddrank::slurm {
+namespace oddrank {
 
 struct CommandOutput {
   ExitStatus exit;
@@ -29,4 +29,4 @@ Result<CommandOutput> run_command(const Command& command,
 // "scontrol -o show job 7", for messages.
 std::string command_line(const Command& command);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank

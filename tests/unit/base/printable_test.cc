@@ -1,8 +1,8 @@
-#include "aggregate/printable.h"
+#include "base/printable.h"
 
 #include "tests/support/catch.h"
 
-namespace oddrank::aggregate {
+namespace oddrank {
 
 TEST_CASE("escape sequences and broken UTF-8 do not reach a terminal") {
   CHECK(printable("plain") == "plain");
@@ -48,4 +48,4 @@ TEST_CASE("a count has its noun") {
   CHECK(count_of(0, "rank") == "0 ranks");
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank

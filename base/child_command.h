@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace oddrank::slurm {
+namespace oddrank {
 
 struct Command {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a '/' in it
@@ -81,4 +81,4 @@ class ChildCommand {
   std::optional<ExitStatus> ended_;
 };
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank

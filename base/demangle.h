@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace oddrank::snapshot {
+namespace oddrank {
 
 // "_ZN4gloo9transport3tcp4Loop3runEv" -> "gloo::transport::tcp::Loop::run()"; a name that is not
 // mangled comes back as it is. Names of Rust too (demangle_rust.h).
@@ -15,4 +15,4 @@ std::string demangle(std::string_view symbol);
 // "c10d::Work::wait".
 std::string short_name(std::string_view symbol);
 
-}  // namespace oddrank::snapshot
+}  // namespace oddrank

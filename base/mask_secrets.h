@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace oddrank::attach {
+namespace oddrank {
 
 // "api-key", "HF_TOKEN", "wandb_password" -> true; "tokenizer", "max_tokens", "monkey" -> false.
 bool names_secret(std::string_view name);
@@ -20,4 +20,4 @@ std::string mask_text(std::string_view text);
 // The arguments as one line, masked, control characters replaced, cut at `limit` bytes.
 std::string mask_command(std::span<const std::string> arguments, std::size_t limit = 4096);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank

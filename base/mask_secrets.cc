@@ -1,11 +1,11 @@
-#include "attach/mask_secrets.h"
+#include "base/mask_secrets.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <optional>
 
-namespace oddrank::attach {
+namespace oddrank {
 namespace {
 
 constexpr std::string_view kMask = "***";
@@ -205,4 +205,4 @@ std::string mask_command(std::span<const std::string> arguments, std::size_t lim
   return line;
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank

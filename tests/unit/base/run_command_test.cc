@@ -1,4 +1,4 @@
-#include "slurm/run_command.h"
+#include "base/run_command.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #include "base/split.h"
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank {
 namespace {
 
 using std::chrono::milliseconds;
@@ -212,4 +212,4 @@ TEST_CASE("pipes are not inherited by other children") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank
