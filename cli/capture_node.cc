@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "attach/discover.h"
 #include "attach/live_target.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
@@ -25,6 +24,7 @@
 #include "cli/read_process.h"
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
+#include "ranks/discover.h"
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
@@ -46,13 +46,13 @@ using std::chrono::milliseconds;
 constexpr std::size_t kReadersAtOnce = 4;
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
-  attach::DiscoverOptions discover;
+  ranks::DiscoverOptions discover;
   discover.pids = request.pids;
   discover.slurm_job = request.slurm_job;
   discover.slurm_step = request.slurm_step;
   discover.exclude = {::getpid()};
   const IsolatedTask task{[&](int fd) {
-                            const Status status = attach::discover(discover, node);
+                            const Status status = ranks::discover(discover, node);
                             send_capture(fd, status ? Result<Capture>(std::move(node))
                                                     : Result<Capture>(fail(status.error())));
                           },

@@ -58,7 +58,7 @@ std::int32_t first_number(const std::array<const char*, N>& names) {
   return -1;
 }
 
-// The order of attach/rank_identity.h.
+// The order of ranks/rank_identity.h.
 std::int32_t own_rank() {
   return first_number(std::array{"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                  "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"});

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "attach/core_process.h"
 #include "attach/core_target.h"
 #include "cli/read_threads.h"
+#include "ranks/core_process.h"
 #include "waits/collect_waits.h"
 
 namespace oddrank::cli {
@@ -26,7 +26,7 @@ Result<snapshot::Capture> read_core(const std::string& path,
   ODDRANK_TRY(const auto target, attach::CoreTarget::open(path, sysroot));
   snapshot::Capture capture;
   capture.job.source = snapshot::JobSource::kCore;
-  attach::CoreIdentity identity = attach::identify_core(*target, capture.tables);
+  ranks::CoreIdentity identity = ranks::identify_core(*target, capture.tables);
   snapshot::ProcessCapture& process = identity.process;
   auto read = read_threads(*target, options, capture.tables, process);
   if (!read) {
@@ -35,7 +35,7 @@ Result<snapshot::Capture> read_core(const std::string& path,
   } else {
     waits::collect_core_waits(*target, read->threads, read->python, capture.tables, process);
   }
-  if (const std::string missing = attach::describe_missing_files(*target); !missing.empty()) {
+  if (const std::string missing = ranks::describe_missing_files(*target); !missing.empty()) {
     if (process.read == snapshot::ReadState::kFull && !all_complete(capture, process)) {
       process.read = snapshot::ReadState::kPartial;
       process.why = capture.tables.string(missing);

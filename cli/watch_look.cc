@@ -7,7 +7,6 @@
 #include <functional>
 #include <string_view>
 
-#include "attach/discover.h"
 #include "attach/live_target.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
@@ -20,6 +19,7 @@
 #include "cli/log_growth.h"
 #include "collectives/collect_groups.h"
 #include "collectives/store_timeout.h"
+#include "ranks/discover.h"
 #include "stacks/cpython/python_process.h"
 #include "stacks/module_map.h"
 
@@ -256,13 +256,13 @@ std::vector<RankSign> look_at(const std::vector<RankSign>& targets,
 }
 
 Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
-  attach::DiscoverOptions discover;
+  ranks::DiscoverOptions discover;
   discover.slurm_job = slurm_job;
   discover.exclude = {::getpid()};
   const IsolatedTask task{[&discover](int fd) {
                             snapshot::Capture found;
                             found.nodes.emplace_back();
-                            const Status status = attach::discover(discover, found);
+                            const Status status = ranks::discover(discover, found);
                             send_capture(fd, status
                                                  ? Result<snapshot::Capture>(std::move(found))
                                                  : Result<snapshot::Capture>(fail(status.error())));

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kKeptOutput = 4096;
 constexpr std::chrono::milliseconds kGrace{200};
 
-// What attach/rank_identity.h goes by.
+// What ranks/rank_identity.h goes by.
 constexpr std::array<std::string_view, 12> kIdentity = {
     "RANK=",        "LOCAL_RANK=",   "GROUP_RANK=",    "OMPI_COMM_WORLD_RANK=",
     "PMIX_RANK=",   "PMI_RANK=",     "PMI_ID=",        "MV2_COMM_WORLD_RANK=",

@@ -66,7 +66,7 @@ void prepare_signals() {
 BesideCommand begin_watching(pid_t command, int ready) {
   ::setsid();
   prepare_signals();
-  // By this name attach/process_role.h knows that it is no rank, whatever its program is called.
+  // By this name ranks/process_role.h knows that it is no rank, whatever its program is called.
   ::prctl(PR_SET_NAME, "oddrank-watch", 0UL, 0UL, 0UL);
   leave_files_alone(ready);
   ::setpriority(PRIO_PROCESS, 0, kNiceness);

@@ -21,13 +21,14 @@ ARROWS = {
     "base": [],
     "snapshot": ["base/"],
     "attach": ["snapshot/", "base/"],
+    "ranks": ["attach/", "snapshot/", "base/"],
     "stacks": [*TARGET, "attach/proc_maps.h", "snapshot/", "base/"],
     "waits": [*TARGET, "attach/proc_", "stacks/cpython/", "snapshot/", "base/"],
     "collectives": [*TARGET, "stacks/cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
-    "cli": ["base/", "snapshot/", "attach/", "stacks/", "waits/", "collectives/", "aggregate/",
-            "slurm/"],
+    "cli": ["base/", "snapshot/", "attach/", "ranks/", "stacks/", "waits/", "collectives/",
+            "aggregate/", "slurm/"],
 }
 ROOMS = tuple(ARROWS)
 # Everybody else (tests, benchmarks) may include every room but cli.

@@ -8,17 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "attach/discover.h"
 #include "attach/proc_stat.h"
-#include "attach/process_facts.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "ranks/discover.h"
+#include "ranks/process_facts.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
 using oddrank::Errc;
-using oddrank::attach::discover;
-using oddrank::attach::DiscoverOptions;
+using oddrank::ranks::discover;
+using oddrank::ranks::DiscoverOptions;
 using oddrank::snapshot::Capture;
 using oddrank::snapshot::ProcessCapture;
 using oddrank::test::Victim;
@@ -239,14 +239,14 @@ TEST_CASE("the job that is asked for, by Slurm's variables") {
 
 TEST_CASE("a process that does not answer holds nobody up") {
   using oddrank::attach::Environment;
-  using oddrank::attach::FactsRead;
-  using oddrank::attach::ProcessFacts;
+  using oddrank::ranks::FactsRead;
+  using oddrank::ranks::ProcessFacts;
   std::vector<ProcessFacts> all(4);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].stat.pid = static_cast<pid_t>(i + 1);
     all[i].stat.state = i == 3 ? 'Z' : 'S';
   }
-  oddrank::attach::read_details_of(all, [](ProcessFacts& facts) {
+  oddrank::ranks::read_details_of(all, [](ProcessFacts& facts) {
     while (facts.stat.pid == 2) {
       ::pause();
     }

@@ -14,10 +14,10 @@
 #include <optional>
 #include <random>
 
-#include "attach/core_process.h"
 #include "attach/core_target.h"
 #include "attach/live_target.h"
 #include "base/read_file.h"
+#include "ranks/core_process.h"
 #include "stacks/collect.h"
 #include "stacks/symbolize.h"
 #include "tests/support/catch.h"
@@ -258,7 +258,7 @@ TEST_CASE("stacks of the kernel's core are those of the live process") {
     check_same(read_target(*target), live);
     CHECK(target->missing_files().empty());
     snapshot::Tables tables;
-    const auto identity = attach::identify_core(*target, tables);
+    const auto identity = ranks::identify_core(*target, tables);
     CHECK(tables.text(identity.process.command) ==
           test::victim_path("frames") + " " + blocked.mode);
     REQUIRE(identity.notes.size() == 1);
@@ -282,7 +282,7 @@ TEST_CASE("stacks of gcore's core are those of the live process, which goes on")
     const auto target = open_core(core);
     check_same(read_target(*target), live);
     snapshot::Tables tables;
-    CHECK(attach::identify_core(*target, tables).notes.empty());  // no signal ended it
+    CHECK(ranks::identify_core(*target, tables).notes.empty());  // no signal ended it
   }
 }
 
@@ -372,8 +372,8 @@ work(10)
       return 0;
     }
     waits::collect_core_waits(**target, read->threads, read->python, tables, process);
-    static_cast<void>(attach::identify_core(**target, tables));
-    static_cast<void>(attach::describe_missing_files(**target));
+    static_cast<void>(ranks::identify_core(**target, tables));
+    static_cast<void>(ranks::describe_missing_files(**target));
     std::size_t frames = 0;
     for (const auto& thread : process.threads) {
       frames += tables.stack(thread.samples.back().stack).frames.size();

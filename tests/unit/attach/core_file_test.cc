@@ -10,8 +10,8 @@
 #include <random>
 #include <span>
 
-#include "attach/core_process.h"
 #include "attach/core_target.h"
+#include "ranks/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 
@@ -215,7 +215,7 @@ TEST_CASE("no damage to a core's headers and notes does any harm") {
       static_cast<void>((*target)->open_file(mapping));
     }
     oddrank::snapshot::Tables tables;
-    static_cast<void>(oddrank::attach::identify_core(**target, tables));
+    static_cast<void>(oddrank::ranks::identify_core(**target, tables));
   }
   CHECK(opened > 100);
 }

@@ -10,9 +10,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "attach/core_process.h"
 #include "attach/core_start.h"
 #include "base/read_file.h"
+#include "ranks/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 
@@ -115,7 +115,7 @@ TEST_CASE("a file of another build, or none, is not believed, and is said to be 
     REQUIRE(target->missing_files().size() == 1);
     CHECK(target->missing_files()[0].path == so.path());
     CHECK(target->missing_files()[0].why.find("another build") == 0);
-    const std::string sentence = oddrank::attach::describe_missing_files(*target);
+    const std::string sentence = oddrank::ranks::describe_missing_files(*target);
     CHECK(sentence.find(so.path()) != std::string::npos);
   }
   so.write("not even a library");
@@ -265,7 +265,7 @@ TEST_CASE("arguments and environment are found on the stack, and say which rank 
   CHECK(found.environment.get("RANK") == "3");
   CHECK_FALSE(found.environment.has("SECRET_KEY"));
   oddrank::snapshot::Tables tables;
-  const auto identity = oddrank::attach::identify_core(*target, tables);
+  const auto identity = oddrank::ranks::identify_core(*target, tables);
   CHECK(identity.process.is_rank);
   CHECK(identity.process.rank == 3);
   CHECK(identity.process.world_size == 8);
@@ -296,7 +296,7 @@ TEST_CASE("a start that was overwritten or is not in the core names no rank, and
   const TemporaryFile core(sample.write());
   const auto target = open_target(core);
   oddrank::snapshot::Tables tables;
-  const auto identity = oddrank::attach::identify_core(*target, tables);
+  const auto identity = oddrank::ranks::identify_core(*target, tables);
   CHECK_FALSE(identity.process.is_rank);
   CHECK(identity.process.rank == -1);
   CHECK(std::string(tables.text(identity.process.command)) == "train --now");

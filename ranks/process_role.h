@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 enum class ProcessRole : std::uint8_t {
   kProgram = 0,
@@ -24,4 +24,4 @@ ProcessRole role_of(std::span<const std::string> arguments, std::string_view nam
 // True for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".
 bool is_python(std::span<const std::string> arguments);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "attach/process_facts.h"
-#include "attach/process_role.h"
-#include "attach/rank_identity.h"
+#include "ranks/process_facts.h"
+#include "ranks/process_role.h"
+#include "ranks/rank_identity.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 inline constexpr std::size_t kNoProcess = ~std::size_t{0};
 
@@ -44,4 +44,4 @@ class ProcessTree {
   std::unordered_map<pid_t, std::size_t> index_;
 };
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "attach/process_facts.h"
+#include "ranks/process_facts.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 struct DiscoverOptions {
   std::vector<pid_t> pids;  // these processes, ranks or not, with what they have forked; empty: all
@@ -52,4 +52,4 @@ struct RankDecision {
 
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

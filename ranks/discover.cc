@@ -1,4 +1,4 @@
-#include "attach/discover.h"
+#include "ranks/discover.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,10 +7,10 @@
 
 #include "attach/live_target.h"
 #include "attach/permission.h"
-#include "attach/process_facts.h"
 #include "base/mask_secrets.h"
+#include "ranks/process_facts.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
 using snapshot::Capture;
@@ -44,7 +44,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
     process.exit_code = facts.stat.exit_code;
     why = join(why, "it has ended, and its parent has not noticed yet (zombie)");
   } else if (facts.read == FactsRead::kRefused) {
-    why = join(why, sentence(why_unreadable(facts.stat.pid)));
+    why = join(why, sentence(attach::why_unreadable(facts.stat.pid)));
   } else if (facts.read == FactsRead::kBlocked) {
     why = join(why, "it does not let its environment be read: something holds its memory map");
   }
@@ -61,7 +61,7 @@ Status check_pids(const DiscoverOptions& options, std::vector<std::string>& note
   std::optional<Error> first;
   std::size_t readable = 0;
   for (const pid_t pid : options.pids) {
-    const auto target = LiveTarget::open(pid);
+    const auto target = attach::LiveTarget::open(pid);
     if (target) {
       ++readable;
       continue;
@@ -97,4 +97,4 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   return ok();
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -1,10 +1,10 @@
-#include "attach/process_role.h"
+#include "ranks/process_role.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
 struct KnownProgram {
@@ -240,4 +240,4 @@ ProcessRole role_of(std::span<const std::string> arguments, std::string_view nam
   return run.script.empty() ? kProgram : role_of_script(run.script, arguments.subspan(run.rest));
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

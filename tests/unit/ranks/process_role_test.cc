@@ -1,4 +1,4 @@
-#include "attach/process_role.h"
+#include "ranks/process_role.h"
 
 #include <string>
 #include <vector>
@@ -6,9 +6,9 @@
 #include "base/split.h"
 #include "tests/support/catch.h"
 
-using oddrank::attach::is_python;
-using oddrank::attach::ProcessRole;
-using oddrank::attach::role_of;
+using oddrank::ranks::is_python;
+using oddrank::ranks::ProcessRole;
+using oddrank::ranks::role_of;
 
 namespace {
 

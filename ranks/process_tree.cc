@@ -1,6 +1,6 @@
-#include "attach/process_tree.h"
+#include "ranks/process_tree.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 ProcessTree::ProcessTree(const std::vector<ProcessFacts>& facts, bool single_task)
     : nodes_(facts.size()) {
@@ -39,4 +39,4 @@ std::size_t ProcessTree::ancestor(std::size_t index,
   return kNoProcess;
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -17,7 +17,7 @@
 #include "attach/proc_stat.h"
 #include "base/result.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 enum class FactsRead : std::uint8_t {
   kNone = 0,  // a zombie, or it ended meanwhile
@@ -27,11 +27,11 @@ enum class FactsRead : std::uint8_t {
 };
 
 struct ProcessFacts {
-  ProcStat stat;
+  attach::ProcStat stat;
   FactsRead read = FactsRead::kNone;
   std::string executable;  // "" if it may not be read
   std::vector<std::string> arguments;
-  Environment environment;
+  attach::Environment environment;
 };
 
 // All processes of our pid namespace but threads of the kernel. Precondition: the caller has one
@@ -44,4 +44,4 @@ Result<std::vector<ProcessFacts>> read_process_facts();
 void read_details_of(std::vector<ProcessFacts>& all,
                      const std::function<void(ProcessFacts&)>& read_details);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -1,4 +1,4 @@
-#include "attach/rank_tree.h"
+#include "ranks/rank_tree.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "attach/process_tree.h"
-#include "attach/rank_choice.h"
+#include "ranks/process_tree.h"
+#include "ranks/rank_choice.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
 using Key = std::pair<std::string, std::int32_t>;
@@ -38,7 +38,7 @@ class Decider {
   }
 
  private:
-  const ProcStat& stat(std::size_t i) const { return facts_[i].stat; }
+  const attach::ProcStat& stat(std::size_t i) const { return facts_[i].stat; }
 
   RankRow& add_row(std::size_t process, bool is_rank, pid_t owner) {
     RankRow row;
@@ -303,4 +303,4 @@ RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const Discover
   return Decider(facts, options).decide();
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

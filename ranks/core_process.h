@@ -8,7 +8,7 @@
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 struct CoreIdentity {
   snapshot::ProcessCapture
@@ -18,10 +18,10 @@ struct CoreIdentity {
   std::vector<std::string> notes;
 };
 
-CoreIdentity identify_core(const CoreTarget& target, snapshot::Tables& tables);
+CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& tables);
 
 // One sentence about the programs and libraries that were needed and could not be had; "" if there
 // are none. Call when all has been read.
-std::string describe_missing_files(const CoreTarget& target);
+std::string describe_missing_files(const attach::CoreTarget& target);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -1,5 +1,5 @@
 // Tables of process trees, and who is a rank in them.
-#include "attach/rank_tree.h"
+#include "ranks/rank_tree.h"
 
 #include <map>
 #include <string>
@@ -8,13 +8,13 @@
 #include "base/split.h"
 #include "tests/support/catch.h"
 
-using oddrank::attach::decide_ranks;
-using oddrank::attach::DiscoverOptions;
 using oddrank::attach::Environment;
-using oddrank::attach::FactsRead;
-using oddrank::attach::ProcessFacts;
-using oddrank::attach::RankDecision;
-using oddrank::attach::RankRow;
+using oddrank::ranks::decide_ranks;
+using oddrank::ranks::DiscoverOptions;
+using oddrank::ranks::FactsRead;
+using oddrank::ranks::ProcessFacts;
+using oddrank::ranks::RankDecision;
+using oddrank::ranks::RankRow;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "attach/proc_environ.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 // Who gave the number. In order of belief: the nearest launcher to the program comes first.
 enum class RankSource : std::uint8_t {
@@ -34,9 +34,10 @@ struct RankIdentity {
 
 // `single_task`: a step with one task counts as a job of one rank. (Otherwise not: an interactive
 // step's shell and everything in it has SLURM_PROCID=0.)
-std::optional<RankIdentity> identify_rank(const Environment& environment, bool single_task = false);
+std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
+                                          bool single_task = false);
 
 // Comma-separated numbers, as of SLURM_GTIDS; at most 65536. Stops at what is none.
 std::vector<std::int32_t> parse_ranks(std::string_view text);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

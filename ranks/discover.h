@@ -1,11 +1,11 @@
 // Finds the ranks of this node, and what belongs to them.
 #pragma once
 
-#include "attach/rank_tree.h"
 #include "base/result.h"
+#include "ranks/rank_tree.h"
 #include "snapshot/capture.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 // Appends a row for each rank and each of its children (read = kNone; identity, command line and
 // state filled in; node = 0). If the capture has a node, its expected_ranks and notes are filled.
@@ -17,4 +17,4 @@ namespace oddrank::attach {
 // Precondition: one thread (it forks). Takes some 10 ms; at most 6 s if processes do not answer.
 Status discover(const DiscoverOptions& options, snapshot::Capture& capture);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -1,4 +1,4 @@
-#include "attach/process_facts.h"
+#include "ranks/process_facts.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include "base/parse_number.h"
 #include "base/read_file.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
 using std::chrono::milliseconds;
@@ -48,7 +48,7 @@ void read_details(ProcessFacts& facts) {
   if (auto link = read_link(folder + "/exe")) {
     facts.executable = *std::move(link);
   }
-  auto environment = read_proc_environ(facts.stat.pid);
+  auto environment = attach::read_proc_environ(facts.stat.pid);
   facts.read = environment ? FactsRead::kRead : refusal(environment.error());
   if (environment) {
     facts.environment = *std::move(environment);
@@ -121,7 +121,7 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
     facts.arguments.emplace_back(*argument);
   }
   const auto variables = reader.next_number();
-  std::vector<Environment::Entry> entries;
+  std::vector<attach::Environment::Entry> entries;
   for (std::size_t i = 0; variables && i < *variables; ++i) {
     const auto name = reader.next();
     const auto value = reader.next();
@@ -130,7 +130,7 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
     }
     entries.emplace_back(*name, *value);
   }
-  facts.environment = Environment(std::move(entries));
+  facts.environment = attach::Environment(std::move(entries));
   return variables ? std::optional(std::move(facts)) : std::nullopt;
 }
 
@@ -205,11 +205,11 @@ void read_details_of(std::vector<ProcessFacts>& all,
 }
 
 Result<std::vector<ProcessFacts>> read_process_facts() {
-  ODDRANK_TRY(const std::vector<pid_t> pids, list_pids());
+  ODDRANK_TRY(const std::vector<pid_t> pids, attach::list_pids());
   std::vector<ProcessFacts> all;
   all.reserve(pids.size());
   for (const pid_t pid : pids) {
-    auto stat = read_proc_stat(pid);
+    auto stat = attach::read_proc_stat(pid);
     if (stat && !stat->kernel_thread) {
       ProcessFacts facts;
       facts.stat = *std::move(stat);
@@ -220,4 +220,4 @@ Result<std::vector<ProcessFacts>> read_process_facts() {
   return all;
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

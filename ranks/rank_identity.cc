@@ -1,4 +1,4 @@
-#include "attach/rank_identity.h"
+#include "ranks/rank_identity.h"
 
 #include <array>
 #include <initializer_list>
@@ -7,7 +7,7 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
 constexpr std::int32_t kMostRanks = 1 << 24;
@@ -15,12 +15,12 @@ constexpr std::size_t kMostListed = 65536;
 // Slurm's own numbers for batch, extern, interactive and pending steps begin here.
 constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0;
 
-std::int32_t number_of(const Environment& environment, std::string_view name) {
+std::int32_t number_of(const attach::Environment& environment, std::string_view name) {
   const auto number = parse_number<std::int32_t>(environment.get(name));
   return number && *number >= 0 && *number <= kMostRanks ? *number : -1;
 }
 
-std::int32_t first_number(const Environment& environment,
+std::int32_t first_number(const attach::Environment& environment,
                           std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (const std::int32_t number = number_of(environment, name); number >= 0) {
@@ -31,7 +31,7 @@ std::int32_t first_number(const Environment& environment,
 }
 
 // "4711.0" for a process of a numbered step; "" in batch scripts, extern and interactive steps.
-std::string step_of(const Environment& environment) {
+std::string step_of(const attach::Environment& environment) {
   const std::string_view job = environment.get("SLURM_JOB_ID");
   const auto step = parse_number<std::uint32_t>(environment.get("SLURM_STEP_ID"));
   if (job.empty() || !step || *step >= kFirstSpecialStep) {
@@ -40,7 +40,7 @@ std::string step_of(const Environment& environment) {
   return std::string(job) + "." + std::to_string(*step);
 }
 
-std::string rendezvous_of(const Environment& environment) {
+std::string rendezvous_of(const attach::Environment& environment) {
   const std::string_view host = environment.get("MASTER_ADDR");
   const std::string_view port = environment.get("MASTER_PORT");
   if (host.empty() || port.empty()) {
@@ -49,7 +49,7 @@ std::string rendezvous_of(const Environment& environment) {
   return std::string(host) + ":" + std::string(port);
 }
 
-std::string job_of(const Environment& environment, const RankIdentity& identity) {
+std::string job_of(const attach::Environment& environment, const RankIdentity& identity) {
   const std::string step = step_of(environment);
   const bool is_task = number_of(environment, "SLURM_PROCID") == identity.rank;
   // mpirun that runs under srun on other nodes but not on its own gives its children Slurm's step
@@ -71,7 +71,7 @@ std::string job_of(const Environment& environment, const RankIdentity& identity)
                                          : std::string();
 }
 
-std::optional<RankIdentity> from_rank_variable(const Environment& environment) {
+std::optional<RankIdentity> from_rank_variable(const attach::Environment& environment) {
   RankIdentity identity;
   identity.source = RankSource::kRankVariable;
   identity.rank = number_of(environment, "RANK");
@@ -85,7 +85,7 @@ std::optional<RankIdentity> from_rank_variable(const Environment& environment) {
   return identity;
 }
 
-std::optional<RankIdentity> from_mpi(const Environment& environment, bool single_task) {
+std::optional<RankIdentity> from_mpi(const attach::Environment& environment, bool single_task) {
   RankIdentity identity;
   identity.source = RankSource::kMpi;
   identity.rank = first_number(environment, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
@@ -108,7 +108,7 @@ std::optional<RankIdentity> from_mpi(const Environment& environment, bool single
   return identity;
 }
 
-std::optional<RankIdentity> from_slurm(const Environment& environment, bool single_task) {
+std::optional<RankIdentity> from_slurm(const attach::Environment& environment, bool single_task) {
   RankIdentity identity;
   identity.source = RankSource::kSlurm;
   identity.rank = number_of(environment, "SLURM_PROCID");
@@ -122,7 +122,7 @@ std::optional<RankIdentity> from_slurm(const Environment& environment, bool sing
 }
 
 // Slurm lists its tasks, torchrun tells how many ranks it started beside this one.
-std::vector<std::int32_t> node_ranks_of(const Environment& environment,
+std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
                                         const RankIdentity& identity) {
   if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&
       !identity.elastic) {
@@ -161,7 +161,8 @@ std::vector<std::int32_t> parse_ranks(std::string_view text) {
   return ranks;
 }
 
-std::optional<RankIdentity> identify_rank(const Environment& environment, bool single_task) {
+std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
+                                          bool single_task) {
   auto identity = from_rank_variable(environment);
   if (!identity) {
     identity = from_mpi(environment, single_task);
@@ -178,4 +179,4 @@ std::optional<RankIdentity> identify_rank(const Environment& environment, bool s
   return identity;
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

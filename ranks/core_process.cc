@@ -1,4 +1,4 @@
-#include "attach/core_process.h"
+#include "ranks/core_process.h"
 
 #include <array>
 #include <csignal>
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "attach/core_start.h"
-#include "attach/rank_identity.h"
 #include "base/mask_secrets.h"
+#include "ranks/rank_identity.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
 constexpr std::size_t kMostNamed = 4;
@@ -28,9 +28,9 @@ bool ends_a_process(int number) {
 }
 
 // "it was ended by SIGSEGV at address 0x0, in thread 4250"; "" if it was not.
-std::string describe_signal(const CoreTarget& target) {
-  const CoreNotes& notes = target.core().notes();
-  const CoreThread& first = notes.threads.front();
+std::string describe_signal(const attach::CoreTarget& target) {
+  const attach::CoreNotes& notes = target.core().notes();
+  const attach::CoreThread& first = notes.threads.front();
   const int number = notes.signal ? notes.signal->number : first.signal;
   if (!ends_a_process(number)) {
     return {};
@@ -49,7 +49,7 @@ std::string describe_signal(const CoreTarget& target) {
   return text + ", in thread " + std::to_string(first.tid);
 }
 
-std::string describe_truncation(const CoreFile& core) {
+std::string describe_truncation(const attach::CoreFile& core) {
   if (!core.truncated()) {
     return {};
   }
@@ -61,9 +61,9 @@ std::string describe_truncation(const CoreFile& core) {
 
 }  // namespace
 
-CoreIdentity identify_core(const CoreTarget& target, snapshot::Tables& tables) {
-  const CoreNotes& notes = target.core().notes();
-  const CoreStart start = read_core_start(target, notes);
+CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& tables) {
+  const attach::CoreNotes& notes = target.core().notes();
+  const attach::CoreStart start = attach::read_core_start(target, notes);
   CoreIdentity identity;
   snapshot::ProcessCapture& process = identity.process;
   process.pid = target.pid();
@@ -99,11 +99,11 @@ CoreIdentity identify_core(const CoreTarget& target, snapshot::Tables& tables) {
   return identity;
 }
 
-std::string describe_missing_files(const CoreTarget& target) {
-  const std::vector<MissingFile> missing = target.missing_files();
+std::string describe_missing_files(const attach::CoreTarget& target) {
+  const std::vector<attach::MissingFile> missing = target.missing_files();
   std::string text;
   for (std::size_t i = 0; i < missing.size() && i < kMostNamed; ++i) {
-    const MissingFile& file = missing[i];
+    const attach::MissingFile& file = missing[i];
     const bool named = file.why.find(file.path) != std::string::npos;
     text += (i == 0 ? "" : "; ") + (named ? file.why : file.path + ": " + file.why);
   }
@@ -113,4 +113,4 @@ std::string describe_missing_files(const CoreTarget& target) {
   return text.empty() ? text : "files of the process are missing, stacks may end early: " + text;
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "attach/process_tree.h"
-#include "attach/rank_tree.h"
+#include "ranks/process_tree.h"
+#include "ranks/rank_tree.h"
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 
 struct RankChoice {
   // Indices into the tree. The tree's identities of these have their final `job`.
@@ -20,4 +20,4 @@ struct RankChoice {
 // Completes identities (job) and drops those that only a launcher's own place gave.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks

@@ -1,4 +1,4 @@
-#include "attach/rank_identity.h"
+#include "ranks/rank_identity.h"
 
 #include <string>
 #include <vector>
@@ -6,9 +6,9 @@
 #include "tests/support/catch.h"
 
 using oddrank::attach::Environment;
-using oddrank::attach::identify_rank;
-using oddrank::attach::parse_ranks;
-using oddrank::attach::RankSource;
+using oddrank::ranks::identify_rank;
+using oddrank::ranks::parse_ranks;
+using oddrank::ranks::RankSource;
 
 namespace {
 

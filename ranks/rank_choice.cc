@@ -1,4 +1,4 @@
-#include "attach/rank_choice.h"
+#include "ranks/rank_choice.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-namespace oddrank::attach {
+namespace oddrank::ranks {
 namespace {
 
-bool matches(const Environment& environment, const DiscoverOptions& options) {
+bool matches(const attach::Environment& environment, const DiscoverOptions& options) {
   return (options.slurm_job.empty() || environment.get("SLURM_JOB_ID") == options.slurm_job) &&
          (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
 }
@@ -212,4 +212,4 @@ RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
   return choice;
 }
 
-}  // namespace oddrank::attach
+}  // namespace oddrank::ranks
