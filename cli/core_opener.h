@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "stacks/module_files.h"

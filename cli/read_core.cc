@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 #include "cli/read_threads.h"
 #include "ranks/core_process.h"
 #include "waits/collect_waits.h"

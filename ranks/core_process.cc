@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "attach/core_start.h"
+#include "attach/core/core_start.h"
 #include "base/mask_secrets.h"
 #include "ranks/rank_identity.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 

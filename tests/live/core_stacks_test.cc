@@ -14,7 +14,7 @@
 #include <optional>
 #include <random>
 
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 #include "attach/live_target.h"
 #include "base/read_file.h"
 #include "ranks/core_process.h"

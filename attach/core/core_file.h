@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "attach/core_notes.h"
+#include "attach/core/core_notes.h"
 #include "base/mapped_file.h"
 #include "base/result.h"
 

@@ -8,7 +8,7 @@
 // the program's name. So it can be found on the stack, argv below it, and the environment is what
 // lies between the last argument and the name. envp is not asked: setenv() and unsetenv() change
 // it, the strings stay.
-#include "attach/core_start.h"
+#include "attach/core/core_start.h"
 
 #include <elf.h>
 

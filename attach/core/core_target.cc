@@ -1,4 +1,4 @@
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 
 #include <elf.h>
 #include <fcntl.h>

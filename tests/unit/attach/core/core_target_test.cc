@@ -1,5 +1,5 @@
 // The process of a made-up core: which memory comes from where, which file is believed, who it was.
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "attach/core_start.h"
+#include "attach/core/core_start.h"
 #include "base/read_file.h"
 #include "ranks/core_process.h"
 #include "tests/support/catch.h"

@@ -1,4 +1,4 @@
-#include "attach/core_file.h"
+#include "attach/core/core_file.h"
 
 #include <elf.h>
 

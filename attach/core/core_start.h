@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attach/core_notes.h"
+#include "attach/core/core_notes.h"
 #include "attach/proc_environ.h"
 #include "attach/target.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "attach/core_file.h"
-#include "attach/core_modules.h"
+#include "attach/core/core_file.h"
+#include "attach/core/core_modules.h"
 #include "attach/target.h"
 #include "base/result.h"
 

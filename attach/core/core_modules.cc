@@ -1,4 +1,4 @@
-#include "attach/core_modules.h"
+#include "attach/core/core_modules.h"
 
 #include <elf.h>
 #include <fcntl.h>

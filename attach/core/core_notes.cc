@@ -1,4 +1,4 @@
-#include "attach/core_notes.h"
+#include "attach/core/core_notes.h"
 
 #include <elf.h>
 #include <signal.h>

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "attach/core_file.h"
+#include "attach/core/core_file.h"
 #include "base/mapped_file.h"
 #include "base/result.h"
 #include "base/unique_fd.h"

@@ -1,6 +1,6 @@
 // Core files that were made up: what they hold is read, also where they are cut; what is none is
 // refused with a reason; and no damage does any.
-#include "attach/core_file.h"
+#include "attach/core/core_file.h"
 
 #include <elf.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <span>
 
-#include "attach/core_target.h"
+#include "attach/core/core_target.h"
 #include "ranks/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
