@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "attach/live_target.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 
 namespace {
 
@@ -72,7 +72,7 @@ int measure(pid_t pid, int rounds, Locals locals) {
   CountingTarget target(**live);
   (void)target.maps();
   const auto begin = Clock::now();
-  oddrank::stacks::ModuleMap modules(target);
+  oddrank::elf::ModuleMap modules(target);
   const auto python = PythonProcess::find(target, modules);
   const double found = microseconds_since(begin);
   if (!python) {

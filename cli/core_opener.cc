@@ -45,15 +45,15 @@ Result<UniqueFd> CoreOpener::open_memory(pid_t pid, const std::string& path) {
 }
 
 Result<UniqueFd> CoreOpener::open_debug(const std::string& build_id) const {
-  const std::string path = stacks::debug_file_path(build_id);
+  const std::string path = elf::debug_file_path(build_id);
   if (sysroot_.empty() || path.empty()) {
     return fail(Errc::kNotFound, "no debug file of " + build_id);
   }
   return attach::open_regular_below(sysroot_, path);
 }
 
-stacks::ModuleFiles CoreOpener::files() {
-  stacks::ModuleFiles files;
+elf::ModuleFiles CoreOpener::files() {
+  elf::ModuleFiles files;
   files.module = [this](pid_t pid, const std::string& path) { return open(pid, path); };
   files.memory = [this](pid_t pid, const std::string& path) { return open_memory(pid, path); };
   files.debug = [this](pid_t /*pid*/, const std::string& build_id) { return open_debug(build_id); };

@@ -13,7 +13,7 @@
 #include "attach/core/core_target.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "stacks/module_files.h"
+#include "elf/module_files.h"
 
 namespace oddrank::cli {
 
@@ -37,7 +37,7 @@ class CoreOpener {
   Result<UniqueFd> open_debug(const std::string& build_id) const;
 
   // All three. Borrows this.
-  stacks::ModuleFiles files();
+  elf::ModuleFiles files();
 
  private:
   const attach::CoreTarget* target_of(const CoreOfProcess& core);

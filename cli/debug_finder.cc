@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/run_command.h"
 #include "base/split.h"
-#include "stacks/module_files.h"
+#include "elf/module_files.h"
 
 namespace oddrank::cli {
 namespace {
@@ -27,7 +27,7 @@ DebugFinder::DebugFinder(Deadline deadline) {
 }
 
 Result<UniqueFd> DebugFinder::open(pid_t pid, const std::string& build_id) {
-  const std::string path = stacks::debug_file_path(build_id);
+  const std::string path = elf::debug_file_path(build_id);
   if (path.empty()) {
     return fail(Errc::kNotFound, "no build id");
   }

@@ -10,9 +10,9 @@
 #include "base/isolated.h"
 #include "cli/debug_finder.h"
 #include "cli/module_opener.h"
+#include "elf/inlines.h"
+#include "elf/symbolize.h"
 #include "snapshot/capture_file.h"
-#include "stacks/inlines.h"
-#include "stacks/symbolize.h"
 
 namespace oddrank::cli {
 namespace {
@@ -29,8 +29,8 @@ constexpr const char* kCutShort =
     "some native frames have no inlined frames: reading their debug information took too long "
     "(--timeout)";
 
-stacks::ModuleFiles files_of(ModuleOpener& opener, DebugFinder& finder) {
-  stacks::ModuleFiles files;
+elf::ModuleFiles files_of(ModuleOpener& opener, DebugFinder& finder) {
+  elf::ModuleFiles files;
   files.module = [&opener](pid_t pid, const std::string& path) { return opener.open(pid, path); };
   files.memory = [&opener](pid_t pid, const std::string& path) {
     return opener.open_memory(pid, path);
@@ -59,12 +59,12 @@ bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
 }
 
 // Where files are found, made in the child.
-using FindFiles = std::function<stacks::ModuleFiles(DebugFinder&)>;
+using FindFiles = std::function<elf::ModuleFiles(DebugFinder&)>;
 
 void name_with(Capture& capture, const FindFiles& find) {
   const IsolatedTask task{[&](int fd) {
                             DebugFinder finder;
-                            stacks::name_frames(capture, find(finder));
+                            elf::name_frames(capture, find(finder));
                             send_bytes(fd, snapshot::encode_capture(capture));
                           },
                           kNamingTimeout};
@@ -78,7 +78,7 @@ void add_inlines_with(Capture& capture, milliseconds patience, const FindFiles& 
   const IsolatedTask task{[&](int fd) {
                             const Deadline deadline = Deadline::after(patience);
                             DebugFinder finder(deadline);
-                            if (!stacks::add_inlined_frames(capture, find(finder), [&deadline] {
+                            if (!elf::add_inlined_frames(capture, find(finder), [&deadline] {
                                   return deadline.passed();
                                 })) {
                               add_note(capture, kCutShort);
@@ -95,9 +95,9 @@ FindFiles of_live_processes(ModuleOpener& opener) {
   return [&opener](DebugFinder& finder) { return files_of(opener, finder); };
 }
 
-FindFiles of_others(const stacks::ModuleFiles& files) {
+FindFiles of_others(const elf::ModuleFiles& files) {
   return [&files](DebugFinder& finder) {
-    stacks::ModuleFiles found = files;
+    elf::ModuleFiles found = files;
     found.debug = [&files, &finder](pid_t pid, const std::string& build_id) -> Result<UniqueFd> {
       auto fd = files.debug ? files.debug(pid, build_id)
                             : Result<UniqueFd>(fail(Errc::kNotFound, "nobody to ask"));
@@ -120,13 +120,11 @@ void add_inlines_in_child(Capture& capture, milliseconds patience) {
   add_inlines_with(capture, patience, of_live_processes(opener));
 }
 
-void name_in_child(Capture& capture, const stacks::ModuleFiles& files) {
+void name_in_child(Capture& capture, const elf::ModuleFiles& files) {
   name_with(capture, of_others(files));
 }
 
-void add_inlines_in_child(Capture& capture,
-                          milliseconds patience,
-                          const stacks::ModuleFiles& files) {
+void add_inlines_in_child(Capture& capture, milliseconds patience, const elf::ModuleFiles& files) {
   add_inlines_with(capture, patience, of_others(files));
 }
 

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
+#include "elf/module_files.h"
 #include "snapshot/capture.h"
-#include "stacks/module_files.h"
 
 namespace oddrank::cli {
 
@@ -19,9 +19,9 @@ void add_inlines_in_child(snapshot::Capture& capture, std::chrono::milliseconds 
 
 // The same for processes that do not live (of core files), with their modules from `files`. Debug
 // files that are not there are looked for on this machine.
-void name_in_child(snapshot::Capture& capture, const stacks::ModuleFiles& files);
+void name_in_child(snapshot::Capture& capture, const elf::ModuleFiles& files);
 void add_inlines_in_child(snapshot::Capture& capture,
                           std::chrono::milliseconds patience,
-                          const stacks::ModuleFiles& files);
+                          const elf::ModuleFiles& files);
 
 }  // namespace oddrank::cli

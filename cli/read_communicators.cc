@@ -9,7 +9,7 @@
 
 #include "collectives/nccl_layout.h"
 #include "collectives/nccl_memory.h"
-#include "stacks/module_map.h"
+#include "elf/module_map.h"
 
 namespace oddrank::cli {
 namespace {
@@ -36,7 +36,7 @@ std::string version_in(std::string_view constants) {
   return {};
 }
 
-std::string_view constants_of(const stacks::ElfImage& image) {
+std::string_view constants_of(const elf::ElfImage& image) {
   constexpr std::uint64_t kMost = std::uint64_t{8} << 20;  // it has 200 KiB
   const auto section = image.section(".rodata");
   const auto bytes = section ? image.bytes_at(section->address, std::min(section->size, kMost))
@@ -44,8 +44,8 @@ std::string_view constants_of(const stacks::ElfImage& image) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-const stacks::Module* find_library(const stacks::ModuleMap& modules) {
-  for (const stacks::Module& module : modules.modules()) {
+const elf::Module* find_library(const elf::ModuleMap& modules) {
+  for (const elf::Module& module : modules.modules()) {
     const std::string_view path = module.path;
     if (path.substr(path.rfind('/') + 1).starts_with("libnccl.so")) {
       return &module;
@@ -55,12 +55,12 @@ const stacks::Module* find_library(const stacks::ModuleMap& modules) {
 }
 
 Result<NcclList> find_list(const Target& target) {
-  stacks::ModuleMap modules(target);
-  const stacks::Module* library = find_library(modules);
+  elf::ModuleMap modules(target);
+  const elf::Module* library = find_library(modules);
   if (library == nullptr) {
     return fail(Errc::kNotFound, "it has no libnccl.so");
   }
-  ODDRANK_TRY(const stacks::ElfImage* image, modules.image_of(*library));
+  ODDRANK_TRY(const elf::ElfImage* image, modules.image_of(*library));
   ODDRANK_TRY(const std::uint64_t bias, modules.load_bias(*library));
   NcclList found;
   found.version = version_in(constants_of(*image));

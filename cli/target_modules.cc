@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <span>
 
-#include "stacks/mapped_symbols.h"
-#include "stacks/module_map.h"
+#include "elf/mapped_symbols.h"
+#include "elf/module_map.h"
 
 namespace oddrank::cli {
 namespace {
@@ -46,10 +46,10 @@ Result<UniqueFd> open_module(const attach::Target& target, const std::string& pa
 }
 
 Result<UniqueFd> open_module_memory(const attach::Target& target, const std::string& path) {
-  const stacks::ModuleMap modules(target);
-  for (const stacks::Module& module : modules.modules()) {
+  const elf::ModuleMap modules(target);
+  for (const elf::Module& module : modules.modules()) {
     if (module.path == path) {
-      ODDRANK_TRY(const auto bytes, stacks::copy_mapped_symbols(target, module));
+      ODDRANK_TRY(const auto bytes, elf::copy_mapped_symbols(target, module));
       return memory_file(bytes);
     }
   }

@@ -19,9 +19,9 @@
 #include "cli/log_growth.h"
 #include "collectives/collect_groups.h"
 #include "collectives/store_timeout.h"
+#include "elf/module_map.h"
 #include "ranks/discover.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 
 namespace oddrank::cli {
 namespace {
@@ -137,7 +137,7 @@ void look_at_frames(const attach::ThreadState& state, bool groups, RankSign& sig
         target.error().what + (target.error().hint.empty() ? "" : " (" + target.error().hint + ")");
     return;
   }
-  stacks::ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   const auto python = PythonProcess::find(**target, modules);
   const auto threads = python ? python->threads(stacks::cpython::Locals::kDeciding)
                               : tl::unexpected<Error>(python.error());

@@ -30,10 +30,10 @@ class Collector {
         options_(options),
         tables_(tables),
         process_(process),
-        converter_(
-            reader.modules(),
-            tables,
-            reader.python() ? reader.python()->evaluation_ranges() : std::vector<ElfRange>()) {}
+        converter_(reader.modules(),
+                   tables,
+                   reader.python() ? reader.python()->evaluation_ranges()
+                                   : std::vector<elf::ElfRange>()) {}
 
   void add(const std::vector<Reading>& readings);
 

@@ -7,13 +7,13 @@ namespace {
 
 // Without the file and without its header in memory: right for nearly all modules, whose first
 // segment has the same offset in the file and in memory.
-std::uint64_t guess_bias(const Module& module) {
+std::uint64_t guess_bias(const elf::Module& module) {
   return module.start - module.mapping->file_offset;
 }
 
 }  // namespace
 
-const FrameConverter::Known& FrameConverter::known(const Module& module) {
+const FrameConverter::Known& FrameConverter::known(const elf::Module& module) {
   const auto found = known_.find(&module);
   if (found != known_.end()) {
     return found->second;
@@ -32,7 +32,7 @@ const FrameConverter::Known& FrameConverter::known(const Module& module) {
 }
 
 bool FrameConverter::is_evaluation(std::uint64_t address) const {
-  return std::any_of(evaluation_.begin(), evaluation_.end(), [address](const ElfRange& range) {
+  return std::any_of(evaluation_.begin(), evaluation_.end(), [address](const elf::ElfRange& range) {
     return address - range.address < range.size;
   });
 }
@@ -49,7 +49,7 @@ std::vector<snapshot::Frame> FrameConverter::native(const NativeStack& stack) {
     frame.kind = snapshot::FrameKind::kNative;
     frame.flags = native.flags;
     frame.offset = native.pc;
-    if (const Module* module = modules_.find(inside)) {
+    if (const elf::Module* module = modules_.find(inside)) {
       const Known& facts = known(*module);
       frame.file = facts.file;
       frame.build_id = facts.build_id;

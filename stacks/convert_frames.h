@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elf/module_map.h"
 #include "snapshot/frame.h"
 #include "snapshot/tables.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 #include "stacks/native_unwind.h"
 
 namespace oddrank::stacks {
@@ -17,7 +17,9 @@ namespace oddrank::stacks {
 class FrameConverter {
  public:
   // `evaluation`: where the code of CPython's evaluation loop lies; empty if there is none.
-  FrameConverter(ModuleMap& modules, snapshot::Tables& tables, std::vector<ElfRange> evaluation)
+  FrameConverter(elf::ModuleMap& modules,
+                 snapshot::Tables& tables,
+                 std::vector<elf::ElfRange> evaluation)
       : modules_(modules), tables_(tables), evaluation_(std::move(evaluation)) {}
 
   std::vector<snapshot::Frame> native(const NativeStack& stack);
@@ -29,13 +31,13 @@ class FrameConverter {
     snapshot::StringId build_id{};
     std::uint64_t load_bias = 0;
   };
-  const Known& known(const Module& module);
+  const Known& known(const elf::Module& module);
   bool is_evaluation(std::uint64_t address) const;
 
-  ModuleMap& modules_;
+  elf::ModuleMap& modules_;
   snapshot::Tables& tables_;
-  std::vector<ElfRange> evaluation_;
-  std::unordered_map<const Module*, Known> known_;
+  std::vector<elf::ElfRange> evaluation_;
+  std::unordered_map<const elf::Module*, Known> known_;
 };
 
 }  // namespace oddrank::stacks

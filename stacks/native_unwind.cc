@@ -46,7 +46,7 @@ std::uint64_t register_of(unw_cursor_t& cursor, int number) {
 }  // namespace
 
 struct NativeUnwinder::Impl {
-  Impl(const attach::Target& the_target, ModuleMap& modules);
+  Impl(const attach::Target& the_target, elf::ModuleMap& modules);
 
   const attach::Target& target;
   UnwindSpace space;
@@ -74,7 +74,7 @@ struct NativeUnwinder::Impl {
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit);
 };
 
-NativeUnwinder::Impl::Impl(const attach::Target& the_target, ModuleMap& modules)
+NativeUnwinder::Impl::Impl(const attach::Target& the_target, elf::ModuleMap& modules)
     : target(the_target), space(the_target, modules) {}
 
 bool NativeUnwinder::Impl::is_code(std::uint64_t pc) const {
@@ -250,7 +250,7 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
   }
 }
 
-NativeUnwinder::NativeUnwinder(const attach::Target& target, ModuleMap& modules)
+NativeUnwinder::NativeUnwinder(const attach::Target& target, elf::ModuleMap& modules)
     : impl_(std::make_unique<Impl>(target, modules)) {}
 NativeUnwinder::~NativeUnwinder() = default;
 

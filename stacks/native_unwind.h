@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attach/target.h"
+#include "elf/module_map.h"
 #include "snapshot/stack.h"
-#include "stacks/module_map.h"
 #include "stacks/stack_copy.h"
 
 namespace oddrank::stacks {
@@ -30,7 +30,7 @@ struct NativeStack {
 class NativeUnwinder {
  public:
   // Both must outlive the unwinder. One unwinder serves all threads of a target: caches are shared.
-  NativeUnwinder(const attach::Target& target, ModuleMap& modules);
+  NativeUnwinder(const attach::Target& target, elf::ModuleMap& modules);
   ~NativeUnwinder();
   NativeUnwinder(const NativeUnwinder&) = delete;
   NativeUnwinder& operator=(const NativeUnwinder&) = delete;

@@ -12,9 +12,9 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "elf/module_map.h"
 #include "stacks/collect_options.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 #include "stacks/native_unwind.h"
 
 namespace oddrank::stacks {
@@ -39,7 +39,7 @@ class ProcessReader {
   // Every thread, main thread first. An Error only if nothing at all could be read.
   Result<std::vector<Reading>> read();
 
-  ModuleMap& modules() { return modules_; }
+  elf::ModuleMap& modules() { return modules_; }
   // Empty if this is no Python, or Python was not wanted.
   const std::optional<cpython::PythonProcess>& python() const { return python_; }
   // What the last look at it has seen, handed over; nullopt as python().
@@ -63,7 +63,7 @@ class ProcessReader {
 
   const attach::Target& target_;
   CollectOptions options_;
-  ModuleMap modules_;
+  elf::ModuleMap modules_;
   NativeUnwinder unwinder_;
   std::optional<cpython::PythonProcess> python_;
   std::string python_trouble_;

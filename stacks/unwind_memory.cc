@@ -79,7 +79,7 @@ bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {
       return true;
     }
   }
-  const Module* module = modules_.find(address);
+  const elf::Module* module = modules_.find(address);
   if (module == nullptr) {
     return false;
   }
@@ -88,7 +88,7 @@ bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {
   if (!image || !bias) {
     return false;
   }
-  for (const ElfSegment& segment : (*image)->segments()) {
+  for (const elf::ElfSegment& segment : (*image)->segments()) {
     // Not the protection of the mapping: relocated data is made read-only too (RELRO), and there
     // the file differs from the memory.
     if (segment.writable) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "attach/target.h"
-#include "stacks/module_map.h"
+#include "elf/module_map.h"
 #include "stacks/stack_copy.h"
 
 namespace oddrank::stacks {
@@ -23,7 +23,7 @@ namespace oddrank::stacks {
 class UnwindMemory {
  public:
   // Both must outlive the object.
-  UnwindMemory(const attach::Target& target, ModuleMap& modules)
+  UnwindMemory(const attach::Target& target, elf::ModuleMap& modules)
       : target_(target), modules_(modules) {}
 
   // Forgets all that may change and copies the stack above `stack_pointer`.
@@ -52,7 +52,7 @@ class UnwindMemory {
   bool read_pages(std::uint64_t address, std::span<std::byte> into);
 
   const attach::Target& target_;
-  ModuleMap& modules_;
+  elf::ModuleMap& modules_;
   std::vector<std::byte> stack_bytes_;
   std::vector<Bytes> stacks_;
   std::vector<Bytes> segments_;  // of files, met so far

@@ -73,7 +73,7 @@ struct UnwindCallbacks {
   }
 };
 
-UnwindSpace::UnwindSpace(const attach::Target& target, ModuleMap& modules)
+UnwindSpace::UnwindSpace(const attach::Target& target, elf::ModuleMap& modules)
     : modules_(modules), memory_(target, modules) {
   using Callbacks = UnwindCallbacks;
   unw_accessors_t accessors{};
@@ -123,7 +123,7 @@ int UnwindSpace::access_memory(unw_word_t address, unw_word_t* value) {
   return 0;
 }
 
-const std::optional<UnwindTable>& UnwindSpace::table_of(const Module& module) {
+const std::optional<UnwindTable>& UnwindSpace::table_of(const elf::Module& module) {
   const auto known = tables_.find(&module);
   if (known != tables_.end()) {
     return known->second;
@@ -132,7 +132,7 @@ const std::optional<UnwindTable>& UnwindSpace::table_of(const Module& module) {
 }
 
 int UnwindSpace::find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind_info) {
-  const Module* module = modules_.find(ip);
+  const elf::Module* module = modules_.find(ip);
   const UnwindTable* table = nullptr;
   if (module != nullptr && table_of(*module)) {
     table = &*table_of(*module);

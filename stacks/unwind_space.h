@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "attach/target.h"
-#include "stacks/module_map.h"
+#include "elf/module_map.h"
 #include "stacks/unwind_memory.h"
 #include "stacks/unwind_table.h"
 
@@ -32,7 +32,7 @@ struct StepNotes {
 class UnwindSpace {
  public:
   // Both must outlive it. It serves all threads of a target: libunwind's caches are shared.
-  UnwindSpace(const attach::Target& target, ModuleMap& modules);
+  UnwindSpace(const attach::Target& target, elf::ModuleMap& modules);
   ~UnwindSpace();
   UnwindSpace(const UnwindSpace&) = delete;
   UnwindSpace& operator=(const UnwindSpace&) = delete;
@@ -57,16 +57,16 @@ class UnwindSpace {
  private:
   friend struct UnwindCallbacks;
 
-  const std::optional<UnwindTable>& table_of(const Module& module);
+  const std::optional<UnwindTable>& table_of(const elf::Module& module);
   int find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind_info);
   int access_register(int number, unw_word_t* value);
   int access_argument(int number, unw_word_t* value) const;
   int access_memory(unw_word_t address, unw_word_t* value);
 
-  ModuleMap& modules_;
+  elf::ModuleMap& modules_;
   UnwindMemory memory_;
   unw_addr_space_t space_ = nullptr;
-  std::unordered_map<const Module*, std::optional<UnwindTable>> tables_;
+  std::unordered_map<const elf::Module*, std::optional<UnwindTable>> tables_;
   std::size_t words_left_ = 0;  // of the step at hand
 };
 

@@ -22,7 +22,7 @@ struct Place {
   std::uint64_t size = 0;
 };
 
-std::optional<Place> find_header(const Module& module, ModuleMap& modules) {
+std::optional<Place> find_header(const elf::Module& module, elf::ModuleMap& modules) {
   const auto image = modules.image_of(module);
   const auto bias = modules.load_bias(module);
   if (image && bias) {
@@ -55,8 +55,8 @@ std::size_t encoded_size(std::uint8_t encoding) {
   }
 }
 
-std::optional<UnwindTable> find_linked_table(const Module& module,
-                                             ModuleMap& modules,
+std::optional<UnwindTable> find_linked_table(const elf::Module& module,
+                                             elf::ModuleMap& modules,
                                              UnwindMemory& memory) {
   const auto place = find_header(module, modules);
   std::array<std::uint8_t, 4> head{};
@@ -88,8 +88,8 @@ struct Entry {
 static_assert(sizeof(Entry) == kEntrySize);
 
 // In the form of the linker's: offsets from the module's start.
-std::optional<UnwindTable> make_table(const Module& module,
-                                      ModuleMap& modules,
+std::optional<UnwindTable> make_table(const elf::Module& module,
+                                      elf::ModuleMap& modules,
                                       UnwindMemory& memory) {
   const auto image = modules.image_of(module);
   const auto bias = modules.load_bias(module);
@@ -120,8 +120,8 @@ std::optional<UnwindTable> make_table(const Module& module,
 
 }  // namespace
 
-std::optional<UnwindTable> find_unwind_table(const Module& module,
-                                             ModuleMap& modules,
+std::optional<UnwindTable> find_unwind_table(const elf::Module& module,
+                                             elf::ModuleMap& modules,
                                              UnwindMemory& memory) {
   auto table = find_linked_table(module, modules, memory);
   return table && table->count != 0 ? table : make_table(module, modules, memory);

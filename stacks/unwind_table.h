@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "stacks/module_map.h"
+#include "elf/module_map.h"
 #include "stacks/unwind_memory.h"
 
 namespace oddrank::stacks {
@@ -19,8 +19,8 @@ struct UnwindTable {
 
 // nullopt: the module has no unwind information, or none in a form that is written for x86-64. A
 // table that is made here is held by `memory`.
-std::optional<UnwindTable> find_unwind_table(const Module& module,
-                                             ModuleMap& modules,
+std::optional<UnwindTable> find_unwind_table(const elf::Module& module,
+                                             elf::ModuleMap& modules,
                                              UnwindMemory& memory);
 
 }  // namespace oddrank::stacks

@@ -28,7 +28,7 @@ T number_at(std::span<const std::byte> bytes, std::size_t offset) {
 // The index in .eh_frame_hdr, in the form that linkers write for x86-64 (Linux Standard Base).
 class UnwindIndex {
  public:
-  explicit UnwindIndex(const ElfImage& image) : image_(image) {
+  explicit UnwindIndex(const elf::ElfImage& image) : image_(image) {
     constexpr std::array<std::uint8_t, 4> kUsualForm = {1, 0x1b, 0x03, 0x3b};
     const auto header = image.eh_frame_hdr();
     if (!header) {
@@ -45,7 +45,7 @@ class UnwindIndex {
   }
 
   // The range whose entry covers the address.
-  std::optional<ElfRange> find(std::uint64_t address) const {
+  std::optional<elf::ElfRange> find(std::uint64_t address) const {
     std::size_t low = 0;
     std::size_t high = rows_.size() / kRow;
     while (low < high) {
@@ -67,7 +67,7 @@ class UnwindIndex {
     if (address - start >= size) {
       return std::nullopt;
     }
-    return ElfRange{start, size};
+    return elf::ElfRange{start, size};
   }
 
  private:
@@ -81,13 +81,13 @@ class UnwindIndex {
     return relative(number_at<std::int32_t>(rows_, row * kRow));
   }
 
-  const ElfImage& image_;
+  const elf::ElfImage& image_;
   std::uint64_t address_ = 0;
   std::span<const std::byte> rows_;
 };
 
 // Where the near jumps of some code may go; instructions are not decoded, so some are none.
-std::vector<std::uint64_t> jump_targets(const ElfImage& image, const ElfRange& code) {
+std::vector<std::uint64_t> jump_targets(const elf::ElfImage& image, const elf::ElfRange& code) {
   constexpr std::size_t kOperand = 4;
   const auto bytes = image.bytes_at(code.address, std::min(code.size, kCodeLimit));
   std::vector<std::uint64_t> targets;
@@ -106,20 +106,20 @@ std::vector<std::uint64_t> jump_targets(const ElfImage& image, const ElfRange& c
   return targets;
 }
 
-bool contains(const std::vector<ElfRange>& ranges, std::uint64_t address) {
-  return std::any_of(ranges.begin(), ranges.end(), [address](const ElfRange& range) {
+bool contains(const std::vector<elf::ElfRange>& ranges, std::uint64_t address) {
+  return std::any_of(ranges.begin(), ranges.end(), [address](const elf::ElfRange& range) {
     return address - range.address < range.size;
   });
 }
 
 }  // namespace
 
-std::vector<ElfRange> cold_parts(const ElfImage& image, const ElfRange& function) {
+std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::ElfRange& function) {
   const UnwindIndex index(image);
-  std::vector<ElfRange> parts = {function};
+  std::vector<elf::ElfRange> parts = {function};
   for (std::size_t i = 0; i < parts.size() && parts.size() <= kPartLimit; ++i) {
     std::map<std::uint64_t, unsigned> hits;  // start of a part -> jumps into its middle
-    std::map<std::uint64_t, ElfRange> ranges;
+    std::map<std::uint64_t, elf::ElfRange> ranges;
     for (const std::uint64_t target : jump_targets(image, parts[i])) {
       const auto range = contains(parts, target) ? std::nullopt : index.find(target);
       if (range && target != range->address) {

@@ -8,12 +8,12 @@
 
 #include <vector>
 
-#include "stacks/elf_image.h"
+#include "elf/elf_image.h"
 
 namespace oddrank::stacks::cpython {
 
 // Addresses of the file, like `function`. Empty if there are none, or the file has no index of its
 // unwind information.
-std::vector<ElfRange> cold_parts(const ElfImage& image, const ElfRange& function);
+std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::ElfRange& function);
 
 }  // namespace oddrank::stacks::cpython

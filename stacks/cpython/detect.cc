@@ -15,8 +15,8 @@ namespace {
 
 // A module that may hold a CPython.
 struct Candidate {
-  const Module* module = nullptr;
-  const ElfImage* image = nullptr;
+  const elf::Module* module = nullptr;
+  const elf::ElfImage* image = nullptr;
   std::uint64_t bias = 0;
   bool is_program = false;
   std::optional<Version> named;  // what its file name says
@@ -27,9 +27,9 @@ bool named_like_python(const std::string& path) {
   return name.starts_with("libpython") || name.starts_with("python");
 }
 
-std::vector<Candidate> find_candidates(ModuleMap& modules) {
+std::vector<Candidate> find_candidates(elf::ModuleMap& modules) {
   std::vector<Candidate> candidates;
-  const std::vector<Module>& all = modules.modules();
+  const std::vector<elf::Module>& all = modules.modules();
   for (std::size_t i = 0; i < all.size(); ++i) {
     // The program itself lies lowest in memory.
     if (i != 0 && !named_like_python(all[i].path)) {
@@ -144,7 +144,7 @@ void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
     const auto cold = cold_parts(*candidate.image, parts.front());
     parts.insert(parts.end(), cold.begin(), cold.end());
   }
-  for (const ElfRange& range : parts) {
+  for (const elf::ElfRange& range : parts) {
     runtime.evaluation_ranges.push_back({range.address + candidate.bias, range.size});
   }
 }
@@ -156,7 +156,7 @@ int weight(Errc code) {
 
 }  // namespace
 
-Result<Runtime> detect_runtime(const attach::Target& target, ModuleMap& modules) {
+Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules) {
   Error worst{Errc::kNotFound, "no Python in pid " + std::to_string(target.pid()), {}};
   for (const Candidate& candidate : find_candidates(modules)) {
     auto runtime = examine(target, candidate);

@@ -11,10 +11,10 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "elf/elf_image.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/layout.h"
 #include "stacks/cpython/remote_reader.h"
-#include "stacks/elf_image.h"
-#include "stacks/module_map.h"
 
 namespace oddrank::stacks::cpython {
 
@@ -23,11 +23,11 @@ struct Runtime {
   Version version;
   Layout layout;
   // Code of _PyEval_EvalFrameDefault and its parts, absolute.
-  std::vector<ElfRange> evaluation_ranges;
+  std::vector<elf::ElfRange> evaluation_ranges;
 };
 
 // kNotFound: no CPython. kUnsupported: one whose version is not known here; `what` names it.
 // kBadData: one that cannot be followed now (it starts up or shuts down).
-Result<Runtime> detect_runtime(const attach::Target& target, ModuleMap& modules);
+Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules);
 
 }  // namespace oddrank::stacks::cpython

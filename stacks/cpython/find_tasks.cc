@@ -65,8 +65,8 @@ bool may_have_asyncio(std::string_view path) {
 
 }  // namespace
 
-std::optional<TaskLists> find_task_lists(RemoteReader& reader, ModuleMap& modules) {
-  const std::vector<Module>& all = modules.modules();
+std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& modules) {
+  const std::vector<elf::Module>& all = modules.modules();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i != 0 && !may_have_asyncio(all[i].path)) {
       continue;

@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "elf/module_map.h"
 #include "stacks/cpython/layout.h"
 #include "stacks/cpython/remote_reader.h"
 #include "stacks/cpython/thread_state.h"
-#include "stacks/module_map.h"
 
 namespace oddrank::stacks::cpython {
 
@@ -28,7 +28,7 @@ struct TaskLists {
 };
 
 // nullopt: no such block, as before 3.14 or where asyncio was not imported.
-std::optional<TaskLists> find_task_lists(RemoteReader& reader, ModuleMap& modules);
+std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& modules);
 
 // The task objects, each once, at most kTaskLimit. Some may have ended since.
 std::vector<Addr> find_tasks(RemoteReader& reader,

@@ -2,13 +2,13 @@
 
 #include <utility>
 
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 
 namespace oddrank::stacks::cpython {
 
 Result<PythonLook> look_at_python(const attach::Target& target) {
-  ModuleMap modules(target);
+  elf::ModuleMap modules(target);
   ODDRANK_TRY(PythonProcess python, PythonProcess::find(target, modules));
   ODDRANK_TRY(const auto threads, python.threads(Locals::kNone));
   auto look = python.take_look();

@@ -55,7 +55,7 @@ std::vector<Addr> anchors_of(const std::vector<ThreadStateRow>& rows,
 
 struct PythonProcess::Impl {
   const attach::Target& target;
-  ModuleMap& modules;
+  elf::ModuleMap& modules;
   Runtime runtime;
   CodeCache codes;
   KernelTids tids;
@@ -66,7 +66,7 @@ struct PythonProcess::Impl {
   std::optional<RemoteReader> looks;
   std::optional<std::vector<ThreadLook>> last_threads;
 
-  Impl(const attach::Target& target_in, ModuleMap& modules_in, Runtime runtime_in)
+  Impl(const attach::Target& target_in, elf::ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
 
   PythonFrame make_frame(const RawFrame& raw) const {
@@ -180,7 +180,7 @@ PythonProcess::PythonProcess(PythonProcess&&) noexcept = default;
 PythonProcess& PythonProcess::operator=(PythonProcess&&) noexcept = default;
 PythonProcess::~PythonProcess() = default;
 
-Result<PythonProcess> PythonProcess::find(const attach::Target& target, ModuleMap& modules) {
+Result<PythonProcess> PythonProcess::find(const attach::Target& target, elf::ModuleMap& modules) {
   ODDRANK_TRY(Runtime runtime, detect_runtime(target, modules));
   return PythonProcess(std::make_unique<Impl>(target, modules, std::move(runtime)));
 }
@@ -189,7 +189,7 @@ const std::string& PythonProcess::version() const {
   return impl_->runtime.version.text;
 }
 
-const std::vector<ElfRange>& PythonProcess::evaluation_ranges() const {
+const std::vector<elf::ElfRange>& PythonProcess::evaluation_ranges() const {
   return impl_->runtime.evaluation_ranges;
 }
 
@@ -236,9 +236,9 @@ Addr PythonProcess::main_interpreter() const {
   return interpreters.empty() ? Addr{} : interpreters.back().address;  // the newest comes first
 }
 
-ElfRange PythonProcess::gil_words() const {
+elf::ElfRange PythonProcess::gil_words() const {
   const auto all = gils();
-  return all.empty() ? ElfRange{} : all.front().words;
+  return all.empty() ? elf::ElfRange{} : all.front().words;
 }
 
 Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {

@@ -13,10 +13,10 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "elf/elf_image.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/layout.h"
 #include "stacks/cpython/python_look.h"
-#include "stacks/elf_image.h"
-#include "stacks/module_map.h"
 
 namespace oddrank::stacks::cpython {
 
@@ -76,7 +76,7 @@ struct PythonTask {
 // One lock, and the words in it that threads wait on.
 struct Gil {
   std::int64_t interpreter = 0;  // id; the first that uses it
-  ElfRange words;
+  elf::ElfRange words;
 };
 
 class PythonProcess {
@@ -84,7 +84,7 @@ class PythonProcess {
   // kNotFound: no CPython here, a normal answer. kUnsupported: one that we cannot read; `what`
   // names the version found. kBadData: one that cannot be followed now (it starts up or shuts
   // down). Both arguments must outlive the object.
-  static Result<PythonProcess> find(const attach::Target& target, ModuleMap& modules);
+  static Result<PythonProcess> find(const attach::Target& target, elf::ModuleMap& modules);
 
   PythonProcess(PythonProcess&&) noexcept;
   PythonProcess& operator=(PythonProcess&&) noexcept;
@@ -95,12 +95,12 @@ class PythonProcess {
   const std::string& version() const;  // "3.11.7"; "3.14.0t" for a free-threaded build
   // Address ranges (absolute, in the target) of the evaluation loop's code: a native frame whose pc
   // lies in one is an evaluation.
-  const std::vector<ElfRange>& evaluation_ranges() const;
+  const std::vector<elf::ElfRange>& evaluation_ranges() const;
   // The GILs: one up to 3.11, then one for each interpreter that has its own; none where a
   // free-threaded build runs without. Futex words in its range: who waits there wants the GIL.
   std::vector<Gil> gils() const;
   // The first of them; an empty range if there is none.
-  ElfRange gil_words() const;
+  elf::ElfRange gil_words() const;
 
   // All Python threads of all interpreters. A thread that runs several interpreters, one called by
   // the other, is one row with the frames of all, the newest first. Locals are bounded in number,

@@ -25,7 +25,7 @@ struct Region {
 };
 
 // The module's data, and the zeroed memory that the loader puts behind it.
-std::vector<Region> writable_regions(const attach::Target& target, const Module& module) {
+std::vector<Region> writable_regions(const attach::Target& target, const elf::Module& module) {
   std::vector<Region> regions;
   const auto add = [&regions](const attach::Mapping& mapping) {
     if (mapping.writable) {
@@ -51,7 +51,7 @@ std::vector<Region> writable_regions(const attach::Target& target, const Module&
 
 // Calls `look` with each block of the regions until it returns an address.
 template <typename Look>
-Addr search(const attach::Target& target, const Module& module, Look look) {
+Addr search(const attach::Target& target, const elf::Module& module, Look look) {
   std::vector<std::byte> block(kStep);
   for (const Region& region : writable_regions(target, module)) {
     for (std::uint64_t at = region.start; at < region.end; at += kStep) {
@@ -140,7 +140,7 @@ class InterpreterSearch {
 
 }  // namespace
 
-Addr scan_for_cookie(const attach::Target& target, const Module& module) {
+Addr scan_for_cookie(const attach::Target& target, const elf::Module& module) {
   return search(target, module, [](Addr start, std::span<const std::byte> block) {
     for (std::size_t offset = 0; offset + kDebugOffsetsHead <= block.size(); offset += kWord) {
       if (has_debug_offsets(block.subspan(offset))) {
@@ -152,7 +152,7 @@ Addr scan_for_cookie(const attach::Target& target, const Module& module) {
 }
 
 Addr scan_for_interpreters(const attach::Target& target,
-                           const Module& module,
+                           const elf::Module& module,
                            const Layout& layout) {
   InterpreterSearch interpreters(target, layout);
   return search(target, module, [&](Addr start, std::span<const std::byte> block) {

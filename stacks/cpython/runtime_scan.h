@@ -3,20 +3,20 @@
 #pragma once
 
 #include "attach/target.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/layout.h"
-#include "stacks/module_map.h"
 
 namespace oddrank::stacks::cpython {
 
 using attach::Addr;
 
 // From 3.13 on: the cookie of `_Py_DebugOffsets`. Null if it is not there.
-Addr scan_for_cookie(const attach::Target& target, const Module& module);
+Addr scan_for_cookie(const attach::Target& target, const elf::Module& module);
 
 // Up to 3.12: two words side by side, the head of the list of interpreters and the main one, each
 // of which has a thread state that points back. Null if there are none.
 Addr scan_for_interpreters(const attach::Target& target,
-                           const Module& module,
+                           const elf::Module& module,
                            const Layout& layout);
 
 }  // namespace oddrank::stacks::cpython

@@ -14,9 +14,9 @@
 #include "collectives/collect_groups.h"
 #include "collectives/find_calls.h"
 #include "collectives/store_timeout.h"
+#include "elf/symbolize.h"
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
-#include "stacks/symbolize.h"
 #include "tests/support/catch.h"
 #include "tests/support/torch_python.h"
 #include "tests/support/victim.h"
@@ -50,7 +50,7 @@ Capture look(pid_t pid) {
     group_timeout = read_group_timeout(python);
   };
   REQUIRE(stacks::collect_stacks(**target, options, capture.tables, capture.processes[0]));
-  stacks::name_frames(capture, open_module);
+  elf::name_frames(capture, open_module);
   find_calls(capture);
   return capture;
 }

@@ -17,9 +17,9 @@
 #include "attach/core/core_target.h"
 #include "attach/live_target.h"
 #include "base/read_file.h"
+#include "elf/symbolize.h"
 #include "ranks/core_process.h"
 #include "stacks/collect.h"
-#include "stacks/symbolize.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 #include "tests/support/victim.h"
@@ -148,8 +148,8 @@ Read read_target(const attach::Target& target) {
   REQUIRE(collected);
   read.states = std::move(collected->threads);
   read.capture.processes.push_back(std::move(process));
-  const stacks::OpenModule open = [&target](pid_t /*pid*/,
-                                            const std::string& path) -> Result<UniqueFd> {
+  const elf::OpenModule open = [&target](pid_t /*pid*/,
+                                         const std::string& path) -> Result<UniqueFd> {
     for (const attach::Mapping& mapping : target.maps().listed()) {
       if (mapping.path == path) {
         return target.open_file(mapping);
@@ -157,7 +157,7 @@ Read read_target(const attach::Target& target) {
     }
     return fail(Errc::kNotFound, path);
   };
-  stacks::name_frames(read.capture, open);
+  elf::name_frames(read.capture, open);
   for (const snapshot::ThreadCapture& thread : read.process().threads) {
     const snapshot::ThreadSample& sample = thread.samples.back();
     const snapshot::Stack& stack = read.capture.tables.stack(sample.stack);

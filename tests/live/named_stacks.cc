@@ -6,20 +6,20 @@
 
 #include "attach/live_target.h"
 #include "base/demangle.h"
+#include "elf/mapped_symbols.h"
+#include "elf/module_map.h"
+#include "elf/symbolize.h"
 #include "stacks/collect.h"
-#include "stacks/mapped_symbols.h"
-#include "stacks/module_map.h"
-#include "stacks/symbolize.h"
 #include "tests/support/victim.h"
 
 namespace oddrank::test {
 namespace {
 
 Result<UniqueFd> open_memory(const attach::Target& target, const std::string& path) {
-  const stacks::ModuleMap modules(target);
-  for (const stacks::Module& module : modules.modules()) {
+  const elf::ModuleMap modules(target);
+  for (const elf::Module& module : modules.modules()) {
     if (module.path == path) {
-      ODDRANK_TRY(const auto bytes, stacks::copy_mapped_symbols(target, module));
+      ODDRANK_TRY(const auto bytes, elf::copy_mapped_symbols(target, module));
       UniqueFd fd(::memfd_create("symbols", MFD_CLOEXEC));
       if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
         return fail(Errc::kIo, "cannot write a memfd");
@@ -73,8 +73,8 @@ std::vector<std::string> names_of(const snapshot::Capture& capture, const snapsh
   return names;
 }
 
-stacks::ModuleFiles files_of(const attach::Target& target) {
-  stacks::ModuleFiles files;
+elf::ModuleFiles files_of(const attach::Target& target) {
+  elf::ModuleFiles files;
   files.module = [&target](pid_t, const std::string& path) -> Result<UniqueFd> {
     if (path == "[vdso]") {
       return open_memory(target, path);
@@ -90,14 +90,13 @@ stacks::ModuleFiles files_of(const attach::Target& target) {
   return files;
 }
 
-Result<snapshot::Capture> read_named(const attach::Target& target,
-                                     const stacks::ModuleFiles& files) {
+Result<snapshot::Capture> read_named(const attach::Target& target, const elf::ModuleFiles& files) {
   snapshot::Capture capture;
   snapshot::ProcessCapture process;
   process.pid = target.pid();
   ODDRANK_TRY_STATUS(stacks::collect_stacks(target, {}, capture.tables, process));
   capture.processes.push_back(std::move(process));
-  stacks::name_frames(capture, files);
+  elf::name_frames(capture, files);
   return capture;
 }
 

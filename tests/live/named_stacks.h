@@ -10,9 +10,9 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "elf/module_files.h"
 #include "snapshot/capture.h"
 #include "stacks/collect_options.h"
-#include "stacks/module_files.h"
 
 namespace oddrank::test {
 
@@ -31,11 +31,10 @@ Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);
 std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack);
 
 // As the agent opens them (cli/module_opener.h), for that process alone. Keeps a reference.
-stacks::ModuleFiles files_of(const attach::Target& target);
+elf::ModuleFiles files_of(const attach::Target& target);
 
 // Stacks of all threads, with names.
-Result<snapshot::Capture> read_named(const attach::Target& target,
-                                     const stacks::ModuleFiles& files);
+Result<snapshot::Capture> read_named(const attach::Target& target, const elf::ModuleFiles& files);
 
 // The main thread's frames in the last sample, innermost first.
 std::vector<snapshot::Frame> main_frames(const snapshot::Capture& capture);

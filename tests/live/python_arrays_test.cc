@@ -6,8 +6,8 @@
 
 #include "attach/live_target.h"
 #include "base/split.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/torch_python.h"
@@ -43,7 +43,7 @@ std::map<std::string, std::string> listen(Victim& victim) {
 std::map<std::string, std::string> read_locals(pid_t pid) {
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
-  stacks::ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   const auto python = PythonProcess::find(**target, modules);
   REQUIRE(python);
   const auto threads = python->threads(Locals::kAll);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attach/live_target.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -76,7 +76,7 @@ void read_damaged_tasks(const test::Interpreter& interpreter) {
   const auto live = attach::LiveTarget::open(victim->pid());
   REQUIRE(live);
   DamagedTarget target(**live);
-  stacks::ModuleMap modules(target);
+  elf::ModuleMap modules(target);
   const auto python = stacks::cpython::PythonProcess::find(target, modules);
   REQUIRE(python);
   // First sound: which files are mapped (asyncio's may be one of its own) is found out once.
@@ -114,7 +114,7 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
     const auto live = attach::LiveTarget::open(victim->pid());
     REQUIRE(live);
     DamagedTarget target(**live);
-    stacks::ModuleMap modules(target);
+    elf::ModuleMap modules(target);
     const auto python = stacks::cpython::PythonProcess::find(target, modules);
     REQUIRE(python);
     std::size_t whole = 0;
@@ -136,7 +136,7 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
     read_damaged_tasks(interpreter);
     for (unsigned seed = 1; seed <= 20; ++seed) {
       target.damage(seed, 500);
-      stacks::ModuleMap again(target);
+      elf::ModuleMap again(target);
       const auto found = stacks::cpython::PythonProcess::find(target, again);
       CHECK((found || !found.error().what.empty()));
     }

@@ -10,8 +10,8 @@
 #include "attach/live_target.h"
 #include "base/read_file.h"
 #include "base/unique_fd.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -95,7 +95,7 @@ TEST_CASE("a runtime without names is found by looking for it", "[python]") {
       continue;  // a program that has its library built in
     }
     ++tried;
-    stacks::ModuleMap modules(**target);
+    elf::ModuleMap modules(**target);
     const auto python = PythonProcess::find(**target, modules);
     INFO((python ? "" : python.error().what));
     REQUIRE(python);

@@ -10,9 +10,9 @@
 #include "base/deadline.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
 #include "stacks/merge.h"
-#include "stacks/module_map.h"
 #include "stacks/native_unwind.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
@@ -78,7 +78,7 @@ Told listen(Victim& victim) {
 
 struct Reading {
   std::unique_ptr<attach::LiveTarget> target;
-  std::unique_ptr<stacks::ModuleMap> modules;
+  std::unique_ptr<elf::ModuleMap> modules;
   std::unique_ptr<PythonProcess> python;
 
   std::vector<PythonThread> threads(Locals locals = Locals::kNone) const {
@@ -92,7 +92,7 @@ Reading open_python(pid_t pid) {
   auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
   Reading reading{*std::move(target), nullptr, nullptr};
-  reading.modules = std::make_unique<stacks::ModuleMap>(*reading.target);
+  reading.modules = std::make_unique<elf::ModuleMap>(*reading.target);
   auto python = PythonProcess::find(*reading.target, *reading.modules);
   INFO((python ? "" : python.error().what));
   REQUIRE(python);
@@ -205,7 +205,7 @@ std::vector<snapshot::Frame> native_frames(const stacks::NativeStack& stack,
   for (const stacks::NativeFrame& native : stack.frames) {
     snapshot::Frame frame;
     frame.offset = native.pc;
-    for (const stacks::ElfRange& range : python.evaluation_ranges()) {
+    for (const elf::ElfRange& range : python.evaluation_ranges()) {
       if (native.pc >= range.address && native.pc < range.address + range.size) {
         frame.flags = snapshot::kEvaluation;
       }
@@ -358,7 +358,7 @@ TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
       syscall = state->syscall && state->syscall->number == kFutex ? state->syscall : std::nullopt;
     }
     REQUIRE(syscall);
-    const stacks::ElfRange words = reading.python->gil_words();
+    const elf::ElfRange words = reading.python->gil_words();
     CHECK(syscall->arguments[0] >= words.address);
     CHECK(syscall->arguments[0] < words.address + words.size);
   }
@@ -398,7 +398,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
     REQUIRE(victim->wait_line("ready"));
     auto target = attach::LiveTarget::open(victim->pid());
     REQUIRE(target);
-    stacks::ModuleMap modules(**target);
+    elf::ModuleMap modules(**target);
     const auto python = PythonProcess::find(**target, modules);
     REQUIRE_FALSE(python);
     CHECK(python.error().code == Errc::kUnsupported);
@@ -416,7 +416,7 @@ TEST_CASE("a process without Python is no Python", "[python]") {
   REQUIRE(victim->wait_syscall(0));
   auto target = attach::LiveTarget::open(victim->pid());
   REQUIRE(target);
-  stacks::ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   const auto python = PythonProcess::find(**target, modules);
   REQUIRE_FALSE(python);
   CHECK(python.error().code == Errc::kNotFound);

@@ -6,8 +6,8 @@
 
 #include "attach/live_target.h"
 #include "base/split.h"
+#include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/module_map.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -81,7 +81,7 @@ Tasks as_told(const std::vector<PythonTask>& tasks) {
 std::vector<PythonTask> read_tasks(pid_t pid) {
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
-  stacks::ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   const auto python = PythonProcess::find(**target, modules);
   REQUIRE(python);
   auto tasks = python->tasks();

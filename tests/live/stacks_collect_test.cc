@@ -8,8 +8,8 @@
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "elf/symbolize.h"
 #include "stacks/collect_options.h"
-#include "stacks/symbolize.h"
 #include "tests/live/named_stacks.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -26,7 +26,7 @@ using Names = std::vector<std::string>;
 
 Result<snapshot::Capture> read_process(pid_t pid, const CollectOptions& options = {}) {
   ODDRANK_TRY(auto capture, test::read_process(pid, options));
-  name_frames(capture, test::open_as_seen);
+  elf::name_frames(capture, test::open_as_seen);
   return capture;
 }
 
@@ -40,7 +40,7 @@ Result<snapshot::Capture> read_until(
               test::read_until(
                   pid, [&is_so](const snapshot::Capture& seen) { return is_so(seen.processes[0]); },
                   options));
-  name_frames(capture, test::open_as_seen);
+  elf::name_frames(capture, test::open_as_seen);
   return capture;
 }
 

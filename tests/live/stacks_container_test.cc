@@ -8,7 +8,7 @@
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "stacks/module_map.h"
+#include "elf/module_map.h"
 #include "tests/live/named_stacks.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -107,9 +107,9 @@ TEST_CASE("container: its file is meant, not the one with the same path outside"
   }
   SECTION("a file of this side is no answer, even under the same path") {
     const test::ByPath outside(**target);
-    ModuleMap modules(outside);
+    elf::ModuleMap modules(outside);
     bool refused = false;
-    for (const Module& module : modules.modules()) {
+    for (const elf::Module& module : modules.modules()) {
       refused = refused || (module.path == library && !modules.image_of(module) &&
                             modules.image_of(module).error().code == Errc::kBadData);
     }

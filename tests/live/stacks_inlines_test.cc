@@ -6,7 +6,7 @@
 
 #include "attach/live_target.h"
 #include "base/read_file.h"
-#include "stacks/inlines.h"
+#include "elf/inlines.h"
 #include "tests/live/named_stacks.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -29,7 +29,7 @@ Result<snapshot::Capture> read_stuck(const std::string& program, bool with_debug
     };
   }
   ODDRANK_TRY(auto capture, test::read_named(*target, files));
-  if (!add_inlined_frames(capture, files, kNever)) {
+  if (!elf::add_inlined_frames(capture, files, kNever)) {
     return fail(Errc::kTimeout, "it took too long");
   }
   return capture;

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "attach/live_target.h"
-#include "stacks/module_map.h"
+#include "elf/module_map.h"
 #include "tests/live/named_stacks.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -95,8 +95,8 @@ TEST_CASE("library: where only paths can be opened, memory has tables and names"
   const auto live = attach::LiveTarget::open(loaded.victim->pid());
   REQUIRE(live);
   const test::ByPath target(**live);
-  ModuleMap modules(target);
-  for (const Module& module : modules.modules()) {
+  elf::ModuleMap modules(target);
+  for (const elf::Module& module : modules.modules()) {
     if (module.path == loaded.library) {
       CHECK_FALSE(modules.image_of(module));
       CHECK_FALSE(modules.build_id(module).empty());

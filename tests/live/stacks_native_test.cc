@@ -74,7 +74,7 @@ Result<Found> read_main_thread(const std::string& program, const std::string& mo
   ODDRANK_TRY_STATUS(victim.wait_syscall(SYS_read));
   ODDRANK_TRY(const auto target, attach::LiveTarget::open(victim.pid()));
   ODDRANK_TRY(const auto thread, target->thread(victim.pid()));
-  ModuleMap modules(*target);
+  elf::ModuleMap modules(*target);
   NativeUnwinder unwinder(*target, modules);
   return Found{parse_stack(line).second, unwinder.unwind(thread)};
 }
@@ -108,7 +108,7 @@ TEST_CASE("native stacks: threads that wait for a condition") {
   const auto threads = (*target)->threads();
   REQUIRE(threads);
   REQUIRE(threads->size() == 9);
-  ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   NativeUnwinder unwinder(**target, modules);
   for (const attach::ThreadState& thread : std::span(*threads).subspan(1)) {
     CAPTURE(thread.tid);
@@ -143,7 +143,7 @@ TEST_CASE("native stacks: a very deep stack is cut at the limit, or read to its 
   REQUIRE(target);
   const auto thread = (*target)->thread(victim->pid());
   REQUIRE(thread);
-  ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   NativeUnwinder unwinder(**target, modules);
   const NativeStack cut = unwinder.unwind(*thread);
   CHECK(cut.end == StackEnd::kLimit);
@@ -162,7 +162,7 @@ TEST_CASE("native stacks: a thread that runs has none") {
   REQUIRE(target);
   const auto thread = (*target)->thread(victim->pid());
   REQUIRE(thread);
-  ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   NativeUnwinder unwinder(**target, modules);
   const NativeStack stack = unwinder.unwind(*thread);
   CHECK(stack.frames.empty());
@@ -178,7 +178,7 @@ TEST_CASE("native stacks: a thread in state D is read like any other") {
   REQUIRE(target);
   const auto thread = (*target)->thread(victim->pid());
   REQUIRE(thread);
-  ModuleMap modules(**target);
+  elf::ModuleMap modules(**target);
   NativeUnwinder unwinder(**target, modules);
   const NativeStack stack = unwinder.unwind(*thread);
   CHECK(stack.end == StackEnd::kComplete);

@@ -15,8 +15,8 @@
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "elf/symbolize.h"
 #include "stacks/collect.h"
-#include "stacks/symbolize.h"
 #include "tests/live/named_stacks.h"
 #include "tests/live/running_victim.h"
 #include "tests/support/catch.h"
@@ -71,7 +71,7 @@ Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
 }
 
 Names names_of(snapshot::Capture& capture, pid_t tid) {
-  name_frames(capture, test::open_as_seen);
+  elf::name_frames(capture, test::open_as_seen);
   return test::names_of(capture, stack_of(capture, tid));
 }
 

@@ -4,13 +4,13 @@
 #include <random>
 
 #include "tests/support/catch.h"
-#include "tests/unit/stacks/elf_samples.h"
+#include "tests/unit/elf/elf_samples.h"
 
 namespace oddrank::stacks {
 namespace {
 
 struct Section {
-  explicit Section(const ElfImage& image) {
+  explicit Section(const elf::ElfImage& image) {
     const auto range = image.section(".eh_frame");
     REQUIRE(range);
     address = range->address;

@@ -52,7 +52,7 @@ TEST_CASE("call_site: direct calls tell their target, also behind a stub of the 
   fixture.put(0x986, std::string_view(reinterpret_cast<const char*>(&slots[0]), 8));
   fixture.put(0xa8b, std::string_view(reinterpret_cast<const char*>(&slots[1]), 8));
   fixture.finish({});
-  ModuleMap modules(fixture.target);
+  elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
   CHECK(call_before(kCode + 0x105, memory).kind == CallKind::kDirect);
   CHECK(call_before(kCode + 0x105, memory).target == kCode + 0x800);
@@ -66,7 +66,7 @@ TEST_CASE("call_site: indirect calls, other code, and no memory") {
   fixture.put(0x200, std::string_view("\xff\x90\x10\x00\x00\x00", 6));  // call *16(%rax)
   fixture.put(0x300, std::string_view("\xff\x25\x10\x00\x00\x00", 6));  // jmp *16(%rip)
   fixture.finish({});
-  ModuleMap modules(fixture.target);
+  elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
   CHECK(call_before(kCode + 0x102, memory).kind == CallKind::kIndirect);
   CHECK(call_before(kCode + 0x206, memory).kind == CallKind::kIndirect);
@@ -81,7 +81,7 @@ TEST_CASE("frame_search: a call of the function itself comes before nearer calls
   fixture.put_call(0x100, kCode + 0x800);  // of another function
   fixture.put_call(0x200, kCode + 0x900);  // of ours
   fixture.finish({1, kCode + 0x105, kCode + 0x400, kStack, kCode + 0x205, 2});
-  ModuleMap modules(fixture.target);
+  elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
   const auto found = find_frames(fixture.target.maps(), memory, kStack + 3, kCode + 0x900);
   REQUIRE(found.size() == 2);
@@ -97,7 +97,7 @@ TEST_CASE("frame_search: candidates are bounded, and memory that ends is no faul
   Fixture fixture;
   fixture.put_call(0x100, kCode + 0x800);
   fixture.finish(std::vector<std::uint64_t>(400, kCode + 0x105));
-  ModuleMap modules(fixture.target);
+  elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
   CHECK(find_frames(fixture.target.maps(), memory, kStack, 0).size() == 16);
   CHECK(find_frames(fixture.target.maps(), memory, 0x1000, 0).empty());

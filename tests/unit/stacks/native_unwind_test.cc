@@ -6,7 +6,7 @@
 
 #include "snapshot/frame.h"
 #include "tests/support/catch.h"
-#include "tests/unit/stacks/loaded_sample.h"
+#include "tests/unit/elf/loaded_sample.h"
 
 namespace oddrank::stacks {
 namespace {
@@ -35,7 +35,7 @@ class Thread {
     state.registers->sp = kStack;
   }
 
-  const ElfImage& image() const { return **image_; }
+  const elf::ElfImage& image() const { return **image_; }
   std::uint64_t address_of(std::string_view symbol) const {
     const auto found = image().symbol(symbol);
     return found ? test::kLoadedAt + found->address : 0;
@@ -45,7 +45,7 @@ class Thread {
     target.add_memory(attach::Addr{kStack}, std::as_bytes(std::span(words)));
   }
   NativeStack unwind() {
-    ModuleMap modules(target);
+    elf::ModuleMap modules(target);
     NativeUnwinder unwinder(target, modules);
     return unwinder.unwind(state);
   }
@@ -54,7 +54,7 @@ class Thread {
   attach::ThreadState state;
 
  private:
-  std::optional<Result<ElfImage>> image_;
+  std::optional<Result<elf::ElfImage>> image_;
 };
 
 TEST_CASE("native_unwind: at a function's first instruction the caller is on top of the stack") {

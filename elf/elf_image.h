@@ -1,0 +1,73 @@
+// One ELF file, opened for reading: segments, sections, symbols, build id, unwind tables. Knows
+// nothing of processes; addresses are the file's own (before the load bias is added).
+//
+// Bytes of the file are hostile: every offset and count is checked, a damaged file gives errors or
+// fewer symbols, never a crash.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::elf {
+
+struct ElfSegment {  // PT_LOAD
+  std::uint64_t address = 0;
+  std::uint64_t memory_size = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t file_size = 0;
+  bool executable = false;
+  bool writable = false;
+};
+
+struct ElfRange {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+};
+
+class ElfImage {
+ public:
+  // Maps the file read-only. Takes any fd (a file behind /proc/PID/map_files, too).
+  static Result<ElfImage> open(UniqueFd fd);
+  // An image that lies in memory only, such as the vdso; a copy is kept.
+  static Result<ElfImage> from_memory(std::vector<std::byte> bytes);
+
+  ElfImage(ElfImage&&) noexcept;
+  ElfImage& operator=(ElfImage&&) noexcept;
+  ElfImage(const ElfImage&) = delete;
+  ElfImage& operator=(const ElfImage&) = delete;
+  ~ElfImage();
+
+  const std::string& build_id() const;  // lower-case hex; empty if there is none
+  const std::vector<ElfSegment>& segments() const;
+  std::optional<ElfRange> section(std::string_view name) const;
+  std::optional<ElfRange> eh_frame_hdr() const;  // PT_GNU_EH_FRAME
+
+  // An exact name in .dynsym, then .symtab. Defined symbols only.
+  std::optional<ElfRange> symbol(std::string_view name) const;
+  // Every defined function whose name begins so; for names with compiler suffixes (".cold").
+  std::vector<ElfRange> functions_with_prefix(std::string_view prefix) const;
+
+  // The file's bytes at an address of a loadable segment; empty span if there are none.
+  std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
+
+  // Names for a sorted list of addresses in one pass over the symbol tables: result[i] is the
+  // symbol (as in the file) that contains addresses[i], or "". An address behind the end of every
+  // symbol's size gets none: a near name is a wrong name.
+  std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses) const;
+
+ private:
+  struct Impl;
+  explicit ElfImage(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oddrank::elf

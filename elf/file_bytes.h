@@ -1,0 +1,37 @@
+// The bytes of a file or of an image in memory, read-only, behind one span. A file is mapped, not
+// read: libtorch_cpu.so alone has hundreds of megabytes (see base/mapped_file.h).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::elf {
+
+class FileBytes {
+ public:
+  // Regular files only. The fd is closed.
+  static Result<FileBytes> map(UniqueFd fd) {
+    ODDRANK_TRY(MappedFile file, MappedFile::map(std::move(fd)));
+    return FileBytes(std::move(file));
+  }
+  explicit FileBytes(std::vector<std::byte> bytes) : copy_(std::move(bytes)) {}
+
+  // Stays where it is when the object is moved.
+  std::span<const std::byte> span() const {
+    return file_.span().empty() ? std::span(copy_) : file_.span();
+  }
+
+ private:
+  explicit FileBytes(MappedFile file) : file_(std::move(file)) {}
+
+  MappedFile file_;
+  std::vector<std::byte> copy_;
+};
+
+}  // namespace oddrank::elf

@@ -1,0 +1,59 @@
+// The ELF files mapped into a target: which module an address belongs to, and its load bias.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "elf/elf_image.h"
+#include "elf/mapped_header.h"
+
+namespace oddrank::elf {
+
+struct Module {
+  std::string path;                          // as the target's maps name it
+  std::uint64_t start = 0;                   // lowest mapped address
+  std::uint64_t end = 0;                     // behind the highest
+  const attach::Mapping* mapping = nullptr;  // the first one; lives as long as the target
+  // All of them, by address. Segments lie side by side, but other memory may lie between them.
+  std::vector<const attach::Mapping*> mappings;
+};
+
+// A module is a file (path, device, inode) of which some mapping is executable, or the vdso. A file
+// that is mapped twice is two modules.
+//
+// Opens files only when they are asked for, each once. A file whose build id differs from the one
+// in the target's memory is not believed: image_of then fails with kBadData.
+// Lifetime: keeps a reference to the target.
+class ModuleMap {
+ public:
+  explicit ModuleMap(const attach::Target& target);
+  ~ModuleMap();
+  ModuleMap(const ModuleMap&) = delete;
+  ModuleMap& operator=(const ModuleMap&) = delete;
+  ModuleMap(ModuleMap&&) = delete;
+  ModuleMap& operator=(ModuleMap&&) = delete;
+
+  const std::vector<Module>& modules() const;
+  // The module with a mapping at that address; nullptr for anonymous memory.
+  const Module* find(std::uint64_t address) const;
+
+  // The ELF image of the module. Repeated failures are remembered, not retried.
+  Result<const ElfImage*> image_of(const Module& module);
+  // What must be added to an address of the file to get the target's. Needs the image.
+  Result<std::uint64_t> load_bias(const Module& module);
+
+  // The module's header in the target's memory; kNotFound if file offset 0 is not mapped.
+  Result<const MappedHeader*> mapped_header(const Module& module);
+  // Of the memory where that can be read, else of the file; empty if unknown.
+  std::string build_id(const Module& module);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oddrank::elf

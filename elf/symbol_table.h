@@ -1,0 +1,68 @@
+// One symbol table of an ELF file, and the search for the symbols that contain given addresses.
+//
+// Searching is one pass over the table against a sorted list of addresses: several times cheaper
+// than an index of the table, which pays only for repeated searches.
+#pragma once
+
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/elf_image.h"
+
+namespace oddrank::elf {
+
+// Borrows both the symbols and their names; names need not end inside the table.
+class SymbolTable {
+ public:
+  SymbolTable(std::span<const Elf64_Sym> symbols, std::string_view names, bool dynamic)
+      : symbols_(symbols), names_(names), dynamic_(dynamic) {}
+
+  bool dynamic() const { return dynamic_; }
+  std::span<const Elf64_Sym> symbols() const { return symbols_; }
+  // As in the file, cut at 16 KiB; empty if it has none or points outside.
+  std::string_view name(const Elf64_Sym& symbol) const;
+
+  // A defined symbol of that exact name.
+  std::optional<ElfRange> find(std::string_view name) const;
+  // Adds each defined function whose name begins so.
+  void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
+
+ private:
+  std::span<const Elf64_Sym> symbols_;
+  std::string_view names_;
+  bool dynamic_ = false;
+};
+
+// The best symbol for each of some addresses, over several tables. Of symbols that contain an
+// address the one that begins nearest wins; then functions before labels, global before local,
+// plain names before ones with leading underscores, since libraries alias one function often:
+// "read", "__read", "__GI___read".
+class SymbolSearch {
+ public:
+  explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
+      : addresses_(sorted_addresses), best_(sorted_addresses.size()) {}
+
+  // `table` must outlive the search.
+  void visit(const SymbolTable& table);
+  // In the order of the addresses; "" where no symbol contains one.
+  std::vector<std::string> names() const;
+
+ private:
+  struct Candidate {
+    const Elf64_Sym* symbol = nullptr;
+    std::string_view name;
+  };
+  static bool better(const Candidate& candidate, const Candidate& than);
+
+  std::span<const std::uint64_t> addresses_;
+  std::vector<Candidate> best_;
+};
+
+}  // namespace oddrank::elf

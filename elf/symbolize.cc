@@ -1,0 +1,145 @@
+#include "elf/symbolize.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "elf/native_addresses.h"
+#include "elf/symbol_name.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::elf {
+namespace {
+
+using snapshot::Frame;
+using snapshot::Stack;
+using snapshot::StackId;
+using snapshot::StringId;
+using Names = std::map<std::uint64_t, std::string>;  // by address; "" = not found yet
+
+bool wants_name(const Frame& frame) {
+  return frame.function == StringId{};
+}
+
+bool is_complete(const Names& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [](const auto& entry) { return !entry.second.empty(); });
+}
+
+// Asks for the addresses that have no name yet.
+void add_names(Result<UniqueFd> fd, Names& names) {
+  if (!fd) {
+    return;
+  }
+  const auto image = ElfImage::open(std::move(*fd));
+  if (!image) {
+    return;
+  }
+  std::vector<std::uint64_t> addresses;
+  for (const auto& [address, name] : names) {
+    if (name.empty()) {
+      addresses.push_back(address);
+    }
+  }
+  const auto found = image->names_of(addresses);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    names[addresses[i]] = plain_symbol(found[i]);
+  }
+}
+
+class Namer {
+ public:
+  Namer(snapshot::Capture& capture, const ModuleFiles& files) : capture_(capture), files_(files) {}
+
+  void run() {
+    for (const auto& [key, module] : ask_modules(capture_, wants_name)) {
+      find_names(key, module);
+    }
+    rename();
+  }
+
+ private:
+  void find_names(const ModuleKey& key, const AskedModule& module);
+  void rename();
+  StackId renamed(StackId id);
+
+  snapshot::Capture& capture_;
+  const ModuleFiles& files_;
+  std::map<ModuleKey, Names> names_;
+  std::map<StackId, StackId> renamed_;
+};
+
+void Namer::find_names(const ModuleKey& key, const AskedModule& module) {
+  Names& names = names_[key];
+  for (const std::uint64_t address : module.addresses) {
+    names.emplace(address, "");
+  }
+  auto file = open_believed(capture_.tables, key, module, files_.module);
+  const bool has_file = file.has_value();
+  add_names(std::move(file), names);
+  if (!is_complete(names)) {
+    add_names(open_debug_of(capture_.tables, key, module, files_), names);
+  }
+  if (!has_file && !is_complete(names)) {
+    add_names(open_believed(capture_.tables, key, module, files_.memory), names);
+  }
+}
+
+StackId Namer::renamed(StackId id) {
+  auto& tables = capture_.tables;
+  if (!tables.stacks().contains(id)) {
+    return id;
+  }
+  const auto [known, fresh] = renamed_.emplace(id, id);
+  if (!fresh) {
+    return known->second;
+  }
+  Stack stack = tables.stack(id);
+  const Stack old = stack;
+  for_each_native(tables, old, [&](std::size_t i, const Frame& frame, std::uint64_t address) {
+    const auto module = names_.find(key_of(frame));
+    if (!wants_name(frame) || module == names_.end()) {
+      return;
+    }
+    const auto name = module->second.find(address);
+    if (name != module->second.end() && !name->second.empty()) {
+      Frame named = frame;
+      named.function = tables.string(name->second);
+      stack.frames[i] = tables.frame(named);
+    }
+  });
+  known->second = tables.stack(stack);
+  return known->second;
+}
+
+// Rows of tables never change. So the named rows are added, everything is told to use them, and
+// what is still used moves into new tables.
+void Namer::rename() {
+  for (auto& process : capture_.processes) {
+    for (auto& thread : process.threads) {
+      for (auto& sample : thread.samples) {
+        sample.stack = renamed(sample.stack);
+      }
+    }
+  }
+  snapshot::Tables fresh;
+  snapshot::Carrier carrier(capture_.tables, fresh);
+  snapshot::CaptureRows& rows = capture_;
+  rows = carrier.rows(std::move(rows));
+  capture_.tables = std::move(fresh);
+}
+
+}  // namespace
+
+void name_frames(snapshot::Capture& capture, const ModuleFiles& files) {
+  Namer(capture, files).run();
+}
+
+void name_frames(snapshot::Capture& capture, const OpenModule& open) {
+  name_frames(capture, ModuleFiles{open, {}, {}});
+}
+
+}  // namespace oddrank::elf

@@ -1,0 +1,21 @@
+// Names for the native frames of a capture, after the targets were let go: one pass over each file,
+// shared by all processes of the node.
+#pragma once
+
+#include "elf/module_files.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::elf {
+
+// Gives every native frame that has a module its symbol: from the module's own tables, from its
+// separate debug file, or from what of its tables lies in memory. A file whose build id is another
+// than the frame's is not believed. Each file is read once, whatever its path is in however many
+// processes. Frames and stacks that become equal are joined. Never fails: what has no name stays
+// module+offset. May block where a file system does: call it in a child with a deadline
+// (base/isolated.h).
+void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
+
+// The same with the modules' own files, and this node's debug files.
+void name_frames(snapshot::Capture& capture, const OpenModule& open);
+
+}  // namespace oddrank::elf

@@ -1,0 +1,159 @@
+#include "elf/elf_image.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "tests/support/catch.h"
+#include "tests/unit/elf/elf_samples.h"
+
+namespace oddrank::elf {
+namespace {
+
+// Asks for everything once; says nothing of the answers, but none may crash or run away.
+std::size_t ask_everything(const ElfImage& image) {
+  std::size_t seen = image.build_id().size();
+  for (const ElfSegment& segment : image.segments()) {
+    const auto bytes = image.bytes_at(segment.address, segment.file_size);
+    if (!bytes.empty()) {
+      seen +=
+          std::to_integer<std::size_t>(bytes.front()) + std::to_integer<std::size_t>(bytes.back());
+    }
+  }
+  seen += image.section(".text") ? 1U : 0U;
+  seen += image.eh_frame_hdr() ? 1U : 0U;
+  seen += image.symbol("main") ? 1U : 0U;
+  seen += image.functions_with_prefix("_").size();
+  const std::uint64_t addresses[] = {0, 0x1000, 0x1234, 0x2000, 0x4000, ~std::uint64_t{0}};
+  for (const std::string& name : image.names_of(addresses)) {
+    seen += name.size();
+  }
+  return seen;
+}
+
+TEST_CASE("elf_image: segments, sections and symbols of a program") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  REQUIRE_FALSE(image->segments().empty());
+  const auto text = image->section(".text");
+  REQUIRE(text);
+  const auto main = image->symbol("main");
+  REQUIRE(main);
+  CHECK(main->size > 0);
+  CHECK(main->address >= text->address);
+  CHECK(main->address + main->size <= text->address + text->size);
+  REQUIRE(image->eh_frame_hdr());
+  CHECK(image->bytes_at(image->eh_frame_hdr()->address, 1).size() == 1);
+  CHECK(std::any_of(image->segments().begin(), image->segments().end(),
+                    [](const ElfSegment& one) { return one.executable && !one.writable; }));
+}
+
+TEST_CASE("elf_image: a symbol is found by its exact name only, and only if it is defined here") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  CHECK_FALSE(image->symbol("mai"));
+  CHECK_FALSE(image->symbol("main2"));
+  CHECK_FALSE(image->symbol(""));
+  CHECK_FALSE(image->symbol("pthread_create"));
+  CHECK(image->functions_with_prefix("mai").size() == 1);
+}
+
+TEST_CASE("elf_image: names are given inside of a symbol's size and nowhere else") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  const auto main = image->symbol("main");
+  REQUIRE(main);
+  const std::vector<std::uint64_t> addresses = {
+      1, main->address, main->address + 1, main->address + main->size - 1, std::uint64_t{1} << 40U};
+  const auto names = image->names_of(addresses);
+  REQUIRE(names.size() == addresses.size());
+  CHECK(names == std::vector<std::string>{"", "main", "main", "main", ""});
+  CHECK(image->names_of({}).empty());
+}
+
+TEST_CASE("elf_image: bytes outside of the segments are refused") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  const ElfSegment& first = image->segments().front();
+  CHECK(image->bytes_at(first.address, first.file_size).size() == first.file_size);
+  CHECK(image->bytes_at(first.address, first.file_size + 1).empty());
+  CHECK(image->bytes_at(first.address + 1, ~std::uint64_t{0}).empty());
+  CHECK(image->bytes_at(~std::uint64_t{0}, 8).empty());
+}
+
+TEST_CASE("elf_image: a file and its bytes in memory give the same image") {
+  const auto file = test::open_image(test::sample_path());
+  const auto memory = ElfImage::from_memory(test::bytes_of(test::sample_path()));
+  REQUIRE(file);
+  REQUIRE(memory);
+  CHECK(file->build_id() == memory->build_id());
+  CHECK(file->segments().size() == memory->segments().size());
+  CHECK(ask_everything(*file) == ask_everything(*memory));
+}
+
+TEST_CASE("elf_image: what is no ELF file of this machine is refused with a reason") {
+  CHECK_FALSE(ElfImage::open(UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC))));
+  CHECK_FALSE(ElfImage::open(UniqueFd()));
+  CHECK_FALSE(ElfImage::from_memory({}));
+  const std::string script = "#!/bin/sh\nexit 0\n";
+  const auto bytes = std::as_bytes(std::span(script));
+  const auto no_elf = ElfImage::from_memory({bytes.begin(), bytes.end()});
+  REQUIRE_FALSE(no_elf);
+  CHECK(no_elf.error().code == Errc::kBadData);
+
+  auto other = test::bytes_of(test::sample_path());
+  other[offsetof(Elf64_Ehdr, e_machine)] = std::byte{EM_AARCH64};
+  const auto foreign = ElfImage::from_memory(other);
+  REQUIRE_FALSE(foreign);
+  CHECK(foreign.error().code == Errc::kUnsupported);
+}
+
+TEST_CASE("elf_image: a file cut anywhere gives an error or less, never a crash") {
+  const auto whole = test::bytes_of(test::sample_path());
+  REQUIRE(whole.size() > 4096);
+  std::size_t opened = 0;
+  const auto cut_at = [&](std::size_t size) {
+    const auto image = ElfImage::from_memory({whole.begin(), whole.begin() + std::ptrdiff_t(size)});
+    if (image) {
+      ask_everything(*image);
+      ++opened;
+    }
+  };
+  for (std::size_t size = 0; size < 1024; ++size) {
+    cut_at(size);
+  }
+  for (std::size_t size = 1024; size < whole.size(); size += 397) {
+    cut_at(size);
+  }
+  CHECK(opened > 0);
+}
+
+TEST_CASE("elf_image: damaged bytes give an error or less, never a crash") {
+  const auto whole = test::bytes_of(test::sample_path());
+  Elf64_Ehdr header{};
+  std::memcpy(&header, whole.data(), sizeof header);
+  const auto damage = [&](std::size_t at, std::byte value) {
+    auto bytes = whole;
+    bytes[at] = value;
+    if (const auto image = ElfImage::from_memory(std::move(bytes))) {
+      ask_everything(*image);
+    }
+  };
+  for (std::size_t at = 0; at < 1024; ++at) {  // headers of the file and its segments
+    damage(at, std::byte{0xff});
+    damage(at, ~whole[at]);
+  }
+  for (std::size_t at = header.e_shoff; at < whole.size(); ++at) {  // headers of the sections
+    damage(at, std::byte{0xff});
+  }
+  std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same bytes each time
+  for (int i = 0; i < 1000; ++i) {
+    damage(random() % whole.size(), static_cast<std::byte>(random()));
+  }
+  SUCCEED("still here");
+}
+
+}  // namespace
+}  // namespace oddrank::elf
