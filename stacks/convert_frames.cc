@@ -37,11 +37,11 @@ bool FrameConverter::is_evaluation(std::uint64_t address) const {
   });
 }
 
-std::vector<snapshot::Frame> FrameConverter::native(const NativeStack& stack) {
+std::vector<snapshot::Frame> FrameConverter::native(const unwind::NativeStack& stack) {
   std::vector<snapshot::Frame> frames;
   frames.reserve(stack.frames.size());
   bool exact = true;  // the pc is where the thread is, not a return address
-  for (const NativeFrame& native : stack.frames) {
+  for (const unwind::NativeFrame& native : stack.frames) {
     // A call may be the last instruction of a function: its return address lies in the next one.
     const bool signal_frame = (native.flags & snapshot::kSignalFrame) != 0;
     const std::uint64_t inside = native.pc - (exact || signal_frame ? 0 : 1);

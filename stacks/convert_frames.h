@@ -9,7 +9,7 @@
 #include "snapshot/frame.h"
 #include "snapshot/tables.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/native_unwind.h"
+#include "unwind/native_unwind.h"
 
 namespace oddrank::stacks {
 
@@ -22,7 +22,7 @@ class FrameConverter {
                  std::vector<elf::ElfRange> evaluation)
       : modules_(modules), tables_(tables), evaluation_(std::move(evaluation)) {}
 
-  std::vector<snapshot::Frame> native(const NativeStack& stack);
+  std::vector<snapshot::Frame> native(const unwind::NativeStack& stack);
   std::vector<snapshot::Frame> python(const std::vector<cpython::PythonFrame>& frames);
 
  private:

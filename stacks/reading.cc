@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "stacks/stack_copy.h"
 #include "stacks/stop_choice.h"
+#include "unwind/stack_copy.h"
 
 namespace oddrank::stacks {
 namespace {
@@ -167,8 +167,8 @@ bool ProcessReader::read_stopped(std::vector<Reading>& readings) {
     return false;
   }
   std::vector<Reading*> held;
-  std::vector<StackCopy> copies;
-  StackCopier copier(wanted.size());
+  std::vector<unwind::StackCopy> copies;
+  unwind::StackCopier copier(wanted.size());
   const auto look = [&](std::span<const StopAttempt> attempts) {
     std::vector<const ThreadState*> states;
     for (std::size_t i = 0; i < attempts.size(); ++i) {

@@ -15,14 +15,14 @@
 #include "elf/module_map.h"
 #include "stacks/collect_options.h"
 #include "stacks/cpython/python_process.h"
-#include "stacks/native_unwind.h"
+#include "unwind/native_unwind.h"
 
 namespace oddrank::stacks {
 
 // What was read of one thread.
 struct Reading {
   attach::ThreadState state;
-  NativeStack native;
+  unwind::NativeStack native;
   std::optional<cpython::PythonThread> python;
   bool moved = true;  // since the state was read; what was read may be of two instants
   bool gone = false;
@@ -64,7 +64,7 @@ class ProcessReader {
   const attach::Target& target_;
   CollectOptions options_;
   elf::ModuleMap modules_;
-  NativeUnwinder unwinder_;
+  unwind::NativeUnwinder unwinder_;
   std::optional<cpython::PythonProcess> python_;
   std::string python_trouble_;
   std::size_t stopped_ = 0;

@@ -23,12 +23,13 @@ ARROWS = {
     "attach": ["snapshot/", "base/"],
     "ranks": ["attach/", "snapshot/", "base/"],
     "elf": [*TARGET, "snapshot/", "base/"],
-    "stacks": [*TARGET, "elf/", "snapshot/", "base/"],
+    "unwind": [*TARGET, "elf/", "snapshot/", "base/"],
+    "stacks": [*TARGET, "elf/", "unwind/", "snapshot/", "base/"],
     "waits": [*TARGET, "attach/proc_", "stacks/cpython/", "snapshot/", "base/"],
     "collectives": [*TARGET, "stacks/cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
-    "cli": ["base/", "snapshot/", "attach/", "ranks/", "elf/", "stacks/", "waits/", "collectives/",
+    "cli": ["base/", "snapshot/", "attach/", "ranks/", "elf/", "unwind/", "stacks/", "waits/", "collectives/",
             "aggregate/", "slurm/"],
 }
 ROOMS = tuple(ARROWS)

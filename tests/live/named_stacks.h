@@ -24,7 +24,7 @@ Result<snapshot::Capture> read_until(pid_t pid,
                                      const std::function<bool(const snapshot::Capture&)>& is_so,
                                      const stacks::CollectOptions& options = {});
 
-// A file of a process by its path, as that process sees it: a stacks::OpenModule.
+// A file of a process by its path, as that process sees it: an elf::OpenModule.
 Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);
 
 // Short names of a stack's frames, innermost first; evaluation loops as "*".

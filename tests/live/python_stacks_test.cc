@@ -13,10 +13,10 @@
 #include "elf/module_map.h"
 #include "stacks/cpython/python_process.h"
 #include "stacks/merge.h"
-#include "stacks/native_unwind.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
+#include "unwind/native_unwind.h"
 
 namespace oddrank {
 namespace {
@@ -199,10 +199,10 @@ void check_deciding_locals(const std::vector<PythonThread>& threads, pid_t main)
 }
 
 // Native frames of one thread, with the marks that merge() wants.
-std::vector<snapshot::Frame> native_frames(const stacks::NativeStack& stack,
+std::vector<snapshot::Frame> native_frames(const unwind::NativeStack& stack,
                                            const PythonProcess& python) {
   std::vector<snapshot::Frame> frames;
-  for (const stacks::NativeFrame& native : stack.frames) {
+  for (const unwind::NativeFrame& native : stack.frames) {
     snapshot::Frame frame;
     frame.offset = native.pc;
     for (const elf::ElfRange& range : python.evaluation_ranges()) {
@@ -283,7 +283,7 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
     REQUIRE(victim.wait_syscall(0));
     const Reading reading = open_python(victim.pid());
     const auto threads = reading.threads();
-    stacks::NativeUnwinder unwinder(*reading.target, *reading.modules);
+    unwind::NativeUnwinder unwinder(*reading.target, *reading.modules);
     for (const auto& [tid, expected] : told.threads) {
       INFO("thread " << expected.name);
       REQUIRE(victim.wait_state("S", tid));

@@ -9,9 +9,9 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "snapshot/frame.h"
-#include "stacks/native_unwind.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
+#include "unwind/native_unwind.h"
 
 namespace oddrank::stacks {
 namespace {
@@ -30,16 +30,16 @@ std::pair<pid_t, Addresses> parse_stack(std::string_view line) {
   return {parse_number<pid_t>(words.front()).value_or(0), addresses};
 }
 
-Addresses addresses_of(const NativeStack& stack) {
+Addresses addresses_of(const unwind::NativeStack& stack) {
   Addresses addresses;
-  for (const NativeFrame& frame : stack.frames) {
+  for (const unwind::NativeFrame& frame : stack.frames) {
     addresses.push_back(frame.pc);
   }
   return addresses;
 }
 
 // The frames outside of block() are the same to the last; inside of it are the C library's.
-void check_same(const NativeStack& stack, const Addresses& own) {
+void check_same(const unwind::NativeStack& stack, const Addresses& own) {
   const Addresses found = addresses_of(stack);
   REQUIRE(found.size() > own.size());
   CHECK(Addresses(found.end() - std::ptrdiff_t(own.size()) + 1, found.end()) ==
@@ -47,23 +47,23 @@ void check_same(const NativeStack& stack, const Addresses& own) {
   CHECK(found.size() - own.size() <= 5);
 }
 
-void check_addresses_of_frames(const NativeStack& stack, std::uint64_t stack_pointer) {
+void check_addresses_of_frames(const unwind::NativeStack& stack, std::uint64_t stack_pointer) {
   std::uint64_t last = stack_pointer;
-  for (const NativeFrame& frame : stack.frames) {
+  for (const unwind::NativeFrame& frame : stack.frames) {
     CHECK(frame.cfa > last);
     last = frame.cfa;
   }
 }
 
-std::ptrdiff_t count_signal_frames(const NativeStack& stack) {
-  return std::count_if(stack.frames.begin(), stack.frames.end(), [](const NativeFrame& frame) {
-    return (frame.flags & snapshot::kSignalFrame) != 0;
-  });
+std::ptrdiff_t count_signal_frames(const unwind::NativeStack& stack) {
+  return std::count_if(
+      stack.frames.begin(), stack.frames.end(),
+      [](const unwind::NativeFrame& frame) { return (frame.flags & snapshot::kSignalFrame) != 0; });
 }
 
 struct Found {
   Addresses own;
-  NativeStack stack;
+  unwind::NativeStack stack;
 };
 
 // Starts `frames MODE` and reads its main thread once it is stuck.
@@ -75,7 +75,7 @@ Result<Found> read_main_thread(const std::string& program, const std::string& mo
   ODDRANK_TRY(const auto target, attach::LiveTarget::open(victim.pid()));
   ODDRANK_TRY(const auto thread, target->thread(victim.pid()));
   elf::ModuleMap modules(*target);
-  NativeUnwinder unwinder(*target, modules);
+  unwind::NativeUnwinder unwinder(*target, modules);
   return Found{parse_stack(line).second, unwinder.unwind(thread)};
 }
 
@@ -109,11 +109,11 @@ TEST_CASE("native stacks: threads that wait for a condition") {
   REQUIRE(threads);
   REQUIRE(threads->size() == 9);
   elf::ModuleMap modules(**target);
-  NativeUnwinder unwinder(**target, modules);
+  unwind::NativeUnwinder unwinder(**target, modules);
   for (const attach::ThreadState& thread : std::span(*threads).subspan(1)) {
     CAPTURE(thread.tid);
     REQUIRE(thread.registers);
-    const NativeStack stack = unwinder.unwind(thread);
+    const unwind::NativeStack stack = unwinder.unwind(thread);
     CHECK(stack.end == StackEnd::kComplete);
     check_same(stack, own.at(thread.tid));
     check_addresses_of_frames(stack, thread.registers->sp);
@@ -144,11 +144,11 @@ TEST_CASE("native stacks: a very deep stack is cut at the limit, or read to its 
   const auto thread = (*target)->thread(victim->pid());
   REQUIRE(thread);
   elf::ModuleMap modules(**target);
-  NativeUnwinder unwinder(**target, modules);
-  const NativeStack cut = unwinder.unwind(*thread);
+  unwind::NativeUnwinder unwinder(**target, modules);
+  const unwind::NativeStack cut = unwinder.unwind(*thread);
   CHECK(cut.end == StackEnd::kLimit);
   CHECK(cut.frames.size() == 4096);
-  const NativeStack whole = unwinder.unwind(*thread, 20000);
+  const unwind::NativeStack whole = unwinder.unwind(*thread, 20000);
   CHECK(whole.end == StackEnd::kComplete);
   check_same(whole, own);
 }
@@ -163,8 +163,8 @@ TEST_CASE("native stacks: a thread that runs has none") {
   const auto thread = (*target)->thread(victim->pid());
   REQUIRE(thread);
   elf::ModuleMap modules(**target);
-  NativeUnwinder unwinder(**target, modules);
-  const NativeStack stack = unwinder.unwind(*thread);
+  unwind::NativeUnwinder unwinder(**target, modules);
+  const unwind::NativeStack stack = unwinder.unwind(*thread);
   CHECK(stack.frames.empty());
   CHECK(stack.end == StackEnd::kRunning);
 }
@@ -179,8 +179,8 @@ TEST_CASE("native stacks: a thread in state D is read like any other") {
   const auto thread = (*target)->thread(victim->pid());
   REQUIRE(thread);
   elf::ModuleMap modules(**target);
-  NativeUnwinder unwinder(**target, modules);
-  const NativeStack stack = unwinder.unwind(*thread);
+  unwind::NativeUnwinder unwinder(**target, modules);
+  const unwind::NativeStack stack = unwinder.unwind(*thread);
   CHECK(stack.end == StackEnd::kComplete);
   CHECK(stack.frames.size() >= 4);
 }

@@ -1,4 +1,4 @@
-#include "stacks/unwind_table.h"
+#include "unwind/unwind_table.h"
 
 #include <array>
 #include <cstddef>
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "stacks/eh_frame_index.h"
+#include "unwind/eh_frame_index.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
@@ -127,4 +127,4 @@ std::optional<UnwindTable> find_unwind_table(const elf::Module& module,
   return table && table->count != 0 ? table : make_table(module, modules, memory);
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

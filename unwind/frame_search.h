@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "attach/target.h"
-#include "stacks/unwind_memory.h"
+#include "unwind/unwind_memory.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 struct FrameCandidate {
   std::uint64_t return_address = 0;
@@ -42,4 +42,4 @@ std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          std::uint64_t stack_pointer,
                                          std::uint64_t pc);
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

@@ -9,7 +9,7 @@
 
 #include "attach/target.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 struct CopiedMemory {
   std::uint64_t address = 0;
@@ -50,4 +50,4 @@ class StackCopier {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

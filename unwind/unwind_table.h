@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "elf/module_map.h"
-#include "stacks/unwind_memory.h"
+#include "unwind/unwind_memory.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 struct UnwindTable {
   std::uint64_t header = 0;   // absolute address that entries are relative to
@@ -23,4 +23,4 @@ std::optional<UnwindTable> find_unwind_table(const elf::Module& module,
                                              elf::ModuleMap& modules,
                                              UnwindMemory& memory);
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

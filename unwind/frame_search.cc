@@ -1,10 +1,10 @@
-#include "stacks/frame_search.h"
+#include "unwind/frame_search.h"
 
 #include <algorithm>
 
-#include "stacks/call_site.h"
+#include "unwind/call_site.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 constexpr std::uint64_t kWord = 8;
@@ -65,4 +65,4 @@ std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
   });
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

@@ -1,12 +1,12 @@
-#include "stacks/frame_search.h"
+#include "unwind/frame_search.h"
 
 #include <cstring>
 
-#include "stacks/call_site.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
+#include "unwind/call_site.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 constexpr std::uint64_t kCode = 0x400000;
@@ -105,4 +105,4 @@ TEST_CASE("frame_search: candidates are bounded, and memory that ends is no faul
 }
 
 }  // namespace
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

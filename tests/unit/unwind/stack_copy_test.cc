@@ -1,11 +1,11 @@
-#include "stacks/stack_copy.h"
+#include "unwind/stack_copy.h"
 
 #include <array>
 
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 constexpr std::uint64_t kMain = 0x7ffe00000000;
@@ -100,4 +100,4 @@ TEST_CASE("stack_copy: many deep stacks are cut, not refused") {
 }
 
 }  // namespace
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

@@ -1,4 +1,4 @@
-#include "stacks/eh_frame_index.h"
+#include "unwind/eh_frame_index.h"
 
 #include <cstring>
 #include <random>
@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/elf/elf_samples.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 struct Section {
@@ -61,4 +61,4 @@ TEST_CASE("eh_frame_index: damaged bytes give fewer entries, never more than the
 }
 
 }  // namespace
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

@@ -1,11 +1,11 @@
-#include "stacks/call_site.h"
+#include "unwind/call_site.h"
 
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 template <std::size_t kSize>
@@ -62,4 +62,4 @@ CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
   return {};
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

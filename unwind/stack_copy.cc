@@ -1,10 +1,10 @@
-#include "stacks/stack_copy.h"
+#include "unwind/stack_copy.h"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 using attach::Addr;
@@ -133,4 +133,4 @@ std::vector<StackCopy> StackCopier::copy(const attach::Target& target,
   return copies;
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

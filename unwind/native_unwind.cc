@@ -9,7 +9,7 @@
 //
 // Outer frames hold return addresses; libunwind itself looks one byte before them for tables,
 // except behind a signal frame.
-#include "stacks/native_unwind.h"
+#include "unwind/native_unwind.h"
 
 #include <libunwind.h>
 
@@ -17,11 +17,11 @@
 #include <optional>
 
 #include "snapshot/frame.h"
-#include "stacks/call_site.h"
-#include "stacks/frame_search.h"
-#include "stacks/unwind_space.h"
+#include "unwind/call_site.h"
+#include "unwind/frame_search.h"
+#include "unwind/unwind_space.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 using snapshot::StackEnd;
@@ -291,4 +291,4 @@ NativeStack NativeUnwinder::unwind(const attach::ThreadState& thread,
   return impl_->unwind(thread, limit);
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

@@ -16,9 +16,9 @@
 
 #include "attach/target.h"
 #include "elf/module_map.h"
-#include "stacks/stack_copy.h"
+#include "unwind/stack_copy.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 class UnwindMemory {
  public:
@@ -62,4 +62,4 @@ class UnwindMemory {
   std::unordered_map<std::uint64_t, std::array<std::byte, kPage>> pages_;
 };
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

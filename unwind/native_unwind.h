@@ -10,9 +10,9 @@
 #include "attach/target.h"
 #include "elf/module_map.h"
 #include "snapshot/stack.h"
-#include "stacks/stack_copy.h"
+#include "unwind/stack_copy.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 struct NativeFrame {
   std::uint64_t pc = 0;    // absolute; of outer frames the return address
@@ -49,4 +49,4 @@ class NativeUnwinder {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

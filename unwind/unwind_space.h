@@ -4,7 +4,7 @@
 //
 // Of a blocked thread that was not stopped, only the program counter and the stack pointer are
 // known, and the arguments of its system call. A callback refuses any other register, and notes
-// that it was asked for. Private to stacks/.
+// that it was asked for. Private to unwind/.
 #pragma once
 
 #include <libunwind.h>
@@ -16,10 +16,10 @@
 
 #include "attach/target.h"
 #include "elf/module_map.h"
-#include "stacks/unwind_memory.h"
-#include "stacks/unwind_table.h"
+#include "unwind/unwind_memory.h"
+#include "unwind/unwind_table.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 // What one step came upon.
 struct StepNotes {
@@ -70,4 +70,4 @@ class UnwindSpace {
   std::size_t words_left_ = 0;  // of the step at hand
 };
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 struct FrameDescription {
   std::uint64_t start = 0;  // first address of the code it is for
@@ -20,4 +20,4 @@ struct FrameDescription {
 std::vector<FrameDescription> index_eh_frame(std::span<const std::byte> section,
                                              std::uint64_t address);
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

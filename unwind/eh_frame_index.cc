@@ -1,4 +1,4 @@
-#include "stacks/eh_frame_index.h"
+#include "unwind/eh_frame_index.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 // DW_EH_PE_*: the low half says how a pointer is stored, the high half what it counts from.
@@ -167,4 +167,4 @@ std::vector<FrameDescription> index_eh_frame(std::span<const std::byte> section,
   return index;
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

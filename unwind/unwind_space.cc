@@ -1,4 +1,4 @@
-#include "stacks/unwind_space.h"
+#include "unwind/unwind_space.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space,
                                                   int need_unwind_info,
                                                   void* argument);
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 // Words that one step may read. A damaged table can describe a loop that never ends; the largest
@@ -205,4 +205,4 @@ int UnwindSpace::access_argument(int number, unw_word_t* value) const {
   return 0;
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

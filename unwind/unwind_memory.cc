@@ -1,9 +1,9 @@
-#include "stacks/unwind_memory.h"
+#include "unwind/unwind_memory.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 // A deeper stack is read on, page by page.
@@ -125,4 +125,4 @@ bool UnwindMemory::read_pages(std::uint64_t address, std::span<std::byte> into) 
   return true;
 }
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

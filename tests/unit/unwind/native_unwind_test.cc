@@ -1,4 +1,4 @@
-#include "stacks/native_unwind.h"
+#include "unwind/native_unwind.h"
 
 #include <cstring>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/elf/loaded_sample.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 namespace {
 
 using snapshot::StackEnd;
@@ -167,4 +167,4 @@ TEST_CASE("native_unwind: damaged tables end stacks early, but never the tool") 
 }
 
 }  // namespace
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind

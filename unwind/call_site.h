@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "stacks/unwind_memory.h"
+#include "unwind/unwind_memory.h"
 
-namespace oddrank::stacks {
+namespace oddrank::unwind {
 
 enum class CallKind : std::uint8_t { kNone, kDirect, kIndirect };
 
@@ -20,4 +20,4 @@ struct CallSite {
 // that kIndirect can be chance; so can kDirect, but then its target is no function that matters.
 CallSite call_before(std::uint64_t return_address, UnwindMemory& memory);
 
-}  // namespace oddrank::stacks
+}  // namespace oddrank::unwind
