@@ -10,16 +10,16 @@
 #include <utility>
 
 #include "attach/live_target.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "stacks/cpython/python_process.h"
 
 namespace {
 
 using oddrank::attach::Addr;
 using oddrank::attach::LiveTarget;
 using oddrank::attach::Target;
-using oddrank::stacks::cpython::Locals;
-using oddrank::stacks::cpython::PythonProcess;
+using oddrank::cpython::Locals;
+using oddrank::cpython::PythonProcess;
 using Clock = std::chrono::steady_clock;
 
 class CountingTarget final : public Target {

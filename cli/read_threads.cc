@@ -13,10 +13,10 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collect.native = options.native;
   collect.python = options.python;
   collect.stop = options.stop;
-  collect.locals = options.locals ? stacks::cpython::Locals::kAll : collect.locals;
+  collect.locals = options.locals ? cpython::Locals::kAll : collect.locals;
   collect.tasks = options.tasks;
   collect.mask_text = mask_text;
-  collect.visit_python = [&](const stacks::cpython::PythonProcess& python) {
+  collect.visit_python = [&](const cpython::PythonProcess& python) {
     collectives::collect_groups(python, tables, process);
   };
   return stacks::collect_stacks(target, collect, tables, process);

@@ -19,17 +19,17 @@
 #include "cli/log_growth.h"
 #include "collectives/collect_groups.h"
 #include "collectives/store_timeout.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
 #include "ranks/discover.h"
-#include "stacks/cpython/python_process.h"
 
 namespace oddrank::cli {
 namespace {
 
+using cpython::PythonFrame;
+using cpython::PythonProcess;
+using cpython::PythonThread;
 using slurm::RankSign;
-using stacks::cpython::PythonFrame;
-using stacks::cpython::PythonProcess;
-using stacks::cpython::PythonThread;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookPatience{5000};
@@ -139,8 +139,8 @@ void look_at_frames(const attach::ThreadState& state, bool groups, RankSign& sig
   }
   elf::ModuleMap modules(**target);
   const auto python = PythonProcess::find(**target, modules);
-  const auto threads = python ? python->threads(stacks::cpython::Locals::kDeciding)
-                              : tl::unexpected<Error>(python.error());
+  const auto threads =
+      python ? python->threads(cpython::Locals::kDeciding) : tl::unexpected<Error>(python.error());
   if (!threads) {
     note_native(state, sign);
     return;

@@ -10,17 +10,17 @@
 #include "collectives/group_labels.h"
 #include "collectives/name_table.h"
 #include "collectives/torch_groups.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/objects.h"
+#include "cpython/objects/types.h"
+#include "cpython/remote_reader.h"
 #include "snapshot/rank_text.h"
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/objects.h"
-#include "stacks/cpython/remote_reader.h"
-#include "stacks/cpython/types.h"
 
 namespace oddrank::collectives {
 namespace {
 
-using stacks::cpython::Layout;
-using stacks::cpython::RemoteReader;
+using cpython::Layout;
+using cpython::RemoteReader;
 
 constexpr std::string_view kAt = " at 0x";
 constexpr std::string_view kMesh = "<DeviceMesh ";
@@ -82,9 +82,9 @@ std::map<std::string, std::string> labels_of_meshes(RemoteReader& reader,
     }
   });
   const Addr main = modules.find("__main__");
-  for (const auto& variable : stacks::cpython::read_module(reader, layout, main)) {
-    if (stacks::cpython::type_name(reader, layout, variable.value) == "DeviceMesh") {
-      add(stacks::cpython::print_object(reader, layout, variable.value));
+  for (const auto& variable : cpython::read_module(reader, layout, main)) {
+    if (cpython::type_name(reader, layout, variable.value) == "DeviceMesh") {
+      add(cpython::print_object(reader, layout, variable.value));
     }
   }
   return labels;
@@ -109,7 +109,7 @@ std::string group_text(std::string_view name) {
   return "<ProcessGroup " + std::string(name) + ">";
 }
 
-void collect_groups(const stacks::cpython::PythonProcess& python,
+void collect_groups(const cpython::PythonProcess& python,
                     snapshot::Tables& tables,
                     snapshot::ProcessCapture& process) {
   RemoteReader reader(python.target());

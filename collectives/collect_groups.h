@@ -4,9 +4,9 @@
 
 #include <string_view>
 
+#include "cpython/python_process.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
-#include "stacks/cpython/python_process.h"
 
 namespace oddrank::collectives {
 
@@ -14,7 +14,7 @@ namespace oddrank::collectives {
 // Of the locals of its threads, "<ProcessGroup at 0x...>" becomes "<ProcessGroup 5>" if it is one
 // of them, and "<ProcessGroup>" otherwise: addresses mean nothing outside of the process. The
 // functions in a P2POp become "isend" and "irecv". To be called after the stacks were read.
-void collect_groups(const stacks::cpython::PythonProcess& python,
+void collect_groups(const cpython::PythonProcess& python,
                     snapshot::Tables& tables,
                     snapshot::ProcessCapture& process);
 

@@ -4,17 +4,17 @@
 #include <array>
 
 #include "collectives/group_evidence.h"
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/dicts.h"
-#include "stacks/cpython/types.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/dicts.h"
+#include "cpython/objects/types.h"
 
 namespace oddrank::collectives {
 namespace {
 
 using attach::Addr;
-using stacks::cpython::Layout;
-using stacks::cpython::RemoteReader;
-using stacks::cpython::TypeFlag;
+using cpython::Layout;
+using cpython::RemoteReader;
+using cpython::TypeFlag;
 
 constexpr std::size_t kMostInOneVariable = 64;
 
@@ -60,12 +60,11 @@ constexpr std::array kSources = {
 // Of a list or dict its items, else the object itself.
 std::vector<Addr> objects_in(RemoteReader& reader, const Layout& layout, Addr object) {
   std::vector<Addr> objects;
-  if (stacks::cpython::is_instance(reader, layout, object, TypeFlag::kDict)) {
-    for (const auto& item :
-         stacks::cpython::read_dict(reader, layout, object, kMostInOneVariable)) {
+  if (cpython::is_instance(reader, layout, object, TypeFlag::kDict)) {
+    for (const auto& item : cpython::read_dict(reader, layout, object, kMostInOneVariable)) {
       objects.push_back(item.value);
     }
-  } else if (stacks::cpython::is_instance(reader, layout, object, TypeFlag::kList)) {
+  } else if (cpython::is_instance(reader, layout, object, TypeFlag::kList)) {
     const auto size = reader.value<std::uint64_t>(object + layout.object.size).value_or(0);
     const Addr items = reader.pointer_or_null(object + layout.object.list_items);
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, kMostInOneVariable); ++i) {
@@ -88,7 +87,7 @@ void add_labels(RemoteReader& reader,
     }
     for (Addr object : objects_in(reader, layout, value)) {
       if (!source.member.empty()) {
-        object = stacks::cpython::read_attribute(reader, layout, object, source.member);
+        object = cpython::read_attribute(reader, layout, object, source.member);
       }
       labels.push_back({object, std::string(source.label)});
     }

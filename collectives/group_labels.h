@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "collectives/name_table.h"
-#include "stacks/cpython/layout.h"
-#include "stacks/cpython/remote_reader.h"
+#include "cpython/layouts/layout.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::collectives {
 
@@ -33,8 +33,8 @@ struct GroupLabel {
 
 // `modules`: sys.modules. In the order of the sources; a group may be there several times, the
 // first counts.
-std::vector<GroupLabel> read_group_labels(stacks::cpython::RemoteReader& reader,
-                                          const stacks::cpython::Layout& layout,
+std::vector<GroupLabel> read_group_labels(cpython::RemoteReader& reader,
+                                          const cpython::Layout& layout,
                                           const NameTable& modules);
 
 // Name of group -> dimension of a mesh, from a DeviceMesh as print_object shows it. Empty if it has

@@ -1,14 +1,14 @@
 #include "collectives/name_table.h"
 
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/strings.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/strings.h"
 
 namespace oddrank::collectives {
 
 using attach::Addr;
-using stacks::cpython::DictItem;
-using stacks::cpython::Layout;
-using stacks::cpython::RemoteReader;
+using cpython::DictItem;
+using cpython::Layout;
+using cpython::RemoteReader;
 
 NameTable::NameTable(RemoteReader& reader, const Layout& layout, const std::vector<DictItem>& items)
     : reader_(reader), layout_(layout) {
@@ -26,12 +26,12 @@ NameTable::NameTable(RemoteReader& reader, const Layout& layout, const std::vect
 }
 
 NameTable NameTable::of_module(RemoteReader& reader, const Layout& layout, Addr module) {
-  return {reader, layout, stacks::cpython::read_module(reader, layout, module)};
+  return {reader, layout, cpython::read_module(reader, layout, module)};
 }
 
 NameTable NameTable::of_modules(RemoteReader& reader, const Layout& layout, Addr interpreter) {
   const Addr modules = reader.pointer_or_null(interpreter + layout.interpreter.modules);
-  return {reader, layout, stacks::cpython::read_dict(reader, layout, modules, 1U << 16U)};
+  return {reader, layout, cpython::read_dict(reader, layout, modules, 1U << 16U)};
 }
 
 Addr NameTable::find(std::string_view name) const {
@@ -39,7 +39,7 @@ Addr NameTable::find(std::string_view name) const {
     if (row.length != name.size()) {
       continue;
     }
-    const auto text = stacks::cpython::read_string(reader_, layout_, row.item.key, name.size());
+    const auto text = cpython::read_string(reader_, layout_, row.item.key, name.size());
     if (text && text->utf8 == name) {
       return row.item.value;
     }

@@ -6,25 +6,25 @@
 #include <string_view>
 #include <vector>
 
-#include "stacks/cpython/dicts.h"
-#include "stacks/cpython/layout.h"
-#include "stacks/cpython/remote_reader.h"
+#include "cpython/layouts/layout.h"
+#include "cpython/objects/dicts.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::collectives {
 
 class NameTable {
  public:
   // Keeps references to reader and layout.
-  NameTable(stacks::cpython::RemoteReader& reader,
-            const stacks::cpython::Layout& layout,
-            const std::vector<stacks::cpython::DictItem>& items);
+  NameTable(cpython::RemoteReader& reader,
+            const cpython::Layout& layout,
+            const std::vector<cpython::DictItem>& items);
   // The names of a module; empty if it is none.
-  static NameTable of_module(stacks::cpython::RemoteReader& reader,
-                             const stacks::cpython::Layout& layout,
+  static NameTable of_module(cpython::RemoteReader& reader,
+                             const cpython::Layout& layout,
                              attach::Addr module);
   // sys.modules of an interpreter.
-  static NameTable of_modules(stacks::cpython::RemoteReader& reader,
-                              const stacks::cpython::Layout& layout,
+  static NameTable of_modules(cpython::RemoteReader& reader,
+                              const cpython::Layout& layout,
                               attach::Addr interpreter);
 
   // Null if there is none.
@@ -34,10 +34,10 @@ class NameTable {
  private:
   struct Row {
     std::uint64_t length = 0;
-    stacks::cpython::DictItem item;
+    cpython::DictItem item;
   };
-  stacks::cpython::RemoteReader& reader_;
-  const stacks::cpython::Layout& layout_;
+  cpython::RemoteReader& reader_;
+  const cpython::Layout& layout_;
   std::vector<Row> rows_;
 };
 

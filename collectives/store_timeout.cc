@@ -6,13 +6,13 @@
 
 #include "collectives/name_table.h"
 #include "collectives/torch_groups.h"
-#include "stacks/cpython/types.h"
+#include "cpython/objects/types.h"
 
 namespace oddrank::collectives {
 namespace {
 
-using stacks::cpython::Layout;
-using stacks::cpython::RemoteReader;
+using cpython::Layout;
+using cpython::RemoteReader;
 using std::chrono::milliseconds;
 
 constexpr std::int64_t kOwnTimeout = 300'000;  // of a PrefixStore
@@ -46,8 +46,7 @@ bool is_prefix_store(RemoteReader& reader, Addr store, std::uint64_t timeout_off
 }  // namespace
 
 Addr prefix_store_of(RemoteReader& reader, const Layout& layout, Addr object) {
-  if (object == Addr{} ||
-      !stacks::cpython::type_name(reader, layout, object).ends_with("PrefixStore")) {
+  if (object == Addr{} || !cpython::type_name(reader, layout, object).ends_with("PrefixStore")) {
     return {};
   }
   const Addr store = reader.pointer_or_null(object + layout.object.head);
@@ -77,7 +76,7 @@ std::optional<milliseconds> read_store_timeout(RemoteReader& reader, Addr store)
   return std::nullopt;
 }
 
-std::optional<milliseconds> read_group_timeout(const stacks::cpython::PythonProcess& python) {
+std::optional<milliseconds> read_group_timeout(const cpython::PythonProcess& python) {
   RemoteReader reader(python.target());
   const Layout& layout = python.layout();
   const NameTable modules = NameTable::of_modules(reader, layout, python.main_interpreter());

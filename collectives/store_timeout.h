@@ -18,23 +18,22 @@
 #include <chrono>
 #include <optional>
 
-#include "stacks/cpython/layout.h"
-#include "stacks/cpython/python_process.h"
-#include "stacks/cpython/remote_reader.h"
+#include "cpython/layouts/layout.h"
+#include "cpython/python_process.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::collectives {
 
 // Of the default group. nullopt: there is none yet, or it cannot be told.
-std::optional<std::chrono::milliseconds> read_group_timeout(
-    const stacks::cpython::PythonProcess& python);
+std::optional<std::chrono::milliseconds> read_group_timeout(const cpython::PythonProcess& python);
 
 // The C++ object of a PrefixStore's Python object; null if it is none.
-attach::Addr prefix_store_of(stacks::cpython::RemoteReader& reader,
-                             const stacks::cpython::Layout& layout,
+attach::Addr prefix_store_of(cpython::RemoteReader& reader,
+                             const cpython::Layout& layout,
                              attach::Addr object);
 
 // `store`: a c10d::PrefixStore. The timeout of the store below all of them.
-std::optional<std::chrono::milliseconds> read_store_timeout(stacks::cpython::RemoteReader& reader,
+std::optional<std::chrono::milliseconds> read_store_timeout(cpython::RemoteReader& reader,
                                                             attach::Addr store);
 
 }  // namespace oddrank::collectives

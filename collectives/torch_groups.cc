@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/dicts.h"
+#include "cpython/objects/objects.h"
+#include "cpython/objects/strings.h"
+#include "cpython/objects/types.h"
 #include "snapshot/rank_text.h"
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/dicts.h"
-#include "stacks/cpython/objects.h"
-#include "stacks/cpython/strings.h"
-#include "stacks/cpython/types.h"
 
 namespace oddrank::collectives {
 namespace {
 
-using stacks::cpython::DictItem;
-using stacks::cpython::Layout;
-using stacks::cpython::RemoteReader;
-using stacks::cpython::TypeFlag;
+using cpython::DictItem;
+using cpython::Layout;
+using cpython::RemoteReader;
+using cpython::TypeFlag;
 
 constexpr std::string_view kModule = "torch.distributed.distributed_c10d";
 constexpr std::size_t kNameLimit = 128;
@@ -53,7 +53,7 @@ class TableReader {
   Addr global(std::string_view name) { return names_.find(name); }
 
   std::vector<DictItem> table(std::string_view name) {
-    return stacks::cpython::read_dict(reader_, layout_, global(name), kMostGroups);
+    return cpython::read_dict(reader_, layout_, global(name), kMostGroups);
   }
 
   static Addr value_for(const std::vector<DictItem>& items, Addr key) {
@@ -66,23 +66,20 @@ class TableReader {
   Addr default_group() {
     const Addr world = global("_world");
     const Addr group =
-        world == Addr{} ? Addr{}
-                        : stacks::cpython::read_attribute(reader_, layout_, world, "_default_pg");
-    return group != Addr{} && stacks::cpython::type_name(reader_, layout_, group) == "NoneType"
-               ? Addr{}
-               : group;
+        world == Addr{} ? Addr{} : cpython::read_attribute(reader_, layout_, world, "_default_pg");
+    return group != Addr{} && cpython::type_name(reader_, layout_, group) == "NoneType" ? Addr{}
+                                                                                        : group;
   }
 
   std::string text_of(Addr object) {
-    const auto text = object == Addr{}
-                          ? std::nullopt
-                          : stacks::cpython::read_string(reader_, layout_, object, kNameLimit);
+    const auto text = object == Addr{} ? std::nullopt
+                                       : cpython::read_string(reader_, layout_, object, kNameLimit);
     return text && !text->cut ? text->utf8 : std::string();
   }
 
   // Null where it is none, or has no such item.
   Addr of_tuple(Addr tuple, std::uint32_t index) {
-    if (!stacks::cpython::is_instance(reader_, layout_, tuple, TypeFlag::kTuple) ||
+    if (!cpython::is_instance(reader_, layout_, tuple, TypeFlag::kTuple) ||
         reader_.value<std::int64_t>(tuple + layout_.object.size).value_or(0) <= index) {
       return {};
     }
@@ -92,15 +89,15 @@ class TableReader {
   // {global rank: rank within the group} in the order of the latter; empty unless every rank within
   // the group is there once.
   std::vector<std::int32_t> members_of(Addr dict) {
-    const auto items = stacks::cpython::read_dict(reader_, layout_, dict, snapshot::kMostRanks + 1);
+    const auto items = cpython::read_dict(reader_, layout_, dict, snapshot::kMostRanks + 1);
     if (items.size() > snapshot::kMostRanks) {
       return {};
     }
     announce_numbers(items);
     std::vector<std::int32_t> members(items.size(), -1);
     for (const DictItem& item : items) {
-      const auto global = stacks::cpython::read_int(reader_, layout_, item.key);
-      const auto within = stacks::cpython::read_int(reader_, layout_, item.value);
+      const auto global = cpython::read_int(reader_, layout_, item.key);
+      const auto within = cpython::read_int(reader_, layout_, item.value);
       if (!global || !within || *global < 0 || *global > INT32_MAX || *within < 0 ||
           static_cast<std::size_t>(*within) >= members.size() ||
           members[static_cast<std::size_t>(*within)] >= 0) {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "collectives/name_table.h"
-#include "stacks/cpython/layout.h"
-#include "stacks/cpython/remote_reader.h"
+#include "cpython/layouts/layout.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::collectives {
 
@@ -39,8 +39,8 @@ struct TorchTables {
 
 // `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be read. Bounded
 // by kMostGroups and snapshot::kMostRanks.
-std::optional<TorchTables> read_torch_tables(stacks::cpython::RemoteReader& reader,
-                                             const stacks::cpython::Layout& layout,
+std::optional<TorchTables> read_torch_tables(cpython::RemoteReader& reader,
+                                             const cpython::Layout& layout,
                                              const NameTable& modules);
 
 inline constexpr std::size_t kMostGroups = 1024;

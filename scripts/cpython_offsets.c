@@ -1,10 +1,10 @@
-// Prints the table of one stacks/cpython/layouts_3_X.cc from that version's own internal headers.
+// Prints the table of one cpython/layouts/layouts_3_X.cc from that version's own internal headers.
 //
 //   cc -I PREFIX/include/python3.X scripts/cpython_offsets.c -o offsets && ./offsets
 //
 // With -DPy_GIL_DISABLED it prints those of the free-threaded build of 3.13 and later.
 // The lines of each group are the designated initialisers of the struct of the same name in
-// stacks/cpython/layout.h; scripts/check_cpython_layouts compares them with what is committed.
+// cpython/layouts/layout.h; scripts/check_cpython_layouts compares them with what is committed.
 // Nothing is linked or run but offsetof. The headers must be those of a release build.
 #define Py_BUILD_CORE 1
 #include <Python.h>

@@ -7,10 +7,10 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "cpython/python_look.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "stacks/collect_options.h"
-#include "stacks/cpython/python_look.h"
 
 namespace oddrank::stacks {
 

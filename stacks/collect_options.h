@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "stacks/cpython/python_process.h"
+#include "cpython/python_process.h"
 
 namespace oddrank::stacks {
 

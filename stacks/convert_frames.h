@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
 #include "snapshot/frame.h"
 #include "snapshot/tables.h"
-#include "stacks/cpython/python_process.h"
 #include "unwind/native_unwind.h"
 
 namespace oddrank::stacks {

@@ -12,9 +12,9 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
 #include "stacks/collect_options.h"
-#include "stacks/cpython/python_process.h"
 #include "unwind/native_unwind.h"
 
 namespace oddrank::stacks {

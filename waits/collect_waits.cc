@@ -21,11 +21,11 @@ namespace oddrank::waits {
 namespace {
 
 using attach::ThreadState;
+using cpython::PythonLook;
 using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
-using stacks::cpython::PythonLook;
 
 // An epoll file has a line a watched file; what is cut off is not needed.
 constexpr std::size_t kInfoLimit = std::size_t{256} << 10;

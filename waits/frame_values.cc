@@ -8,17 +8,17 @@
 #include <optional>
 #include <span>
 
-#include "stacks/cpython/strings.h"
-#include "stacks/cpython/types.h"
+#include "cpython/objects/strings.h"
+#include "cpython/objects/types.h"
 
 namespace oddrank::waits {
 namespace {
 
 using attach::Addr;
-using stacks::cpython::InstructionFormat;
-using stacks::cpython::Layout;
-using stacks::cpython::RawFrame;
-using stacks::cpython::RemoteReader;
+using cpython::InstructionFormat;
+using cpython::Layout;
+using cpython::RawFrame;
+using cpython::RemoteReader;
 
 constexpr std::size_t kLocalLimit = 512;
 constexpr std::size_t kStackLimit = 64;  // deeper `with`s and loops are not written by people
@@ -89,7 +89,7 @@ std::size_t depth_by_code(RemoteReader& reader, const Layout& layout, const RawF
   }
   // co_exceptiontable follows the header with ob_size, co_consts and co_names.
   const Addr table = reader.pointer_or_null(frame.code + layout.object.size + 3 * kPointer);
-  const auto bytes = stacks::cpython::read_bytes(reader, layout, table);
+  const auto bytes = cpython::read_bytes(reader, layout, table);
   return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
 }
 
@@ -131,7 +131,7 @@ std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
     if (!slot) {
       break;
     }
-    if (const Addr value = stacks::cpython::without_tags(layout_, *slot); value != Addr{}) {
+    if (const Addr value = cpython::without_tags(layout_, *slot); value != Addr{}) {
       values.push_back(value);
     }
   }
@@ -140,7 +140,7 @@ std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
 
 Addr FrameValues::slot(const RawFrame& frame, std::size_t index) {
   const Addr at = frame.address + layout_.frame.localsplus + index * kPointer;
-  return stacks::cpython::without_tags(layout_, reader_.pointer_or_null(at));
+  return cpython::without_tags(layout_, reader_.pointer_or_null(at));
 }
 
 Addr FrameValues::self(const RawFrame& frame) {
@@ -152,7 +152,7 @@ Addr FrameValues::local(const RawFrame& frame, std::string_view name) {
   const std::size_t count = count_locals(frame.code);
   for (std::size_t i = 0; i < count; ++i) {
     const Addr text = reader_.pointer_or_null(names + layout_.object.tuple_items + i * kPointer);
-    const auto read = stacks::cpython::read_string(reader_, layout_, text, name.size() + 1);
+    const auto read = cpython::read_string(reader_, layout_, text, name.size() + 1);
     if (read && read->utf8 == name) {
       return slot(frame, i);
     }

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "stacks/cpython/frame_chain.h"
-#include "stacks/cpython/layout.h"
-#include "stacks/cpython/remote_reader.h"
+#include "cpython/frame_chain.h"
+#include "cpython/layouts/layout.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::waits {
 
@@ -27,32 +27,32 @@ namespace oddrank::waits {
 class FrameValues {
  public:
   // Both must outlive the object.
-  FrameValues(stacks::cpython::RemoteReader& reader, const stacks::cpython::Layout& layout)
+  FrameValues(cpython::RemoteReader& reader, const cpython::Layout& layout)
       : reader_(reader), layout_(layout) {}
 
   // The objects in stack slots that are in use for certain, outermost first; bounded. Empty: none,
   // or not known (generated code without a table, a free-threaded copy of the code).
-  std::vector<attach::Addr> live(const stacks::cpython::RawFrame& frame);
+  std::vector<attach::Addr> live(const cpython::RawFrame& frame);
 
   // What any slot of the frame points to, locals first: in use or not. To be believed only where
   // the object proves itself.
-  std::vector<attach::Addr> all(const stacks::cpython::RawFrame& frame);
+  std::vector<attach::Addr> all(const cpython::RawFrame& frame);
 
   // The first argument; null if it is not bound any more.
-  attach::Addr self(const stacks::cpython::RawFrame& frame);
+  attach::Addr self(const cpython::RawFrame& frame);
 
   // A variable that is no cell; null if there is none of this name, or it is not bound.
-  attach::Addr local(const stacks::cpython::RawFrame& frame, std::string_view name);
+  attach::Addr local(const cpython::RawFrame& frame, std::string_view name);
 
  private:
-  std::size_t live_depth(const stacks::cpython::RawFrame& frame);
+  std::size_t live_depth(const cpython::RawFrame& frame);
   std::size_t count_locals(attach::Addr code);
-  attach::Addr slot(const stacks::cpython::RawFrame& frame, std::size_t index);
-  attach::Addr stack_base(const stacks::cpython::RawFrame& frame);
+  attach::Addr slot(const cpython::RawFrame& frame, std::size_t index);
+  attach::Addr stack_base(const cpython::RawFrame& frame);
   std::vector<attach::Addr> read_slots(attach::Addr base, std::size_t count);
 
-  stacks::cpython::RemoteReader& reader_;
-  const stacks::cpython::Layout& layout_;
+  cpython::RemoteReader& reader_;
+  const cpython::Layout& layout_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> depths_;  // code, instruction
   std::unordered_map<std::uint64_t, std::size_t> locals_;                  // by code
 };

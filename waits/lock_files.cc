@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/strings.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/strings.h"
 #include "waits/frame_values.h"
 #include "waits/node_family.h"
 #include "waits/worker_pools.h"
@@ -15,7 +15,6 @@
 namespace oddrank::waits {
 namespace {
 
-namespace cpython = stacks::cpython;
 using attach::Addr;
 using cpython::PythonLook;
 using cpython::ThreadLook;

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/strings.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/strings.h"
 
 namespace oddrank::waits {
 
-namespace cpython = stacks::cpython;
 using attach::Addr;
 
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stacks/cpython/python_look.h"
+#include "cpython/python_look.h"
 #include "waits/type_kinds.h"
 
 namespace oddrank::waits {
@@ -27,8 +27,7 @@ struct LockObject {
 class LockObjects {
  public:
   // `python` must outlive the object.
-  explicit LockObjects(stacks::cpython::PythonLook& python)
-      : python_(python), kinds_(type_names()) {}
+  explicit LockObjects(cpython::PythonLook& python) : python_(python), kinds_(type_names()) {}
 
   // Fetches what lock_of will want of these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
@@ -56,8 +55,8 @@ class LockObjects {
     kCondition,
   };
 
-  stacks::cpython::RemoteReader& reader() { return python_.reader(); }
-  const stacks::cpython::Layout& layout() const { return python_.layout(); }
+  cpython::RemoteReader& reader() { return python_.reader(); }
+  const cpython::Layout& layout() const { return python_.layout(); }
   attach::Addr fields_of(attach::Addr object) const { return object + layout().object.head; }
   attach::Addr field(attach::Addr object, std::size_t index);
 
@@ -69,7 +68,7 @@ class LockObjects {
   bool is_text(attach::Addr text, std::string_view wanted);
   bool is_c_string(attach::Addr text, std::string_view wanted);
 
-  stacks::cpython::PythonLook& python_;
+  cpython::PythonLook& python_;
   TypeKinds<Kind> kinds_;
 };
 

@@ -6,14 +6,13 @@
 #include <array>
 #include <span>
 
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/strings.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/strings.h"
 #include "waits/worker_pools.h"
 
 namespace oddrank::waits {
 namespace {
 
-namespace cpython = stacks::cpython;
 using attach::Addr;
 using cpython::PythonLook;
 using cpython::RawFrame;

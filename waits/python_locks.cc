@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "stacks/cpython/attributes.h"
-#include "stacks/cpython/objects.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/objects.h"
 #include "waits/frame_values.h"
 #include "waits/lock_objects.h"
 #include "waits/python_futures.h"
@@ -16,7 +16,6 @@
 namespace oddrank::waits {
 namespace {
 
-namespace cpython = stacks::cpython;
 using attach::Addr;
 using attach::ThreadState;
 using cpython::PythonLook;

@@ -4,12 +4,11 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "stacks/cpython/attributes.h"
+#include "cpython/objects/attributes.h"
 #include "waits/frame_values.h"
 
 namespace oddrank::waits {
 
-namespace cpython = stacks::cpython;
 using attach::Addr;
 
 namespace {

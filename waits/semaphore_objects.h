@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "stacks/cpython/python_look.h"
+#include "cpython/python_look.h"
 #include "waits/type_kinds.h"
 
 namespace oddrank::waits {
@@ -29,8 +29,7 @@ struct SemaphoreObject {
 class SemaphoreObjects {
  public:
   // `python` must outlive the object.
-  explicit SemaphoreObjects(stacks::cpython::PythonLook& python)
-      : python_(python), kinds_(type_names()) {}
+  explicit SemaphoreObjects(cpython::PythonLook& python) : python_(python), kinds_(type_names()) {}
 
   // Those that the frames of all threads lead to, each once; bounded.
   std::vector<SemaphoreObject> find();
@@ -48,7 +47,7 @@ class SemaphoreObjects {
                   std::vector<SemaphoreObject>& found);
   std::optional<SemaphoreObject> read(attach::Addr object);
 
-  stacks::cpython::PythonLook& python_;
+  cpython::PythonLook& python_;
   TypeKinds<Kind> kinds_;
   std::unordered_set<std::uint64_t> known_;  // objects that were found
 };

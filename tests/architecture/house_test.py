@@ -24,12 +24,13 @@ ARROWS = {
     "ranks": ["attach/", "snapshot/", "base/"],
     "elf": [*TARGET, "snapshot/", "base/"],
     "unwind": [*TARGET, "elf/", "snapshot/", "base/"],
-    "stacks": [*TARGET, "elf/", "unwind/", "snapshot/", "base/"],
-    "waits": [*TARGET, "attach/proc_", "stacks/cpython/", "snapshot/", "base/"],
-    "collectives": [*TARGET, "stacks/cpython/", "snapshot/", "base/"],
+    "cpython": [*TARGET, "elf/", "snapshot/", "base/"],
+    "stacks": [*TARGET, "elf/", "unwind/", "cpython/", "snapshot/", "base/"],
+    "waits": [*TARGET, "attach/proc_", "cpython/", "snapshot/", "base/"],
+    "collectives": [*TARGET, "cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
-    "cli": ["base/", "snapshot/", "attach/", "ranks/", "elf/", "unwind/", "stacks/", "waits/", "collectives/",
+    "cli": ["base/", "snapshot/", "attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/",
             "aggregate/", "slurm/"],
 }
 ROOMS = tuple(ARROWS)
@@ -172,7 +173,7 @@ BAD = [
     ("tests/a_test.cc", "", "does not name it"),
 ]
 GOOD = [
-    ("waits/a.cc", '#include "attach/proc_stat.h"\n#include "stacks/cpython/dict.h"\n'),
+    ("waits/a.cc", '#include "attach/proc_stat.h"\n#include "cpython/dict.h"\n'),
     ("stacks/a.h", '// boost:: in words.\n#pragma once\n#include <elf.h>\n#include "base/log.h"\n'),
     ("cli/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n"),
     ("stacks/a.h", PRIVATE + "#include <libunwind.h>\nint f(unw_cursor_t& cursor);\n"),

@@ -43,7 +43,7 @@ Capture look(pid_t pid) {
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
   stacks::CollectOptions options;
-  options.visit_python = [&capture](const stacks::cpython::PythonProcess& python) {
+  options.visit_python = [&capture](const cpython::PythonProcess& python) {
     const auto began = std::chrono::steady_clock::now();
     collect_groups(python, capture.tables, capture.processes[0]);
     groups_took = std::chrono::steady_clock::now() - began;

@@ -6,8 +6,8 @@
 
 #include "attach/live_target.h"
 #include "base/split.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "stacks/cpython/python_process.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/torch_python.h"
@@ -16,8 +16,8 @@
 namespace oddrank {
 namespace {
 
-using stacks::cpython::Locals;
-using stacks::cpython::PythonProcess;
+using cpython::Locals;
+using cpython::PythonProcess;
 using test::Victim;
 
 // Importing torch takes seconds.

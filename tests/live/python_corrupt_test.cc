@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attach/live_target.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "stacks/cpython/python_process.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -77,7 +77,7 @@ void read_damaged_tasks(const test::Interpreter& interpreter) {
   REQUIRE(live);
   DamagedTarget target(**live);
   elf::ModuleMap modules(target);
-  const auto python = stacks::cpython::PythonProcess::find(target, modules);
+  const auto python = cpython::PythonProcess::find(target, modules);
   REQUIRE(python);
   // First sound: which files are mapped (asyncio's may be one of its own) is found out once.
   const auto before = python->tasks();
@@ -115,18 +115,18 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
     REQUIRE(live);
     DamagedTarget target(**live);
     elf::ModuleMap modules(target);
-    const auto python = stacks::cpython::PythonProcess::find(target, modules);
+    const auto python = cpython::PythonProcess::find(target, modules);
     REQUIRE(python);
     std::size_t whole = 0;
     for (unsigned seed = 1; seed <= 60; ++seed) {
       target.damage(seed, std::size_t{20} << seed % 10);
-      const auto threads = python->threads(stacks::cpython::Locals::kAll);
+      const auto threads = python->threads(cpython::Locals::kAll);
       whole += threads ? threads->size() : 0;
       target.damage(seed, 0);
     }
     CHECK(whole > 0);
     // Nothing of the damage stays behind.
-    const auto sound = python->threads(stacks::cpython::Locals::kAll);
+    const auto sound = python->threads(cpython::Locals::kAll);
     REQUIRE(sound);
     CHECK(sound->size() == 12);
     for (const auto& thread : *sound) {
@@ -137,7 +137,7 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       target.damage(seed, 500);
       elf::ModuleMap again(target);
-      const auto found = stacks::cpython::PythonProcess::find(target, again);
+      const auto found = cpython::PythonProcess::find(target, again);
       CHECK((found || !found.error().what.empty()));
     }
   }

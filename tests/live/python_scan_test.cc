@@ -10,8 +10,8 @@
 #include "attach/live_target.h"
 #include "base/read_file.h"
 #include "base/unique_fd.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "stacks/cpython/python_process.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -20,8 +20,8 @@ namespace oddrank {
 namespace {
 
 namespace fs = std::filesystem;
-using stacks::cpython::Locals;
-using stacks::cpython::PythonProcess;
+using cpython::Locals;
+using cpython::PythonProcess;
 using test::Victim;
 
 // A folder that goes with the test.

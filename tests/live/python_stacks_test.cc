@@ -10,8 +10,8 @@
 #include "base/deadline.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "stacks/cpython/python_process.h"
 #include "stacks/merge.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
@@ -21,11 +21,11 @@
 namespace oddrank {
 namespace {
 
-using stacks::cpython::Locals;
-using stacks::cpython::PythonFrame;
-using stacks::cpython::PythonLocal;
-using stacks::cpython::PythonProcess;
-using stacks::cpython::PythonThread;
+using cpython::Locals;
+using cpython::PythonFrame;
+using cpython::PythonLocal;
+using cpython::PythonProcess;
+using cpython::PythonThread;
 using test::Interpreter;
 using test::Victim;
 

@@ -6,8 +6,8 @@
 
 #include "attach/live_target.h"
 #include "base/split.h"
+#include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "stacks/cpython/python_process.h"
 #include "tests/live/python_interpreters.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
@@ -15,9 +15,9 @@
 namespace oddrank {
 namespace {
 
-using stacks::cpython::PythonProcess;
-using stacks::cpython::PythonTask;
-using stacks::cpython::TaskState;
+using cpython::PythonProcess;
+using cpython::PythonTask;
+using cpython::TaskState;
 using test::Interpreter;
 using test::Victim;
 

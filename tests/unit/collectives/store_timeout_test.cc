@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "tests/support/catch.h"
-#include "tests/unit/stacks/cpython_heap.h"
+#include "tests/unit/cpython/cpython_heap.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -44,11 +44,11 @@ class Stores {
   }
 
   std::optional<milliseconds> timeout(Addr store) const {
-    stacks::cpython::RemoteReader reader(heap_.target());
+    cpython::RemoteReader reader(heap_.target());
     return read_store_timeout(reader, store);
   }
   Addr store_of(Addr object) const {
-    stacks::cpython::RemoteReader reader(heap_.target());
+    cpython::RemoteReader reader(heap_.target());
     return prefix_store_of(reader, heap_.layout(), object);
   }
   test::PythonHeap& heap() { return heap_; }
@@ -62,7 +62,7 @@ class Stores {
     return store;
   }
 
-  test::PythonHeap heap_{stacks::cpython::layout_3_11()};
+  test::PythonHeap heap_{cpython::layout_3_11()};
   std::uint64_t timeout_at_;
   Addr prefix_ = heap_.allocate(16);  // vtables
   Addr tcp_ = heap_.allocate(16);

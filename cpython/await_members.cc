@@ -1,0 +1,123 @@
+// Sources: Lib/asyncio/tasks.py, taskgroups.py of 3.8 to 3.15.
+#include "cpython/await_members.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+
+#include "cpython/locals.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/sets.h"
+#include "cpython/objects/types.h"
+
+namespace oddrank::cpython {
+namespace {
+
+// A function that waits, and the variable with what it waits for; `attribute`: of that variable.
+struct WaitingFunction {
+  std::string_view file;
+  std::string_view name;  // without its class; "" = any
+  std::string_view variable;
+  std::string_view attribute;
+};
+
+constexpr auto kWaitingFunctions = std::to_array<WaitingFunction>({
+    {"/asyncio/tasks.py", "_wait", "fs", ""},
+    {"/asyncio/tasks.py", "wait_for", "fut", ""},             // up to 3.11 by a future of its own
+    {"/asyncio/tasks.py", "_wait_for_one", "self", "_todo"},  // as_completed from 3.13 on
+    {"/asyncio/taskgroups.py", "", "self", "_tasks"},
+});
+
+std::vector<Addr> members_of(RemoteReader& reader, const Layout& layout, Addr collection) {
+  if (collection == Addr{}) {
+    return {};
+  }
+  const bool list = is_instance(reader, layout, collection, TypeFlag::kList);
+  if (!list && !is_instance(reader, layout, collection, TypeFlag::kTuple)) {
+    const std::string type = type_name(reader, layout, collection);
+    return type == "set" ? read_set(reader, layout, collection, kAwaitedLimit)
+                         : std::vector<Addr>{collection};
+  }
+  const Addr items = list ? reader.pointer_or_null(collection + layout.object.list_items)
+                          : collection + layout.object.tuple_items;
+  const auto count = reader.value<std::uint64_t>(collection + layout.object.size).value_or(0);
+  std::vector<Addr> members;
+  for (std::uint64_t i = 0; i < count && i < kAwaitedLimit; ++i) {
+    members.push_back(reader.pointer_or_null(items + i * sizeof(std::uint64_t)));
+  }
+  return members;
+}
+
+// What the library's innermost function that waits has in the variable that tells.
+Addr told_by_frames(RemoteReader& reader,
+                    const Layout& layout,
+                    const CodeCache& codes,
+                    const std::vector<RawFrame>& frames) {
+  for (const RawFrame& frame : frames) {
+    const CodeObject& code = codes.at(frame.code);
+    if (code.file.find("/asyncio/") == std::string::npos) {
+      break;
+    }
+    const auto name = std::string_view(code.function).substr(code.function.rfind('.') + 1);
+    for (const WaitingFunction& waiting : kWaitingFunctions) {
+      if (!code.file.ends_with(waiting.file) || (!waiting.name.empty() && waiting.name != name)) {
+        continue;
+      }
+      const Addr value = read_local(reader, layout, frame, waiting.variable);
+      const Addr told = value == Addr{} || waiting.attribute.empty()
+                            ? value
+                            : read_attribute(reader, layout, value, waiting.attribute);
+      if (told != Addr{}) {
+        return told;
+      }
+    }
+  }
+  return Addr{};
+}
+
+std::vector<Addr> find_members(RemoteReader& reader,
+                               const Layout& layout,
+                               const CodeCache& codes,
+                               const AwaitChain& chain) {
+  const bool gathers = type_name(reader, layout, chain.awaited).ends_with("_GatheringFuture");
+  auto members = members_of(reader, layout,
+                            gathers ? read_attribute(reader, layout, chain.awaited, "_children")
+                                    : told_by_frames(reader, layout, codes, chain.frames));
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  return members;
+}
+
+}  // namespace
+
+std::vector<std::string> read_awaited_members(RemoteReader& reader,
+                                              const Layout& layout,
+                                              const CodeCache& codes,
+                                              const AwaitChain& chain,
+                                              const TaskNames& names) {
+  std::vector<std::string> tasks;
+  std::vector<std::string> futures;
+  if (chain.awaited == Addr{}) {
+    return tasks;
+  }
+  for (const Addr member : find_members(reader, layout, codes, chain)) {
+    if (const auto task = names.find(value_of(member)); task != names.end()) {
+      tasks.push_back(task->second.empty() ? "<Task>" : task->second);
+      continue;
+    }
+    const std::string type = type_name(reader, layout, member);
+    if (type.find("Future") != std::string::npos) {
+      futures.push_back("<" + type.substr(type.rfind('.') + 1) + ">");
+    }
+  }
+  std::sort(tasks.begin(), tasks.end(), task_comes_before);
+  tasks.insert(tasks.end(), futures.begin(), futures.end());
+  return tasks;
+}
+
+bool task_comes_before(const std::string& a, const std::string& b) {
+  return std::tuple(a.size(), a) < std::tuple(b.size(), b);
+}
+
+}  // namespace oddrank::cpython

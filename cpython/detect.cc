@@ -1,0 +1,176 @@
+#include "cpython/detect.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cpython/cold_parts.h"
+#include "cpython/layouts/debug_offsets.h"
+#include "cpython/runtime_scan.h"
+#include "cpython/thread_state.h"
+
+namespace oddrank::cpython {
+namespace {
+
+// A module that may hold a CPython.
+struct Candidate {
+  const elf::Module* module = nullptr;
+  const elf::ElfImage* image = nullptr;
+  std::uint64_t bias = 0;
+  bool is_program = false;
+  std::optional<Version> named;  // what its file name says
+};
+
+bool named_like_python(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return name.starts_with("libpython") || name.starts_with("python");
+}
+
+std::vector<Candidate> find_candidates(elf::ModuleMap& modules) {
+  std::vector<Candidate> candidates;
+  const std::vector<elf::Module>& all = modules.modules();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // The program itself lies lowest in memory.
+    if (i != 0 && !named_like_python(all[i].path)) {
+      continue;
+    }
+    const auto image = modules.image_of(all[i]);
+    const auto bias = modules.load_bias(all[i]);
+    if (image && bias) {
+      candidates.push_back({&all[i], *image, *bias, i == 0, version_from_file_name(all[i].path)});
+    }
+  }
+  return candidates;
+}
+
+Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
+  if (const auto symbol = candidate.image->symbol("_PyRuntime")) {
+    return Addr{symbol->address + candidate.bias};
+  }
+  if (const auto section = candidate.image->section(".PyRuntime")) {
+    return Addr{section->address + candidate.bias};
+  }
+  if (candidate.named) {
+    const Layout* layout = static_layout(*candidate.named);
+    if (layout != nullptr && !tells_offsets(*candidate.named)) {
+      return scan_for_interpreters(target, *candidate.module, *layout);
+    }
+  }
+  // A program of any name may have a Python linked in.
+  return candidate.named || candidate.is_program ? scan_for_cookie(target, *candidate.module)
+                                                 : Addr{};
+}
+
+std::optional<Version> find_version(RemoteReader& reader, const Candidate& candidate) {
+  if (const auto symbol = candidate.image->symbol("Py_Version")) {  // 3.11+
+    const auto hex = reader.value<std::uint32_t>(Addr{symbol->address + candidate.bias});
+    auto version = hex ? version_from_hex(*hex) : std::nullopt;
+    if (version) {
+      return version;
+    }
+  }
+  if (const auto section = candidate.image->section(".rodata")) {
+    const auto bytes = candidate.image->bytes_at(section->address, section->size);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto minor =
+        candidate.named ? std::optional<std::uint32_t>(candidate.named->minor) : std::nullopt;
+    if (auto version = version_from_constants(text, minor)) {
+      return version;
+    }
+  }
+  return candidate.named;
+}
+
+// Debug builds check references: they export what a failed check calls.
+bool is_debug_build(const Candidate& candidate) {
+  return candidate.image->symbol("_Py_NegativeRefcount").has_value();
+}
+
+// Version and layout of a candidate; not yet whether they fit.
+Result<Runtime> examine(const attach::Target& target, const Candidate& candidate) {
+  RemoteReader reader(target);
+  Runtime runtime;
+  runtime.address = find_runtime(target, candidate);
+  if (runtime.address == Addr{}) {
+    // Before 3.7 there was no _PyRuntime; the small program beside a libpython has none, either.
+    if (candidate.named && candidate.image->symbol("_PyEval_EvalFrameDefault")) {
+      return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
+    }
+    if (candidate.named && candidate.image->symbol("PyEval_EvalFrameEx")) {
+      return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
+    }
+    return fail(Errc::kNotFound, "no _PyRuntime in " + candidate.module->path);
+  }
+  if (is_debug_build(candidate)) {
+    const auto version = find_version(reader, candidate);
+    return fail(Errc::kUnsupported,
+                "a debug build of Python" + (version ? " " + version->text : "") +
+                    " is not supported: its objects lie elsewhere",
+                "native stacks are read all the same");
+  }
+  std::vector<std::byte> head(kDebugOffsetsSize);
+  if (reader.read(runtime.address, head) && has_debug_offsets(head)) {
+    ODDRANK_TRY(DebugOffsets offsets, parse_debug_offsets(head));
+    runtime.version = std::move(offsets.version);
+    runtime.layout = offsets.layout;
+    return runtime;
+  }
+  const auto version = find_version(reader, candidate);
+  if (!version) {
+    return fail(Errc::kUnsupported, "a Python of unknown version in " + candidate.module->path);
+  }
+  const Layout* layout = static_layout(*version);
+  if (layout == nullptr || tells_offsets(*version)) {
+    return fail(unsupported_version(*version));
+  }
+  runtime.version = *version;
+  runtime.layout = *layout;
+  return runtime;
+}
+
+Status check(const attach::Target& target, const Runtime& runtime) {
+  RemoteReader reader(target);
+  const auto threads = read_thread_states(reader, runtime.layout, runtime.address);
+  if (!threads) {
+    return fail(Error(threads.error()).in("Python " + runtime.version.text));
+  }
+  return ok();
+}
+
+void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
+  auto parts = candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault");
+  if (parts.size() == 1) {  // no symbol of a part that lies elsewhere: there is none, or no name
+    const auto cold = cold_parts(*candidate.image, parts.front());
+    parts.insert(parts.end(), cold.begin(), cold.end());
+  }
+  for (const elf::ElfRange& range : parts) {
+    runtime.evaluation_ranges.push_back({range.address + candidate.bias, range.size});
+  }
+}
+
+// How much a failure tells: an unsupported Python more than a broken one, that more than none.
+int weight(Errc code) {
+  return code == Errc::kUnsupported ? 2 : code == Errc::kNotFound ? 0 : 1;
+}
+
+}  // namespace
+
+Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules) {
+  Error worst{Errc::kNotFound, "no Python in pid " + std::to_string(target.pid()), {}};
+  for (const Candidate& candidate : find_candidates(modules)) {
+    auto runtime = examine(target, candidate);
+    const Status checked = runtime ? check(target, *runtime) : fail(runtime.error());
+    if (checked) {
+      add_evaluation_ranges(candidate, *runtime);
+      return runtime;
+    }
+    if (weight(checked.error().code) > weight(worst.code)) {
+      worst = checked.error();
+      worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;
+    }
+  }
+  return fail(std::move(worst));
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,121 @@
+// Sources: Modules/_asynciomodule.c of 3.14 (Py_AsyncioModuleDebugOffsets, register_task);
+// Lib/asyncio/tasks.py of 3.8 to 3.14.
+#include "cpython/find_tasks.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/sets.h"
+#include "cpython/objects/types.h"
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::size_t kNumbers = 13;  // 64-bit numbers in the block; the same in 3.14 and 3.15
+constexpr std::uint64_t kFarthest = 4U << 20;  // no struct is longer
+
+class TaskSet {
+ public:
+  bool full() const { return tasks_.size() >= kTaskLimit; }
+  void add(Addr task) {
+    if (task != Addr{} && !full() && seen_.insert(value_of(task)).second) {
+      tasks_.push_back(task);
+    }
+  }
+  std::vector<Addr> take() { return std::move(tasks_); }
+
+ private:
+  std::vector<Addr> tasks_;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
+// The objects that a set of weak references leads to.
+void add_weak_set(RemoteReader& reader, const Layout& layout, Addr set, TaskSet& tasks) {
+  const std::vector<Addr> references = read_set(reader, layout, set, kTaskLimit);
+  std::vector<RemoteReader::Range> ranges;
+  ranges.reserve(references.size());
+  for (const Addr reference : references) {
+    ranges.push_back({reference, layout.object.weakref_target + sizeof(std::uint64_t)});
+  }
+  reader.prefetch(ranges);
+  for (const Addr reference : references) {
+    if (type_name(reader, layout, reference).starts_with("weakref")) {
+      tasks.add(reader.pointer_or_null(reference + layout.object.weakref_target));
+    }
+  }
+}
+
+// A ring through the members of tasks, which begins and ends at its head.
+void add_ring(RemoteReader& reader, const TaskLists& lists, Addr head, TaskSet& tasks) {
+  Addr node = reader.pointer_or_null(head);
+  for (std::size_t i = 0; i < kTaskLimit && node != Addr{} && node != head; ++i) {
+    tasks.add(Addr{value_of(node) - lists.node});
+    node = reader.pointer_or_null(node);
+  }
+}
+
+bool may_have_asyncio(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("_asyncio.") || name.starts_with("libpython") ||
+         name.starts_with("python");
+}
+
+}  // namespace
+
+std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& modules) {
+  const std::vector<elf::Module>& all = modules.modules();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i != 0 && !may_have_asyncio(all[i].path)) {
+      continue;
+    }
+    const auto image = modules.image_of(all[i]);
+    const auto bias = modules.load_bias(all[i]);
+    const auto section = image ? (*image)->section(".AsyncioDebug") : std::nullopt;
+    if (!section || !bias) {
+      continue;
+    }
+    const auto block =
+        reader.value<std::array<std::uint64_t, kNumbers>>(Addr{section->address + *bias});
+    if (!block || std::any_of(block->begin(), block->end(),
+                              [](std::uint64_t number) { return number > kFarthest; })) {
+      continue;
+    }
+    // Of a task: its size, five fields, its member of a list; of an interpreter: its size, the
+    // head; of a thread state: its size, two fields, the head.
+    return TaskLists{(*block)[8], (*block)[12], (*block)[6]};
+  }
+  return std::nullopt;
+}
+
+std::vector<Addr> find_tasks(RemoteReader& reader,
+                             const Layout& layout,
+                             const ThreadStates& states,
+                             const std::optional<TaskLists>& lists) {
+  TaskSet tasks;
+  for (const InterpreterRow& interpreter : states.interpreters) {
+    const Addr module = find_module(reader, layout, interpreter.address, "asyncio.tasks");
+    const auto names =
+        module == Addr{} ? std::vector<DictItem>() : read_module(reader, layout, module);
+    for (const std::string_view name : {"_all_tasks", "_scheduled_tasks"}) {
+      const Addr weak = find_key(reader, layout, names, name);
+      const Addr set = weak == Addr{} ? weak : read_attribute(reader, layout, weak, "data");
+      if (set != Addr{}) {
+        add_weak_set(reader, layout, set, tasks);
+      }
+    }
+    if (lists) {
+      add_ring(reader, *lists, interpreter.address + lists->interpreter_head, tasks);
+    }
+  }
+  for (const ThreadStateRow& thread : states.threads) {
+    if (lists) {
+      add_ring(reader, *lists, thread.address + lists->thread_head, tasks);
+    }
+  }
+  return tasks.take();
+}
+
+}  // namespace oddrank::cpython

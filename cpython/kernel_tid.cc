@@ -1,0 +1,135 @@
+#include "cpython/kernel_tid.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+
+namespace oddrank::cpython {
+namespace {
+
+using Tids = std::unordered_set<pid_t>;
+
+// tids of the target's threads, as it sees them. The main thread's is the first of the list.
+struct Tasks {
+  pid_t main = 0;
+  Tids tids;
+};
+
+Tasks read_tasks(const attach::Target& target) {
+  Tasks tasks;
+  const auto threads = target.threads();
+  if (!threads) {
+    return tasks;
+  }
+  for (const attach::ThreadState& thread : *threads) {
+    const pid_t tid = thread.target_tid != 0 ? thread.target_tid : thread.tid;
+    tasks.tids.insert(tid);
+    if (thread.tid == target.pid()) {
+      tasks.main = tid;
+    }
+  }
+  return tasks;
+}
+
+pid_t tid_at(RemoteReader& reader, std::uint64_t pthread, std::uint32_t offset) {
+  return reader.value<std::int32_t>(Addr{pthread} + offset).value_or(0);
+}
+
+// Whether every thread has a tid of the target's at this place, or none (it ended).
+bool fits(RemoteReader& reader,
+          std::span<const ThreadStateRow> rows,
+          std::uint32_t offset,
+          const Tids& tids) {
+  return std::all_of(rows.begin(), rows.end(), [&](const ThreadStateRow& row) {
+    const pid_t tid = tid_at(reader, row.pthread, offset);
+    return tid <= 0 || tids.contains(tid);
+  });
+}
+
+// Where the main thread's struct pthread holds its tid.
+std::optional<std::uint32_t> find_offset(RemoteReader& reader,
+                                         std::uint64_t main_pthread,
+                                         std::span<const ThreadStateRow> rows,
+                                         const Tasks& tasks) {
+  constexpr std::uint32_t kUsual = 720;  // glibc on x86-64, for many years
+  constexpr std::uint32_t kEnd = 2304;   // sizeof(struct pthread) of glibc 2.36
+  if (tasks.main == 0) {
+    return std::nullopt;
+  }
+  // At the usual place any tid of the target's will do: an embedded Python's main thread need not
+  // be the process's.
+  if (tasks.tids.contains(tid_at(reader, main_pthread, kUsual))) {
+    return kUsual;
+  }
+  for (std::uint32_t offset = 0; offset < kEnd; offset += sizeof(std::int32_t)) {
+    if (tid_at(reader, main_pthread, offset) == tasks.main &&
+        fits(reader, rows, offset, tasks.tids)) {
+      return offset;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<pid_t> KernelTids::resolve(const attach::Target& target,
+                                       RemoteReader& reader,
+                                       const Layout& layout,
+                                       Addr runtime,
+                                       std::span<const ThreadStateRow> rows) {
+  std::vector<pid_t> tids(rows.size(), 0);
+  if (layout.thread.native_thread_id != kAbsent) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].native_thread_id <= std::numeric_limits<pid_t>::max()) {
+        tids[i] = static_cast<pid_t>(rows[i].native_thread_id);
+      }
+    }
+    return tids;
+  }
+  if (!offset_) {
+    const auto main_pthread =
+        reader.value<std::uint64_t>(runtime + layout.runtime.main_thread).value_or(0);
+    offset_ = find_offset(reader, main_pthread, rows, read_tasks(target));
+  }
+  if (offset_) {
+    std::vector<RemoteReader::Range> ranges;  // each on a stack of its own
+    ranges.reserve(rows.size());
+    for (const ThreadStateRow& row : rows) {
+      ranges.push_back({Addr{row.pthread} + *offset_, sizeof(std::int32_t)});
+    }
+    reader.prefetch(ranges);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      tids[i] = std::max(tid_at(reader, rows[i].pthread, *offset_), pid_t{0});
+    }
+  }
+  return tids;
+}
+
+void correct_tids(const attach::Target& target,
+                  std::span<const ThreadStateRow> rows,
+                  std::span<const Addr> anchors,
+                  pid_t main_tid,
+                  std::vector<pid_t>& tids) {
+  const std::vector<pid_t> told = tids;
+  for (std::size_t i = 0; i < rows.size() && i < anchors.size(); ++i) {
+    const attach::Mapping* stack = target.maps().find(anchors[i]);
+    if (anchors[i] == Addr{} || stack == nullptr) {
+      continue;
+    }
+    if (stack->path == "[stack]") {
+      tids[i] = main_tid != 0 ? main_tid : tids[i];
+      continue;
+    }
+    // glibc keeps a thread's struct pthread at the upper end of its stack. Which tid belongs to it
+    // is right in every row, since both are noted together.
+    std::uint64_t nearest = stack->end;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      if (rows[j].pthread > value_of(anchors[i]) && rows[j].pthread < nearest && told[j] != 0) {
+        nearest = rows[j].pthread;
+        tids[i] = told[j];
+      }
+    }
+  }
+}
+
+}  // namespace oddrank::cpython

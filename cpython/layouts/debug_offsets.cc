@@ -1,0 +1,199 @@
+#include "cpython/layouts/debug_offsets.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "cpython/layouts/offset_members.h"
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::string_view kCookie = "xdebugpy";
+
+// No field lies further in than this; what does is no CPython.
+constexpr std::uint32_t kBigStruct = 4U << 20;  // the runtime and interpreters
+constexpr std::uint32_t kSmallStruct = 4096;    // threads, frames, code, objects
+
+std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
+  std::uint64_t value = 0;
+  if (at + sizeof value <= bytes.size()) {
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+  }
+  return value;
+}
+
+// Takes the block apart by the names of its members; remembers the first offset that cannot be.
+class Block {
+ public:
+  Block(std::span<const std::byte> bytes, std::string_view members)
+      : bytes_(bytes), members_(members) {}
+
+  bool has(std::string_view member) const { return member_index(members_, member).has_value(); }
+
+  std::uint64_t raw(std::string_view member) const {
+    // A member that the list does not have reads as 0, behind the end of any block.
+    const std::size_t index = member_index(members_, member).value_or(bytes_.size());
+    return number_at(bytes_, kDebugOffsetsHead + index * sizeof(std::uint64_t));
+  }
+
+  // An offset of a field that is `alignment` bytes long, in a struct below `limit`.
+  std::uint32_t offset(std::string_view member, std::uint32_t limit, std::uint32_t alignment = 8) {
+    const std::uint64_t value = raw(member);
+    if (value >= limit || value % alignment != 0) {
+      if (bad_.empty()) {
+        bad_ = std::string(member) + " = " + std::to_string(value);
+      }
+      return 0;
+    }
+    return static_cast<std::uint32_t>(value);
+  }
+
+  const std::string& bad() const { return bad_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::string_view members_;
+  std::string bad_;
+};
+
+void take_runtime(Block& block, Layout& layout) {
+  layout.runtime.interpreters_head = block.offset("runtime.interpreters_head", kBigStruct);
+  layout.runtime.finalizing = block.offset("runtime.finalizing", kBigStruct);
+  layout.interpreter.next = block.offset("interpreter.next", kBigStruct);
+  layout.interpreter.id = block.offset("interpreter.id", kBigStruct);
+  layout.interpreter.threads_head = block.offset("interpreter.threads_head", kBigStruct);
+  layout.interpreter.modules = block.offset("interpreter.imports_modules", kBigStruct);
+  layout.interpreter.gil = block.offset("interpreter.ceval_gil", kBigStruct);
+  // The fields of the GIL are told for the one inside of the interpreter's struct.
+  const std::uint32_t gil = block.offset("interpreter.gil_runtime_state", kBigStruct);
+  const std::uint32_t locked = block.offset("interpreter.gil_runtime_state_locked", kBigStruct, 4);
+  const std::uint32_t holder = block.offset("interpreter.gil_runtime_state_holder", kBigStruct);
+  if (locked >= gil && holder >= gil && std::max(locked, holder) - gil < kSmallStruct) {
+    layout.gil.locked = locked - gil;
+    layout.gil.last_holder = holder - gil;
+  }
+  if (layout.semantics.free_threaded) {
+    layout.gil.enabled = block.offset("interpreter.gil_runtime_state_enabled", kSmallStruct, 4);
+  }
+}
+
+void take_frames(Block& block, Layout& layout) {
+  layout.thread.next = block.offset("thread.next", kSmallStruct);
+  layout.thread.interp = block.offset("thread.interp", kSmallStruct);
+  layout.thread.frame = block.offset("thread.current_frame", kSmallStruct);
+  layout.thread.thread_id = block.offset("thread.thread_id", kSmallStruct);
+  layout.thread.native_thread_id = block.offset("thread.native_thread_id", kSmallStruct);
+  if (block.has("thread.base_frame")) {
+    layout.thread.base_frame = block.offset("thread.base_frame", kSmallStruct);
+  }
+  layout.frame.previous = block.offset("frame.previous", kSmallStruct);
+  layout.frame.code = block.offset("frame.executable", kSmallStruct);
+  layout.frame.instruction = block.offset("frame.instr_ptr", kSmallStruct);
+  layout.frame.owner = block.offset("frame.owner", kSmallStruct, 1);
+  layout.frame.localsplus = block.offset("frame.localsplus", kSmallStruct);
+  if (layout.frame.tlbc_index != kAbsent) {
+    layout.frame.tlbc_index = block.offset("frame.tlbc_index", kSmallStruct, 4);
+    layout.code.thread_code = block.offset("code.co_tlbc", kSmallStruct);
+  }
+  if (block.has("frame.stackpointer")) {
+    layout.frame.stack_top = block.offset("frame.stackpointer", kSmallStruct);
+    layout.generator.frame = block.offset("gen.gi_iframe", kSmallStruct);
+    layout.generator.state = block.offset("gen.gi_frame_state", kSmallStruct, 1);
+  }
+  layout.code.filename = block.offset("code.filename", kSmallStruct);
+  layout.code.name = block.offset("code.name", kSmallStruct);
+  layout.code.qualname = block.offset("code.qualname", kSmallStruct);
+  layout.code.line_table = block.offset("code.linetable", kSmallStruct);
+  layout.code.first_line = block.offset("code.firstlineno", kSmallStruct, 4);
+  layout.code.local_names = block.offset("code.localsplusnames", kSmallStruct);
+  layout.code.local_kinds = block.offset("code.localspluskinds", kSmallStruct);
+  layout.code.instructions = block.offset("code.co_code_adaptive", kSmallStruct, 2);
+  // Ours, not the block's: no more of a code object is read than what the fields need.
+  layout.code.size = layout.code.instructions;
+}
+
+void take_objects(Block& block, Layout& layout) {
+  ObjectOffsets& object = layout.object;
+  object.type = block.offset("object.ob_type", kSmallStruct);
+  object.size = block.offset("tuple.ob_size", kSmallStruct);
+  object.type_name = block.offset("type.tp_name", kSmallStruct);
+  object.type_flags = block.offset("type.tp_flags", kSmallStruct);
+  if (block.has("heap_type.ht_cached_keys")) {
+    object.type_basic_size = block.offset("type.tp_basicsize", kSmallStruct);
+    object.type_dict_offset = block.offset("type.tp_dictoffset", kSmallStruct);
+    object.type_cached_keys = block.offset("heap_type.ht_cached_keys", kSmallStruct);
+  }
+  object.str_length = block.offset("unicode.length", kSmallStruct);
+  object.str_state = block.offset("unicode.state", kSmallStruct, 4);
+  object.str_ascii_data = block.offset("unicode.asciiobject_size", kSmallStruct);
+  // PyCompactUnicodeObject adds the length and the address of a UTF-8 copy.
+  object.str_compact_data = object.str_ascii_data + 16;
+  object.bytes_data = block.offset("bytes.ob_sval", kSmallStruct, 1);
+  object.tuple_items = block.offset("tuple.ob_item", kSmallStruct);
+  object.list_items = block.offset("list.ob_item", kSmallStruct);
+  object.int_tag = block.offset("long.lv_tag", kSmallStruct);
+  object.int_digits = block.offset("long.ob_digit", kSmallStruct, 4);
+  object.float_value = block.offset("float.ob_fval", kSmallStruct);
+  if (block.has("set.table")) {
+    object.set_mask = block.offset("set.mask", kSmallStruct);
+    object.set_table = block.offset("set.table", kSmallStruct);
+  }
+  object.dict_keys = block.offset("dict.ma_keys", kSmallStruct);
+  object.dict_values = block.offset("dict.ma_values", kSmallStruct);
+}
+
+// Alpha and beta versions still move fields; candidates and later ones do not.
+bool is_settled(std::uint64_t hex) {
+  return (hex >> 4 & 0xf) >= 0xc;
+}
+
+}  // namespace
+
+bool has_debug_offsets(std::span<const std::byte> bytes) {
+  return bytes.size() >= kDebugOffsetsHead &&
+         std::memcmp(bytes.data(), kCookie.data(), kCookie.size()) == 0;
+}
+
+Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes) {
+  if (!has_debug_offsets(bytes)) {
+    return fail(Errc::kBadData, "no debug offsets at the start of _PyRuntime");
+  }
+  const std::uint64_t hex = number_at(bytes, 8);
+  const std::uint64_t free_threaded = number_at(bytes, 16);
+  auto version = version_from_hex(hex);
+  if (!version || free_threaded > 1) {
+    return fail(Errc::kBadData, "debug offsets of an impossible version");
+  }
+  if (free_threaded == 1) {
+    version->text += "t";
+  }
+  const std::string_view members = offset_members(version->minor);
+  const Layout* table = static_layout(*version, free_threaded == 1);
+  if (members.empty() || table == nullptr || !is_settled(hex)) {
+    return fail(unsupported_version(*version));
+  }
+  if (bytes.size() < kDebugOffsetsHead + member_count(members) * sizeof(std::uint64_t)) {
+    return fail(Errc::kBadData, "debug offsets of Python " + version->text + " are cut short");
+  }
+  Block block(bytes, members);
+  DebugOffsets result{*std::move(version), *table};
+  take_runtime(block, result.layout);
+  take_frames(block, result.layout);
+  take_objects(block, result.layout);
+  if (!block.bad().empty()) {
+    return fail(Errc::kBadData, "debug offsets of Python " + result.version.text +
+                                    " are impossible: " + block.bad());
+  }
+  return result;
+}
+
+Error unsupported_version(const Version& version) {
+  return Error{Errc::kUnsupported, "Python " + version.text + " is not supported",
+               "known are 3." + std::to_string(kOldestMinor) + " to 3." +
+                   std::to_string(kNewestMinor) + "; native stacks are read all the same"};
+}
+
+}  // namespace oddrank::cpython

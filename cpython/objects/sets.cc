@@ -1,0 +1,40 @@
+// Source: Include/cpython/setobject.h (3.8 to 3.15).
+#include "cpython/objects/sets.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "cpython/objects/types.h"
+
+namespace oddrank::cpython {
+
+std::vector<Addr> read_set(RemoteReader& reader,
+                           const Layout& layout,
+                           Addr set,
+                           std::size_t limit) {
+  constexpr std::uint64_t kEntry = 16;   // the object and its hash
+  constexpr std::uint64_t kSparse = 16;  // a table is that much longer than what it holds, at most
+  std::vector<Addr> members;
+  const std::string type = type_name(reader, layout, set);
+  const auto mask = reader.value<std::uint64_t>(set + layout.object.set_mask);
+  const Addr table = reader.pointer_or_null(set + layout.object.set_table);
+  if ((type != "set" && type != "frozenset") || !mask || *mask >= kSparse * limit ||
+      table == Addr{}) {
+    return members;
+  }
+  const auto entries = reader.bytes(table, (*mask + 1) * kEntry);
+  for (std::size_t at = 0; entries && at < entries->size() && members.size() < limit;
+       at += kEntry) {
+    std::uint64_t member = 0;
+    std::uint64_t hash = 0;
+    std::memcpy(&member, entries->data() + at, sizeof member);
+    std::memcpy(&hash, entries->data() + at + sizeof member, sizeof hash);
+    // A removed member leaves a placeholder with this hash, which no object has.
+    if (member != 0 && hash != ~std::uint64_t{0}) {
+      members.push_back(Addr{member});
+    }
+  }
+  return members;
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,34 @@
+#include "cpython/python_look.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace oddrank::cpython {
+
+const ThreadLook* PythonLook::by_tid(pid_t target_tid) const {
+  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const ThreadLook& thread) {
+    return thread.target_tid == target_tid && target_tid != 0;
+  });
+  return at == threads_.end() ? nullptr : &*at;
+}
+
+const ThreadLook* PythonLook::by_ident(std::uint64_t pthread) const {
+  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const ThreadLook& thread) {
+    return thread.pthread == pthread && pthread != 0;
+  });
+  return at == threads_.end() ? nullptr : &*at;
+}
+
+std::string PythonLook::place(const RawFrame& frame) const {
+  const CodeObject& object = code(frame);
+  if (!object.readable) {
+    return {};
+  }
+  const std::string_view path = object.file;
+  const auto slash = path.rfind('/');
+  return object.function + " (" +
+         std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" +
+         std::to_string(line_of(layout_, object, frame)) + ")";
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,214 @@
+#include "cpython/remote_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::size_t kRangeLimit = std::size_t{64} << 10;
+// User space ends below 2^47 (2^56 with five-level paging, which nobody gets unasked); the first
+// page is never mapped. Saves a system call for each garbage pointer.
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kLowest = kPageBytes;
+constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
+
+// Lists and stacks are followed step by step, and their members were mostly made one after another:
+// who comes from a neighbouring page will want the next ones. `there` tells which pages are known.
+template <typename IsThere>
+std::vector<std::uint64_t> with_next(std::span<const std::uint64_t> numbers, const IsThere& there) {
+  constexpr std::uint64_t kAhead = 3;
+  constexpr std::size_t kFew = 64;  // more at once are no steps
+  constexpr std::uint64_t kFirst = kLowest / kPageBytes;
+  constexpr std::uint64_t kLast = kHighest / kPageBytes - 1;
+  std::vector<std::uint64_t> all(numbers.begin(), numbers.end());
+  for (const std::uint64_t number : numbers.first(numbers.size() > kFew ? 0 : numbers.size())) {
+    for (std::uint64_t i = 1; i <= kAhead; ++i) {
+      if (there(number - 1) && number + i <= kLast) {
+        all.push_back(number + i);
+      }
+      if (there(number + 1) && number >= kFirst + i) {
+        all.push_back(number - i);
+      }
+    }
+  }
+  all.erase(std::remove_if(all.begin(), all.end(), there), all.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::size_t slot_of(std::uint64_t number, std::size_t slots) {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio: spreads
+  return static_cast<std::size_t>(number * kGolden >> 32) & (slots - 1);
+}
+
+}  // namespace
+
+std::uint32_t RemoteReader::find(std::uint64_t number) const {
+  if (index_.empty()) {
+    return kNoPage;
+  }
+  std::size_t slot = slot_of(number, index_.size());
+  while (index_[slot] != kNoPage && pages_[index_[slot]].number != number) {
+    slot = (slot + 1) & (index_.size() - 1);
+  }
+  return index_[slot];
+}
+
+// A page that is not there yet; its bytes are to come.
+void RemoteReader::add(std::uint64_t number) {
+  constexpr std::size_t kSlots = 512;  // at first
+  const auto place = [this](std::size_t page) {
+    std::size_t slot = slot_of(pages_[page].number, index_.size());
+    while (index_[slot] != kNoPage) {
+      slot = (slot + 1) & (index_.size() - 1);
+    }
+    index_[slot] = static_cast<std::uint32_t>(page);
+  };
+  pages_.push_back({number, 0, false});
+  if (blocks_.size() * kBlockPages < pages_.size()) {
+    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kBlockPages * kPageSize));
+  }
+  if (2 * pages_.size() <= index_.size()) {
+    place(pages_.size() - 1);
+    return;
+  }
+  index_.assign(std::max(kSlots, 2 * index_.size()), kNoPage);
+  for (std::size_t page = 0; page < pages_.size(); ++page) {
+    place(page);
+  }
+}
+
+void RemoteReader::forget() {
+  pages_.clear();
+  last_ = {};
+  std::fill(index_.begin(), index_.end(), kNoPage);
+}
+
+void RemoteReader::fetch(std::span<const std::uint64_t> numbers) {
+  if (pages_.size() + numbers.size() > kPageLimit) {
+    forget();
+  }
+  const std::size_t first = pages_.size();
+  std::vector<attach::ReadRequest> requests;
+  requests.reserve(numbers.size());
+  for (const std::uint64_t number : numbers) {
+    add(number);
+    const std::size_t page = pages_.size() - 1;
+    requests.push_back({Addr{number * kPageSize}, std::span(bytes_of(page), kPageSize), 0});
+  }
+  target_.read_many(requests);
+  ++calls_;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    pages_[first + i].got = requests[i].got;
+  }
+}
+
+// Pages that were read whole last time and lie side by side, there and here, are one request: the
+// kernel takes half as long. Should one of them be gone by now, those behind it count as not read;
+// then they are read piece by piece, and alone the next time.
+void RemoteReader::look_again() {
+  std::vector<Page> wanted;
+  std::copy_if(pages_.begin(), pages_.end(), std::back_inserter(wanted),
+               [](const Page& page) { return page.used; });
+  std::sort(wanted.begin(), wanted.end(),
+            [](const Page& a, const Page& b) { return a.number < b.number; });
+  forget();
+  std::vector<attach::ReadRequest> requests;
+  requests.reserve(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    add(wanted[i].number);
+    const bool joins = i > 0 && i % kBlockPages != 0 && wanted[i].got == kPageSize &&
+                       wanted[i - 1].got == kPageSize &&
+                       wanted[i].number == wanted[i - 1].number + 1;
+    if (joins) {
+      auto& into = requests.back().into;
+      into = std::span(into.data(), into.size() + kPageSize);
+    } else {
+      requests.push_back(
+          {Addr{wanted[i].number * kPageSize}, std::span(bytes_of(i), kPageSize), 0});
+    }
+  }
+  if (requests.empty()) {
+    return;
+  }
+  target_.read_many(requests);
+  ++calls_;
+  std::size_t page = 0;
+  for (const attach::ReadRequest& request : requests) {
+    for (std::size_t done = 0; done < request.into.size(); done += kPageSize, ++page) {
+      pages_[page].got =
+          std::min<std::size_t>(kPageSize, request.got - std::min(done, request.got));
+    }
+  }
+}
+
+void RemoteReader::prefetch(std::span<const Range> ranges) {
+  std::vector<std::uint64_t> missing;
+  for (const Range& range : ranges) {
+    const std::uint64_t start = value_of(range.address);
+    if (start < kLowest || start >= kHighest || range.size == 0) {
+      continue;
+    }
+    const std::uint64_t last = start + std::min(range.size, kRangeLimit) - 1;
+    for (std::uint64_t number = start / kPageSize; number <= last / kPageSize; ++number) {
+      if (find(number) == kNoPage) {
+        missing.push_back(number);
+      }
+    }
+  }
+  if (missing.empty()) {
+    return;
+  }
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  if (missing.size() > kPageLimit) {
+    missing.resize(kPageLimit);
+  }
+  fetch(with_next(missing, [this](std::uint64_t number) { return find(number) != kNoPage; }));
+}
+
+std::uint32_t RemoteReader::find_or_fetch(std::uint64_t number) {
+  const std::uint32_t known = find(number);
+  if (known != kNoPage) {
+    return known;
+  }
+  fetch(with_next(std::span(&number, 1),
+                  [this](std::uint64_t other) { return find(other) != kNoPage; }));
+  return find(number);
+}
+
+bool RemoteReader::read(Addr address, std::span<std::byte> into) {
+  const std::uint64_t start = value_of(address);
+  if (start < kLowest || start >= kHighest || into.size() > kHighest - start) {
+    return false;
+  }
+  for (std::size_t done = 0; done < into.size();) {
+    const std::uint64_t at = start + done;
+    const std::size_t offset = at % kPageSize;
+    const std::size_t count = std::min(into.size() - done, std::size_t{kPageSize} - offset);
+    const std::uint32_t page = find_or_fetch(at / kPageSize);
+    pages_[page].used = true;
+    last_ = {pages_[page].number, pages_[page].got, bytes_of(page)};
+    if (offset + count > pages_[page].got) {
+      // The page's start is not to be had, perhaps these bytes are (a core file cuts anywhere).
+      ++calls_;
+      return target_.read(address, into).has_value();
+    }
+    std::memcpy(into.data() + done, bytes_of(page) + offset, count);
+    done += count;
+  }
+  return true;
+}
+
+std::optional<std::vector<std::byte>> RemoteReader::bytes(Addr address, std::size_t size) {
+  std::vector<std::byte> result(size);
+  if (!read(address, result)) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace oddrank::cpython

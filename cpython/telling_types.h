@@ -1,0 +1,39 @@
+// Types of PyTorch whose instances, as locals of a frame, tell in which group a collective is. They
+// are printed with more than the name of their type (objects.h).
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace oddrank::cpython {
+
+struct TellingType {
+  // Last part of the type's name; a trailing '*' stands for any rest.
+  std::string_view name;
+  bool identity = false;  // "<ProcessGroup at 0x7f31c0>": the address names it
+  // "<P2POp peer=3 ...>": own attributes, those that it has.
+  std::array<std::string_view, 4> attributes{};
+};
+
+// Up to torch 1.13 a group is an instance of its backend's type, ProcessGroupNCCL or so. The names
+// of a mesh's dimensions and groups were renamed with 2.8 and 2.2.
+inline constexpr std::array kTellingTypes = {
+    TellingType{"ProcessGroup*", true, {}},
+    TellingType{"P2POp", false, {"op", "peer", "group"}},
+    TellingType{"DeviceMesh",
+                false,
+                {"_mesh_dim_names", "mesh_dim_names", "_dim_group_names", "_dim_group_infos"}},
+};
+
+// `name`: last part of a type's name. nullptr if it tells no more than that.
+constexpr const TellingType* find_telling_type(std::string_view name) {
+  for (const TellingType& type : kTellingTypes) {
+    const bool open = type.name.ends_with('*');
+    if (open ? name.starts_with(type.name.substr(0, type.name.size() - 1)) : name == type.name) {
+      return &type;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,124 @@
+#include "cpython/frame_chain.h"
+
+#include <array>
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/unit/cpython/cpython_heap.h"
+
+namespace oddrank::cpython {
+namespace {
+
+using attach::Addr;
+
+// Frames as text, innermost first: "f" a frame, "e" a frame with is_entry, "s" a shim.
+std::vector<Addr> put_frames(test::PythonHeap& heap, std::string_view kinds) {
+  const FrameOffsets& offsets = heap.layout().frame;
+  std::vector<Addr> frames;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    frames.push_back(heap.allocate(offsets.localsplus));
+  }
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Addr previous = i + 1 < kinds.size() ? frames[i + 1] : Addr{};
+    heap.put_pointer(frames[i] + offsets.previous, previous);
+    heap.put_pointer(frames[i] + offsets.code, Addr{0x1000 + i});
+    if (offsets.is_entry != kAbsent) {
+      heap.put(frames[i] + offsets.is_entry, std::uint8_t{kinds[i] == 'e'});
+    }
+    if (heap.layout().semantics.shim_owner != kNoOwner) {
+      heap.put(frames[i] + offsets.owner, std::uint8_t(kinds[i] == 's' ? 3 : 0));
+    }
+  }
+  return frames;
+}
+
+// "f" a frame, "E" an entry frame, "-" a loop without a frame; "..." if the chain was cut.
+std::string text(const FrameChain& chain) {
+  std::string result;
+  for (const RawFrame& frame : chain.frames) {
+    result += frame.address == Addr{} ? '-' : frame.entry ? 'E' : 'f';
+  }
+  return result + (chain.cut ? "..." : "");
+}
+
+std::string read(const Layout& layout, std::string_view kinds) {
+  test::PythonHeap heap(layout);
+  const auto frames = put_frames(heap, kinds);
+  RemoteReader reader(heap.target());
+  return text(read_chains(reader, layout, std::span(frames).first(1))[0]);
+}
+
+}  // namespace
+
+TEST_CASE("entry frames in each version", "[cpython]") {
+  CHECK(read(layout_3_8(), "fff") == "EEE");
+  CHECK(read(layout_3_10(), "fff") == "EEE");
+  CHECK(read(layout_3_11(), "ffefe") == "ffEfE");
+  CHECK(read(layout_3_12(), "ffsfs") == "fEE");
+  CHECK(read(layout_3_13(false), "fsfffs") == "EffE");
+  // The chain of 3.12+ ends with a shim; without one the outermost frame is an entry all the same.
+  CHECK(read(layout_3_12(), "ff") == "fE");
+}
+
+TEST_CASE("a loop without a frame keeps its place", "[cpython]") {
+  CHECK(read(layout_3_12(), "sfs") == "-E");
+  CHECK(read(layout_3_12(), "fssfs") == "E-E");
+}
+
+TEST_CASE("the frame below all others is no loop", "[cpython]") {
+  CHECK(read(layout_3_14(false), "fss") == "E-");
+  CHECK(read(layout_3_15(false), "fss") == "E");
+  CHECK(read(layout_3_15(false), "fsfss") == "EE");
+  CHECK(read(layout_3_15(true), "sfss") == "-E");
+}
+
+TEST_CASE("tags of references are taken off", "[cpython]") {
+  const Layout& layout = layout_3_14(false);
+  test::PythonHeap heap(layout);
+  const auto frames = put_frames(heap, "ffs");
+  heap.put_pointer(frames[0] + layout.frame.code, Addr{0x2001});
+  heap.put_pointer(frames[1] + layout.frame.code, Addr{0x2000 | 3});
+  RemoteReader reader(heap.target());
+  const auto chain = read_chains(reader, layout, std::span(frames).first(1))[0];
+  CHECK(chain.frames[0].code == Addr{0x2000});
+  CHECK(chain.frames[1].code == Addr{});  // a number
+  CHECK(chain.innermost_shim == frames[2]);
+}
+
+TEST_CASE("threads are followed side by side", "[cpython]") {
+  test::PythonHeap heap(layout_3_11());
+  const auto first = put_frames(heap, "fe");
+  const auto second = put_frames(heap, "ffffe");
+  RemoteReader reader(heap.target());
+  const std::array<Addr, 4> newest = {first[0], Addr{}, second[0], Addr{0xdead0000}};
+  const auto chains = read_chains(reader, heap.layout(), newest);
+  REQUIRE(chains.size() == 4);
+  CHECK(text(chains[0]) == "fE");
+  CHECK(text(chains[1]).empty());
+  CHECK(text(chains[2]) == "ffffE");
+  CHECK(text(chains[3]) == "...");
+  CHECK(chains[2].frames[4].code == Addr{0x1004});
+}
+
+TEST_CASE("chains that do not end are cut", "[cpython]") {
+  test::PythonHeap heap(layout_3_11());
+  const auto frames = put_frames(heap, "ffffffe");
+  RemoteReader limited(heap.target());
+  CHECK(text(read_chains(limited, heap.layout(), std::span(frames).first(1), 3)[0]) == "fff...");
+
+  heap.put_pointer(frames[6] + heap.layout().frame.previous, frames[2]);
+  RemoteReader reader(heap.target());
+  const auto circle = read_chains(reader, heap.layout(), std::span(frames).first(1))[0];
+  CHECK(circle.cut);
+  CHECK(circle.frames.size() < 32);
+
+  heap.put_pointer(frames[1] + heap.layout().frame.previous, frames[1]);
+  RemoteReader again(heap.target());
+  CHECK(read_chains(again, heap.layout(), std::span(frames).first(1))[0].cut);
+
+  heap.put_pointer(frames[3] + heap.layout().frame.previous, Addr{0xdead0000});
+  RemoteReader broken(heap.target());
+  CHECK(text(read_chains(broken, heap.layout(), std::span(frames).subspan(2, 1))[0]) == "ff...");
+}
+
+}  // namespace oddrank::cpython
