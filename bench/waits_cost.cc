@@ -10,7 +10,7 @@
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
 #include "waits/collect_waits.h"
-#include "waits/find_peers.h"
+#include "waits/ends/find_peers.h"
 
 namespace {
 

@@ -28,11 +28,11 @@
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
 #include "waits/collect_waits.h"
-#include "waits/find_peers.h"
-#include "waits/lock_file_ages.h"
-#include "waits/node_pressure.h"
-#include "waits/semaphore_owners.h"
-#include "waits/uninterruptible.h"
+#include "waits/ends/find_peers.h"
+#include "waits/node/lock_file_ages.h"
+#include "waits/node/node_pressure.h"
+#include "waits/node/semaphore_owners.h"
+#include "waits/node/uninterruptible.h"
 
 namespace oddrank::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/unique_fd.h"
 #include "collectives/ras_client.h"
 #include "snapshot/variable.h"
-#include "waits/socket_table.h"
+#include "waits/ends/socket_table.h"
 
 namespace oddrank::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include "attach/proc_status.h"
 #include "base/read_file.h"
 #include "waits/cgroups.h"
-#include "waits/lock_files.h"
-#include "waits/python_locks.h"
+#include "waits/python/lock_files.h"
+#include "waits/python/python_locks.h"
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {

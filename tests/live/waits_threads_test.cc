@@ -15,7 +15,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "waits/collect_waits.h"
-#include "waits/uninterruptible.h"
+#include "waits/node/uninterruptible.h"
 
 namespace oddrank::waits {
 namespace {

@@ -1,0 +1,337 @@
+// Ends of pipes and connections put together, on made-up descriptors.
+#include "tests/support/catch.h"
+#include "tests/unit/waits/capture_builder.h"
+#include "waits/ends/find_peers.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Known;
+using snapshot::WaitOn;
+
+constexpr std::uint64_t kPipe = 31;
+
+struct Node {
+  CaptureBuilder build;
+  NodeEnds node;
+
+  // A rank, which gets these ends of the pipe.
+  std::size_t add(pid_t pid, bool reads, bool writes) {
+    const std::size_t index = build.add(pid, 1, {});
+    node.namespace_of.push_back(kOutside);
+    if (reads) {
+      node.ends.push_back({kPipe, false, true, false, index, pid});
+    }
+    if (writes) {
+      node.ends.push_back({kPipe, false, false, true, index, pid});
+    }
+    return index;
+  }
+  void waits(std::size_t index, const char* call, const char* path) {
+    snapshot::Wait& wait = build.wait(index);
+    wait.on = path[0] == 'p' ? WaitOn::kPipe : WaitOn::kSocket;
+    wait.syscall_name = build.capture.tables.string(call);
+    wait.path = build.capture.tables.string(path);
+  }
+  const snapshot::Wait& join(std::size_t index) {
+    join_ends(node, build.capture);
+    return build.wait(index);
+  }
+};
+
+TEST_CASE("a reader waits for the one who can write, a writer for the one who reads") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  const auto writer = scene.add(20, false, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  scene.waits(writer, "write", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 20);
+  CHECK(scene.build.wait(reader).holder_alive == Known::kYes);
+  CHECK_FALSE(scene.build.wait(reader).inferred);
+  CHECK(scene.build.wait(writer).holder_pid == 10);
+  CHECK(scene.build.detail(writer) == "pid 10 has it open for reading");
+}
+
+TEST_CASE("who has only the other end uses it; who has both has inherited them") {
+  Node scene;
+  const auto reader = scene.add(10, true, true);
+  scene.add(20, true, true);
+  scene.add(30, false, true);
+  scene.waits(reader, "poll", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 30);
+  CHECK(scene.build.wait(reader).inferred);
+}
+
+TEST_CASE("of several nobody is named") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  scene.add(20, false, true);
+  scene.add(30, false, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 0);
+  CHECK(scene.build.detail(reader) == "open for writing in pids 20, 30");
+}
+
+TEST_CASE("a pipe whose other end is in the process alone, or nobody's") {
+  const bool has_both = GENERATE(true, false);
+  Node scene;
+  const auto reader = scene.add(10, true, has_both);
+  scene.waits(reader, "read", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 0);
+  CHECK(scene.build.detail(reader) == (has_both ? "this very process has it open for writing"
+                                                : "no other process has it open for writing"));
+}
+
+TEST_CASE("a holder that is known already stays, a pipe that nobody looked at says nothing") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  scene.add(20, false, true);
+  scene.waits(reader, "read", "pipe:[31]");
+  scene.build.wait(reader).holder_pid = 77;
+  CHECK(scene.join(reader).holder_pid == 77);
+  scene.build.wait(reader).holder_pid = 0;
+  scene.waits(reader, "read", "pipe:[32]");
+  CHECK(scene.join(reader).holder_pid == 0);
+}
+
+constexpr const char* kTcp =
+    "1: 0100000A:733C 0100000A:C350 01 0:0 0:0 0 0 0 701\n"
+    "2: 0100000A:C350 0100000A:733C 01 0:0 0:0 0 0 0 702\n"
+    "3: 0100000A:1F90 0200000A:0050 01 0:7 0:0 0 0 0 703\n";
+
+struct Sockets : Node {
+  Sockets() {
+    node.sockets.emplace_back();
+    node.sockets.back().add(kTcp);
+  }
+  std::size_t add_socket(pid_t pid, std::uint64_t inode) {
+    const std::size_t index = add(pid, false, false);
+    node.namespace_of[index] = 0;
+    node.ends.push_back({inode, true, true, true, index, pid});
+    return index;
+  }
+};
+
+TEST_CASE("the other end of a connection on this node") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  scene.waits(client, "recvfrom", "socket:[702]");
+  const snapshot::Wait& wait = scene.join(client);
+  CHECK(wait.holder_pid == 20);
+  CHECK(scene.build.capture.tables.text(wait.peer) == "10.0.0.1:29500");
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
+  CHECK(scene.build.process(client).connections.empty());
+}
+
+TEST_CASE("a connection to another node is kept with its owner") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 703);
+  scene.waits(client, "recvfrom", "socket:[703]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read");
+  REQUIRE(scene.build.process(client).connections.size() == 1);
+  const auto& kept = scene.build.process(client).connections.front();
+  CHECK(scene.build.capture.tables.text(kept.local) == "10.0.0.1:8080");
+  CHECK(scene.build.capture.tables.text(kept.peer) == "10.0.0.2:80");
+}
+
+TEST_CASE("the other end in a process that is not of the job") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.node.ends.push_back({701, true, true, true, kOutside, 90});
+  scene.node.silences[702] = {64'100, 3'600'900};
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 90);
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED, nothing received for 3600 s, nothing "
+        "sent for 64 s; the other end is pid 90");
+}
+
+TEST_CASE("a connection that was used a moment ago; and one below TLS") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 703);
+  scene.node.silences[703] = {0, 999};
+  scene.build.process(client).threads[0].samples[0].stack =
+      scene.build.stack({{"SSLSocket.read", "/usr/lib/python3.11/ssl.py"}});
+  scene.waits(client, "recvfrom", "socket:[703]");
+  scene.join(client);
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read, over TLS");
+}
+
+TEST_CASE("a connection that is not made yet has an address to try, and no other end") {
+  Sockets scene;
+  scene.node.sockets.back().add("4: 0100000A:1F91 0200000A:0050 02 1:0 0:0 0 0 0 704\n");
+  const auto client = scene.add_socket(10, 704);
+  scene.waits(client, "connect", "socket:[704]");
+  CHECK(scene.join(client).peer == snapshot::StringId{});
+  CHECK(scene.build.detail(client) ==
+        "TCP 10.0.0.1:8081 to 10.0.0.2:80, SYN_SENT, 1 bytes not acknowledged");
+}
+
+TEST_CASE("both ends of a local socket") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 801);
+  scene.add_socket(20, 802);
+  scene.node.local_peers[801] = 802;
+  scene.waits(client, "recvmsg", "socket:[801]");
+  CHECK(scene.join(client).holder_pid == 20);
+  CHECK(scene.build.detail(client) == "local socket; the other end is pid 20");
+}
+
+TEST_CASE("a local socket whose other end nobody has that was read") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 801);
+  scene.node.local_peers[801] = 803;
+  scene.waits(client, "recvmsg", "socket:[801]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client) == "local socket");
+}
+
+TEST_CASE("a store that a program made itself names no holder either") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  scene.build.process(client).threads[0].samples[0].stack =
+      scene.build.stack({{"c10d::TCPStore::doWait", ""}});
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.wait(client).peer == snapshot::StringId{});
+}
+
+TEST_CASE("workers inherit their rank's connections: the rank is meant") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  const auto worker = scene.add_socket(21, 701);
+  scene.build.process(worker).is_rank = false;
+  scene.build.process(worker).owner = 20;
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 20);
+  CHECK(scene.build.wait(client).inferred);
+}
+
+TEST_CASE("a connection that two ranks have open names nobody") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  scene.add_socket(30, 701);
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client).find("open in pids 20, 30") != std::string_view::npos);
+}
+
+struct Several : Sockets {
+  std::size_t waiter = add_socket(10, 702);
+
+  Several() {
+    node.ends.push_back({kPipe, false, true, false, waiter, 10});
+    build.wait(waiter).on = WaitOn::kUnknown;
+    poll("in poll() of 2 files (4 pipe:[31], 5 socket:[702])");
+  }
+  void poll(std::string_view words) {
+    build.wait(waiter).detail = build.capture.tables.string(words);
+    build.wait(waiter).syscall_name = build.capture.tables.string("poll");
+  }
+};
+
+TEST_CASE("of several files each other end is said, and who has all of them is waited for") {
+  Several scene;
+  scene.add_socket(20, 701);
+  scene.node.ends.push_back({kPipe, false, false, true, 1, 20});
+  const snapshot::Wait& wait = scene.join(scene.waiter);
+  CHECK(wait.holder_pid == 20);
+  CHECK(wait.inferred);
+  CHECK(wait.path == snapshot::StringId{});
+  CHECK(scene.build.detail(scene.waiter) ==
+        "in poll() of 2 files (4 pipe:[31], 5 socket:[702]); fd 4: pid 20 has it open for writing; "
+        "fd 5: TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
+}
+
+TEST_CASE("of several files with several other ends nobody is named, all are said") {
+  Several scene;
+  scene.add_socket(20, 701);
+  scene.add(30, false, true);
+  CHECK(scene.join(scene.waiter).holder_pid == 0);
+  CHECK(scene.build.detail(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
+  CHECK(scene.build.detail(scene.waiter).find("other end is pid 20") != std::string::npos);
+}
+
+TEST_CASE("a pipe to itself says nothing of whom a thread waits for; an end not found does") {
+  Several scene;
+  scene.add_socket(20, 701);
+  scene.node.ends.push_back({kPipe, false, false, true, scene.waiter, 10});
+  CHECK(scene.join(scene.waiter).holder_pid == 20);
+
+  Several unknown;
+  unknown.add_socket(20, 701);
+  unknown.add(30, false, true);
+  unknown.add(40, false, true);
+  CHECK(unknown.join(unknown.waiter).holder_pid == 0);
+
+  Several cut;
+  cut.add_socket(20, 701);
+  cut.node.ends.push_back({kPipe, false, false, true, 1, 20});
+  cut.poll("in poll() of 9 files (4 pipe:[31], 5 socket:[702], ...)");
+  CHECK(cut.join(cut.waiter).holder_pid == 0);
+}
+
+struct Polled : Node {
+  std::size_t waiter = add(10, false, false);
+
+  const snapshot::Wait& look(std::vector<OpenFile> files) {
+    node.files = std::move(files);
+    snapshot::Wait& wait = build.wait(waiter);
+    wait = {};
+    wait.on = WaitOn::kFileLock;
+    wait.inferred = true;
+    wait.path = build.capture.tables.string("/build/lock");
+    return join(waiter);
+  }
+};
+
+TEST_CASE("whoever made the polled file has it open, whoever locked it comes first") {
+  Polled scene;
+  CHECK(scene.look({{"/build/lock", 20, false, false}}).holder_pid == 20);
+  CHECK(
+      scene.look({{"/build/lock", 20, false, false}, {"/build/lock", 30, true, true}}).holder_pid ==
+      30);
+  CHECK(scene.build.detail(scene.waiter) == "pid 30 has locked it");
+}
+
+TEST_CASE("whoever tries to get the polled file's lock does not have it") {
+  Polled scene;
+  CHECK(scene.look({{"/build/lock", 20, false, true}}).holder_pid == 0);
+  CHECK(scene.build.detail(scene.waiter) == "nobody on this node has it open");
+  CHECK(scene.look({{"/other/lock", 20, true, true}, {"/build/lock", 10, true, true}}).holder_pid ==
+        0);
+  CHECK(scene.look({{"/build/lock", 20, true, true}, {"/build/lock", 30, true, true}}).holder_pid ==
+        0);
+}
+
+TEST_CASE("of a lock that a call waits for, open files are no evidence") {
+  Polled scene;
+  scene.look({});
+  snapshot::Wait& wait = scene.build.wait(scene.waiter);
+  wait.inferred = false;
+  scene.node.files = {{"/build/lock", 20, false, false}};
+  CHECK(scene.join(scene.waiter).holder_pid == 0);
+}
+
+TEST_CASE("the store names no holder: others have to come to it") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 701);
+  auto& tables = scene.build.capture.tables;
+  scene.build.process(client).environment.emplace_back(tables.string("MASTER_PORT"),
+                                                       tables.string("29500"));
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.detail(client).find("the store of MASTER_PORT") != std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace oddrank::waits

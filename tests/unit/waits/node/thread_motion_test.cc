@@ -1,0 +1,86 @@
+#include "waits/node/thread_motion.h"
+
+#include "tests/support/catch.h"
+#include "tests/unit/waits/capture_builder.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::WaitOn;
+
+struct Scene {
+  CaptureBuilder build;
+  snapshot::ThreadCapture& thread;
+
+  Scene() : thread(first_thread()) {}
+  snapshot::ThreadCapture& first_thread() {
+    return build.process(build.add(10, 1, {{"poll_it", "/home/ada/job.py", 7}})).threads[0];
+  }
+  void sample(std::uint64_t cpu_us, std::uint64_t switches, const char* function = "poll_it") {
+    snapshot::ThreadSample next;
+    next.stack = build.stack({{function, "/home/ada/job.py", 9}});
+    next.cpu_us = cpu_us;
+    next.voluntary_switches = switches;
+    thread.samples.push_back(next);
+  }
+  std::string words() const { return motion_words(thread, build.capture.tables); }
+};
+
+TEST_CASE("CPU used in the same functions may be a spin, else it is work") {
+  Scene scene;
+  scene.thread.wait.on = WaitOn::kNothing;
+  scene.sample(480'000, 0);
+  CHECK(scene.words() ==
+        "used 480 ms of CPU in the same functions: it spins, or works at one place");
+  scene.sample(490'000, 0, "compute");
+  CHECK(scene.words() == "used 490 ms of CPU, its stack moved: it works");
+}
+
+TEST_CASE("sleeping and waking by turns is a poll") {
+  Scene scene;
+  scene.sample(10'000, 9);
+  CHECK(scene.words() == "woke 9 times in the same functions: it polls");
+}
+
+TEST_CASE("who is put aside time and again spins, though it gets no CPU") {
+  Scene scene;
+  scene.thread.wait.on = WaitOn::kNothing;
+  scene.sample(20'000, 0);
+  scene.thread.samples.back().involuntary_switches = 4000;
+  CHECK(scene.words() ==
+        "was put aside 4000 times in the same functions: it spins, while others want the CPU");
+  scene.sample(30'000, 0, "compute");
+  scene.thread.samples.back().involuntary_switches = 8000;
+  CHECK(scene.words().empty());
+}
+
+TEST_CASE("a thread that stands still, or whose wait is known, or that was seen once") {
+  Scene scene;
+  CHECK(scene.words().empty());
+  scene.sample(0, 1);
+  CHECK(scene.words().empty());
+  scene.sample(900'000, 100);
+  scene.thread.wait.on = WaitOn::kLock;
+  CHECK(scene.words().empty());
+}
+
+TEST_CASE("stacks that were not read say nothing of where") {
+  Scene scene;
+  scene.thread.wait.on = WaitOn::kNothing;
+  scene.sample(480'000, 20);
+  for (auto& sample : scene.thread.samples) {
+    sample.stack = {};
+  }
+  CHECK(scene.words() == "used 480 ms of CPU");
+}
+
+TEST_CASE("counters that went backwards are no motion") {
+  Scene scene;
+  scene.thread.samples[0].cpu_us = 900'000;
+  scene.thread.samples[0].voluntary_switches = 50;
+  scene.sample(0, 0);
+  CHECK(scene.words().empty());
+}
+
+}  // namespace
+}  // namespace oddrank::waits

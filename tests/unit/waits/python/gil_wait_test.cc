@@ -1,0 +1,82 @@
+// Who waits for the GIL, and for whose.
+#include "waits/python/gil_wait.h"
+
+#include <string>
+
+#include "snapshot/capture.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Wait;
+using snapshot::WaitOn;
+
+struct Scene {
+  snapshot::Tables tables;
+  snapshot::ProcessCapture process;
+
+  snapshot::ThreadCapture& add(pid_t tid, const std::string& innermost) {
+    snapshot::Frame frame;
+    frame.function = tables.string(innermost);
+    snapshot::Stack stack;
+    stack.frames = {tables.frame(frame)};
+    snapshot::ThreadCapture& thread = process.threads.emplace_back();
+    thread.tid = tid;
+    thread.samples.emplace_back().stack = tables.stack(stack);
+    return thread;
+  }
+  Wait name(std::size_t thread, WaitOn on) {
+    Wait wait;
+    wait.on = on;
+    name_gil_wait(process, process.threads[thread], tables, wait);
+    return wait;
+  }
+};
+
+Scene two_gils() {
+  Scene scene;
+  scene.process.pid = 50;
+  auto& main = scene.add(50, "read");
+  main.holds_gil = true;
+  auto& other = scene.add(51, "spin");
+  other.holds_gil = true;
+  other.gil = 3;
+  auto& waiter = scene.add(52, "futex");
+  waiter.wants_gil = true;
+  waiter.gil = 3;
+  scene.add(53, "take_gil");
+  return scene;
+}
+
+TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
+  Scene scene = two_gils();
+  const Wait wait = scene.name(2, WaitOn::kLock);
+  CHECK(wait.on == WaitOn::kGil);
+  CHECK(wait.holder_pid == 50);
+  CHECK(wait.holder_tid == 51);
+  CHECK(scene.tables.text(wait.detail) == "waits for the GIL of interpreter 3, held by thread 51");
+  // It wakes up every few milliseconds to ask again.
+  CHECK(scene.name(2, WaitOn::kNothing).on == WaitOn::kGil);
+  // Something else that it waits for now is no GIL.
+  CHECK(scene.name(2, WaitOn::kPipe).on == WaitOn::kPipe);
+}
+
+TEST_CASE("frames say that it is a GIL, not which") {
+  Scene scene = two_gils();
+  const Wait either = scene.name(3, WaitOn::kLock);
+  CHECK(either.on == WaitOn::kGil);
+  CHECK(either.holder_tid == 0);
+  scene.process.threads.erase(scene.process.threads.begin() + 1, scene.process.threads.begin() + 3);
+  const Wait only = scene.name(1, WaitOn::kLock);
+  CHECK(only.holder_tid == 50);
+  CHECK(scene.tables.text(only.detail) == "waits for Python's GIL, held by thread 50");
+}
+
+TEST_CASE("a lock is a lock where neither the runtime nor the frames say more") {
+  Scene scene = two_gils();
+  CHECK(scene.name(0, WaitOn::kLock).on == WaitOn::kLock);
+}
+
+}  // namespace
+}  // namespace oddrank::waits

@@ -1,0 +1,64 @@
+// Who has the other end of the pipes and sockets that the threads of a node wait on.
+//
+// The kernel says which descriptors a process has, and what each is; two ends of a pipe have one
+// inode, two ends of a TCP connection have swapped addresses. Ends on this node become holders of
+// the waits; for those elsewhere the addresses are kept, and every process's connections to other
+// nodes, so that the aggregation puts the two together.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "snapshot/capture.h"
+#include "waits/ends/socket_diag.h"
+#include "waits/ends/socket_table.h"
+
+namespace oddrank::waits {
+
+// One end of a pipe, or a socket, and the process that has it open.
+struct OpenEnd {
+  std::uint64_t inode = 0;
+  bool socket = false;
+  bool readable = false;  // of a pipe: this end reads
+  bool writable = false;
+  std::size_t process = 0;  // index into Capture::processes; kOutside: none of them
+  pid_t pid = 0;
+};
+struct OpenFile {
+  std::string path;
+  pid_t pid = 0;
+  bool locked = false;  // by this process, through this descriptor
+  bool both = false;    // open for reading and writing
+};
+inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
+
+// What of a node's descriptors is needed. `sockets`: one table for each network namespace, and
+// which one each process is in.
+struct NodeEnds {
+  std::vector<OpenEnd> ends;
+  std::vector<SocketTable> sockets;
+  std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
+  std::vector<OpenFile> files;            // lock files that somebody polls, and who has them open
+  // Of sockets that somebody waits for, by inode: the other end of a local one, and since when
+  // nothing came over a TCP connection. Only in the network namespace of the agent.
+  std::map<std::uint64_t, std::uint64_t> local_peers;
+  std::map<std::uint64_t, TcpSilence> silences;
+};
+
+// A lock file that the thread polls (lock_files.h), of which nobody has said yet who has it.
+bool is_polled_lock(const snapshot::Wait& wait);
+
+// Reads them from /proc for the processes of a capture: links and flags only, nothing is opened or
+// stat'ed. Processes that are not of the capture are looked at only where the other end of a pipe
+// or socket, or the owner of a lock file, was not found, and for no longer than a moment; only
+// those that started one of the capture where the waiting process has the pipe's other end itself.
+NodeEnds read_ends(const snapshot::Capture& capture);
+
+// Sets holder, addresses and detail of the waits. Pure.
+void join_ends(const NodeEnds& node, snapshot::Capture& capture);
+
+// Both. Call once the processes of one node have been read, before join_node_waits.
+void find_peers(snapshot::Capture& capture);
+
+}  // namespace oddrank::waits

@@ -1,0 +1,193 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "attach/proc_fds.h"
+#include "attach/proc_pids.h"
+#include "base/deadline.h"
+#include "base/read_file.h"
+#include "waits/ends/awaited_files.h"
+#include "waits/ends/end_owners.h"
+#include "waits/ends/find_peers.h"
+#include "waits/ends/read_sockets.h"
+#include "waits/file_locks.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using Inodes = std::set<std::uint64_t>;
+using Paths = std::set<std::string, std::less<>>;
+
+// What is looked for among the descriptors of a process.
+struct Wanted {
+  Inodes pipes;
+  Paths files;
+  Inodes sockets;
+  bool all_sockets = false;
+};
+
+constexpr std::size_t kFdLimit = 16384;                     // of one process
+constexpr std::size_t kInfoLimit = 16384;                   // bytes
+constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
+
+Inodes wanted_pipes(const Capture& capture) {
+  Inodes wanted;
+  for (const ProcessCapture& process : capture.processes) {
+    wanted.merge(awaited_inodes(process, attach::FdKind::kPipe, capture.tables));
+  }
+  return wanted;
+}
+
+void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds& node) {
+  const auto access = attach::read_fd_access(pid, fd.fd);
+  if (access) {
+    node.ends.push_back({fd.inode, false, access->reads, access->writes, process, pid});
+  }
+}
+
+void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd.fd);
+  const std::string text = read_file(path, kInfoLimit).value_or(std::string());
+  if (const auto info = attach::parse_fdinfo(text)) {
+    node.files.push_back({fd.link, pid, has_lock(text, pid), (info->flags & O_ACCMODE) == O_RDWR});
+  }
+}
+
+void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
+  const auto fds = attach::read_fds(pid, kFdLimit);
+  if (!fds) {
+    return;
+  }
+  for (const attach::OpenFd& fd : *fds) {
+    if (fd.kind == attach::FdKind::kPipe && wanted.pipes.contains(fd.inode)) {
+      add_pipe(fd, pid, process, node);
+    } else if (fd.kind == attach::FdKind::kFile && wanted.files.contains(fd.link)) {
+      add_file(fd, pid, node);
+    } else if (fd.kind == attach::FdKind::kSocket &&
+               (wanted.all_sockets || wanted.sockets.contains(fd.inode))) {
+      node.ends.push_back({fd.inode, true, true, true, process, pid});
+    }
+  }
+}
+
+// Lock files that are polled. (One that a call waits for, and whose holder the kernel does not
+// know, is held on another node: then everybody here who has it open waits as well.)
+Paths wanted_files(const Capture& capture) {
+  Paths wanted;
+  for (const ProcessCapture& process : capture.processes) {
+    for (const ThreadCapture& thread : process.threads) {
+      if (is_polled_lock(thread.wait)) {
+        wanted.emplace(capture.tables.text(thread.wait.path));
+      }
+    }
+  }
+  wanted.erase("");
+  return wanted;
+}
+
+// Pipes whose other end was not found in the capture.
+struct LonelyPipes {
+  Inodes unknown;  // nobody has it: whoever has may be anywhere
+  Inodes own;      // only the waiting process itself: at most who started it may have it, too
+};
+
+LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
+  const EndOwners owners(node);
+  LonelyPipes lonely;
+  for (const std::uint64_t inode : pipes) {
+    const auto& of_pipe = owners.of_pipe(inode);
+    if (of_pipe.size() < 2) {
+      const PipeEnds ends = of_pipe.empty() ? PipeEnds() : of_pipe.begin()->second;
+      (ends.readable && ends.writable ? lonely.own : lonely.unknown).insert(inode);
+    }
+  }
+  return lonely;
+}
+
+// Launchers and shells, whose pipes a rank writes its output to.
+void add_parents(const Wanted& wanted,
+                 const Capture& capture,
+                 std::set<pid_t>& known,
+                 NodeEnds& node) {
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.parent > 1 && known.insert(process.parent).second) {
+      add_process(process.parent, kOutside, wanted, node);
+    }
+  }
+}
+
+void add_everybody_else(const Wanted& wanted, const std::set<pid_t>& known, NodeEnds& node) {
+  const Deadline end = Deadline::after(kOutsidePatience);
+  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
+    if (end.passed()) {
+      break;
+    }
+    if (!known.contains(pid)) {
+      add_process(pid, kOutside, wanted, node);
+    }
+  }
+}
+
+bool is_empty(const Wanted& wanted) {
+  return wanted.pipes.empty() && wanted.files.empty() && wanted.sockets.empty();
+}
+
+void add_outsiders(const Wanted& wanted,
+                   const Inodes& own_pipes,
+                   const Capture& capture,
+                   NodeEnds& node) {
+  std::set<pid_t> known = {::getpid()};
+  for (const ProcessCapture& process : capture.processes) {
+    known.insert(process.pid);
+  }
+  Wanted of_parents = wanted;
+  of_parents.pipes.insert(own_pipes.begin(), own_pipes.end());
+  if (!is_empty(of_parents)) {
+    add_parents(of_parents, capture, known, node);
+  }
+  if (!is_empty(wanted)) {
+    add_everybody_else(wanted, known, node);
+  }
+}
+
+Inodes without_owner(Inodes sockets, const NodeEnds& node) {
+  for (const OpenEnd& end : node.ends) {
+    if (end.socket) {
+      sockets.erase(end.inode);
+    }
+  }
+  return sockets;
+}
+
+}  // namespace
+
+NodeEnds read_ends(const Capture& capture) {
+  NodeEnds node;
+  node.namespace_of.assign(capture.processes.size(), kOutside);
+  // Connections of all: a rank of another node may wait for one that waits on no socket itself.
+  const Wanted wanted{wanted_pipes(capture), wanted_files(capture), {}, true};
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    add_process(capture.processes[i].pid, i, wanted, node);
+  }
+  LonelyPipes pipes = without_other_end(wanted.pipes, node);
+  Wanted lonely{std::move(pipes.unknown), wanted.files,
+                without_owner(read_sockets(capture, node), node), false};
+  for (const OpenFile& file : node.files) {
+    lonely.files.erase(file.path);
+  }
+  add_outsiders(lonely, pipes.own, capture, node);
+  return node;
+}
+
+void find_peers(Capture& capture) {
+  join_ends(read_ends(capture), capture);
+}
+
+}  // namespace oddrank::waits

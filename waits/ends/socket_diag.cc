@@ -1,0 +1,244 @@
+#include "waits/ends/socket_diag.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "base/parse_number.h"
+
+namespace oddrank::waits {
+namespace {
+
+constexpr std::size_t kAnswerLimit = 8192;
+constexpr std::size_t kDumpBytes = 65536;  // of one message of a list
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+template <typename T>
+std::optional<T> read_at(std::span<const std::byte> bytes, std::size_t at) {
+  T value{};
+  if (at > bytes.size() || bytes.size() - at < sizeof value) {
+    return std::nullopt;
+  }
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+bool send_question(int fd, std::span<const std::byte> question, std::uint16_t flags) {
+  nlmsghdr header{};
+  header.nlmsg_len = static_cast<std::uint32_t>(sizeof header + question.size());
+  header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+  std::vector<std::byte> message(sizeof header + question.size());
+  std::memcpy(message.data(), &header, sizeof header);
+  std::memcpy(message.data() + sizeof header, question.data(), question.size());
+  return ::send(fd, message.data(), message.size(), 0) >= 0;
+}
+
+// The answer's message, headers included; empty for an error or none.
+std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
+  if (!send_question(fd, question, 0)) {
+    return {};
+  }
+  std::vector<std::byte> answer(kAnswerLimit);
+  const auto size = ::recv(fd, answer.data(), answer.size(), 0);
+  answer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  const auto got = read_at<nlmsghdr>(answer, 0);
+  if (!got || got->nlmsg_type != SOCK_DIAG_BY_FAMILY || got->nlmsg_len > answer.size()) {
+    return {};
+  }
+  answer.resize(got->nlmsg_len);
+  return answer;
+}
+
+SocketRow row_of(const inet_diag_msg& message) {
+  const bool is_v6 = message.idiag_family == AF_INET6;
+  std::array<std::uint32_t, 4> local{};
+  std::array<std::uint32_t, 4> peer{};
+  std::memcpy(local.data(), message.id.idiag_src, sizeof local);
+  std::memcpy(peer.data(), message.id.idiag_dst, sizeof peer);
+  SocketRow row;
+  row.local = endpoint_text(local, is_v6, ntohs(message.id.idiag_sport));
+  row.peer = endpoint_text(peer, is_v6, ntohs(message.id.idiag_dport));
+  row.state = message.idiag_state;
+  row.unsent = message.idiag_wqueue;
+  row.unread = message.idiag_rqueue;
+  row.inode = message.idiag_inode;
+  return row;
+}
+
+enum class ListEnd { kMore, kDone, kFailed };
+
+// take(message, headers included) for each message of what was received.
+template <typename Take>
+ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
+  while (const auto header = read_at<nlmsghdr>(bytes, 0)) {
+    if (header->nlmsg_len < sizeof *header || header->nlmsg_len > bytes.size()) {
+      return ListEnd::kFailed;
+    }
+    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) {
+      return header->nlmsg_type == NLMSG_DONE ? ListEnd::kDone : ListEnd::kFailed;
+    }
+    take(bytes.first(header->nlmsg_len));
+    bytes = bytes.subspan(std::min<std::size_t>(NLMSG_ALIGN(header->nlmsg_len), bytes.size()));
+  }
+  return ListEnd::kMore;
+}
+
+// take() for each socket that fits the question; false: not all came.
+template <typename Take>
+bool list_sockets(int fd, std::span<const std::byte> question, const Take& take) {
+  if (!send_question(fd, question, NLM_F_DUMP)) {
+    return false;
+  }
+  std::vector<std::byte> bytes(kDumpBytes);
+  // A message has one row at least.
+  for (std::size_t i = 0; i < SocketTable::kRowLimit; ++i) {
+    const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);
+    if (size <= 0) {
+      return false;
+    }
+    const ListEnd end = take_messages(std::span(bytes).first(static_cast<std::size_t>(size)), take);
+    if (end != ListEnd::kMore) {
+      return end == ListEnd::kDone;
+    }
+  }
+  return false;
+}
+
+bool add_family(int fd, std::uint8_t family, SocketTable& table) {
+  inet_diag_req_v2 question{};
+  question.sdiag_family = family;
+  question.sdiag_protocol = IPPROTO_TCP;
+  question.idiag_states = UINT32_MAX;
+  return list_sockets(fd, bytes_of(question), [&table](std::span<const std::byte> answer) {
+    if (const auto message = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr))) {
+      table.add(row_of(*message));
+    }
+  });
+}
+
+// The value of an attribute that stands behind `head` bytes of an answer; empty: it has none.
+std::span<const std::byte> attribute(std::span<const std::byte> answer,
+                                     std::size_t head,
+                                     std::uint16_t type) {
+  std::size_t at = NLMSG_ALIGN(sizeof(nlmsghdr) + head);
+  while (const auto header = read_at<rtattr>(answer, at)) {
+    if (header->rta_len < sizeof *header || header->rta_len > answer.size() - at) {
+      break;
+    }
+    if (header->rta_type == type) {
+      return answer.subspan(at + sizeof *header, header->rta_len - sizeof *header);
+    }
+    at += RTA_ALIGN(header->rta_len);
+  }
+  return {};
+}
+
+struct Endpoint {
+  std::uint8_t family = AF_UNSPEC;
+  std::array<std::uint32_t, 4> address{};
+  std::uint16_t port = 0;  // in network order
+};
+
+// "10.0.0.1:80", "[fe80::1]:80".
+std::optional<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : parse_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) {
+    return std::nullopt;
+  }
+  Endpoint end;
+  end.port = htons(*port);
+  const bool is_v6 = text.front() == '[' && colon > 2;
+  end.family = is_v6 ? AF_INET6 : AF_INET;
+  const std::string host = is_v6 ? text.substr(1, colon - 2) : text.substr(0, colon);
+  return ::inet_pton(end.family, host.c_str(), end.address.data()) == 1 ? std::optional(end)
+                                                                        : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SocketDiag> SocketDiag::open() {
+  UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  // The kernel answers within the call; the limit is for what we do not know.
+  const timeval patience{0, 200'000};
+  if (!fd.valid() ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
+    return std::nullopt;
+  }
+  return SocketDiag(std::move(fd));
+}
+
+bool SocketDiag::add_tcp_sockets(SocketTable& table) const {
+  return add_family(fd_.get(), AF_INET, table) && add_family(fd_.get(), AF_INET6, table);
+}
+
+std::optional<LocalSockets> SocketDiag::local_sockets() const {
+  unix_diag_req question{};
+  question.sdiag_family = AF_UNIX;
+  question.udiag_states = UINT32_MAX;
+  question.udiag_show = UDIAG_SHOW_PEER;
+  LocalSockets sockets;
+  const bool all =
+      list_sockets(fd_.get(), bytes_of(question), [&sockets](std::span<const std::byte> answer) {
+        const auto peer = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER);
+        const auto socket = read_at<unix_diag_msg>(answer, sizeof(nlmsghdr));
+        if (socket && sockets.size() < SocketTable::kRowLimit) {
+          sockets.emplace(socket->udiag_ino, read_at<std::uint32_t>(peer, 0).value_or(0));
+        }
+      });
+  return all ? std::optional(std::move(sockets)) : std::nullopt;
+}
+
+std::optional<TcpSilence> SocketDiag::silence(const SocketRow& row) const {
+  const auto local = parse_endpoint(row.local);
+  const auto peer = parse_endpoint(row.peer);
+  if (!local || !peer || local->family != peer->family) {
+    return std::nullopt;
+  }
+  inet_diag_req_v2 question{};
+  question.sdiag_family = local->family;
+  question.sdiag_protocol = IPPROTO_TCP;
+  question.idiag_ext = 1U << (INET_DIAG_INFO - 1);
+  question.idiag_states = UINT32_MAX;
+  question.id.idiag_sport = local->port;
+  question.id.idiag_dport = peer->port;
+  std::memcpy(question.id.idiag_src, local->address.data(), sizeof question.id.idiag_src);
+  std::memcpy(question.id.idiag_dst, peer->address.data(), sizeof question.id.idiag_dst);
+  question.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+  question.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  const auto answer = ask(fd_.get(), bytes_of(question));
+  const auto found = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr));
+  // For an address without a connection the kernel would answer with a socket that listens there.
+  if (!found || found->id.idiag_dport != peer->port || found->idiag_inode != row.inode) {
+    return std::nullopt;
+  }
+  const auto info = attribute(answer, sizeof(inet_diag_msg), INET_DIAG_INFO);
+  const auto sent = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_last_data_sent));
+  const auto received = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_last_data_recv));
+  return sent && received ? std::optional(TcpSilence{*sent, *received}) : std::nullopt;
+}
+
+}  // namespace oddrank::waits

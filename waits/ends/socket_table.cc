@@ -1,0 +1,116 @@
+#include "waits/ends/socket_table.h"
+
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include <arpa/inet.h>
+
+#include "base/parse_number.h"
+#include "base/split.h"
+
+namespace oddrank::waits {
+namespace {
+
+// Each word of an address is printed as a number of this machine: "0100007F" is 127.0.0.1.
+std::optional<std::string> parse_address(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view host = text.substr(0, colon);
+  const auto port = parse_number<std::uint16_t>(text.substr(colon + 1), 16);
+  if (!port || (host.size() != 8 && host.size() != 32)) {
+    return std::nullopt;
+  }
+  std::array<std::uint32_t, 4> words{};
+  for (std::size_t i = 0; i < host.size() / 8; ++i) {
+    const auto word = parse_number<std::uint32_t>(host.substr(i * 8, 8), 16);
+    if (!word) {
+      return std::nullopt;
+    }
+    words[i] = *word;
+  }
+  return endpoint_text(words, host.size() == 32, *port);
+}
+
+// "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 12345 ..."
+std::optional<SocketRow> parse_row(std::string_view line) {
+  const auto words = split_blanks(line);
+  if (words.size() < 10) {
+    return std::nullopt;
+  }
+  auto local = parse_address(words[1]);
+  auto peer = parse_address(words[2]);
+  const auto state = parse_number<std::uint8_t>(words[3], 16);
+  const auto queues = split(words[4], ':');
+  const auto inode = parse_number<std::uint64_t>(words[9]);
+  if (!local || !peer || !state || queues.size() != 2 || !inode) {
+    return std::nullopt;
+  }
+  SocketRow row;
+  row.local = *std::move(local);
+  row.peer = *std::move(peer);
+  row.state = *state;
+  row.unsent = parse_number<std::uint64_t>(queues[0], 16).value_or(0);
+  row.unread = parse_number<std::uint64_t>(queues[1], 16).value_or(0);
+  row.inode = *inode;
+  return row;
+}
+
+std::string ends_key(const std::string& local, const std::string& peer) {
+  return local + ' ' + peer;
+}
+
+}  // namespace
+
+std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
+                          bool is_v6,
+                          std::uint16_t port) {
+  const bool mapped = is_v6 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
+  const bool shown_as_v6 = is_v6 && !mapped;
+  std::array<char, INET6_ADDRSTRLEN> name{};
+  ::inet_ntop(shown_as_v6 ? AF_INET6 : AF_INET, mapped ? &words[3] : words.data(), name.data(),
+              name.size());
+  const std::string host(name.data());
+  return (shown_as_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string socket_state_words(std::uint8_t state) {
+  constexpr std::array<const char*, 12> kNames = {
+      "",          "ESTABLISHED", "SYN_SENT",   "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2",
+      "TIME_WAIT", "CLOSE",       "CLOSE_WAIT", "LAST_ACK", "LISTEN",    "CLOSING"};
+  return state > 0 && state < kNames.size() ? kNames[state] : "state " + std::to_string(state);
+}
+
+void SocketTable::add(SocketRow row) {
+  if (rows_.size() >= kRowLimit) {
+    return;
+  }
+  const std::size_t at = rows_.size();
+  if (row.inode != 0) {
+    by_inode_.emplace(row.inode, at);
+  }
+  by_ends_.emplace(ends_key(row.local, row.peer), at);
+  rows_.push_back(std::move(row));
+}
+
+void SocketTable::add(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (auto row = parse_row(line)) {
+      add(*std::move(row));
+    }
+  }
+}
+
+const SocketRow* SocketTable::by_inode(std::uint64_t inode) const {
+  const auto at = by_inode_.find(inode);
+  return at == by_inode_.end() ? nullptr : &rows_[at->second];
+}
+
+const SocketRow* SocketTable::other_end(const SocketRow& row) const {
+  const auto at = by_ends_.find(ends_key(row.peer, row.local));
+  return at == by_ends_.end() ? nullptr : &rows_[at->second];
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,93 @@
+#include "waits/node/allocator_lock.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "waits/native_lock_names.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Frame;
+using snapshot::FrameId;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::StackEnd;
+using snapshot::Tables;
+using snapshot::ThreadCapture;
+using snapshot::Wait;
+
+// Functions of the C library by which a program enters its allocator (malloc/malloc.c), and fork,
+// which takes all of its locks for a moment. Those within are not named where libc is stripped.
+constexpr std::array<std::string_view, 18> kEntries = {
+    "malloc",   "calloc",    "realloc",        "reallocarray",  "free",        "cfree",
+    "memalign", "valloc",    "pvalloc",        "aligned_alloc", "malloc_trim", "malloc_info",
+    "mallinfo", "mallinfo2", "posix_memalign", "malloc_stats",  "mallopt",     "fork",
+};
+
+bool is_native_libc(const Frame& frame, const Tables& tables) {
+  return frame.kind == snapshot::FrameKind::kNative && is_libc(tables.text(frame.file));
+}
+
+bool enters_allocator(const Frame& frame, const Tables& tables) {
+  const std::string_view name = bare_name(tables.text(frame.function));
+  return is_native_libc(frame, tables) &&
+         std::find(kEntries.begin(), kEntries.end(), name) != kEntries.end();
+}
+
+// Of a thread that waits for the lock, the frames of libc at its inner end are the wait.
+bool is_inside(const ThreadCapture& thread, bool waits, const Tables& tables) {
+  const std::vector<FrameId>& frames = tables.stack(thread.samples.back().stack).frames;
+  const auto begin = !waits
+                         ? frames.begin()
+                         : std::find_if(frames.begin(), frames.end(), [&tables](const FrameId id) {
+                             return !is_native_libc(tables.frame(id), tables);
+                           });
+  return std::any_of(begin, frames.end(), [&tables](const FrameId id) {
+    return enters_allocator(tables.frame(id), tables);
+  });
+}
+
+bool is_whole(const ThreadCapture& thread, const Tables& tables) {
+  return !thread.samples.empty() &&
+         tables.stack(thread.samples.back().stack).end == StackEnd::kComplete;
+}
+
+}  // namespace
+
+void name_allocator_owner(const ProcessCapture& process,
+                          const ThreadCapture& thread,
+                          Tables& tables,
+                          Wait& wait) {
+  const std::string detail(tables.text(wait.detail));
+  const bool nobody = wait.holder_pid == 0 && wait.holder_alive == Known::kUnknown;
+  if (wait.on != snapshot::WaitOn::kLock || !nobody || !detail.ends_with(kAllocatorLock) ||
+      !std::all_of(process.threads.begin(), process.threads.end(),
+                   [&tables](const ThreadCapture& each) { return is_whole(each, tables); })) {
+    return;
+  }
+  std::vector<pid_t> inside;
+  for (const ThreadCapture& each : process.threads) {
+    const bool waits = each.wait.on == snapshot::WaitOn::kLock &&
+                       each.wait.address == wait.address && each.wait.holder_tid == 0;
+    if (is_inside(each, waits, tables)) {
+      inside.push_back(each.tid);
+    }
+  }
+  if (inside.size() != 1) {
+    return;
+  }
+  wait.holder_pid = process.pid;
+  wait.holder_tid = inside.front();
+  wait.holder_alive = Known::kYes;
+  wait.inferred = true;
+  wait.detail = tables.string(
+      detail + (inside.front() == thread.tid
+                    ? std::string(", which this thread itself was in when a signal came")
+                    : ", which only thread " + std::to_string(inside.front()) + " is in"));
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,282 @@
+// Parents and the children they wait for, on plain data.
+//
+// The kernel tells what a thread sleeps on (a pipe, a lock); that the pipe is a loader's data queue
+// and that one of the loader's workers does not fill it, only the frames of both sides tell. A
+// worker that stands in its queue's `get` directly under its loop has nothing to do; any other
+// worker owes its parent something. Exactly one that owes is the holder; with several nobody is
+// named, since which of them the parent needs next is not in the frames.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "waits/collect_waits.h"
+#include "waits/native_lock_names.h"
+#include "waits/node/allocator_lock.h"
+#include "waits/node/node_family.h"
+#include "waits/node/thread_motion.h"
+#include "waits/python/gil_wait.h"
+#include "waits/python/python_futures.h"
+#include "waits/python/worker_pools.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::Frame;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::Tables;
+using snapshot::ThreadCapture;
+using snapshot::Wait;
+using snapshot::WaitOn;
+
+constexpr std::size_t kListed = 4;
+
+enum class WorkerState { kNone, kIdle, kBusy };
+
+bool stopped(const ProcessCapture& process) {
+  return process.state == 'T' || process.state == 't';
+}
+
+// Of a worker whose frames were read; looks for its loop in any thread, since a worker's loop may
+// be started in one.
+WorkerState state_by_frames(const ProcessCapture& process,
+                            const WorkerPool& pool,
+                            const Tables& tables) {
+  for (const ThreadCapture& thread : process.threads) {
+    const auto frames = python_frames(thread, tables);
+    const auto loop = std::find_if(frames.begin(), frames.end(), [&](const Frame* frame) {
+      return matches(pool.loop, *frame, tables);
+    });
+    if (loop == frames.end()) {
+      continue;
+    }
+    if (loop == frames.begin() || stopped(process)) {
+      return WorkerState::kBusy;
+    }
+    const Frame* inside = *std::prev(loop);
+    const bool idle =
+        std::any_of(pool.idle.begin(), pool.idle.end(),
+                    [&](const FramePattern& pattern) { return matches(pattern, *inside, tables); });
+    return idle ? WorkerState::kIdle : WorkerState::kBusy;
+  }
+  return WorkerState::kNone;
+}
+
+bool has_python(const ProcessCapture& process, const Tables& tables) {
+  return std::any_of(process.threads.begin(), process.threads.end(),
+                     [&](const auto& thread) { return !python_frames(thread, tables).empty(); });
+}
+
+WorkerState worker_state(const ProcessCapture& process,
+                         const WorkerPool& pool,
+                         const Tables& tables) {
+  if (is_dead(process)) {
+    return WorkerState::kNone;
+  }
+  const bool named = !pool.process_name.empty() && tables.text(process.name) == pool.process_name;
+  if (named && !has_python(process, tables)) {
+    return WorkerState::kBusy;  // a worker that could not be read is not known to be idle
+  }
+  return state_by_frames(process, pool, tables);
+}
+
+struct PoolMembers {
+  ProcessList busy;
+  ProcessList dead;        // certainly workers, by their name
+  ProcessList dead_other;  // children that may have been workers
+  std::size_t idle = 0;
+};
+
+PoolMembers members_of(const Capture& capture, std::size_t process, const WorkerPool& pool) {
+  PoolMembers members;
+  for (const std::size_t i : family_of(capture, process)) {
+    const ProcessCapture& each = capture.processes[i];
+    if (is_dead(each)) {
+      const bool named =
+          !pool.process_name.empty() && capture.tables.text(each.name) == pool.process_name;
+      (named ? members.dead : members.dead_other).push_back(i);
+      continue;
+    }
+    switch (worker_state(each, pool, capture.tables)) {
+      case WorkerState::kBusy:
+        members.busy.push_back(i);
+        break;
+      case WorkerState::kIdle:
+        ++members.idle;
+        break;
+      case WorkerState::kNone:
+        break;
+    }
+  }
+  return members;
+}
+
+std::string list_workers(const Capture& capture, const ProcessList& list) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(list.size(), kListed); ++i) {
+    const ProcessCapture& each = capture.processes[list[i]];
+    text += (i == 0 ? "pid " : "; pid ") + std::to_string(each.pid) + ": " +
+            describe(each, capture.tables);
+  }
+  return list.size() > kListed ? text + "; ..." : text;
+}
+
+void set_holder(Capture& capture, std::size_t holder, Wait& wait) {
+  const ProcessCapture& process = capture.processes[holder];
+  wait.holder_pid = process.pid;
+  wait.holder_tid = 0;
+  wait.holder_alive = is_dead(process) ? Known::kNo : Known::kYes;
+  if (process.threads.empty()) {
+    return;
+  }
+  const Wait& theirs = process.threads.front().wait;
+  wait.holder_tid = process.threads.front().tid;
+  if (theirs.path != snapshot::StringId{}) {
+    // What it all hangs on; the parent's own pipe says nothing to a reader.
+    wait.path = theirs.path;
+    wait.fd = -1;
+  }
+}
+
+// A future that nobody has begun with may stand in the queue of a thread pool, behind work that has
+// to do with no process.
+bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const Tables& tables) {
+  constexpr FramePattern kLoop{"_worker", "concurrent/futures/thread.py"};
+  const auto is_busy = [&](const ThreadCapture& thread) {
+    const auto frames = python_frames(thread, tables);
+    const auto loop = std::find_if(frames.begin(), frames.end(), [&](const Frame* frame) {
+      return matches(kLoop, *frame, tables);
+    });
+    return loop != frames.end() && loop != frames.begin();
+  };
+  return tables.text(wait.detail).starts_with(kFutureNotBegun) &&
+         std::any_of(process.threads.begin(), process.threads.end(), is_busy);
+}
+
+void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wait& wait) {
+  const PoolMembers members = members_of(capture, process, pool);
+  const std::string name(pool.name);
+  const ProcessList* guilty = &members.dead;
+  if (guilty->empty()) {
+    guilty = &members.busy;
+  }
+  if (guilty->empty()) {
+    guilty = &members.dead_other;
+  }
+  const std::size_t workers = members.busy.size() + members.dead.size() + members.idle;
+  if (workers == 0 && members.dead_other.empty() && pool.on != WaitOn::kInput) {
+    return;  // a future may as well be a thread's
+  }
+  wait.on = pool.on;
+  wait.inferred = true;
+  std::string detail;
+  if (guilty->size() == 1) {
+    set_holder(capture, guilty->front(), wait);
+    detail = name + " " + list_workers(capture, *guilty);
+  } else if (guilty->size() > 1) {
+    detail = std::to_string(guilty->size()) + " " + name +
+             "s could be meant: " + list_workers(capture, *guilty);
+  } else if (workers > 0) {
+    detail = "waits for a " + name + ", but all " + std::to_string(workers) + " are idle";
+  } else {
+    detail = "waits for a " + name + ", but none was found";
+  }
+  wait.detail = capture.tables.string(detail);
+}
+
+const ProcessCapture* find_process(const Capture& capture, std::uint32_t node, pid_t pid) {
+  const auto at = std::find_if(
+      capture.processes.begin(), capture.processes.end(),
+      [&](const ProcessCapture& each) { return each.node == node && each.pid == pid; });
+  return at == capture.processes.end() ? nullptr : &*at;
+}
+
+// The holder was named by the system call itself: what is it doing?
+void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
+  const ProcessCapture& ours = capture.processes[process];
+  const ProcessCapture* holder = find_process(capture, ours.node, wait.holder_pid);
+  if (holder == nullptr || holder == &ours) {
+    return;
+  }
+  wait.holder_alive = is_dead(*holder) ? Known::kNo : Known::kYes;
+  append_detail(capture, wait,
+                "pid " + std::to_string(holder->pid) + ": " + describe(*holder, capture.tables));
+}
+
+void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dead_only) {
+  const ProcessList children = children_of(capture, process);
+  if (children.size() != 1) {
+    return;
+  }
+  const ProcessCapture& child = capture.processes[children.front()];
+  if (dead_only && !is_dead(child)) {
+    return;
+  }
+  set_holder(capture, children.front(), wait);
+  wait.inferred = true;
+  append_detail(
+      capture, wait,
+      "its only child pid " + std::to_string(child.pid) + ": " + describe(child, capture.tables));
+}
+
+void join_thread(Capture& capture, std::size_t process, Wait& wait, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return;
+  }
+  name_gil_wait(capture.processes[process], thread, capture.tables, wait);
+  if (wait.on == WaitOn::kLock || wait.on == WaitOn::kThread) {
+    name_native_lock(thread, capture.tables, wait);
+    name_allocator_owner(capture.processes[process], thread, capture.tables, wait);
+  }
+  if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
+    return;
+  }
+  if (capture.tables.text(wait.detail).starts_with(kFutureOfThread) ||
+      may_wait_for_threads(capture.processes[process], wait, capture.tables)) {
+    return;
+  }
+  const auto frames = python_frames(thread, capture.tables);
+  for (const WorkerPool& pool : worker_pools()) {
+    if (any_frame_matches(frames, pool.waiting, capture.tables)) {
+      join_pool(capture, process, pool, wait);
+      return;
+    }
+  }
+  if (wait.holder_pid != 0) {
+    describe_holder(capture, process, wait);
+    return;
+  }
+  if (wait.on == WaitOn::kChild || any_frame_matches(frames, child_joins(), capture.tables)) {
+    wait.on = WaitOn::kChild;
+    join_only_child(capture, process, wait, false);
+    return;
+  }
+  if (any_frame_matches(frames, queue_reads(), capture.tables)) {
+    join_only_child(capture, process, wait, true);
+  }
+}
+
+}  // namespace
+
+void join_node_waits(Capture& capture) {
+  // All first, then written: what one process is told of another is what that one was read as, in
+  // whatever order they come.
+  std::vector<std::vector<Wait>> joined(capture.processes.size());
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    for (const ThreadCapture& thread : capture.processes[i].threads) {
+      joined[i].push_back(thread.wait);
+      join_thread(capture, i, joined[i].back(), thread);
+      if (const std::string motion = motion_words(thread, capture.tables); !motion.empty()) {
+        append_detail(capture, joined[i].back(), motion);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    for (std::size_t t = 0; t < joined[i].size(); ++t) {
+      capture.processes[i].threads[t].wait = joined[i][t];
+    }
+  }
+}
+
+}  // namespace oddrank::waits

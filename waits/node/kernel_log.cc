@@ -1,0 +1,74 @@
+#include "waits/node/kernel_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/deadline.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::waits {
+namespace {
+
+constexpr std::size_t kRecordBytes = 8192;  // the kernel's own limit, CONSOLE_EXT_LOG_MAX
+constexpr std::size_t kKillLimit = 64;      // the newest are kept
+
+char printable(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte >= 0x7f ? '?' : c;
+}
+
+}  // namespace
+
+std::optional<MemoryKill> parse_memory_kill(std::string_view record) {
+  constexpr std::string_view kWords =
+      "ut of memory: Killed process ";  // "Memory cgroup out of", too
+  const auto head_end = record.find(';');
+  const auto found = record.find(kWords);
+  if (head_end == std::string_view::npos || found == std::string_view::npos || found < head_end) {
+    return std::nullopt;
+  }
+  const auto head = split(record.substr(0, head_end), ',');
+  const std::string_view rest = record.substr(found + kWords.size());
+  const auto open = rest.find(" (");
+  const auto close = open == std::string_view::npos ? open : rest.find(')', open);
+  const auto at = head.size() > 2 ? parse_number<std::uint64_t>(head[2]) : std::nullopt;
+  const auto pid =
+      open == std::string_view::npos ? std::nullopt : parse_number<pid_t>(rest.substr(0, open));
+  if (!at || !pid || *pid <= 0 || close == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::string name(rest.substr(open + 2, std::min<std::size_t>(close - open - 2, 64)));
+  std::transform(name.begin(), name.end(), name.begin(), printable);
+  return MemoryKill{*pid, std::move(name), *at};
+}
+
+std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
+  std::vector<MemoryKill> kills;
+  const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const Deadline end = Deadline::after(patience);
+  std::array<char, kRecordBytes> record{};
+  while (log.valid() && !end.passed()) {
+    const auto size = ::read(log.get(), record.data(), record.size());
+    if (size < 0 && (errno == EPIPE || errno == EINTR)) {
+      continue;  // EPIPE: the record was overwritten, the next read has the oldest that is left
+    }
+    if (size <= 0) {
+      break;
+    }
+    if (auto kill = parse_memory_kill({record.data(), static_cast<std::size_t>(size)})) {
+      kills.push_back(*std::move(kill));
+    }
+    if (kills.size() > kKillLimit) {
+      kills.erase(kills.begin());
+    }
+  }
+  return kills;
+}
+
+}  // namespace oddrank::waits

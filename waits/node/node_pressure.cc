@@ -1,0 +1,227 @@
+#include "waits/node/node_pressure.h"
+
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "waits/cgroups.h"
+#include "waits/node/kernel_log.h"
+
+namespace oddrank::waits {
+namespace {
+
+constexpr std::string_view kCgroups = "/sys/fs/cgroup";
+constexpr std::uint64_t kSeldom = 10;  // one period in so many is nothing to mention
+constexpr double kPressed = 10;        // percent of the time
+constexpr std::uint64_t kFull = 90;    // percent
+constexpr std::uint64_t kSwapThatCountsKib = 65536;
+constexpr std::uint64_t kFaultsThatCount = 100;  // between two looks
+constexpr std::uint64_t kSecondUs = 1'000'000;
+
+// The value behind `name` in lines of "name value".
+std::uint64_t count_of(std::string_view text, std::string_view name) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() == 2 && words[0] == name) {
+      return parse_number<std::uint64_t>(words[1]).value_or(0);
+    }
+  }
+  return 0;
+}
+
+std::string text_of(const std::string& folder, const char* file) {
+  return read_file(folder + "/" + file, 65536).value_or(std::string());
+}
+
+std::string shown(const std::string& folder) {
+  return folder.substr(std::min(folder.size(), kCgroups.size()));
+}
+
+void add_memory(const std::string& folder, std::vector<std::string>& notes) {
+  const std::uint64_t kills = std::max(parse_oom_kills(text_of(folder, "memory.events")),
+                                       parse_oom_kills(text_of(folder, "memory.oom_control")));
+  if (kills > 0) {
+    notes.push_back(std::to_string(kills) + (kills == 1 ? " process" : " processes") +
+                    " of cgroup " + shown(folder) + (kills == 1 ? " was" : " were") +
+                    " killed for lack of memory");
+  }
+  const double full = parse_pressure(text_of(folder, "memory.pressure"));
+  if (full >= kPressed) {
+    notes.push_back("all that would run in cgroup " + shown(folder) + " waited for memory in " +
+                    std::to_string(std::lround(full)) + "% of the last 10 s");
+  }
+}
+
+void add_throttling(const std::string& folder, std::vector<std::string>& notes) {
+  const Throttling cpu = parse_throttling(text_of(folder, "cpu.stat"));
+  if (cpu.throttled > 0 && cpu.throttled >= cpu.periods / kSeldom) {
+    notes.push_back("cgroup " + shown(folder) + " got no more CPU in " +
+                    std::to_string(cpu.throttled) + " of " + std::to_string(cpu.periods) +
+                    " periods (its limit)");
+  }
+}
+
+void add_pressure(std::vector<std::string>& notes) {
+  for (const std::string_view what : {"memory", "io"}) {
+    const double full = parse_pressure(text_of("/proc/pressure", std::string(what).c_str()));
+    if (full >= kPressed) {
+      notes.push_back("all that would run waited for " + std::string(what == "io" ? "I/O" : what) +
+                      " in " + std::to_string(std::lround(full)) + "% of the last 10 s");
+    }
+  }
+}
+
+// "/dev/shm" of the process is shared memory, and not for instance a folder on a dead server.
+bool has_shared_memory(pid_t pid) {
+  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
+  for (const std::string_view line : split(mounts ? *mounts : std::string_view(), '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() > 2 && words[1] == "/dev/shm") {
+      return words[2] == "tmpfs";
+    }
+  }
+  return false;
+}
+
+void add_shared_memory(pid_t pid, std::set<unsigned long>& seen, std::vector<std::string>& notes) {
+  struct statvfs status {};
+  const std::string path = "/proc/" + std::to_string(pid) + "/root/dev/shm";
+  if (!has_shared_memory(pid) || ::statvfs(path.c_str(), &status) != 0 || status.f_blocks == 0 ||
+      !seen.insert(status.f_fsid).second) {
+    return;
+  }
+  const std::uint64_t used = status.f_blocks - std::min(status.f_blocks, status.f_bavail);
+  const std::uint64_t percent = used * 100 / status.f_blocks;
+  if (percent >= kFull) {
+    notes.push_back("/dev/shm of pid " + std::to_string(pid) + " is " + std::to_string(percent) +
+                    "% full (of " + std::to_string((status.f_blocks * status.f_frsize) >> 20) +
+                    " MiB)");
+  }
+}
+
+std::string proc_text(pid_t pid, const char* file) {
+  return text_of("/proc/" + std::to_string(pid), file);
+}
+
+void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& notes) {
+  const std::uint64_t swapped = parse_swap_kib(proc_text(pid, "status"));
+  if (swapped >= kSwapThatCountsKib) {
+    notes.push_back(std::to_string(swapped >> 10) + " MiB of pid " + std::to_string(pid) +
+                    " are swapped out");
+  }
+  const auto first = before.find(pid);
+  const std::uint64_t faults = parse_major_faults(proc_text(pid, "stat"));
+  if (first != before.end() && faults >= first->second + kFaultsThatCount) {
+    notes.push_back("pid " + std::to_string(pid) + " waited for " +
+                    std::to_string(faults - first->second) +
+                    " pages from disk while it was looked at");
+  }
+}
+
+// Those since the first of the ranks began: of earlier ones it knows nothing.
+void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes) {
+  constexpr std::size_t kListed = 8;
+  std::uint64_t begun_us = UINT64_MAX;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
+  }
+  timespec now{};
+  if (begun_us == UINT64_MAX || ::clock_gettime(CLOCK_MONOTONIC, &now) != 0) {
+    return;
+  }
+  const auto now_us = static_cast<std::uint64_t>(now.tv_sec) * kSecondUs;
+  std::vector<MemoryKill> kills = read_memory_kills();
+  std::erase_if(kills, [begun_us](const MemoryKill& kill) {
+    return kill.at_us + kSecondUs < begun_us;  // two clocks of the kernel
+  });
+  for (std::size_t i = kills.size() - std::min(kills.size(), kListed); i < kills.size(); ++i) {
+    const std::uint64_t ago_us = now_us - std::min(now_us, kills[i].at_us);
+    notes.push_back("pid " + std::to_string(kills[i].pid) + " (" + kills[i].name +
+                    ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
+                    " s ago, says the kernel's log");
+  }
+}
+
+}  // namespace
+
+std::uint64_t parse_swap_kib(std::string_view status) {
+  for (const std::string_view line : split(status, '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() == 3 && words[0] == "VmSwap:") {
+      return parse_number<std::uint64_t>(words[1]).value_or(0);
+    }
+  }
+  return 0;
+}
+
+std::uint64_t parse_major_faults(std::string_view stat) {
+  constexpr std::size_t kField = 9;  // behind the name, which may hold blanks and brackets
+  const auto name_end = stat.rfind(')');
+  const auto words =
+      split_blanks(name_end == std::string_view::npos ? "" : stat.substr(name_end + 1));
+  return words.size() > kField ? parse_number<std::uint64_t>(words[kField]).value_or(0) : 0;
+}
+
+MajorFaults read_major_faults(const snapshot::Capture& capture) {
+  MajorFaults faults;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    faults[process.pid] = parse_major_faults(proc_text(process.pid, "stat"));
+  }
+  return faults;
+}
+
+std::uint64_t parse_oom_kills(std::string_view text) {
+  return count_of(text, "oom_kill");
+}
+
+Throttling parse_throttling(std::string_view text) {
+  return {count_of(text, "nr_periods"), count_of(text, "nr_throttled")};
+}
+
+double parse_pressure(std::string_view text) {
+  constexpr std::string_view kStart = "full avg10=";
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(kStart)) {
+      continue;
+    }
+    double percent = 0;
+    const std::string_view number = line.substr(kStart.size());
+    const auto end = std::from_chars(number.data(), number.data() + number.size(), percent);
+    return end.ec == std::errc() && percent >= 0 && percent <= 100 ? percent : 0;
+  }
+  return 0;
+}
+
+std::vector<std::string> node_pressure(const snapshot::Capture& capture,
+                                       const MajorFaults& before) {
+  std::vector<std::string> notes;
+  std::set<std::string> folders;
+  std::set<unsigned long> file_systems;
+  const auto mountinfo = read_file("/proc/self/mountinfo").value_or(std::string());
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    const auto text = read_file("/proc/" + std::to_string(process.pid) + "/cgroup", 65536);
+    const std::string memory = text ? cgroup_folder(*text, mountinfo, "memory") : "";
+    const std::string cpu = text ? cgroup_folder(*text, mountinfo, "cpu") : "";
+    if (!memory.empty() && folders.insert("memory " + memory).second) {
+      add_memory(memory, notes);
+    }
+    if (!cpu.empty() && folders.insert("cpu " + cpu).second) {
+      add_throttling(cpu, notes);
+    }
+    add_shared_memory(process.pid, file_systems, notes);
+    add_swap(process.pid, before, notes);
+  }
+  add_kills(capture, notes);
+  add_pressure(notes);
+  return notes;
+}
+
+}  // namespace oddrank::waits

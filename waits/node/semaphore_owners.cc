@@ -1,0 +1,203 @@
+#include "waits/node/semaphore_owners.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "cpython/look_at_python.h"
+#include "waits/futex_wait.h"
+#include "waits/node/node_family.h"
+#include "waits/python/semaphore_objects.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using attach::Target;
+using snapshot::Capture;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::Wait;
+
+constexpr std::size_t kProcessLimit = 256;  // that are looked at
+
+// A semaphore, whatever address it has in a process.
+struct SemaphoreId {
+  std::uint32_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t offset = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of <=> for a pointer
+  auto operator<=>(const SemaphoreId&) const = default;
+};
+
+struct Owner {
+  pid_t pid = 0;
+  pid_t tid = 0;
+  bool recursive = false;
+  bool releaser = false;  // has released it more often than acquired: no owner
+};
+
+std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address) {
+  const attach::Mapping* mapping = target.maps().find(Addr{address});
+  if (mapping == nullptr || mapping->inode == 0 || !mapping->shared) {
+    return std::nullopt;
+  }
+  return SemaphoreId{mapping->device, mapping->inode,
+                     address - mapping->start + mapping->file_offset};
+}
+
+// Of one process: the locks that it has acquired or released for others, and which of its threads
+// did. The tid is 0 where that thread is not there any more.
+std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
+  std::map<SemaphoreId, Owner> owners;
+  auto python = cpython::look_at_python(target);
+  const auto states = target.threads();
+  if (!python || !states) {
+    return owners;
+  }
+  for (const SemaphoreObject& object : SemaphoreObjects(*python).find()) {
+    const auto id = object.count != 0 ? identify(target, object.semaphore) : std::nullopt;
+    if (!id) {
+      continue;
+    }
+    const auto* thread = python->by_ident(object.last_ident);
+    const auto state = std::find_if(states->begin(), states->end(), [&](const auto& each) {
+      return thread != nullptr && thread->target_tid != 0 && each.target_tid == thread->target_tid;
+    });
+    owners[*id] = {target.pid(), state == states->end() ? 0 : state->tid, object.recursive,
+                   object.count < 0};
+  }
+  return owners;
+}
+
+// What the child does: a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
+// found.
+class OwnerSearch {
+ public:
+  OwnerSearch(const Capture& capture, const OpenTarget& open) : capture_(capture), open_(open) {}
+
+  void run(const std::vector<WaitPlace>& places, int fd) {
+    for (const WaitPlace& place : places) {
+      const ProcessCapture& process = capture_.processes[place.process];
+      const auto target = open_(process.pid);
+      const auto id =
+          target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
+      const auto owner = id ? owner_of(process, *id) : std::nullopt;
+      if (owner) {
+        send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
+                           std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
+                           (owner->recursive ? " 1\n" : " 0\n"));
+      }
+    }
+  }
+
+ private:
+  // nullopt: nobody of the family, or several (a process that was forked while the lock was held
+  // has its parent's count, too), or it is passed from hand to hand.
+  std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id) {
+    std::optional<Owner> owner;
+    for (const ProcessCapture& each : capture_.processes) {
+      if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
+        continue;
+      }
+      const auto& of_process = look_at(each.pid);
+      const auto found = of_process.find(id);
+      if (found == of_process.end()) {
+        continue;
+      }
+      if (owner || found->second.releaser) {
+        return std::nullopt;
+      }
+      owner = found->second;
+    }
+    return owner;
+  }
+
+  const std::map<SemaphoreId, Owner>& look_at(pid_t pid) {
+    const auto [at, is_new] = known_.try_emplace(pid);
+    if (is_new && known_.size() <= kProcessLimit) {
+      if (const auto target = open_(pid)) {
+        at->second = acquired_by(**target);
+      }
+    }
+    return at->second;
+  }
+
+  const Capture& capture_;
+  const OpenTarget& open_;
+  std::map<pid_t, std::map<SemaphoreId, Owner>> known_;
+};
+
+std::optional<WaitPlace> parse_owner(std::string_view line, const Capture& capture, Owner& owner) {
+  const auto words = split_blanks(line);
+  if (words.size() != 5) {
+    return std::nullopt;
+  }
+  const auto process = parse_number<std::size_t>(words[0]);
+  const auto thread = parse_number<std::size_t>(words[1]);
+  const auto pid = parse_number<pid_t>(words[2]);
+  const auto tid = parse_number<pid_t>(words[3]);
+  if (!process || !thread || !pid || !tid || *process >= capture.processes.size() ||
+      *thread >= capture.processes[*process].threads.size()) {
+    return std::nullopt;
+  }
+  owner = {*pid, *tid, words[4] == "1", false};
+  return WaitPlace{*process, *thread};
+}
+
+void set_owner(Capture& capture, const WaitPlace& place, const Owner& owner) {
+  ProcessCapture& process = capture.processes[place.process];
+  Wait& wait = process.threads[place.thread].wait;
+  wait.holder_pid = owner.pid;
+  wait.holder_tid = owner.tid;
+  wait.holder_alive = owner.tid == 0 ? Known::kUnknown : Known::kYes;
+  wait.inferred = !owner.recursive;
+  const std::string who = owner.tid == 0 ? "a thread that has ended"
+                          : owner.tid == process.threads[place.thread].tid
+                              ? std::string("this thread itself")
+                              : "thread " + std::to_string(owner.tid);
+  append_detail(capture, wait,
+                "a lock of multiprocessing that " + who +
+                    (owner.pid == process.pid ? "" : " of pid " + std::to_string(owner.pid)) +
+                    " has acquired and not released");
+}
+
+}  // namespace
+
+void name_semaphore_owners(Capture& capture,
+                           const OpenTarget& open,
+                           std::chrono::milliseconds patience) {
+  const std::vector<WaitPlace> places = find_waits(capture, [&capture](const Wait& wait) {
+    return wait.on == snapshot::WaitOn::kLock && wait.address != 0 && wait.holder_pid == 0 &&
+           capture.tables.text(wait.detail).starts_with(kSharedSemaphore);
+  });
+  if (places.empty()) {
+    return;
+  }
+  const IsolatedTask task{[&](int fd) { OwnerSearch(capture, open).run(places, fd); }, patience};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  std::set<std::pair<std::size_t, std::size_t>> named;
+  for (const std::string_view line : split(result.bytes, '\n')) {
+    Owner owner;
+    if (const auto place = parse_owner(line, capture, owner);
+        place && named.insert({place->process, place->thread}).second) {
+      set_owner(capture, *place, owner);
+    }
+  }
+  for (const WaitPlace& place : places) {
+    if (!named.contains({place.process, place.thread})) {
+      append_detail(capture, capture.processes[place.process].threads[place.thread].wait,
+                    "it tells no owner");
+    }
+  }
+}
+
+}  // namespace oddrank::waits

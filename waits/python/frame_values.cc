@@ -1,0 +1,185 @@
+// Sources: CPython's Objects/exception_handling_notes.txt (format of the table, since 3.11);
+// Include/cpython/frameobject.h of 3.8 to 3.10 (PyFrameObject: f_valuestack, f_iblock and
+// f_blockstack, right before f_localsplus).
+#include "waits/python/frame_values.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "cpython/objects/strings.h"
+#include "cpython/objects/types.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using cpython::InstructionFormat;
+using cpython::Layout;
+using cpython::RawFrame;
+using cpython::RemoteReader;
+
+constexpr std::size_t kLocalLimit = 512;
+constexpr std::size_t kStackLimit = 64;  // deeper `with`s and loops are not written by people
+constexpr std::size_t kPointer = sizeof(std::uint64_t);
+
+bool has_exception_table(const Layout& layout) {
+  return layout.semantics.instruction == InstructionFormat::kPointer;
+}
+
+// --- up to 3.10 ---
+
+struct Block {  // PyTryBlock
+  std::int32_t type;
+  std::int32_t handler;
+  std::int32_t level;
+};
+constexpr std::int32_t kBlockLimit = 20;  // CO_MAXBLOCKS
+constexpr std::uint32_t kBlockStackBytes = kBlockLimit * sizeof(Block);
+
+std::size_t depth_by_blocks(RemoteReader& reader, const Layout& layout, Addr frame) {
+  const std::uint32_t blocks = layout.frame.localsplus - kBlockStackBytes;
+  const auto count = reader.value<std::int32_t>(frame + blocks - kPointer).value_or(0);
+  if (count <= 0 || count > kBlockLimit) {
+    return 0;
+  }
+  const auto last =
+      reader.value<Block>(frame + blocks + static_cast<std::uint64_t>(count - 1) * sizeof(Block));
+  return last && last->level > 0 ? static_cast<std::size_t>(last->level) : 0;
+}
+
+// --- 3.11 and later ---
+
+// Numbers of 6 bits a byte, highest first; bit 6: more follow; bit 7 marks an entry's first byte.
+std::optional<std::uint32_t> take_number(std::span<const std::byte>& table) {
+  std::uint32_t number = 0;
+  for (int i = 0; i < 6 && !table.empty(); ++i) {
+    const auto byte = std::to_integer<std::uint32_t>(table.front());
+    table = table.subspan(1);
+    number = (number << 6) | (byte & 63);
+    if ((byte & 64) == 0) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t depth_by_table(std::span<const std::byte> table, std::uint64_t instruction) {
+  while (!table.empty()) {
+    const auto start = take_number(table);
+    const auto size = take_number(table);
+    const auto target = take_number(table);
+    const auto depth = take_number(table);
+    if (!start || !size || !target || !depth) {
+      return 0;
+    }
+    if (instruction >= *start && instruction < std::uint64_t{*start} + *size) {
+      return *depth >> 1;  // the lowest bit is no part of it
+    }
+  }
+  return 0;
+}
+
+std::size_t depth_by_code(RemoteReader& reader, const Layout& layout, const RawFrame& frame) {
+  constexpr std::uint64_t kUnit = 2;  // bytes; the table counts in units
+  const std::uint64_t begin = attach::value_of(frame.code + layout.code.instructions);
+  if (frame.code_copy != 0 || frame.instruction < begin) {
+    return 0;
+  }
+  // co_exceptiontable follows the header with ob_size, co_consts and co_names.
+  const Addr table = reader.pointer_or_null(frame.code + layout.object.size + 3 * kPointer);
+  const auto bytes = cpython::read_bytes(reader, layout, table);
+  return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
+}
+
+}  // namespace
+
+std::size_t FrameValues::live_depth(const RawFrame& frame) {
+  if (!has_exception_table(layout_)) {
+    return depth_by_blocks(reader_, layout_, frame.address);
+  }
+  const auto [at, is_new] =
+      depths_.try_emplace({attach::value_of(frame.code), frame.instruction}, 0);
+  if (is_new) {
+    at->second = depth_by_code(reader_, layout_, frame);
+  }
+  return at->second;
+}
+
+std::size_t FrameValues::count_locals(Addr code) {
+  const auto [at, is_new] = locals_.try_emplace(attach::value_of(code), 0);
+  if (is_new) {
+    const Addr names = reader_.pointer_or_null(code + layout_.code.local_names);
+    const auto count = reader_.value<std::uint64_t>(names + layout_.object.size).value_or(0);
+    at->second = static_cast<std::size_t>(std::min<std::uint64_t>(count, kLocalLimit));
+  }
+  return at->second;
+}
+
+Addr FrameValues::stack_base(const RawFrame& frame) {
+  if (has_exception_table(layout_)) {
+    return frame.address + layout_.frame.localsplus + count_locals(frame.code) * kPointer;
+  }
+  return reader_.pointer_or_null(frame.address + layout_.frame.code + 4 * kPointer);
+}
+
+std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
+  std::vector<Addr> values;
+  for (std::size_t i = 0; i < count && base != Addr{}; ++i) {
+    const auto slot = reader_.pointer(base + i * kPointer);
+    if (!slot) {
+      break;
+    }
+    if (const Addr value = cpython::without_tags(layout_, *slot); value != Addr{}) {
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
+Addr FrameValues::slot(const RawFrame& frame, std::size_t index) {
+  const Addr at = frame.address + layout_.frame.localsplus + index * kPointer;
+  return cpython::without_tags(layout_, reader_.pointer_or_null(at));
+}
+
+Addr FrameValues::self(const RawFrame& frame) {
+  return count_locals(frame.code) > 0 ? slot(frame, 0) : Addr{};
+}
+
+Addr FrameValues::local(const RawFrame& frame, std::string_view name) {
+  const Addr names = reader_.pointer_or_null(frame.code + layout_.code.local_names);
+  const std::size_t count = count_locals(frame.code);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Addr text = reader_.pointer_or_null(names + layout_.object.tuple_items + i * kPointer);
+    const auto read = cpython::read_string(reader_, layout_, text, name.size() + 1);
+    if (read && read->utf8 == name) {
+      return slot(frame, i);
+    }
+  }
+  return {};
+}
+
+std::vector<Addr> FrameValues::live(const RawFrame& frame) {
+  if (frame.address == Addr{}) {
+    return {};
+  }
+  const std::size_t depth = live_depth(frame);
+  if (depth == 0 || depth > kStackLimit) {
+    return {};
+  }
+  return read_slots(stack_base(frame), depth);
+}
+
+std::vector<Addr> FrameValues::all(const RawFrame& frame) {
+  if (frame.address == Addr{}) {
+    return {};
+  }
+  std::vector<Addr> values =
+      read_slots(frame.address + layout_.frame.localsplus, count_locals(frame.code));
+  const std::vector<Addr> stack = read_slots(stack_base(frame), kStackLimit / 4);
+  values.insert(values.end(), stack.begin(), stack.end());
+  return values;
+}
+
+}  // namespace oddrank::waits

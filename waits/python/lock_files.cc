@@ -1,0 +1,103 @@
+#include "waits/python/lock_files.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/strings.h"
+#include "waits/node/node_family.h"
+#include "waits/python/frame_values.h"
+#include "waits/python/worker_pools.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using cpython::PythonLook;
+using cpython::ThreadLook;
+using snapshot::WaitOn;
+
+// A frame that polls, and its local that is the path, or whose attribute is.
+struct LockFileKind {
+  FramePattern frame;
+  std::string_view local;
+  std::string_view attribute;
+};
+constexpr std::array kLockFiles = {
+    LockFileKind{{"wait", "torch/utils/file_baton.py"}, "self", "lock_file_path"},
+    LockFileKind{{"acquire", "filelock/_api.py"}, "lock_filename", ""},
+};
+constexpr std::size_t kDepth = 4;  // from the innermost Python frame on
+
+bool polls(const snapshot::ThreadCapture& thread,
+           const ThreadWait& wait,
+           const snapshot::Tables& tables) {
+  // Mostly it sleeps; it may have been met while it looks at the file.
+  const bool may_poll =
+      wait.on == WaitOn::kUnknown || wait.on == WaitOn::kNothing || wait.on == WaitOn::kFile;
+  if (!thread.has_python || !may_poll) {
+    return false;
+  }
+  const auto frames = python_frames(thread, tables);
+  const std::span near(frames.data(), std::min(frames.size(), kDepth));
+  return std::any_of(kLockFiles.begin(), kLockFiles.end(), [&](const LockFileKind& kind) {
+    return any_frame_matches(near, std::span(&kind.frame, 1), tables);
+  });
+}
+
+std::string read_path(PythonLook& python,
+                      const cpython::RawFrame& frame,
+                      const LockFileKind& kind) {
+  Addr value = FrameValues(python.reader(), python.layout()).local(frame, kind.local);
+  if (!kind.attribute.empty()) {
+    value = cpython::read_attribute(python.reader(), python.layout(), value, kind.attribute);
+  }
+  const auto text = cpython::read_string(python.reader(), python.layout(), value);
+  return text ? text->utf8 : std::string();
+}
+
+void read_lock_file(PythonLook& python, const ThreadLook& thread, ThreadWait& wait) {
+  for (std::size_t i = 0; i < std::min(thread.frames.size(), kDepth); ++i) {
+    const cpython::RawFrame& frame = thread.frames[i];
+    for (const LockFileKind& kind : kLockFiles) {
+      const cpython::CodeObject& code = python.code(frame);
+      if (!code.readable || !matches(kind.frame, code.function, code.file)) {
+        continue;
+      }
+      const std::string path = read_path(python, frame, kind);
+      if (!path.empty()) {
+        wait.on = WaitOn::kFileLock;
+        wait.inferred = true;
+        wait.path = path;
+        wait.detail = std::string(kPollsLockFile) + path;
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void read_lock_files(PythonLook& python,
+                     const std::vector<attach::ThreadState>& states,
+                     const snapshot::Tables& tables,
+                     const snapshot::ProcessCapture& process,
+                     std::vector<ThreadWait>& waits) {
+  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
+    if (!polls(process.threads[i], waits[i], tables)) {
+      continue;
+    }
+    const auto state = std::find_if(states.begin(), states.end(), [&](const auto& each) {
+      return each.tid == process.threads[i].tid;
+    });
+    const ThreadLook* thread = state == states.end() ? nullptr : python.by_tid(state->target_tid);
+    if (thread != nullptr) {
+      read_lock_file(python, *thread, waits[i]);
+    }
+  }
+}
+
+}  // namespace oddrank::waits

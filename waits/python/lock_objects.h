@@ -1,0 +1,75 @@
+// Lock objects of CPython's _thread module, found through whatever value of a frame leads to one.
+//
+// Up to 3.13 such a lock is a semaphore on the heap, and its futex word is the semaphore. From 3.14
+// on it is a byte within the object, and who wants it sleeps on a semaphore of its own, which lies
+// on its stack behind the byte's address (Python/parking_lot.c: struct wait_entry). Both are told
+// apart by what is there, not by the version.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cpython/python_look.h"
+#include "waits/python/type_kinds.h"
+
+namespace oddrank::waits {
+
+struct LockObject {
+  std::uint64_t word = 0;  // which lock: address of the semaphore, or of the byte
+  bool recursive = false;
+  std::uint64_t owner = 0;  // RLock: ident of the thread; 0 = nobody
+  std::uint64_t count = 0;  // RLock: how often
+};
+
+class LockObjects {
+ public:
+  // `python` must outlive the object.
+  explicit LockObjects(cpython::PythonLook& python) : python_(python), kinds_(type_names()) {}
+
+  // Fetches what lock_of will want of these values, in one system call.
+  void prefetch(std::span<const attach::Addr> values);
+
+  // The lock that a value stands for: itself, the lock that a builtin method is bound to, or the
+  // lock of a Condition that a method is bound to.
+  std::optional<LockObject> lock_of(attach::Addr value);
+
+  // The locks whose `with` is in progress, by the values on a frame's stack that are in use: a
+  // bound __exit__, from 3.14 on __exit__ and the object behind it.
+  std::vector<LockObject> entered(std::span<const attach::Addr> live);
+
+  // LockObject::word of the lock that a thread wants which sleeps on this futex word.
+  std::uint64_t word_of_futex(std::uint64_t futex);
+
+ private:
+  enum class Kind : std::uint8_t {
+    kOther,
+    kLock,
+    kRecursiveLock,
+    kBuiltinMethod,
+    kMethod,
+    kFunction,
+    kMethodDescriptor,
+    kCondition,
+  };
+
+  cpython::RemoteReader& reader() { return python_.reader(); }
+  const cpython::Layout& layout() const { return python_.layout(); }
+  attach::Addr fields_of(attach::Addr object) const { return object + layout().object.head; }
+  attach::Addr field(attach::Addr object, std::size_t index);
+
+  static std::span<const TypeName<Kind>> type_names();
+  Kind kind_of(attach::Addr object) { return kinds_.of(python_, object); }
+  std::optional<LockObject> lock_at(attach::Addr object);
+  std::optional<LockObject> lock_of_self(attach::Addr self);
+  bool is_exit(attach::Addr callable);
+  bool is_text(attach::Addr text, std::string_view wanted);
+  bool is_c_string(attach::Addr text, std::string_view wanted);
+
+  cpython::PythonLook& python_;
+  TypeKinds<Kind> kinds_;
+};
+
+}  // namespace oddrank::waits

@@ -1,0 +1,78 @@
+// Source: CPython's Lib/concurrent/futures/_base.py (Future._state, and the `self` of its methods)
+// and thread.py (_WorkItem.run), the same in 3.8 to 3.14.
+#include "waits/python/python_futures.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/strings.h"
+#include "waits/python/worker_pools.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using cpython::PythonLook;
+using cpython::RawFrame;
+using cpython::ThreadLook;
+
+constexpr std::size_t kDepth = 6;  // of Future.result(), from the innermost frame on
+constexpr std::array kFutureWaits = {
+    FramePattern{"result", "concurrent/futures/_base.py"},
+    FramePattern{"exception", "concurrent/futures/_base.py"},
+};
+constexpr std::array kWorkItems = {
+    FramePattern{"run", "concurrent/futures/thread.py"},
+};
+
+bool is_any_of(PythonLook& python, const RawFrame& frame, std::span<const FramePattern> patterns) {
+  const cpython::CodeObject& code = python.code(frame);
+  return code.readable && std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
+           return matches(pattern, code.function, code.file);
+         });
+}
+
+Addr awaited_future(PythonLook& python, FrameValues& values, const ThreadLook& waiter) {
+  const std::span near(waiter.frames.data(), std::min(waiter.frames.size(), kDepth));
+  const auto at = std::find_if(near.begin(), near.end(), [&](const RawFrame& frame) {
+    return is_any_of(python, frame, kFutureWaits);
+  });
+  return at == near.end() ? Addr{} : values.self(*at);
+}
+
+bool works_on(PythonLook& python, FrameValues& values, const ThreadLook& thread, Addr future) {
+  return std::any_of(thread.frames.begin(), thread.frames.end(), [&](const RawFrame& frame) {
+    return is_any_of(python, frame, kWorkItems) &&
+           cpython::read_attribute(python.reader(), python.layout(), values.self(frame),
+                                   "future") == future;
+  });
+}
+
+}  // namespace
+
+std::optional<FutureWait> find_future_wait(PythonLook& python,
+                                           FrameValues& values,
+                                           const ThreadLook& waiter) {
+  const Addr future = awaited_future(python, values, waiter);
+  const auto state =
+      future == Addr{}
+          ? std::nullopt
+          : cpython::read_string(
+                python.reader(), python.layout(),
+                cpython::read_attribute(python.reader(), python.layout(), future, "_state"));
+  if (!state) {
+    return std::nullopt;
+  }
+  FutureWait wait;
+  wait.begun = state->utf8 != "PENDING";
+  for (const ThreadLook& thread : python.threads()) {
+    if (wait.begun && &thread != &waiter && works_on(python, values, thread, future)) {
+      wait.worker = &thread;
+    }
+  }
+  return wait;
+}
+
+}  // namespace oddrank::waits

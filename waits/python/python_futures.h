@@ -1,0 +1,30 @@
+// Threads that wait for a future of Python's concurrent.futures, and the thread of a pool that is
+// at work on it.
+//
+// A future does not know who will fulfil it. But a thread of a ThreadPoolExecutor has the future
+// that it works on in its frame (_WorkItem.run), and the future says whether work on it has begun.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "cpython/python_look.h"
+#include "waits/python/frame_values.h"
+
+namespace oddrank::waits {
+
+struct FutureWait {
+  bool begun = false;                           // somebody has begun with it, or it is done
+  const cpython::ThreadLook* worker = nullptr;  // the thread that works on it; may be null
+};
+
+// How the details of such waits begin.
+inline constexpr std::string_view kFutureOfThread = "waits for a future that thread ";
+inline constexpr std::string_view kFutureNotBegun = "waits for a future that nobody has begun";
+
+// nullopt: the thread is in no Future.result() or .exception(), as far as can be read.
+std::optional<FutureWait> find_future_wait(cpython::PythonLook& python,
+                                           FrameValues& values,
+                                           const cpython::ThreadLook& waiter);
+
+}  // namespace oddrank::waits

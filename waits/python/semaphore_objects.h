@@ -1,0 +1,55 @@
+// Locks of Python's multiprocessing that a process has in its frames, and which of them it has
+// acquired.
+//
+// Such a lock is a POSIX semaphore in shared memory, which knows no owner. But each process has an
+// object of its own for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same
+// from 3.8 on), which counts how often this process has acquired it and not released it, and notes
+// by which thread. Objects are found through the frames: a lock, one of its methods, or a queue
+// that has one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "cpython/python_look.h"
+#include "waits/python/type_kinds.h"
+
+namespace oddrank::waits {
+
+struct SemaphoreObject {
+  std::uint64_t semaphore = 0;   // address of the sem_t
+  std::uint64_t last_ident = 0;  // ident of the thread that acquired it last
+  std::int32_t count = 0;        // acquired less released by this process
+  bool recursive = false;        // can be released by the thread that has it alone
+};
+
+class SemaphoreObjects {
+ public:
+  // `python` must outlive the object.
+  explicit SemaphoreObjects(cpython::PythonLook& python) : python_(python), kinds_(type_names()) {}
+
+  // Those that the frames of all threads lead to, each once; bounded.
+  std::vector<SemaphoreObject> find();
+
+ private:
+  enum class Kind : std::uint8_t { kOther, kSemaphore, kMethod, kLock, kQueue };
+
+  static std::span<const TypeName<Kind>> type_names();
+  Kind kind_of(attach::Addr object) { return kinds_.of(python_, object); }
+  attach::Addr second_field(attach::Addr object);
+  void add(attach::Addr value, int depth, std::vector<SemaphoreObject>& found);
+  void add_object(attach::Addr object, bool is_lock, std::vector<SemaphoreObject>& found);
+  void add_values(const std::vector<attach::Addr>& values,
+                  std::unordered_set<std::uint64_t>& seen,
+                  std::vector<SemaphoreObject>& found);
+  std::optional<SemaphoreObject> read(attach::Addr object);
+
+  cpython::PythonLook& python_;
+  TypeKinds<Kind> kinds_;
+  std::unordered_set<std::uint64_t> known_;  // objects that were found
+};
+
+}  // namespace oddrank::waits

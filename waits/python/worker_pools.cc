@@ -1,0 +1,98 @@
+#include "waits/python/worker_pools.h"
+
+#include <algorithm>
+#include <array>
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::WaitOn;
+
+// torch 1.13 to 2.13: _next_data alone does not tell, the loader without workers has it too and
+// loads by itself below it.
+constexpr std::array kLoaderWaits = {
+    FramePattern{"_try_get_data", "torch/utils/data/dataloader.py"},
+    FramePattern{"_get_data", "torch/utils/data/dataloader.py"},
+};
+// `get` of the index queue; its frames are innermost even while it polls (connection.py).
+constexpr std::array kQueueGet = {
+    FramePattern{"get", "multiprocessing/queues.py"},
+};
+constexpr std::array kPoolWaits = {
+    FramePattern{"get", "multiprocessing/pool.py"},
+    FramePattern{"wait", "multiprocessing/pool.py"},
+    FramePattern{"next", "multiprocessing/pool.py"},
+    FramePattern{"join", "multiprocessing/pool.py"},
+};
+constexpr std::array kFutureWaits = {
+    FramePattern{"result", "concurrent/futures/_base.py"},
+    FramePattern{"exception", "concurrent/futures/_base.py"},
+    FramePattern{"as_completed", "concurrent/futures/_base.py"},
+    FramePattern{"wait", "concurrent/futures/_base.py"},
+    FramePattern{"shutdown", "concurrent/futures/process.py"},
+};
+
+constexpr std::array kPools = {
+    WorkerPool{"DataLoader worker", WaitOn::kInput, kLoaderWaits,
+               FramePattern{"_worker_loop", "torch/utils/data/_utils/worker.py"}, kQueueGet,
+               "pt_data_worker"},
+    WorkerPool{"process pool worker", WaitOn::kChild, kFutureWaits,
+               FramePattern{"_process_worker", "concurrent/futures/process.py"}, kQueueGet, ""},
+    WorkerPool{"multiprocessing.Pool worker", WaitOn::kChild, kPoolWaits,
+               FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, ""},
+};
+
+constexpr std::array kChildJoins = {
+    FramePattern{"wait", "subprocess.py"},
+    FramePattern{"_wait", "subprocess.py"},
+    FramePattern{"communicate", "subprocess.py"},
+    FramePattern{"_communicate", "subprocess.py"},
+    FramePattern{"join", "multiprocessing/process.py"},
+    FramePattern{"wait", "multiprocessing/popen_fork.py"},
+};
+
+constexpr std::array kQueueReads = {
+    FramePattern{"get", "multiprocessing/queues.py"},
+    FramePattern{"recv", "multiprocessing/connection.py"},
+    FramePattern{"recv_bytes", "multiprocessing/connection.py"},
+};
+
+std::string_view last_part(std::string_view qualified) {
+  const auto dot = qualified.rfind('.');
+  return dot == std::string_view::npos ? qualified : qualified.substr(dot + 1);
+}
+
+// "x/subprocess.py" ends with "subprocess.py", "x/mysubprocess.py" does not.
+bool path_ends_with(std::string_view path, std::string_view end) {
+  if (!path.ends_with(end)) {
+    return false;
+  }
+  return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';
+}
+
+}  // namespace
+
+bool matches(const FramePattern& pattern, std::string_view function, std::string_view file) {
+  return last_part(function) == pattern.function && path_ends_with(file, pattern.file);
+}
+
+bool matches(const FramePattern& pattern,
+             const snapshot::Frame& frame,
+             const snapshot::Tables& tables) {
+  return frame.kind == snapshot::FrameKind::kPython &&
+         matches(pattern, tables.text(frame.function), tables.text(frame.file));
+}
+
+std::span<const WorkerPool> worker_pools() {
+  return kPools;
+}
+
+std::span<const FramePattern> child_joins() {
+  return kChildJoins;
+}
+
+std::span<const FramePattern> queue_reads() {
+  return kQueueReads;
+}
+
+}  // namespace oddrank::waits
