@@ -8,7 +8,7 @@
 #include "cli/dump_files.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "collectives/read_flight_record.h"
+#include "collectives/sources/read_flight_record.h"
 
 namespace oddrank::cli {
 namespace {

@@ -15,10 +15,10 @@
 #include "cli/dump_files.h"
 #include "cli/isolated_read.h"
 #include "cli/live_dump.h"
-#include "collectives/flight_paths.h"
 #include "collectives/join_flight.h"
-#include "collectives/read_flight_record.h"
-#include "collectives/shorten_record.h"
+#include "collectives/sources/flight_paths.h"
+#include "collectives/sources/read_flight_record.h"
+#include "collectives/sources/shorten_record.h"
 #include "snapshot/carrier.h"
 #include "snapshot/variable.h"
 

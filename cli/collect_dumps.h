@@ -10,10 +10,10 @@
 
 namespace oddrank::cli {
 
-// For every rank of this node, as its variables say (collectives/flight_paths.h), also inside of
-// its container: its answer, if it can be asked (live_dump.h), else the newest file that is not
-// older than the process. Found nothing is the normal case. Each rank has a child and a deadline;
-// what went wrong becomes a note. Precondition: one thread (it forks).
+// For every rank of this node, as its variables say (collectives/sources/flight_paths.h), also
+// inside of its container: its answer, if it can be asked (live_dump.h), else the newest file that
+// is not older than the process. Found nothing is the normal case. Each rank has a child and a
+// deadline; what went wrong becomes a note. Precondition: one thread (it forks).
 void collect_dumps(snapshot::Capture& capture, const CaptureOptions& options);
 
 // Of the files, folders and patterns, the dumps of ranks that have none yet; with `all` also of

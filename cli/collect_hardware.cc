@@ -12,8 +12,8 @@
 #include "base/isolated.h"
 #include "base/split.h"
 #include "cli/isolated_read.h"
-#include "collectives/gpu_table.h"
-#include "collectives/link_ports.h"
+#include "collectives/sources/gpu_table.h"
+#include "collectives/sources/link_ports.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::cli {

@@ -14,7 +14,7 @@
 #include "base/read_file.h"
 #include "base/unique_fd.h"
 #include "cli/isolated_read.h"
-#include "collectives/log_lines.h"
+#include "collectives/sources/log_lines.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::cli {

@@ -22,8 +22,8 @@
 #include "cli/isolated_read.h"
 #include "cli/ras_rows.h"
 #include "cli/ras_services.h"
-#include "collectives/ras_answer.h"
-#include "collectives/ras_client.h"
+#include "collectives/sources/ras_answer.h"
+#include "collectives/sources/ras_client.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::cli {

@@ -10,8 +10,8 @@
 namespace oddrank::cli {
 
 // The sum over its communicators; less than before means that one of them is gone. nullopt: it has
-// no NCCL, or one whose counts cannot be read (collectives/nccl_memory.h). Opens the library's
-// file: call it in a child.
+// no NCCL, or one whose counts cannot be read (collectives/sources/nccl_memory.h). Opens the
+// library's file: call it in a child.
 std::optional<std::uint64_t> count_launches(pid_t pid);
 
 }  // namespace oddrank::cli

@@ -1,7 +1,7 @@
 // Rows of a capture from what NCCL tells of its communicators, by its RAS service or out of memory.
 #pragma once
 
-#include "collectives/ras_answer.h"
+#include "collectives/sources/ras_answer.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::cli {

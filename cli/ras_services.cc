@@ -15,7 +15,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "base/unique_fd.h"
-#include "collectives/ras_client.h"
+#include "collectives/sources/ras_client.h"
 #include "snapshot/variable.h"
 #include "waits/ends/socket_table.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "collectives/nccl_layout.h"
-#include "collectives/nccl_memory.h"
+#include "collectives/sources/nccl_layout.h"
+#include "collectives/sources/nccl_memory.h"
 #include "elf/module_map.h"
 
 namespace oddrank::cli {

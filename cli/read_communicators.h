@@ -1,10 +1,10 @@
 // The communicators of a process out of NCCL's memory: where its list of them lies, by the symbols
-// of the process's libnccl.so, and what it holds (collectives/nccl_memory.h).
+// of the process's libnccl.so, and what it holds (collectives/sources/nccl_memory.h).
 #pragma once
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "collectives/ras_answer.h"
+#include "collectives/sources/ras_answer.h"
 
 namespace oddrank::cli {
 

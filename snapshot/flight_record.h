@@ -1,5 +1,5 @@
 // What one rank's flight recorder held: a ring of the collectives that it has called, as PyTorch
-// dumps it. Plain data, read from files (collectives/read_flight_record.h).
+// dumps it. Plain data, read from files (collectives/sources/read_flight_record.h).
 #pragma once
 
 #include <sys/types.h>

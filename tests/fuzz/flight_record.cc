@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "aggregate/flight_verdict.h"
-#include "collectives/json_reader.h"
-#include "collectives/pickle_reader.h"
-#include "collectives/read_flight_record.h"
+#include "collectives/sources/json_reader.h"
+#include "collectives/sources/pickle_reader.h"
+#include "collectives/sources/read_flight_record.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,13 +1,13 @@
 // Any bytes as the end of a job's output, and as what nvidia-smi prints: no crash, no hang, and no
 // more kept than is promised.
-#include "collectives/log_lines.h"
+#include "collectives/sources/log_lines.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "collectives/gpu_table.h"
+#include "collectives/sources/gpu_table.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

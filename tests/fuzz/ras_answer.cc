@@ -1,6 +1,6 @@
 // Any bytes as an answer of NCCL's RAS service, JSON or text: no crash, no hang, and memory in
 // proportion to the input.
-#include "collectives/ras_answer.h"
+#include "collectives/sources/ras_answer.h"
 
 #include <cstddef>
 #include <cstdint>

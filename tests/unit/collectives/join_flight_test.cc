@@ -1,7 +1,7 @@
 #include "collectives/join_flight.h"
 
-#include "collectives/flight_paths.h"
-#include "collectives/shorten_record.h"
+#include "collectives/sources/flight_paths.h"
+#include "collectives/sources/shorten_record.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/recorders.h"

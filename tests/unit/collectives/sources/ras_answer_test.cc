@@ -1,4 +1,4 @@
-#include "collectives/ras_answer.h"
+#include "collectives/sources/ras_answer.h"
 
 #include <fstream>
 #include <sstream>

@@ -16,7 +16,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "collectives/ras_answer.h"
+#include "collectives/sources/ras_answer.h"
 
 namespace oddrank::collectives {
 

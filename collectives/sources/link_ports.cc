@@ -1,4 +1,4 @@
-#include "collectives/link_ports.h"
+#include "collectives/sources/link_ports.h"
 
 #include <algorithm>
 #include <array>

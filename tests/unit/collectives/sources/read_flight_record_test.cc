@@ -1,4 +1,4 @@
-#include "collectives/read_flight_record.h"
+#include "collectives/sources/read_flight_record.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "collectives/nccl_memory.h"
+#include "collectives/sources/nccl_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "collectives/nccl_layout.h"
+#include "collectives/sources/nccl_layout.h"
 
 namespace oddrank::collectives {
 namespace {

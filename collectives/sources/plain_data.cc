@@ -1,4 +1,4 @@
-#include "collectives/plain_data.h"
+#include "collectives/sources/plain_data.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "collectives/ras_client.h"
+#include "collectives/sources/ras_client.h"
 
 #include <poll.h>
 #include <sys/socket.h>

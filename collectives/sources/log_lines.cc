@@ -8,7 +8,7 @@
 //    - To our best knowledge, ranks [1] are the lagging ranks that caused this timeout. ...
 //   n0:71:90 [0] NCCL WARN ...
 //   n0:71:90 [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 nranks 8 ... - Init START
-#include "collectives/log_lines.h"
+#include "collectives/sources/log_lines.h"
 
 #include <algorithm>
 #include <array>

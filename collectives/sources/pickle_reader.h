@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "collectives/plain_data.h"
+#include "collectives/sources/plain_data.h"
 
 namespace oddrank::collectives {
 

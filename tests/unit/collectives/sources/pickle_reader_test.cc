@@ -1,8 +1,8 @@
-#include "collectives/pickle_reader.h"
+#include "collectives/sources/pickle_reader.h"
 
 #include <string>
 
-#include "collectives/json_reader.h"
+#include "collectives/sources/json_reader.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::collectives {

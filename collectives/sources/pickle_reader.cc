@@ -1,4 +1,4 @@
-#include "collectives/pickle_reader.h"
+#include "collectives/sources/pickle_reader.h"
 
 #include <algorithm>
 #include <array>

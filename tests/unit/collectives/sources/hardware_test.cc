@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "collectives/gpu_table.h"
-#include "collectives/link_ports.h"
+#include "collectives/sources/gpu_table.h"
+#include "collectives/sources/link_ports.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::collectives {

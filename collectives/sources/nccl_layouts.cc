@@ -5,7 +5,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "collectives/nccl_layout.h"
+#include "collectives/sources/nccl_layout.h"
 
 namespace oddrank::collectives {
 namespace {

@@ -1,4 +1,4 @@
-#include "collectives/flight_paths.h"
+#include "collectives/sources/flight_paths.h"
 
 #include <algorithm>
 #include <array>

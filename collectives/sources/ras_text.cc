@@ -8,7 +8,7 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "base/take_piece.h"
-#include "collectives/ras_answer.h"
+#include "collectives/sources/ras_answer.h"
 
 namespace oddrank::collectives {
 namespace {

@@ -1,11 +1,11 @@
 // Communicators in memory that a test made up. Real libraries: tests/live/ras_test.py.
-#include "collectives/nccl_memory.h"
+#include "collectives/sources/nccl_memory.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "collectives/nccl_layout.h"
+#include "collectives/sources/nccl_layout.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
 

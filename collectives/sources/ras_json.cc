@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "collectives/json_reader.h"
-#include "collectives/ras_answer.h"
+#include "collectives/sources/json_reader.h"
+#include "collectives/sources/ras_answer.h"
 
 namespace oddrank::collectives {
 namespace {

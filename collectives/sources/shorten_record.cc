@@ -1,4 +1,4 @@
-#include "collectives/shorten_record.h"
+#include "collectives/sources/shorten_record.h"
 
 #include <algorithm>
 #include <vector>

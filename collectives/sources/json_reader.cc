@@ -1,4 +1,4 @@
-#include "collectives/json_reader.h"
+#include "collectives/sources/json_reader.h"
 
 #include <array>
 #include <cstdint>

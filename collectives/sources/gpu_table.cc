@@ -1,4 +1,4 @@
-#include "collectives/gpu_table.h"
+#include "collectives/sources/gpu_table.h"
 
 #include <map>
 

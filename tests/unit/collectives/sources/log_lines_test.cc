@@ -1,4 +1,4 @@
-#include "collectives/log_lines.h"
+#include "collectives/sources/log_lines.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "collectives/read_flight_record.h"
+#include "collectives/sources/read_flight_record.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,8 +11,8 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "base/take_piece.h"
-#include "collectives/json_reader.h"
-#include "collectives/pickle_reader.h"
+#include "collectives/sources/json_reader.h"
+#include "collectives/sources/pickle_reader.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
