@@ -20,15 +20,15 @@
 #include "cli/watch_examine.h"
 #include "cli/watch_look.h"
 #include "slurm/job.h"
-#include "slurm/rolling_files.h"
-#include "slurm/watch.h"
-#include "slurm/watch_start.h"
+#include "watch/rolling_files.h"
+#include "watch/watch.h"
+#include "watch/watch_start.h"
 
 namespace oddrank::cli {
 namespace {
 
-using slurm::RankSign;
 using std::chrono::milliseconds;
+using watch::RankSign;
 
 // Ranks come and go; looking for them costs some 10 ms.
 constexpr int kLooksBetweenFinds = 6;
@@ -38,7 +38,7 @@ constexpr milliseconds kJobLook{30000};
 struct WatchCommand {
   std::string job;
   std::string select;
-  slurm::WatchOptions watch;
+  watch::WatchOptions watch;
   KeepOptions keep;
   CommandLine command;
 };
@@ -99,7 +99,7 @@ class WatchSetup {
   }
 
   // The hooks refer to this object.
-  slurm::WatchHooks hooks();
+  watch::WatchHooks hooks();
 
   // `beside`: a process of the job that is meant, where there are several on the node.
   void set_beside(pid_t pid) { beside_ = pid; }
@@ -116,7 +116,7 @@ class WatchSetup {
   Status find();
 
  private:
-  std::vector<RankSign> look(const slurm::LookRequest& request);
+  std::vector<RankSign> look(const watch::LookRequest& request);
   std::string rank_variable(const std::string& name) const;
   std::vector<std::vector<std::string>> capture_commands(const std::string& file) const;
   bool is_over();
@@ -175,7 +175,7 @@ std::string WatchSetup::rank_variable(const std::string& name) const {
   return found == environment_.end() ? std::string() : found->second;
 }
 
-std::vector<RankSign> WatchSetup::look(const slurm::LookRequest& request) {
+std::vector<RankSign> WatchSetup::look(const watch::LookRequest& request) {
   std::vector<RankSign> targets = request.before;
   if (only_) {
     targets = request.before.empty() ? std::vector{*only_} : request.before;
@@ -231,23 +231,23 @@ bool WatchSetup::is_over() {
              : job.error().code == Errc::kNotFound || job.error().code == Errc::kGone;
 }
 
-slurm::WatchHooks WatchSetup::hooks() {
-  slurm::WatchHooks hooks;
-  hooks.look = [this](const slurm::LookRequest& request) { return look(request); };
+watch::WatchHooks WatchSetup::hooks() {
+  watch::WatchHooks hooks;
+  hooks.look = [this](const watch::LookRequest& request) { return look(request); };
   hooks.capture_commands = [this](const std::string& file) { return capture_commands(file); };
-  hooks.examine = [this](const slurm::TakenCapture& taken) {
+  hooks.examine = [this](const watch::TakenCapture& taken) {
     return examine(taken, options_.keep);
   };
-  hooks.leave_past = [this](const slurm::PastFile& past) { leave_past(past, options_.keep); };
+  hooks.leave_past = [this](const watch::PastFile& past) { leave_past(past, options_.keep); };
   hooks.variable = [this](const std::string& name) { return rank_variable(name); };
   hooks.is_over = [this] { return is_over(); };
   return hooks;
 }
 
 int watch_command(WatchCommand& options) {
-  auto beside = slurm::split_off_watcher();
+  auto beside = watch::split_off_watcher();
   if (!beside) {
-    return slurm::become_command(options.command.argv, options.command.ignored_broken_pipe);
+    return watch::become_command(options.command.argv, options.command.ignored_broken_pipe);
   }
   const bool in_slurm = !variable("SLURM_JOB_ID").empty() && !variable("SLURM_STEP_ID").empty();
   WatchSetup setup(options, in_slurm ? variable("SLURM_JOB_ID") : "");
@@ -260,7 +260,7 @@ int watch_command(WatchCommand& options) {
   setup.set_only(rank);
   setup.set_beside(beside->pid);
   options.watch.captures = captures_for_all(in_slurm);
-  slurm::run_watch(options.watch, setup.hooks(), &*beside);
+  watch::run_watch(options.watch, setup.hooks(), &*beside);
   ::_exit(0);  // nobody waits for us, and what the caller has to destroy is the command's
 }
 
@@ -278,7 +278,7 @@ int watch_node(WatchCommand& options) {
     return report_error({Errc::kNotFound, "no rank of a training job was found on this node",
                          "start it later, or with the rank: oddrank watch -- CMD"});
   }
-  slurm::run_watch(options.watch, setup.hooks(), nullptr);
+  watch::run_watch(options.watch, setup.hooks(), nullptr);
   return kAllRead;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attach/open_regular.h"
-#include "slurm/watch.h"
+#include "watch/watch.h"
 
 namespace oddrank::cli {
 namespace {
@@ -43,7 +43,7 @@ bool has_watchers_words(const Log& log, std::uint64_t count) {
   std::string text(std::min(count, kMostRead), '\0');
   const ssize_t got = ::pread(file->get(), text.data(), text.size(), static_cast<off_t>(from));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text.find(slurm::kWatcherWords) != std::string::npos;
+  return text.find(watch::kWatcherWords) != std::string::npos;
 }
 
 }  // namespace

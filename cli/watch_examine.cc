@@ -16,17 +16,17 @@
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "slurm/rolling_files.h"
 #include "snapshot/capture_file.h"
+#include "watch/rolling_files.h"
 
 namespace oddrank::cli {
 namespace {
 
 using aggregate::Kind;
-using slurm::Finding;
-using slurm::PastFile;
 using snapshot::Capture;
 using snapshot::ProcessCapture;
+using watch::Finding;
+using watch::PastFile;
 
 constexpr std::chrono::milliseconds kExaminePatience{60000};
 constexpr std::chrono::milliseconds kPastPatience{5000};
@@ -67,15 +67,15 @@ std::string past_of(const ProcessCapture& process,
   if (options.folder.empty()) {
     return {};
   }
-  const auto text = read_file(slurm::past_path(options.folder, options.name, process.rank), 4096);
-  const auto past = text ? slurm::decode_past(*text) : std::nullopt;
+  const auto text = read_file(watch::past_path(options.folder, options.name, process.rank), 4096);
+  const auto past = text ? watch::decode_past(*text) : std::nullopt;
   // Of an earlier run it would tell a lie.
   return past && past->rank == process.rank && past->pid == process.pid ? past->words : "";
 }
 
 void add_pasts(Capture& capture,
                const aggregate::Diagnosis& report,
-               const slurm::TakenCapture& taken,
+               const watch::TakenCapture& taken,
                const KeepOptions& options) {
   std::map<std::int32_t, const ProcessCapture*> wanted;
   for (const ProcessCapture* process : with_wanted_past(capture, report)) {
@@ -102,13 +102,13 @@ void add_pasts(Capture& capture,
 // Saves where that is wanted; the JSON goes into the watch's own folder where not.
 void save(const Capture& capture,
           const std::string& json,
-          const slurm::TakenCapture& taken,
+          const watch::TakenCapture& taken,
           const KeepOptions& options,
           Finding& finding) {
   if (!options.folder.empty()) {
     ::mkdir(options.folder.c_str(), 0777);  // what is wrong with it, writing will tell
     const std::string stem =
-        options.folder + "/" + slurm::stall_stem(options.name, std::chrono::system_clock::now());
+        options.folder + "/" + watch::stall_stem(options.name, std::chrono::system_clock::now());
     Status written = write_file(stem + ".odd", snapshot::encode_capture(capture));
     if (written) {
       finding.capture = stem + ".odd";
@@ -116,7 +116,7 @@ void save(const Capture& capture,
     }
     if (written) {
       finding.json = stem + ".json";
-      written = slurm::keep_newest(options.folder, options.name, options.keep);
+      written = watch::keep_newest(options.folder, options.name, options.keep);
     }
     if (!written) {
       finding.trouble = written.error().what;
@@ -127,7 +127,7 @@ void save(const Capture& capture,
   }
 }
 
-Result<Finding> examine_here(const slurm::TakenCapture& taken, const KeepOptions& options) {
+Result<Finding> examine_here(const watch::TakenCapture& taken, const KeepOptions& options) {
   ODDRANK_TRY(const std::string bytes, read_file(taken.file, std::size_t{1} << 30));
   ODDRANK_TRY(Capture capture, snapshot::decode_capture(bytes));
   aggregate::Diagnosis report = aggregate::diagnose(capture);
@@ -192,17 +192,17 @@ Result<Finding> decode(const IsolatedResult& result) {
 
 }  // namespace
 
-Result<Finding> examine(const slurm::TakenCapture& taken, const KeepOptions& options) {
+Result<Finding> examine(const watch::TakenCapture& taken, const KeepOptions& options) {
   const IsolatedTask task{[&](int fd) { send_bytes(fd, encode(examine_here(taken, options))); },
                           kExaminePatience};
   return decode(run_isolated({task}, 1).front());
 }
 
-void leave_past(const slurm::PastFile& past, const KeepOptions& options) {
+void leave_past(const watch::PastFile& past, const KeepOptions& options) {
   if (options.folder.empty() || past.rank < 0) {
     return;
   }
-  const std::string path = slurm::past_path(options.folder, options.name, past.rank);
+  const std::string path = watch::past_path(options.folder, options.name, past.rank);
   const IsolatedTask task{[&](int) {
                             if (past.words.empty()) {
                               ::unlink(path.c_str());
@@ -210,7 +210,7 @@ void leave_past(const slurm::PastFile& past, const KeepOptions& options) {
                             }
                             ::mkdir(options.folder.c_str(), 0777);
                             // A past that cannot be left is missing from a report, no more.
-                            (void)write_file(path, slurm::encode_past(past));
+                            (void)write_file(path, watch::encode_past(past));
                           },
                           kPastPatience};
   run_isolated({task}, 1);

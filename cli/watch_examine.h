@@ -5,13 +5,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "slurm/watch.h"
+#include "watch/watch.h"
 
 namespace oddrank::cli {
 
 struct KeepOptions {
   std::string folder;  // "" = nowhere
-  std::string name;    // whose captures they are: job id, or host; see slurm/rolling_files.h
+  std::string name;    // whose captures they are: job id, or host; see watch/rolling_files.h
   std::size_t keep = 3;
 };
 
@@ -19,9 +19,9 @@ struct KeepOptions {
 // a rank becomes a note of its node where the rank is a culprit or could not be read in full, and
 // of the watcher's own rank; it comes from `taken`, else from what other watchers left in the
 // folder. Errors: the capture cannot be decoded, or nothing in it was read (kNotFound).
-Result<slurm::Finding> examine(const slurm::TakenCapture& taken, const KeepOptions& options);
+Result<watch::Finding> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
 // Writes or, without words, removes the past of a rank in the folder; in a child as well.
-void leave_past(const slurm::PastFile& past, const KeepOptions& options);
+void leave_past(const watch::PastFile& past, const KeepOptions& options);
 
 }  // namespace oddrank::cli

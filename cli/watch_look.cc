@@ -29,8 +29,8 @@ namespace {
 using cpython::PythonFrame;
 using cpython::PythonProcess;
 using cpython::PythonThread;
-using slurm::RankSign;
 using std::chrono::milliseconds;
+using watch::RankSign;
 
 constexpr milliseconds kLookPatience{5000};
 constexpr milliseconds kFindPatience{10000};
@@ -42,7 +42,7 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
   return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
 }
 
-// Loops that poll keep the time in such variables; see slurm/progress.h.
+// Loops that poll keep the time in such variables; see watch/progress.h.
 bool is_fraction(std::string_view value) {
   return !value.empty() && value.front() != '\'' &&
          value.find_first_of("0123456789") != std::string_view::npos &&
@@ -168,7 +168,7 @@ std::uint64_t stored_bytes(pid_t pid) {
 
 // In a child: any of the files may lie on a file system that does not answer.
 RankSign look(const RankSign& before,
-              const slurm::LookRequest& request,
+              const watch::LookRequest& request,
               const std::vector<std::string>& logs) {
   RankSign sign;
   sign.pid = before.pid;
@@ -230,7 +230,7 @@ bool still_blocks(const RankSign& before) {
 }  // namespace
 
 std::vector<RankSign> look_at(const std::vector<RankSign>& targets,
-                              const slurm::LookRequest& request,
+                              const watch::LookRequest& request,
                               const std::vector<std::string>& logs) {
   std::vector<IsolatedTask> tasks;
   std::vector<RankSign> signs;
@@ -249,7 +249,7 @@ std::vector<RankSign> look_at(const std::vector<RankSign>& targets,
   const auto results = run_isolated(tasks, kLooksAtOnce, std::size_t{1} << 20);
   for (std::size_t i = 0; i < results.size(); ++i) {
     RankSign& sign = signs[looked[i]];
-    auto read = slurm::decode_sign(results[i].bytes);
+    auto read = watch::decode_sign(results[i].bytes);
     sign = read ? *std::move(read) : look_from_outside(sign);
   }
   return signs;

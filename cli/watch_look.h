@@ -1,22 +1,22 @@
 // What the watch looks at ranks with: short looks, each rank's in a child of its own with a
-// deadline, none of which stops a thread. See slurm/rank_sign.h for what comes of it.
+// deadline, none of which stops a thread. See watch/rank_sign.h for what comes of it.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "slurm/rank_sign.h"
-#include "slurm/watch.h"
 #include "snapshot/capture.h"
+#include "watch/rank_sign.h"
+#include "watch/watch.h"
 
 namespace oddrank::cli {
 
 // One sign for each of `targets` (pid and rank are taken over). A rank that did not answer in time
 // has `trouble`, and its state from outside. `logs`: files whose growth counts for all of them.
 // Cheap for a rank that has not run since the look before: /proc alone. Precondition: one thread.
-std::vector<slurm::RankSign> look_at(const std::vector<slurm::RankSign>& targets,
-                                     const slurm::LookRequest& request,
+std::vector<watch::RankSign> look_at(const std::vector<watch::RankSign>& targets,
+                                     const watch::LookRequest& request,
                                      const std::vector<std::string>& logs);
 
 // The ranks of this node; of one SLURM job with `slurm_job`. A capture without threads.

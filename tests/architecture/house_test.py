@@ -30,8 +30,9 @@ ARROWS = {
     "collectives": [*TARGET, "cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
+    "watch": ["snapshot/", "base/"],
     "cli": ["base/", "snapshot/", "attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/",
-            "aggregate/", "slurm/"],
+            "aggregate/", "slurm/", "watch/"],
 }
 ROOMS = tuple(ARROWS)
 # Everybody else (tests, benchmarks) may include every room but cli.

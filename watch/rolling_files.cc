@@ -1,4 +1,4 @@
-#include "slurm/rolling_files.h"
+#include "watch/rolling_files.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <set>
 #include <string_view>
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 struct CloseDirectory {
@@ -85,4 +85,4 @@ Status keep_newest(const std::string& folder, const std::string& name, std::size
   return ok();
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

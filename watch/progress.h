@@ -1,4 +1,4 @@
-// Whether a rank moves, from one look after the other (slurm/rank_sign.h).
+// Whether a rank moves, from one look after the other (watch/rank_sign.h).
 //
 // Not by CPU time: a rank that spins in a collective uses all of it, and one that reads a file
 // none. A rank has moved when its leader is at a place (functions, lines, whole numbers among the
@@ -14,9 +14,9 @@
 #include <deque>
 #include <optional>
 
-#include "slurm/rank_sign.h"
+#include "watch/rank_sign.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 class Progress {
  public:
@@ -48,4 +48,4 @@ class Progress {
   bool stored_known_ = false;
 };
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

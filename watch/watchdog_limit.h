@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 // `backends`: of its process groups, "nccl" or "cpu:gloo,cuda:nccl"; `given`: to
 // init_process_group, zero if unknown; `variable`: of its environment, "" if not set. Zero:
@@ -23,4 +23,4 @@ std::chrono::seconds watchdog_limit(std::string_view backends,
                                     std::chrono::seconds given,
                                     const std::function<std::string(const std::string&)>& variable);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

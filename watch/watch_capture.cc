@@ -1,4 +1,4 @@
-#include "slurm/watch_capture.h"
+#include "watch/watch_capture.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/split.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{1000};
@@ -92,4 +92,4 @@ Result<std::string> take_capture(const std::vector<std::vector<std::string>>& pr
   return fail(first.value_or(Error{Errc::kUsage, "no program to capture with", ""}));
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

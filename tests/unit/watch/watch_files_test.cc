@@ -7,11 +7,11 @@
 #include <string>
 
 #include "base/read_file.h"
-#include "slurm/leader_past.h"
-#include "slurm/rolling_files.h"
 #include "tests/support/catch.h"
+#include "watch/leader_past.h"
+#include "watch/rolling_files.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -102,4 +102,4 @@ TEST_CASE("the name of a job is a word in the names of files") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

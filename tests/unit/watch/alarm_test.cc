@@ -1,9 +1,9 @@
-#include "slurm/alarm.h"
+#include "watch/alarm.h"
 
-#include "slurm/watchdog_limit.h"
 #include "tests/support/catch.h"
+#include "watch/watchdog_limit.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::minutes;
@@ -86,4 +86,4 @@ TEST_CASE("the watchdog's time is that of the groups' backends") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

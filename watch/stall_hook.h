@@ -17,7 +17,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 struct StallFacts {
   std::string json;  // paths; "" = there is none
@@ -55,4 +55,4 @@ class StallHook {
   std::string said_;  // the end of what it wrote
 };
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

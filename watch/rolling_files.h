@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 // "stall-4711-20261121-140312.500": `name` tells whose it is (job or host; other characters than
 // letters, digits, '.', '-', '_' become '_'). UTC, so that no clock change turns the order round.
@@ -19,4 +19,4 @@ Status keep_newest(const std::string& folder, const std::string& name, std::size
 // `name` as it stands in the names of files.
 std::string file_word(const std::string& name);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -1,4 +1,4 @@
-#include "slurm/watch.h"
+#include "watch/watch.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,13 +16,13 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/span_words.h"
-#include "slurm/alarm.h"
-#include "slurm/progress.h"
-#include "slurm/stall_hook.h"
-#include "slurm/watch_capture.h"
-#include "slurm/watchdog_limit.h"
+#include "watch/alarm.h"
+#include "watch/progress.h"
+#include "watch/stall_hook.h"
+#include "watch/watch_capture.h"
+#include "watch/watchdog_limit.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -433,4 +433,4 @@ void run_watch(const WatchOptions& options, const WatchHooks& hooks, const Besid
   Watch(options, hooks, beside).run();
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

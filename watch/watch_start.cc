@@ -1,4 +1,4 @@
-#include "slurm/watch_start.h"
+#include "watch/watch_start.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/result.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 // Far more than it takes: without an answer nobody watches the command for as long as it lasts.
@@ -143,4 +143,4 @@ bool has_ended(const BesideCommand& command) {
   return ::kill(command.pid, 0) != 0 && errno == ESRCH;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -1,5 +1,5 @@
 // The watch itself, on ranks that are made up.
-#include "slurm/watch.h"
+#include "watch/watch.h"
 
 #include <chrono>
 #include <csignal>
@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -55,4 +55,4 @@ TEST_CASE("the past of a rank is taken away by the look that finds it gone") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

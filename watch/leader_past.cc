@@ -1,4 +1,4 @@
-#include "slurm/leader_past.h"
+#include "watch/leader_past.h"
 
 #include <array>
 #include <ctime>
@@ -7,7 +7,7 @@
 #include "base/span_words.h"
 #include "base/split.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 constexpr std::size_t kMostPlaces = 12;
@@ -80,4 +80,4 @@ std::optional<PastFile> decode_past(std::string_view text) {
   return PastFile{*rank, *pid, std::string(lines[3].substr(0, kMostWords))};
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

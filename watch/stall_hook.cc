@@ -1,4 +1,4 @@
-#include "slurm/stall_hook.h"
+#include "watch/stall_hook.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/split.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 constexpr std::size_t kKeptOutput = 4096;
@@ -82,4 +82,4 @@ std::string StallHook::complaint() const {
   return lines.empty() ? text : text + ": " + std::string(lines.back().substr(0, 200));
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -1,10 +1,10 @@
-#include "slurm/rank_sign.h"
+#include "watch/rank_sign.h"
 
 #include <type_traits>
 
 #include "base/parse_number.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 constexpr std::size_t kMostPlaces = 4096;
@@ -105,4 +105,4 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   return fields.good() ? std::optional(std::move(sign)) : std::nullopt;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

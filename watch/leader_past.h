@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "slurm/rank_sign.h"
+#include "watch/rank_sign.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 class LeaderPast {
  public:
@@ -21,7 +21,7 @@ class LeaderPast {
 
   explicit LeaderPast(WallTime start) : moved_at_(start) {}
 
-  // `moved`: what slurm/progress.h says of this look.
+  // `moved`: what watch/progress.h says of this look.
   void add(const RankSign& sign, bool moved, WallTime now);
 
   // "last moved at 14:03:12 (5 min 3 s ago), since then in poll (io.py:7) < main (train.py:9);
@@ -50,4 +50,4 @@ std::string past_path(const std::string& folder, const std::string& name, std::i
 std::string encode_past(const PastFile& past);
 std::optional<PastFile> decode_past(std::string_view text);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -1,9 +1,9 @@
-#include "slurm/progress.h"
+#include "watch/progress.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 // A loop that polls has a dozen places; a program that comes to no new one in so many has stopped.
@@ -63,4 +63,4 @@ bool Progress::add(const RankSign& sign, Time now) {
   return moved;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

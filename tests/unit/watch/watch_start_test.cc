@@ -1,7 +1,7 @@
 // Under Yama's ptrace_scope=1 the watcher may read the command only because the command's process
 // says so. Kernels without Yama refuse those words, so that nothing else would notice if they were
 // missing or came too late: the process that says them is held at its system call, and looked at.
-#include "slurm/watch_start.h"
+#include "watch/watch_start.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -26,7 +26,7 @@
 #include "base/split.h"
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 constexpr int kCommandEnds = 7;
@@ -145,4 +145,4 @@ TEST_CASE("the command's process names the watcher as the one that may read it, 
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

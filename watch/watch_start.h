@@ -22,7 +22,7 @@
 
 #include "base/unique_fd.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 // What the watcher knows of the process beside it.
 struct BesideCommand {
@@ -42,4 +42,4 @@ int become_command(char** argv, bool ignored_broken_pipe);
 // Whether the process has ended. Never blocks.
 bool has_ended(const BesideCommand& command);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

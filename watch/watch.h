@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "slurm/leader_past.h"
-#include "slurm/rank_sign.h"
-#include "slurm/watch_start.h"
+#include "watch/leader_past.h"
+#include "watch/rank_sign.h"
+#include "watch/watch_start.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 // Whatever a watcher writes into the job's log begins so.
 inline constexpr std::string_view kWatcherWords = "oddrank watch: ";
@@ -80,4 +80,4 @@ struct WatchHooks {
 // Precondition: one thread.
 void run_watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

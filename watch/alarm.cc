@@ -1,8 +1,8 @@
-#include "slurm/alarm.h"
+#include "watch/alarm.h"
 
 #include <algorithm>
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 constexpr int kMostInOneStall = 3;
@@ -35,4 +35,4 @@ void Alarm::raise(Duration quiet) {
   next_ = quiet * 2;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -1,8 +1,8 @@
-#include "slurm/progress.h"
+#include "watch/progress.h"
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -158,4 +158,4 @@ TEST_CASE("a sign travels as text") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

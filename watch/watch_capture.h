@@ -10,7 +10,7 @@
 #include "base/child_command.h"
 #include "base/result.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 // A folder of our own, in TMPDIR or /tmp, that is gone when the object is. Move-only.
 class TempFolder {
@@ -38,4 +38,4 @@ Result<std::string> take_capture(const std::vector<std::vector<std::string>>& pr
                                  std::chrono::milliseconds patience,
                                  const std::function<bool(const ChildCommand&)>& wait);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -11,7 +11,7 @@
 
 #include <chrono>
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 class Alarm {
  public:
@@ -43,4 +43,4 @@ class Alarm {
   Duration next_{0};       // of the next one in the same stall
 };
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

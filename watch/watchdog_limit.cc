@@ -1,10 +1,10 @@
-#include "slurm/watchdog_limit.h"
+#include "watch/watchdog_limit.h"
 
 #include <algorithm>
 
 #include "base/parse_number.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::seconds;
@@ -31,4 +31,4 @@ seconds watchdog_limit(std::string_view backends,
   return std::min(of_calls, set && *set > 0 ? seconds(*set) : kHeartbeat);
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

@@ -1,5 +1,5 @@
 // What one short look at a rank tells of whether it moves: plain data, made by whoever may read
-// processes, judged by slurm/progress.h. Travels through the pipe of an isolated reader.
+// processes, judged by watch/progress.h. Travels through the pipe of an isolated reader.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 
 struct RankSign {
   pid_t pid = 0;
@@ -39,4 +39,4 @@ std::string encode_sign(const RankSign& sign);
 // nullopt where the text is cut or is no sign.
 std::optional<RankSign> decode_sign(std::string_view text);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch

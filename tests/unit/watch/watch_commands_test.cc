@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/read_file.h"
-#include "slurm/stall_hook.h"
-#include "slurm/watch_capture.h"
 #include "tests/support/catch.h"
+#include "watch/stall_hook.h"
+#include "watch/watch_capture.h"
 
-namespace oddrank::slurm {
+namespace oddrank::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -120,4 +120,4 @@ TEST_CASE("what becomes of the user's command is told where it failed") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::watch
