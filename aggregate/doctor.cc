@@ -1,7 +1,7 @@
 #include "aggregate/doctor.h"
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,35 +14,12 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::array<std::string_view, 3> kAnswers{"yes", "no", "off"};
-constexpr std::size_t kMostChecks = 64;
-constexpr std::size_t kMostText = 2000;  // bytes of a detail or remedy
+using snapshot::Answer;
+using snapshot::Check;
+using snapshot::NodeHealth;
+
 // Beyond so many nodes, those that are alike share a line.
 constexpr std::size_t kLinesEach = 24;
-
-std::string text_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string()
-             ? printable(found->get_ref<const std::string&>(), kMostText)
-             : std::string();
-}
-
-Json json_of(const NodeHealth& node) {
-  Json checks = Json::array();
-  for (const Check& check : node.checks) {
-    checks.push_back({{"name", check.name},
-                      {"answer", kAnswers.at(static_cast<std::size_t>(check.answer))},
-                      {"detail", printable(check.detail, kMostText)},
-                      {"remedy", printable(check.remedy, kMostText)}});
-  }
-  return {{"version", node.version}, {"checks", std::move(checks)}};
-}
-
-std::size_t noes(const NodeHealth& node) {
-  return static_cast<std::size_t>(
-      std::count_if(node.checks.begin(), node.checks.end(),
-                    [](const Check& check) { return check.answer == Answer::kNo; }));
-}
 
 // "access yes, ranks 2, stacks NO (cut)".
 std::string words_of(const NodeHealth& node, const Style& style) {
@@ -115,42 +92,9 @@ std::string remedies_of(const std::vector<NodeHealth>& nodes, Answer answer, con
 
 }  // namespace
 
-bool NodeHealth::healthy() const {
-  return reached && noes(*this) == 0;
-}
-
-std::string encode_health(const NodeHealth& node) {
-  return json_text(json_of(node));
-}
-
-Result<NodeHealth> decode_health(std::string_view bytes) {
-  const Json json = parse_json(bytes);
-  const auto checks = json.is_object() ? json.find("checks") : json.end();
-  if (!json.is_object() || checks == json.end() || !checks->is_array() ||
-      checks->size() > kMostChecks) {
-    return fail(Errc::kBadData, "its answer is not one of oddrank doctor",
-                "is the same version of oddrank there?");
-  }
-  NodeHealth node;
-  node.reached = true;
-  node.version = text_of(json, "version");
-  for (const Json& row : *checks) {
-    if (!row.is_object()) {
-      continue;
-    }
-    const std::string answer = text_of(row, "answer");
-    const auto* const known = std::find(kAnswers.begin(), kAnswers.end(), answer);
-    if (known != kAnswers.end()) {
-      node.checks.push_back({text_of(row, "name"), static_cast<Answer>(known - kAnswers.begin()),
-                             text_of(row, "detail"), text_of(row, "remedy")});
-    }
-  }
-  return node;
-}
-
 void sort_worst_first(std::vector<NodeHealth>& nodes) {
   const auto badness = [](const NodeHealth& node) {
-    return node.reached ? noes(node) : kMostChecks + 1;
+    return node.reached ? node.noes() : std::numeric_limits<std::size_t>::max();
   };
   std::stable_sort(nodes.begin(), nodes.end(), [&](const NodeHealth& a, const NodeHealth& b) {
     return badness(a) > badness(b);
@@ -195,7 +139,7 @@ std::string doctor_json(const std::vector<NodeHealth>& nodes) {
              {"ready", node.healthy()},
              {"why", node.why.empty() ? Json(nullptr) : Json(printable(node.why))},
              {"after_ms", node.after.count()}};
-    row.update(json_of(node));
+    row.update(parse_json(encode_health(node)));
     rows.push_back(std::move(row));
   }
   return json_text({{"nodes", std::move(rows)}}, 2) + "\n";

@@ -11,6 +11,7 @@
 #include "aggregate/rank_set.h"
 #include "aggregate/report_json.h"
 #include "base/printable.h"
+#include "base/version.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -223,7 +224,7 @@ std::string flight_report_text(const FlightReport& report) {
 
 std::string flight_report_json(const FlightReport& report) {
   Json json;
-  json["oddrank"] = {{"version", ODDRANK_VERSION}, {"format", kJsonFormat}};
+  json["oddrank"] = {{"version", kVersion}, {"format", kJsonFormat}};
   const auto missing = ranks_without_dump(report);
   Json unread = Json::array();
   for (const std::int32_t rank : missing) {

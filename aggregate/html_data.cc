@@ -20,6 +20,7 @@
 #include "aggregate/wait_picture.h"
 #include "aggregate/wait_words.h"
 #include "base/printable.h"
+#include "base/version.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -63,7 +64,7 @@ class PageData {
   // The page's data, as the text of a JSON object.
   std::string page() {
     Json json;
-    json["version"] = ODDRANK_VERSION;
+    json["version"] = kVersion;
     json["groups"] = groups();
     json["ranks"] = ranks();
     json["processes"] = processes();

@@ -256,7 +256,7 @@ std::string report_json(const Diagnosis& report, const JobView& view) {
   const auto add = [&text](std::string_view name, const std::string& value) {
     text += fmt::format("{}\n  \"{}\": {}", text.size() > 1 ? "," : "", name, value);
   };
-  add("oddrank", indented({{"version", ODDRANK_VERSION}, {"format", kJsonFormat}}));
+  add("oddrank", indented({{"version", kVersion}, {"format", kJsonFormat}}));
   add("job", indented(job_json(capture, report)));
   add("coverage", indented(coverage_json(report.coverage)));
   add("verdict", indented(verdict_json(report.verdict)));

@@ -5,6 +5,7 @@
 #include "aggregate/json_values.h"
 #include "aggregate/prefix_tree.h"
 #include "base/printable.h"
+#include "base/version.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -74,7 +75,7 @@ std::string report_speedscope(const JobView& view) {
   json["profiles"] = Json::array({std::move(profile)});
   json["name"] = title(view.capture());
   json["activeProfileIndex"] = 0;
-  json["exporter"] = "oddrank " ODDRANK_VERSION;
+  json["exporter"] = std::string("oddrank ") + kVersion;
   return json_text(json) + '\n';
 }
 

@@ -21,11 +21,12 @@
 #include "slurm/gather.h"
 #include "slurm/job.h"
 #include "slurm/ssh.h"
+#include "snapshot/node_health.h"
 
 namespace oddrank::cli {
 namespace {
 
-using aggregate::NodeHealth;
+using snapshot::NodeHealth;
 
 struct DoctorOptions {
   std::string job;
@@ -59,7 +60,7 @@ int answer(DoctorOptions& options) {
   const std::uint64_t stream = slurm::new_stream_id();
   const std::string& host = options.request.host;
   send_bytes(STDOUT_FILENO, slurm::encode_hello(host, stream));
-  const std::string health = aggregate::encode_health(examine_here(options));
+  const std::string health = snapshot::encode_health(examine_here(options));
   return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, health)) ? kAllRead
                                                                                : kToolFault;
 }
@@ -86,7 +87,7 @@ NodeHealth health_of(const slurm::NodeAnswer& answer) {
   NodeHealth node;
   node.why = answer.why;
   if (answer.answered) {
-    auto decoded = aggregate::decode_health(answer.payload);
+    auto decoded = snapshot::decode_health(answer.payload);
     if (decoded) {
       node = *std::move(decoded);
     } else {

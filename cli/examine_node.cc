@@ -12,9 +12,9 @@
 
 #include "attach/permission.h"
 #include "base/read_file.h"
+#include "base/version.h"
 #include "cli/collect_hardware.h"
 #include "cli/ras_services.h"
-#include "cli/version.h"
 
 namespace oddrank::cli {
 namespace {
@@ -24,9 +24,9 @@ using std::chrono::milliseconds;
 // The greeting of a service that is stopped is tried four times, for a second each.
 constexpr milliseconds kGreetPatience{5000};
 
-using aggregate::Answer;
-using aggregate::Check;
+using snapshot::Answer;
 using snapshot::Capture;
+using snapshot::Check;
 using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using snapshot::StackEnd;
@@ -206,8 +206,8 @@ Check check_gpus() {
 
 }  // namespace
 
-aggregate::NodeHealth examine_node(const NodeRequest& request, const CaptureOptions& options) {
-  aggregate::NodeHealth node;
+snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptions& options) {
+  snapshot::NodeHealth node;
   node.reached = true;
   node.version = kVersion;
   CaptureOptions once = options;

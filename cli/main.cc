@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/parser.h"
-#include "cli/version.h"
 
 namespace oddrank::cli {
 namespace {

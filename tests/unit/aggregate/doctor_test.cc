@@ -8,6 +8,10 @@
 namespace oddrank::aggregate {
 namespace {
 
+using snapshot::Answer;
+using snapshot::Check;
+using snapshot::NodeHealth;
+
 NodeHealth node_with(std::string host, Check check) {
   NodeHealth node;
   node.host = std::move(host);
@@ -27,30 +31,6 @@ NodeHealth silent(std::string host) {
 
 const Check kGood{"access", Answer::kYes, "", ""};
 const Check kBad{"access", Answer::kNo, "Yama lets nobody read", "ask the administrator"};
-
-TEST_CASE("a node's health travels as bytes") {
-  NodeHealth node = node_with("", kBad);
-  node.checks.push_back({"recorder", Answer::kOff, "", "export a variable"});
-  const auto again = decode_health(encode_health(node));
-  REQUIRE(again);
-  CHECK(again->reached);
-  CHECK(again->version == "0.1.0");
-  REQUIRE(again->checks.size() == 2);
-  CHECK(again->checks[0].answer == Answer::kNo);
-  CHECK(again->checks[0].remedy == "ask the administrator");
-  CHECK(again->checks[1].answer == Answer::kOff);
-}
-
-TEST_CASE("what is no answer of doctor is refused") {
-  for (const char* bytes : {"", "[]", "{}", "{\"checks\": 1}", "\xff\xfe", "{\"checks\": [1"}) {
-    const auto health = decode_health(bytes);
-    REQUIRE_FALSE(health);
-    CHECK(health.error().code == Errc::kBadData);
-  }
-  const auto odd = decode_health(R"({"checks": [1, {"name": "x", "answer": "maybe"}]})");
-  REQUIRE(odd);
-  CHECK(odd->checks.empty());
-}
 
 TEST_CASE("the worst node comes first, with its remedy below") {
   std::vector<NodeHealth> nodes{node_with("n0", kGood), node_with("n1", kBad), silent("n2")};
