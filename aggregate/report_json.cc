@@ -8,6 +8,7 @@
 #include "aggregate/json_values.h"
 #include "aggregate/rank_json.h"
 #include "aggregate/rank_set.h"
+#include "base/version.h"
 
 namespace oddrank::aggregate {
 

@@ -8,7 +8,7 @@
 namespace oddrank::cli {
 
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
-                                          const CaptureOptions& capture,
+                                          const node::CaptureOptions& capture,
                                           Progress& progress) {
   slurm::AgentOptions options;
   ODDRANK_TRY(options.agent_path, read_link("/proc/self/exe"));

@@ -14,7 +14,7 @@ namespace oddrank::cli {
 // This binary with the arguments `command`, then those that `capture` stands for; Ctrl-C ends the
 // asking (interrupt.h). Borrows `progress`, which must outlive the asking.
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
-                                          const CaptureOptions& capture,
+                                          const node::CaptureOptions& capture,
                                           Progress& progress);
 
 }  // namespace oddrank::cli

@@ -7,11 +7,11 @@
 
 #include "base/isolated.h"
 #include "base/read_file.h"
-#include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/shipped_copy.h"
+#include "node/capture_node.h"
 #include "slurm/drop_box.h"
 #include "slurm/frames.h"
 #include "snapshot/capture_file.h"
@@ -24,8 +24,8 @@ struct AgentOptions {
   std::string box;      // folder for the answer, which stdout then only points to
   std::string shipped;  // path of the copy that we are; empty: none
   bool framed = false;
-  NodeRequest request;
-  CaptureOptions capture;
+  node::NodeRequest request;
+  node::CaptureOptions capture;
 };
 
 std::string variable(const char* name) {
@@ -72,7 +72,7 @@ int run_agent(AgentOptions& options) {
   if (options.framed) {
     send_bytes(STDOUT_FILENO, slurm::encode_hello(options.request.host, stream));
   }
-  auto capture = capture_node(options.request, options.capture);
+  auto capture = node::capture_node(options.request, options.capture);
   ExitStatus status = kAllRead;
   if (!capture) {
     status = report_error(capture.error());

@@ -3,19 +3,19 @@
 #include <vector>
 
 #include "base/log.h"
-#include "cli/capture_cores.h"
-#include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/progress.h"
+#include "node/capture_cores.h"
+#include "node/capture_node.h"
 
 namespace oddrank::cli {
 namespace {
 
 struct CoreOptions {
-  CoresRequest request;
-  CaptureOptions capture;
+  node::CoresRequest request;
+  node::CaptureOptions capture;
   OutputOptions output;
 };
 
@@ -32,20 +32,20 @@ bool warn_of_unread(const snapshot::Capture& capture) {
 }
 
 int run_core(const CoreOptions& options) {
-  CoresRequest request = options.request;
+  node::CoresRequest request = options.request;
   auto capture = [&] {
     Progress progress("core files", options.output.quiet);
     request.progress = [&progress](std::size_t done, std::size_t total) {
       progress.update(done, total);
     };
-    return capture_cores(request, options.capture);
+    return node::capture_cores(request, options.capture);
   }();
   if (!capture) {
     return report_error(capture.error());
   }
   const bool unread = warn_of_unread(*capture);
   // One process is asked about itself; several are asked about each other, if they are ranks.
-  const ExitStatus status = request.paths.size() == 1 || !has_rank(*capture)
+  const ExitStatus status = request.paths.size() == 1 || !node::has_rank(*capture)
                                 ? deliver_processes(*capture, options.output)
                                 : deliver(*capture, options.output);
   return status == kAllRead && unread ? kPartial : status;

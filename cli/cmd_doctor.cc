@@ -11,12 +11,12 @@
 #include "base/isolated.h"
 #include "cli/agent_options.h"
 #include "cli/commands.h"
-#include "cli/examine_node.h"
 #include "cli/host_list.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/progress.h"
 #include "cli/shipped_copy.h"
+#include "node/examine_node.h"
 #include "slurm/frames.h"
 #include "slurm/gather.h"
 #include "slurm/job.h"
@@ -35,16 +35,16 @@ struct DoctorOptions {
   std::string json;
   std::string shipped;  // path of the copy that we are; empty: none
   bool framed = false;  // as one node's part of it
-  NodeRequest request;
-  CaptureOptions capture;
+  node::NodeRequest request;
+  node::CaptureOptions capture;
 };
 
 NodeHealth examine_here(const DoctorOptions& options) {
   const auto began = Deadline::Clock::now();
-  NodeRequest request = options.request;
+  node::NodeRequest request = options.request;
   request.any_job = true;
-  NodeHealth node = examine_node(request, options.capture);
-  node.host = request.host.empty() ? host_name() : request.host;
+  NodeHealth node = node::examine_node(request, options.capture);
+  node.host = request.host.empty() ? node::host_name() : request.host;
   node.after =
       std::chrono::duration_cast<std::chrono::milliseconds>(Deadline::Clock::now() - began);
   return node;
@@ -55,7 +55,7 @@ int answer(DoctorOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.request.host.empty()) {
     const char* name = std::getenv("SLURMD_NODENAME");  // NOLINT(concurrency-mt-unsafe): one thread
-    options.request.host = name == nullptr ? host_name() : name;
+    options.request.host = name == nullptr ? node::host_name() : name;
   }
   const std::uint64_t stream = slurm::new_stream_id();
   const std::string& host = options.request.host;

@@ -5,10 +5,10 @@
 #include "aggregate/flight_report.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
-#include "cli/dump_files.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "collectives/sources/read_flight_record.h"
+#include "node/dump_files.h"
 
 namespace oddrank::cli {
 namespace {
@@ -26,12 +26,12 @@ int run_fr(const FrOptions& options) {
   snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
   std::vector<aggregate::UnreadDump> unread;
-  for (const std::string& file : expand_files(options.dumps)) {
+  for (const std::string& file : node::expand_files(options.dumps)) {
     const auto bytes = read_file(file, kFileLimit);
     auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
                         : Result<snapshot::FlightRecord>(fail(bytes.error()));
     if (record) {
-      record->written_us = written_us(file);
+      record->written_us = node::written_us(file);
       records.push_back(std::move(*record));
     } else {
       unread.push_back({file, record.error().what});

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "cli/agent_options.h"
-#include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/host_list.h"
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/progress.h"
+#include "node/collect_dumps.h"
 #include "slurm/ssh.h"
 
 namespace oddrank::cli {
@@ -22,7 +22,7 @@ struct HostsOptions {
   std::string agent;
   std::string select;
   std::size_t at_once = 64;
-  CaptureOptions capture;
+  node::CaptureOptions capture;
   OutputOptions output;
 };
 
@@ -54,7 +54,7 @@ int run_hosts(const HostsOptions& options) {
   if (!capture) {
     return report_error(capture.error());
   }
-  add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
+  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
   return deliver(*capture, options.output);
 }
 

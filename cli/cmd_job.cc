@@ -6,14 +6,14 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "cli/agent_options.h"
-#include "cli/collect_dumps.h"
-#include "cli/collect_log.h"
 #include "cli/commands.h"
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/output_age.h"
 #include "cli/parser.h"
 #include "cli/progress.h"
+#include "node/collect_dumps.h"
+#include "node/collect_log.h"
 #include "slurm/gather.h"
 #include "slurm/job.h"
 #include "slurm/job_outlook.h"
@@ -27,7 +27,7 @@ struct JobOptions {
   bool mine = false;
   std::string via;
   std::string send_to = "/tmp";
-  CaptureOptions capture;
+  node::CaptureOptions capture;
   OutputOptions output;
 };
 
@@ -85,8 +85,8 @@ int run_job(const JobOptions& options) {
   if (!capture) {
     return report_error(capture.error());
   }
-  collect_job_output(*capture, options.capture.timeout / 2);
-  add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
+  node::collect_job_output(*capture, options.capture.timeout / 2);
+  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
   return deliver(*capture, options.output);
 }
 

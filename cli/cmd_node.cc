@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "base/log.h"
-#include "cli/capture_node.h"
-#include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/progress.h"
+#include "node/capture_node.h"
+#include "node/collect_dumps.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::cli {
@@ -18,7 +18,7 @@ struct NodeOptions {
   std::vector<pid_t> pids;
   std::string select;
   bool each = false;
-  CaptureOptions capture;
+  node::CaptureOptions capture;
   OutputOptions output;
 };
 
@@ -33,7 +33,7 @@ snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& ke
   for (const snapshot::ProcessCapture& process : capture.processes) {
     one.processes.push_back(carrier.process(process));
   }
-  keep_job(one, key);
+  node::keep_job(one, key);
   for (const snapshot::FlightRecord& record : capture.collectives.flight) {
     const bool ours =
         std::any_of(one.processes.begin(), one.processes.end(),
@@ -50,14 +50,14 @@ snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& ke
 
 int run_each(const snapshot::Capture& capture, const OutputOptions& output) {
   int worst = kAllRead;
-  for (const std::string& key : job_keys(capture)) {
+  for (const std::string& key : node::job_keys(capture)) {
     worst = std::max<int>(worst, deliver(job_of(capture, key), output));
   }
   return worst;
 }
 
 int run_node(const NodeOptions& options) {
-  NodeRequest request;
+  node::NodeRequest request;
   request.pids = options.pids;
   request.select = options.select;
   request.any_job = options.each;
@@ -66,14 +66,14 @@ int run_node(const NodeOptions& options) {
     request.progress = [&progress](std::size_t done, std::size_t total) {
       progress.update(done, total);
     };
-    return capture_node(request, options.capture);
+    return node::capture_node(request, options.capture);
   }();
   if (!capture) {
     return report_error(capture.error());
   }
-  add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
+  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
   // One process is asked about itself; several are asked about each other, if they are ranks.
-  if (options.pids.size() == 1 || (!options.pids.empty() && !has_rank(*capture))) {
+  if (options.pids.size() == 1 || (!options.pids.empty() && !node::has_rank(*capture))) {
     return deliver_processes(*capture, options.output);
   }
   if (options.each) {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/read_file.h"
-#include "cli/collect_dumps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
+#include "node/collect_dumps.h"
 #include "snapshot/decode_many.h"
 #include "snapshot/epochs.h"
 
@@ -73,7 +73,7 @@ int run_report(const ReportOptions& options) {
   // millions of pieces: to free them before the end would take half a second.
   static auto& times = *new std::vector<snapshot::Capture>;
   times = captures.take();
-  add_given_dumps(times.back(), options.fr, true, kDumpTimeout);
+  node::add_given_dumps(times.back(), options.fr, true, kDumpTimeout);
   const auto* earlier = times.size() > 1 ? &times[times.size() - 2] : nullptr;
   const ExitStatus status = deliver(times.back(), options.output, earlier);
   return status == kAllRead && worst != kAllRead ? kPartial : status;

@@ -12,13 +12,13 @@
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "cli/capture_node.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/watch_examine.h"
-#include "cli/watch_look.h"
+#include "node/capture_node.h"
+#include "node/watch_look.h"
 #include "slurm/job.h"
 #include "watch/rolling_files.h"
 #include "watch/watch.h"
@@ -136,11 +136,11 @@ class WatchSetup {
 };
 
 Status WatchSetup::find() {
-  ODDRANK_TRY(snapshot::Capture found, find_ranks(job_));
+  ODDRANK_TRY(snapshot::Capture found, node::find_ranks(job_));
   if (!options_.select.empty()) {
-    keep_job(found, options_.select);
+    node::keep_job(found, options_.select);
   }
-  const std::vector<std::string> keys = job_keys(found);
+  const std::vector<std::string> keys = node::job_keys(found);
   if (keys.size() > 1 && job_.empty()) {
     std::string list;
     for (const std::string& key : keys) {
@@ -193,7 +193,7 @@ std::vector<RankSign> WatchSetup::look(const watch::LookRequest& request) {
       }
     }
   }
-  return look_at(targets, request, logs_);
+  return node::look_at(targets, request, logs_);
 }
 
 std::vector<std::vector<std::string>> WatchSetup::capture_commands(const std::string& file) const {

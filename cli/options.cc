@@ -33,7 +33,7 @@ void add_output_options(Command& command, OutputOptions& options) {
   command.flag("-q,--quiet", options.quiet, "Print the verdict's sentence alone").group(group);
 }
 
-void add_core_options(Command& command, CaptureOptions& options) {
+void add_core_options(Command& command, node::CaptureOptions& options) {
   const std::string group = "Capture";
   command
       .option("--timeout", options.timeout,
@@ -76,7 +76,7 @@ void add_fr_option(Command& command, std::vector<std::string>& patterns) {
       .group("Capture");
 }
 
-void add_capture_options(Command& command, CaptureOptions& options) {
+void add_capture_options(Command& command, node::CaptureOptions& options) {
   const std::string group = "Capture";
   command.option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
       .between(1, 100)
@@ -93,7 +93,7 @@ void add_capture_options(Command& command, CaptureOptions& options) {
   add_core_options(command, options);
 }
 
-std::vector<std::string> agent_arguments(const CaptureOptions& options) {
+std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
   std::vector<std::string> arguments = {"--samples",  std::to_string(options.samples),
                                         "--interval", text_of(options.interval),
                                         "--timeout",  text_of(options.timeout)};

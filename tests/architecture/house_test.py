@@ -16,6 +16,7 @@ REFUSED_LINES = 800
 QUESTIONED_LINES = 500
 
 TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h"]
+READERS = ["attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/"]
 # Room -> what its files may include: a folder ("base/") or the start of a file's name.
 ARROWS = {
     "base": [],
@@ -31,8 +32,8 @@ ARROWS = {
     "aggregate": ["snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
     "watch": ["snapshot/", "base/"],
-    "cli": ["base/", "snapshot/", "attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/",
-            "aggregate/", "slurm/", "watch/"],
+    "node": [*READERS, "watch/", "snapshot/", "base/"],
+    "cli": [*READERS, "node/", "aggregate/", "slurm/", "watch/", "snapshot/", "base/"],
 }
 ROOMS = tuple(ARROWS)
 # Everybody else (tests, benchmarks) may include every room but cli.

@@ -30,7 +30,7 @@ Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);
 // Short names of a stack's frames, innermost first; evaluation loops as "*".
 std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack);
 
-// As the agent opens them (cli/module_opener.h), for that process alone. Keeps a reference.
+// As the agent opens them (node/module_opener.h), for that process alone. Keeps a reference.
 elf::ModuleFiles files_of(const attach::Target& target);
 
 // Stacks of all threads, with names.

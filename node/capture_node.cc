@@ -1,0 +1,295 @@
+#include "node/capture_node.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "attach/live_target.h"
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "base/split.h"
+#include "collectives/find_calls.h"
+#include "collectives/join_flight.h"
+#include "node/collect_dumps.h"
+#include "node/collect_hardware.h"
+#include "node/collect_log.h"
+#include "node/collect_nccl_memory.h"
+#include "node/collect_ras.h"
+#include "node/isolated_read.h"
+#include "node/naming.h"
+#include "node/read_process.h"
+#include "ranks/discover.h"
+#include "snapshot/carrier.h"
+#include "snapshot/join_samples.h"
+#include "waits/collect_waits.h"
+#include "waits/ends/find_peers.h"
+#include "waits/node/lock_file_ages.h"
+#include "waits/node/node_pressure.h"
+#include "waits/node/semaphore_owners.h"
+#include "waits/node/uninterruptible.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::ReadState;
+using std::chrono::milliseconds;
+
+// Readers at a time: enough to keep the cores busy, few enough to leave the job its own.
+constexpr std::size_t kReadersAtOnce = 4;
+
+Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
+  ranks::DiscoverOptions discover;
+  discover.pids = request.pids;
+  discover.slurm_job = request.slurm_job;
+  discover.slurm_step = request.slurm_step;
+  discover.exclude = {::getpid()};
+  const IsolatedTask task{[&](int fd) {
+                            const Status status = ranks::discover(discover, node);
+                            send_capture(fd, status ? Result<Capture>(std::move(node))
+                                                    : Result<Capture>(fail(status.error())));
+                          },
+                          timeout};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  if (result.end == IsolatedEnd::kDeadline) {
+    return fail(Errc::kTimeout, "looking for ranks did not end in time",
+                "a process in state D may hold its memory map; give the pids of the ranks");
+  }
+  return received_capture(result, timeout);
+}
+
+void add_answer(Capture& capture,
+                ProcessCapture& process,
+                const IsolatedResult& result,
+                const CaptureOptions& options) {
+  const auto read = received_capture(result, options.timeout);
+  if (read && read->processes.size() == 1) {
+    snapshot::Carrier carrier(read->tables, capture.tables);
+    ProcessCapture sample = carrier.process(read->processes.front());
+    sample.node = process.node;
+    snapshot::append_samples(process, std::move(sample));
+    return;
+  }
+  process.why = capture.tables.string(read ? "the reader sent nothing" : read.error().what);
+  if (process.read == ReadState::kNone) {
+    read_from_outside(capture, process);
+  }
+}
+
+// Reads every process once; each answer is added to the samples before. A process that missed its
+// deadline once is left alone from then on.
+void take_sample(Capture& capture,
+                 const CaptureOptions& options,
+                 bool first,
+                 const NodeRequest& request) {
+  std::vector<IsolatedTask> tasks;
+  std::vector<std::size_t> indices;  // of the process of each task
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    if (!first && capture.processes[i].read == ReadState::kNone) {
+      continue;
+    }
+    indices.push_back(i);
+    tasks.push_back({[&capture, &options, i](int fd) {
+                       ProcessCapture identity = capture.processes[i];
+                       identity.threads.clear();
+                       send_capture(fd, read_process(capture, identity, options));
+                     },
+                     options.timeout});
+  }
+  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    add_answer(capture, capture.processes[indices[i]], results[i], options);
+    if (request.progress) {
+      request.progress(i + 1, results.size());
+    }
+  }
+}
+
+// File systems are asked, so this may block as well.
+void note_pressure(Capture& capture, const waits::MajorFaults& before) {
+  constexpr milliseconds kPatience{1000};
+  const IsolatedTask task{[&](int fd) {
+                            std::string lines;
+                            for (const std::string& note : waits::node_pressure(capture, before)) {
+                              lines += note + "\n";
+                            }
+                            send_bytes(fd, lines);
+                          },
+                          kPatience};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  for (const std::string_view note : split(result.bytes, '\n')) {
+    if (!note.empty()) {
+      capture.nodes.front().notes.emplace_back(note);
+    }
+  }
+}
+
+// What else tells of the job's communication. After the calls are known, which dumps add to.
+void collect_beside(Capture& capture, const CaptureOptions& options) {
+  if (!options.beside) {
+    return;
+  }
+  collect_dumps(capture, options);
+  add_given_dumps(capture, options.fr, false, options.timeout);
+  collectives::join_flight(capture);
+  collect_log(capture, options.timeout / 2);
+  collect_hardware(capture);
+}
+
+bool all_unread(const Capture& capture) {
+  return std::all_of(
+      capture.processes.begin(), capture.processes.end(),
+      [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
+}
+
+// A SLURM job may have several steps with ranks: the one with the most of them is meant.
+void keep_largest_job(Capture& capture) {
+  std::map<std::string_view, std::size_t> ranks;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0) {
+      ++ranks[capture.tables.text(process.job_key)];
+    }
+  }
+  const auto largest = std::max_element(
+      ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string note = "left out, since most ranks belong to " + std::string(largest->first) + ":";
+  for (const auto& [key, count] : ranks) {
+    if (key != largest->first) {
+      note += " " + std::string(key) + " (" + std::to_string(count) + " ranks)";
+    }
+  }
+  capture.nodes.front().notes.push_back(std::move(note));
+  keep_job(capture, std::string(largest->first));
+}
+
+// "" if neither it nor a child of it is a rank.
+std::string job_beside(const Capture& capture, pid_t pid) {
+  const auto& all = capture.processes;
+  const auto found = std::find_if(all.begin(), all.end(), [pid](const ProcessCapture& process) {
+    return process.is_rank && process.rank >= 0 && (process.pid == pid || process.parent == pid);
+  });
+  return found == all.end() ? std::string() : std::string(capture.tables.text(found->job_key));
+}
+
+Status check_jobs(Capture& capture, const NodeRequest& request) {
+  if (const std::string job = job_beside(capture, request.beside); !job.empty()) {
+    keep_job(capture, job);
+  }
+  if (!request.select.empty()) {
+    keep_job(capture, request.select);
+  }
+  const std::vector<std::string> keys = job_keys(capture);
+  if (keys.size() <= 1 || request.any_job || !request.pids.empty()) {
+    return ok();
+  }
+  if (!request.slurm_job.empty()) {
+    keep_largest_job(capture);
+    return ok();
+  }
+  std::string list;
+  for (const std::string& key : keys) {
+    list += "\n  --select '" + key + "'";
+  }
+  return fail(Errc::kUsage, "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
+              "choose one, or --each for one report a job:" + list);
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) {
+    return "localhost";
+  }
+  return name.data();
+}
+
+std::vector<std::string> job_keys(const Capture& capture) {
+  std::set<std::string> keys;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0) {
+      keys.emplace(capture.tables.text(process.job_key));
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+bool has_rank(const snapshot::Capture& capture) {
+  return std::any_of(capture.processes.begin(), capture.processes.end(),
+                     [](const auto& process) { return process.is_rank && process.rank >= 0; });
+}
+
+void keep_job(Capture& capture, const std::string& job_key) {
+  std::set<pid_t> owners;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && capture.tables.text(process.job_key) == job_key) {
+      owners.insert(process.pid);
+    }
+  }
+  std::erase_if(capture.processes,
+                [&](const ProcessCapture& process) { return owners.count(process.owner) == 0; });
+}
+
+Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
+  const auto started = Deadline::Clock::now();
+  Capture node;
+  node.nodes.emplace_back();
+  node.nodes.front().host = request.host.empty() ? host_name() : request.host;
+  node.nodes.front().answered = true;
+  ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
+  ODDRANK_TRY_STATUS(check_jobs(capture, request));
+  if (capture.processes.empty()) {
+    const auto& notes = capture.nodes.front().notes;
+    return fail(capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,
+                "no rank of a training job was found on " + capture.nodes.front().host +
+                    (notes.empty() ? "" : " (" + notes.front() + ")"),
+                "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
+                "PMI_RANK in its environment; for any other process give its pid");
+  }
+  collect_ras(capture, options);
+  collect_nccl_memory(capture, options);
+  const waits::MajorFaults faults = waits::read_major_faults(capture);
+  for (int sample = 0; sample < options.samples; ++sample) {
+    const Deadline next = Deadline::after(options.interval);
+    take_sample(capture, options, sample == 0, request);
+    if (all_unread(capture)) {
+      break;
+    }
+    if (sample + 1 < options.samples) {
+      ::usleep(static_cast<useconds_t>(next.left().count() * 1000));
+    }
+  }
+  collect_ras_again(capture, options);
+  collect_nccl_memory_again(capture, options);
+  name_in_child(capture);
+  waits::find_peers(capture);
+  waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
+    return attach::LiveTarget::open(pid);
+  });
+  waits::date_lock_files(capture);
+  waits::join_node_waits(capture);
+  waits::count_uninterruptible(capture);
+  note_pressure(capture, faults);
+  collectives::find_calls(capture);
+  collect_beside(capture, options);
+  if (options.inlines) {
+    add_inlines_in_child(capture, options.timeout / 2);
+  }
+  for (const ProcessCapture& process : capture.processes) {
+    capture.job.world_size = std::max(capture.job.world_size, process.world_size);
+  }
+  capture.job.hosts = {capture.nodes.front().host};
+  capture.nodes.front().took_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - started)
+          .count());
+  return capture;
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,291 @@
+#include "node/collect_dumps.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "attach/open_regular.h"
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "base/read_file.h"
+#include "collectives/join_flight.h"
+#include "collectives/sources/flight_paths.h"
+#include "collectives/sources/read_flight_record.h"
+#include "collectives/sources/shorten_record.h"
+#include "node/dump_files.h"
+#include "node/isolated_read.h"
+#include "node/live_dump.h"
+#include "snapshot/carrier.h"
+#include "snapshot/variable.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::FlightRecord;
+using snapshot::ProcessCapture;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kFileLimit = std::size_t{256} << 20;  // 2000 calls with stacks are 3 MB
+constexpr std::size_t kReadersAtOnce = 4;
+constexpr milliseconds kPatience{8000};  // of one rank: asking it, and reading
+constexpr milliseconds kWorkerPatience{2000};
+constexpr milliseconds kPipePatience{3000};  // for the file that a poked pipe makes
+
+std::uint64_t clock_us(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec) / 1000;
+}
+
+// When the process began, in CLOCK_REALTIME; its own clock counts from the boot.
+std::uint64_t began_us(const ProcessCapture& process) {
+  return clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME) + process.start_us;
+}
+
+// One rank, in the child that reads its dump.
+class DumpReader {
+ public:
+  DumpReader(const Capture& known, const ProcessCapture& process)
+      : known_(known), process_(process), deadline_(Deadline::after(kPatience)) {}
+
+  Capture run() {
+    answer_.nodes.emplace_back();
+    if (!from_worker() && !from_file()) {
+      from_pipe();
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  std::string_view variable(std::string_view name) const {
+    return snapshot::variable_of(known_.tables, process_, name).value_or(std::string_view());
+  }
+
+  // Names that are not absolute are meant from the working directory.
+  std::string absolute(const std::string& name) const {
+    if (name.starts_with('/')) {
+      return name;
+    }
+    const auto folder = read_link("/proc/" + std::to_string(process_.pid) + "/cwd");
+    return folder ? *folder + "/" + name : "/" + name;
+  }
+
+  void note(std::string text) { answer_.nodes.front().notes.push_back(std::move(text)); }
+
+  bool take(const std::string& source, std::string_view bytes, std::uint64_t written) {
+    snapshot::Tables texts;
+    auto record = collectives::read_flight_record(source, bytes, texts);
+    if (!record) {
+      note("the dump of rank " + std::to_string(process_.rank) + ", " + source + ": " +
+           record.error().what);
+      return false;
+    }
+    record->rank = process_.rank;
+    record->pid = process_.pid;
+    record->written_us = written;
+    collectives::shorten_record(*record, texts,
+                                collectives::flight_entry_limit(process_.world_size));
+    snapshot::Carrier carrier(texts, answer_.tables);
+    answer_.collectives.flight = {carrier.flight_record(*record)};
+    return true;
+  }
+
+  // A stopped one would find the question when it is let go.
+  bool may_answer() const { return process_.state == 'S' || process_.state == 'R'; }
+
+  bool from_worker() {
+    const std::string socket(variable("TORCH_WORKER_SERVER_SOCKET"));
+    if (socket.empty() || !may_answer()) {
+      return false;
+    }
+    // NCCL's recorder first: that of gloo is there as well, and most often empty.
+    for (const char* handler : {"dump_nccl_trace_json", "fr_trace_json"}) {
+      const auto body =
+          ask_worker(process_.pid, absolute(socket), handler, deadline_.at_most(kWorkerPatience));
+      if (!body && body.error().code == Errc::kNotFound) {
+        continue;
+      }
+      if (!body) {
+        note("rank " + std::to_string(process_.rank) + ": " + body.error().what);
+        return false;
+      }
+      if (take(socket, *body, clock_us(CLOCK_REALTIME)) &&
+          !answer_.collectives.flight.front().entries.empty()) {
+        return true;
+      }
+    }
+    answer_.collectives.flight.clear();
+    return false;
+  }
+
+  struct Candidate {
+    std::string path;
+    UniqueFd fd;
+    std::uint64_t written = 0;
+  };
+
+  // The newest file that is there.
+  Candidate newest() const {
+    const std::string root = "/proc/" + std::to_string(process_.pid) + "/root";
+    Candidate best;
+    const auto get = [this](std::string_view name) { return variable(name); };
+    for (const std::string& name : collectives::flight_paths(get, process_.rank)) {
+      const std::string path = absolute(name);
+      auto fd = attach::open_regular_below(root, path);
+      if (!fd) {
+        continue;
+      }
+      const std::uint64_t written = written_us("/proc/self/fd/" + std::to_string(fd->get()));
+      if (!best.fd.valid() || written > best.written) {
+        best = {path, std::move(*fd), written};
+      }
+    }
+    return best;
+  }
+
+  bool from_file() {
+    const Candidate found = newest();
+    if (!found.fd.valid()) {
+      return false;
+    }
+    // Clocks of file servers differ a little.
+    constexpr std::uint64_t kSkewUs = 2'000'000;
+    if (found.written + kSkewUs < began_us(process_)) {
+      note(found.path + " is older than rank " + std::to_string(process_.rank) +
+           ": it was left by another run, and is not used");
+      return false;
+    }
+    const auto bytes = read_file("/proc/self/fd/" + std::to_string(found.fd.get()), kFileLimit);
+    return bytes && take(found.path, *bytes, found.written);
+  }
+
+  // The rank writes in place: a file that ends early may not be finished.
+  void from_pipe() {
+    const auto get = [this](std::string_view name) { return variable(name); };
+    const auto pipes = collectives::flight_pipes(get, process_.rank);
+    const std::uint64_t before = newest().written;
+    const bool poked =
+        may_answer() && std::any_of(pipes.begin(), pipes.end(), [this](const std::string& name) {
+          return poke_pipe(process_.pid, absolute(name)).has_value();
+        });
+    const Deadline deadline = deadline_.at_most(kPipePatience);
+    while (poked && !deadline.passed()) {
+      ::usleep(50'000);
+      answer_.nodes.front().notes.clear();  // of the file before, or of this one's first half
+      if (newest().written > before && from_file() && !answer_.collectives.flight.front().cut) {
+        return;
+      }
+    }
+  }
+
+  const Capture& known_;
+  const ProcessCapture& process_;
+  Deadline deadline_;
+  Capture answer_;
+};
+
+// What a child found, over to the capture.
+void take_over(const Capture& from, std::uint32_t node, Capture& capture) {
+  snapshot::Carrier carrier(from.tables, capture.tables);
+  for (const FlightRecord& record : from.collectives.flight) {
+    FlightRecord carried = carrier.flight_record(record);
+    carried.node = node;
+    capture.collectives.flight.push_back(std::move(carried));
+  }
+  auto& notes = capture.nodes[node].notes;
+  for (const auto& answer : from.nodes) {
+    notes.insert(notes.end(), answer.notes.begin(), answer.notes.end());
+  }
+}
+
+// In the child: all files that are wanted, read one after the other.
+Capture read_given(const std::vector<std::string>& patterns,
+                   const std::set<std::int32_t>& wanted,
+                   const std::set<std::int32_t>& there,
+                   bool all) {
+  Capture answer;
+  answer.nodes.emplace_back();
+  const std::vector<std::string> files = expand_files(patterns);
+  for (const std::string& file : files) {
+    const std::int32_t rank = collectives::rank_in_name(file);
+    if (there.contains(rank) || (!all && !wanted.contains(rank))) {
+      continue;
+    }
+    const auto bytes = read_file(file, kFileLimit);
+    snapshot::Tables texts;
+    auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
+                        : Result<FlightRecord>(fail(bytes.error()));
+    if (!record) {
+      answer.nodes.front().notes.push_back(file + ": " + record.error().what);
+      continue;
+    }
+    record->written_us = written_us(file);
+    collectives::shorten_record(
+        *record, texts, collectives::flight_entry_limit(static_cast<std::int32_t>(files.size())));
+    snapshot::Carrier carrier(texts, answer.tables);
+    answer.collectives.flight.push_back(carrier.flight_record(*record));
+  }
+  return answer;
+}
+
+}  // namespace
+
+void collect_dumps(Capture& capture, const CaptureOptions& options) {
+  std::vector<IsolatedTask> tasks;
+  std::vector<const ProcessCapture*> ranks;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0 && process.state != 'Z') {
+      ranks.push_back(&process);
+      tasks.push_back(
+          {[&capture, &process](int fd) { send_capture(fd, DumpReader(capture, process).run()); },
+           std::min(options.timeout, kPatience + milliseconds(1000))});
+    }
+  }
+  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  for (std::size_t at = 0; at < results.size(); ++at) {
+    const std::uint32_t node = ranks[at]->node;
+    const std::int32_t rank = ranks[at]->rank;
+    const auto answer = received_capture(results[at], options.timeout);
+    if (answer) {
+      take_over(*answer, node, capture);
+    } else {
+      capture.nodes[node].notes.push_back("the dump of rank " + std::to_string(rank) +
+                                          " could not be read: " + answer.error().what);
+    }
+  }
+}
+
+void add_given_dumps(Capture& capture,
+                     const std::vector<std::string>& patterns,
+                     bool all,
+                     milliseconds timeout) {
+  if (patterns.empty() || capture.nodes.empty()) {
+    return;
+  }
+  std::set<std::int32_t> wanted;
+  std::set<std::int32_t> there;
+  for (const ProcessCapture& process : capture.processes) {
+    wanted.insert(process.rank);
+  }
+  for (const FlightRecord& record : capture.collectives.flight) {
+    there.insert(record.rank);
+  }
+  const IsolatedTask task{
+      [&](int fd) { send_capture(fd, read_given(patterns, wanted, there, all)); }, timeout};
+  const auto answer =
+      received_capture(run_isolated({task}, 1, std::size_t{512} << 20).front(), timeout);
+  if (answer) {
+    take_over(*answer, 0, capture);
+  } else {
+    capture.job.notes.push_back("the dumps of --fr could not be read: " + answer.error().what);
+  }
+  collectives::join_flight(capture);
+}
+
+}  // namespace oddrank::node

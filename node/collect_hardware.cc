@@ -1,0 +1,115 @@
+#include "node/collect_hardware.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/isolated.h"
+#include "base/split.h"
+#include "collectives/sources/gpu_table.h"
+#include "collectives/sources/link_ports.h"
+#include "node/isolated_read.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using std::chrono::milliseconds;
+
+// Without its daemon nvidia-smi takes seconds on a node of eight.
+constexpr milliseconds kPatience{5000};
+constexpr const char* kTool = "nvidia-smi";
+
+// Its path, "" if there is none.
+std::string find_tool() {
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
+  for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
+    std::string file = std::string(folder) + "/" + kTool;
+    if (folder.starts_with('/') && ::access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+  }
+  return {};
+}
+
+// The child becomes the tool; a run that misses its deadline is killed like any other.
+IsolatedTask run_tool(const std::string& tool, const std::string& question) {
+  return {[tool, question](int fd) {
+            ::dup2(fd, STDOUT_FILENO);
+            const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+            ::dup2(nothing, STDIN_FILENO);
+            ::dup2(nothing, STDERR_FILENO);
+            ::execl(tool.c_str(), kTool, question.c_str(), "--format=csv,noheader,nounits",
+                    static_cast<char*>(nullptr));
+            ::_exit(127);
+          },
+          kPatience};
+}
+
+std::string trouble(const IsolatedResult& result) {
+  switch (result.end) {
+    case IsolatedEnd::kDeadline:
+      return "it did not answer in " + std::to_string(kPatience.count() / 1000) + " s";
+    case IsolatedEnd::kCrashed:
+      return result.signal != 0 ? "it was ended by signal " + std::to_string(result.signal)
+                                : "it failed";
+    default:
+      return {};
+  }
+}
+
+void collect_gpus(Capture& capture) {
+  const std::string tool = find_tool();
+  if (tool.empty()) {
+    return;
+  }
+  const std::vector<IsolatedTask> tasks = {
+      run_tool(tool, "--query-gpu=" + std::string(collectives::kGpuFields)),
+      run_tool(tool, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields))};
+  const auto results = run_isolated(tasks, tasks.size());
+  if (const std::string why = trouble(results[0]); !why.empty()) {
+    capture.nodes.front().notes.push_back(std::string(kTool) + ": " + why);
+  }
+  // What was printed before a deadline counts.
+  capture.collectives.devices =
+      collectives::read_gpu_table(results[0].bytes, results[1].bytes, capture.tables);
+}
+
+void collect_ports(Capture& capture) {
+  constexpr const char* kRoot = "/sys/class/infiniband";
+  if (::access(kRoot, R_OK) != 0) {
+    return;
+  }
+  const IsolatedTask task{[](int fd) {
+                            Capture answer;
+                            answer.nodes.emplace_back();
+                            answer.collectives.ports =
+                                collectives::read_link_ports(kRoot, answer.tables);
+                            send_capture(fd, std::move(answer));
+                          },
+                          kPatience};
+  const auto answer = received_capture(run_isolated({task}, 1).front(), kPatience);
+  if (!answer) {
+    capture.nodes.front().notes.push_back(std::string(kRoot) + ": " + answer.error().what);
+    return;
+  }
+  snapshot::Carrier carrier(answer->tables, capture.tables);
+  for (const snapshot::LinkPort& port : answer->collectives.ports) {
+    capture.collectives.ports.push_back(carrier.port(port));
+  }
+}
+
+}  // namespace
+
+void collect_hardware(Capture& capture) {
+  collect_gpus(capture);
+  collect_ports(capture);
+}
+
+}  // namespace oddrank::node

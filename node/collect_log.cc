@@ -1,0 +1,136 @@
+#include "node/collect_log.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attach/open_regular.h"
+#include "base/isolated.h"
+#include "base/read_file.h"
+#include "base/unique_fd.h"
+#include "collectives/sources/log_lines.h"
+#include "node/isolated_read.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
+constexpr std::size_t kEnd = std::size_t{4} << 20;  // of each file
+constexpr std::size_t kMostFiles = 64;
+
+// A file of the target may block whoever reads it: this runs in the child.
+std::string end_of(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || info.st_size <= 0) {
+    return {};
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  std::string text(std::min(size, kEnd), '\0');
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const auto more = ::pread(fd, text.data() + got, text.size() - got,
+                              static_cast<off_t>(size - text.size() + got));
+    if (more <= 0) {
+      break;
+    }
+    got += static_cast<std::size_t>(more);
+  }
+  text.resize(got);
+  return text;
+}
+
+struct LogFile {
+  UniqueFd fd;
+  std::string path;
+  std::int32_t rank = -1;  // the only one that writes to it; -1: several
+};
+
+void add_file(const std::string& link,
+              std::int32_t rank,
+              std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
+  auto fd = attach::open_regular(link);
+  struct stat info {};
+  if (!fd || ::fstat(fd->get(), &info) != 0 || files.size() >= kMostFiles) {
+    return;
+  }
+  const auto [at, fresh] = files.try_emplace({info.st_dev, info.st_ino});
+  if (fresh) {
+    at->second.fd = std::move(*fd);
+    at->second.path = read_link(link).value_or(link);
+    at->second.rank = rank;
+  } else if (at->second.rank != rank) {
+    at->second.rank = -1;
+  }
+}
+
+Capture read_files(const std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
+  Capture answer;
+  answer.nodes.emplace_back();
+  for (const auto& [id, file] : files) {
+    auto lines = collectives::read_log_lines(end_of(file.fd.get()), file.rank, answer.tables);
+    for (snapshot::LogLine& line : lines) {
+      line.source = answer.tables.string(file.path);
+      answer.collectives.log.push_back(std::move(line));
+    }
+  }
+  return answer;
+}
+
+Capture read_outputs(const Capture& capture) {
+  std::map<std::pair<dev_t, ino_t>, LogFile> files;
+  for (const ProcessCapture& process : capture.processes) {
+    if (!process.is_rank || process.state == 'Z') {
+      continue;
+    }
+    for (const char* fd : {"1", "2"}) {
+      add_file("/proc/" + std::to_string(process.pid) + "/fd/" + fd, process.rank, files);
+    }
+  }
+  return read_files(files);
+}
+
+void take_over(const Result<Capture>& answer, Capture& capture) {
+  if (!answer) {
+    capture.job.notes.push_back("the job's output: " + answer.error().what);
+    return;
+  }
+  snapshot::Carrier carrier(answer->tables, capture.tables);
+  for (const snapshot::LogLine& line : answer->collectives.log) {
+    capture.collectives.log.push_back(carrier.log_line(line));
+  }
+}
+
+}  // namespace
+
+void collect_log(Capture& capture, std::chrono::milliseconds timeout) {
+  const IsolatedTask task{[&capture](int fd) { send_capture(fd, read_outputs(capture)); }, timeout};
+  take_over(received_capture(run_isolated({task}, 1).front(), timeout), capture);
+}
+
+void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
+  const std::string& path = capture.job.output_path;
+  const auto& log = capture.collectives.log;
+  const bool known = std::any_of(log.begin(), log.end(), [&](const snapshot::LogLine& line) {
+    return capture.tables.text(line.source) == path;
+  });
+  if (path.empty() || known || capture.nodes.empty()) {
+    return;
+  }
+  const IsolatedTask task{[&path](int fd) {
+                            std::map<std::pair<dev_t, ino_t>, LogFile> files;
+                            add_file(path, -1, files);
+                            send_capture(fd, read_files(files));
+                          },
+                          timeout};
+  take_over(received_capture(run_isolated({task}, 1).front(), timeout), capture);
+}
+
+}  // namespace oddrank::node

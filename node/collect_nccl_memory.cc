@@ -1,0 +1,167 @@
+#include "node/collect_nccl_memory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attach/live_target.h"
+#include "base/isolated.h"
+#include "node/isolated_read.h"
+#include "node/ras_rows.h"
+#include "node/read_communicators.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::RasCommunicator;
+using snapshot::RasPresence;
+using snapshot::RasRank;
+using std::chrono::milliseconds;
+
+// It takes milliseconds; the memory of a process in state D may take for ever.
+constexpr milliseconds kPatience{2000};
+constexpr std::size_t kReadersAtOnce = 4;
+
+// By the service itself. An answer in words does not list everybody (and knows a communicator by
+// one hash): whom it does not miss has answered it.
+bool is_told_by_ras(const Capture& capture, const ProcessCapture& process) {
+  bool in_words = false;
+  for (const RasCommunicator& communicator : capture.collectives.ras) {
+    for (const RasRank& rank : communicator.ranks) {
+      if (rank.pid == process.pid) {
+        return rank.presence == RasPresence::kAnswered;
+      }
+    }
+    in_words =
+        in_words || capture.tables.text(communicator.hash).find(' ') == std::string_view::npos;
+  }
+  return in_words;
+}
+
+bool was_read(const Capture& capture, const ProcessCapture& process) {
+  const auto& all = capture.collectives.ras;
+  return std::any_of(all.begin(), all.end(), [&process](const RasCommunicator& communicator) {
+    const auto& ranks = communicator.ranks;
+    return std::any_of(ranks.begin(), ranks.end(), [&process](const RasRank& rank) {
+      return rank.pid == process.pid && rank.presence == RasPresence::kMemory;
+    });
+  });
+}
+
+void add(const collectives::RasAnswer& read, pid_t pid, Capture& answer) {
+  for (const collectives::RasGroup& group : read.groups) {
+    RasCommunicator& communicator =
+        answer.collectives.ras.emplace_back(communicator_row(read, group, answer.tables));
+    for (const collectives::RasMember& member : group.members) {
+      communicator.ranks.push_back(member_row(member));
+      communicator.ranks.back().pid = pid;
+    }
+  }
+}
+
+// In the child. What keeps a process from being read at all is told by its own reader.
+Capture read_rank(pid_t pid) {
+  Capture answer;
+  answer.nodes.emplace_back();
+  const auto target = attach::LiveTarget::open(pid);
+  if (!target) {
+    return answer;
+  }
+  if (const auto read = read_communicators(**target)) {
+    add(*read, pid, answer);
+  } else if (read.error().code == Errc::kUnsupported || read.error().code == Errc::kBadData) {
+    answer.nodes.front().notes.push_back("NCCL memory: " + read.error().what);
+  }
+  return answer;
+}
+
+// What came back of each of these ranks, in one capture whose notes are different.
+Capture read_ranks(const std::vector<pid_t>& pids, const CaptureOptions& options) {
+  std::vector<IsolatedTask> tasks;
+  tasks.reserve(pids.size());
+  const milliseconds patience = std::min(options.timeout, kPatience);
+  for (const pid_t pid : pids) {
+    tasks.push_back({[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience});
+  }
+  Capture all;
+  auto& notes = all.nodes.emplace_back().notes;
+  for (const IsolatedResult& result : run_isolated(tasks, kReadersAtOnce)) {
+    const auto answer = received_capture(result, patience);
+    if (!answer) {
+      continue;
+    }
+    carry_communicators(*answer, all);
+    for (const std::string& note : answer->nodes.front().notes) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+        notes.push_back(note);
+      }
+    }
+  }
+  return all;
+}
+
+template <typename Wanted>
+std::vector<pid_t> ranks_that(const Capture& capture, Wanted wanted) {
+  std::vector<pid_t> pids;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0 && process.state != 'Z' && wanted(process)) {
+      pids.push_back(process.pid);
+    }
+  }
+  return pids;
+}
+
+// `again` is of the communicator with that hash.
+void add_later(Capture& capture, snapshot::StringId hash, const RasRank& again) {
+  for (RasCommunicator& communicator : capture.collectives.ras) {
+    if (communicator.hash != hash) {
+      continue;
+    }
+    for (RasRank& rank : communicator.ranks) {
+      if (rank.presence == RasPresence::kMemory && rank.pid == again.pid &&
+          rank.rank == again.rank) {
+        rank.later = again.counts;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void collect_nccl_memory(Capture& capture, const CaptureOptions& options) {
+  if (!options.beside) {
+    return;
+  }
+  const Capture read = read_ranks(ranks_that(capture,
+                                             [&capture](const ProcessCapture& process) {
+                                               return !is_told_by_ras(capture, process);
+                                             }),
+                                  options);
+  carry_communicators(read, capture);
+  auto& notes = capture.nodes.front().notes;
+  const auto& found = read.nodes.front().notes;
+  notes.insert(notes.end(), found.begin(), found.end());
+}
+
+void collect_nccl_memory_again(Capture& capture, const CaptureOptions& options) {
+  const Capture read = read_ranks(
+      ranks_that(capture,
+                 [&capture](const ProcessCapture& process) { return was_read(capture, process); }),
+      options);
+  snapshot::Carrier carrier(read.tables, capture.tables);
+  for (const RasCommunicator& later : read.collectives.ras) {
+    const RasCommunicator carried = carrier.communicator(later);
+    for (const RasRank& again : carried.ranks) {
+      add_later(capture, carried.hash, again);
+    }
+  }
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,250 @@
+#include "node/collect_ras.h"
+
+#include <ifaddrs.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "attach/proc_status.h"
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "collectives/sources/ras_answer.h"
+#include "collectives/sources/ras_client.h"
+#include "node/isolated_read.h"
+#include "node/ras_rows.h"
+#include "node/ras_services.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::node {
+namespace {
+
+using collectives::RasAnswer;
+using collectives::RasGroup;
+using collectives::RasMember;
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::RasCommunicator;
+using snapshot::RasRank;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{12000};  // the service itself gives up after ten seconds
+constexpr int kMostAnswers = 3;           // where two jobs share the port
+// Every answer is of the whole job: in a large one, not every node asks.
+constexpr std::int32_t kLargeJob = 512;
+// Versions before, 1000 * major + minor, have crashed jobs that were asked again and again.
+constexpr int kSafe = 2028;
+
+// Addresses of this machine, in the network namespace that we are in.
+std::set<std::string> own_addresses() {
+  std::set<std::string> addresses;
+  ::ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) {
+    return addresses;
+  }
+  for (const ::ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) {
+      continue;
+    }
+    std::array<char, INET6_ADDRSTRLEN> name{};
+    const int family = one->ifa_addr->sa_family;
+    const void* bytes =
+        family == AF_INET ? static_cast<const void*>(
+                                &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr)
+        : family == AF_INET6 ? static_cast<const void*>(
+                                   &reinterpret_cast<const sockaddr_in6*>(one->ifa_addr)->sin6_addr)
+                             : nullptr;
+    if (bytes != nullptr && ::inet_ntop(family, bytes, name.data(), name.size()) != nullptr) {
+      addresses.insert(name.data());
+    }
+  }
+  ::freeifaddrs(all);
+  return addresses;
+}
+
+bool is_large_and_not_asking(const Capture& capture) {
+  std::int32_t world = -1;
+  bool asks = false;
+  for (const ProcessCapture& process : capture.processes) {
+    world = std::max(world, process.world_size);
+  }
+  for (const ProcessCapture& process : capture.processes) {
+    asks = asks ||
+           (process.is_rank && process.rank >= 0 && process.rank % std::max(world / 4, 1) == 0);
+  }
+  return world > kLargeJob && !asks;
+}
+
+// In the child: one service, asked until each of its ranks is in an answer.
+class Questioner {
+ public:
+  Questioner(const RasService& service, Capture& answer) : service_(service), answer_(answer) {
+    for (const ProcessCapture* process : service.ranks) {
+      const auto status = attach::read_proc_status(process->pid);
+      if (status && !status->ns_pids.empty()) {
+        const auto [at, fresh] = by_told_pid_.emplace(status->ns_pids.back(), process->pid);
+        at->second = fresh ? process->pid : 0;  // two containers: it cannot be told which
+      }
+    }
+  }
+
+  Status run() {
+    ODDRANK_TRY_STATUS(enter_network(service_));
+    own_ = own_addresses();
+    const Deadline deadline = Deadline::after(kPatience);
+    Status last = ok();
+    for (int i = 0; i < kMostAnswers && !deadline.passed() && !all_covered(); ++i) {
+      last = ask_once(deadline);
+      if (!last) {
+        break;
+      }
+    }
+    return seen_.empty() ? last : ok();
+  }
+
+ private:
+  bool all_covered() const {
+    return !seen_.empty() &&
+           std::all_of(by_told_pid_.begin(), by_told_pid_.end(), [this](const auto& entry) {
+             return entry.second == 0 || covered_.contains(entry.second);
+           });
+  }
+
+  Status ask_once(const Deadline& deadline) {
+    ODDRANK_TRY(const collectives::RasReply reply,
+                collectives::ask_ras(service_.address, deadline));
+    auto read = reply.json ? collectives::read_ras_json(reply.text)
+                           : collectives::read_ras_text(reply.text);
+    if (!read) {
+      return fail(std::move(read).error().in("RAS at " + service_.address));
+    }
+    for (const RasGroup& group : read->groups) {
+      if (seen_.insert(group.hash).second) {
+        add(*read, group);
+      }
+    }
+    if (read->groups.empty()) {
+      seen_.insert("");
+    }
+    return ok();
+  }
+
+  void add(const RasAnswer& answer, const RasGroup& group) {
+    RasCommunicator communicator = communicator_row(answer, group, answer_.tables);
+    for (const RasMember& member : group.members) {
+      RasRank row = member_row(member);
+      row.host = answer_.tables.string(member.host);
+      row.told_pid = member.pid;
+      const auto process = by_told_pid_.find(member.pid);
+      if (own_.contains(member.host) && process != by_told_pid_.end()) {
+        row.pid = process->second;
+        covered_.insert(process->second);
+      }
+      const bool told_here = row.pid != 0 || member.rank < 0;
+      if (told_here || member.presence != snapshot::RasPresence::kAnswered ||
+          member.async_error != 0) {
+        communicator.ranks.push_back(row);
+      }
+    }
+    answer_.collectives.ras.push_back(std::move(communicator));
+  }
+
+  const RasService& service_;
+  Capture& answer_;
+  std::map<pid_t, pid_t> by_told_pid_;  // in its own namespace -> in ours
+  std::set<std::string> own_;
+  std::set<std::string> seen_;  // hashes
+  std::set<pid_t> covered_;
+};
+
+Capture ask_all(const Capture& capture) {
+  Capture answer;
+  answer.nodes.emplace_back();
+  for (const RasService& service : find_ras_services(capture)) {
+    if (const Status asked = Questioner(service, answer).run(); !asked) {
+      answer.nodes.front().notes.push_back(asked.error().what);
+    }
+  }
+  return answer;
+}
+
+std::optional<Capture> ask_in_child(Capture& capture, const CaptureOptions& options) {
+  if (!options.ras || !options.beside || is_large_and_not_asking(capture)) {
+    return std::nullopt;
+  }
+  const milliseconds patience = std::min(options.timeout, kPatience + milliseconds(2000));
+  const IsolatedTask task{[&capture](int fd) { send_capture(fd, ask_all(capture)); }, patience};
+  auto answer = received_capture(run_isolated({task}, 1).front(), patience);
+  if (!answer) {
+    capture.nodes.front().notes.push_back("RAS: " + answer.error().what);
+    return std::nullopt;
+  }
+  return std::move(*answer);
+}
+
+// "2.28.9" is 2028; 0 if it cannot be read.
+int version_number(std::string_view version) {
+  const auto parts = split(version, '.');
+  const auto major = parts.size() < 2 ? std::nullopt : parse_number<int>(parts[0]);
+  const auto minor = parts.size() < 2 ? std::nullopt : parse_number<int>(parts[1]);
+  return major && minor && *major < 100 && *minor < 1000 ? *major * 1000 + *minor : 0;
+}
+
+// The counts of a later answer beside those of the first, rank by rank.
+void add_later(RasCommunicator& communicator, const RasCommunicator& later) {
+  for (RasRank& rank : communicator.ranks) {
+    const auto at =
+        std::find_if(later.ranks.begin(), later.ranks.end(), [&rank](const RasRank& one) {
+          return one.rank == rank.rank && one.told_pid == rank.told_pid;
+        });
+    if (at != later.ranks.end()) {
+      rank.later = at->counts;
+    }
+  }
+}
+
+}  // namespace
+
+void collect_ras(Capture& capture, const CaptureOptions& options) {
+  const auto answer = ask_in_child(capture, options);
+  if (!answer) {
+    return;
+  }
+  carry_communicators(*answer, capture);
+  auto& notes = capture.nodes.front().notes;
+  notes.insert(notes.end(), answer->nodes.front().notes.begin(), answer->nodes.front().notes.end());
+}
+
+void collect_ras_again(Capture& capture, const CaptureOptions& options) {
+  bool answered = false;
+  bool safe = true;
+  for (const RasCommunicator& one : capture.collectives.ras) {
+    answered = answered || !snapshot::is_from_memory(one);
+    safe = safe && version_number(capture.tables.text(one.version)) >= kSafe;
+  }
+  const auto answer = answered && safe ? ask_in_child(capture, options) : std::nullopt;
+  if (!answer) {
+    return;
+  }
+  snapshot::Carrier carrier(answer->tables, capture.tables);
+  for (const RasCommunicator& later : answer->collectives.ras) {
+    const RasCommunicator carried = carrier.communicator(later);
+    for (RasCommunicator& communicator : capture.collectives.ras) {
+      if (communicator.hash == carried.hash && !snapshot::is_from_memory(communicator)) {
+        add_later(communicator, carried);
+      }
+    }
+  }
+}
+
+}  // namespace oddrank::node

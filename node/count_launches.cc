@@ -1,0 +1,24 @@
+#include "node/count_launches.h"
+
+#include "attach/live_target.h"
+#include "node/read_communicators.h"
+
+namespace oddrank::node {
+std::optional<std::uint64_t> count_launches(pid_t pid) {
+  const auto target = attach::LiveTarget::open(pid);
+  const auto read = target ? read_communicators(**target) : fail(target.error());
+  if (!read) {
+    return std::nullopt;
+  }
+  std::uint64_t launches = 0;
+  for (const collectives::RasGroup& group : read->groups) {
+    for (const collectives::RasMember& member : group.members) {
+      for (const std::int64_t count : member.counts) {
+        launches += count > 0 ? static_cast<std::uint64_t>(count) : 0;  // -1: unknown
+      }
+    }
+  }
+  return launches;
+}
+
+}  // namespace oddrank::node

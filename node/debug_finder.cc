@@ -1,0 +1,57 @@
+#include "node/debug_finder.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "attach/open_regular.h"
+#include "base/log.h"
+#include "base/run_command.h"
+#include "base/split.h"
+#include "elf/module_files.h"
+
+namespace oddrank::node {
+namespace {
+
+// For one file. A server that needs longer is not there for those who wait for a verdict.
+constexpr std::chrono::milliseconds kPatience{5000};
+
+}  // namespace
+
+DebugFinder::DebugFinder(Deadline deadline) {
+  const char* urls = std::getenv("DEBUGINFOD_URLS");  // NOLINT(concurrency-mt-unsafe): one thread
+  if (urls != nullptr && !trim(urls).empty()) {
+    until_ = deadline;
+  }
+}
+
+Result<UniqueFd> DebugFinder::open(pid_t pid, const std::string& build_id) {
+  const std::string path = elf::debug_file_path(build_id);
+  if (path.empty()) {
+    return fail(Errc::kNotFound, "no build id");
+  }
+  auto below_root = attach::open_regular_below("/proc/" + std::to_string(pid) + "/root", path);
+  return below_root ? std::move(below_root) : ask_server(build_id);
+}
+
+Result<UniqueFd> DebugFinder::ask_server(const std::string& build_id) {
+  if (!until_ || until_->passed() || !asked_.insert(build_id).second) {
+    return fail(Errc::kNotFound, "no debug file of " + build_id);
+  }
+  cli::Command command;
+  command.argv = {"debuginfod-find", "debuginfo", build_id};
+  const auto answer = run_command(command, until_->at_most(kPatience));
+  if (!answer || answer->timed_out) {
+    until_.reset();
+    log_line(LogLevel::kInfo, !answer ? "cannot ask debuginfod: " + answer.error().what
+                                      : "debuginfod did not answer in time; not asked again");
+    return fail(Errc::kTimeout, "debuginfod does not answer");
+  }
+  if (!answer->exit.success()) {
+    return fail(Errc::kNotFound, "debuginfod has no debug file of " + build_id);
+  }
+  return attach::open_regular(std::string(trim(answer->out)));
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,14 @@
+// What `oddrank doctor` asks of one node: everything that a capture needs, tried once.
+#pragma once
+
+#include "node/capture_node.h"
+#include "node/capture_options.h"
+#include "snapshot/node_health.h"
+
+namespace oddrank::node {
+
+// Reads the ranks of `request` once, if there are any, and says what was missing. The answer is
+// complete but for what the asker knows (host, after). Precondition: one thread (it forks).
+snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptions& options);
+
+}  // namespace oddrank::node

@@ -1,0 +1,68 @@
+#include "node/isolated_read.h"
+
+#include <utility>
+
+#include "base/parse_number.h"
+#include "snapshot/capture_file.h"
+
+namespace oddrank::node {
+namespace {
+
+// Code, what and hint, each on its own line behind a mark that no capture begins with.
+constexpr char kErrorMark = 'E';
+
+std::string encode_error(const Error& error) {
+  return kErrorMark + std::to_string(static_cast<int>(error.code)) + "\n" + error.what + "\n" +
+         error.hint;
+}
+
+Error decode_error(const std::string& text) {
+  const auto what = text.find('\n');
+  const auto hint = what == std::string::npos ? what : text.find('\n', what + 1);
+  const auto code = hint == std::string::npos
+                        ? std::nullopt
+                        : parse_number<int>(std::string_view(text).substr(1, what - 1));
+  if (!code || *code < 0 || *code > static_cast<int>(Errc::kUsage)) {
+    return {Errc::kIo, "a reader sent half an error", ""};
+  }
+  return {static_cast<Errc>(*code), text.substr(what + 1, hint - what - 1), text.substr(hint + 1)};
+}
+
+// What became of a reader that sent neither.
+Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds timeout) {
+  switch (result.end) {
+    case IsolatedEnd::kDeadline:
+      return {Errc::kTimeout, "did not answer in " + std::to_string(timeout.count() / 1000) + " s",
+              ""};
+    case IsolatedEnd::kCrashed:
+      return {Errc::kIo,
+              result.signal != 0 ? "the reader was ended by signal " + std::to_string(result.signal)
+                                 : "the reader failed",
+              ""};
+    case IsolatedEnd::kNotRun:
+      return {Errc::kIo, "no reader could be started", ""};
+    case IsolatedEnd::kFinished:
+      break;
+  }
+  return {Errc::kIo, "the reader sent nothing", ""};
+}
+
+}  // namespace
+
+void send_capture(int fd, const Result<snapshot::Capture>& capture) {
+  send_bytes(fd, capture ? snapshot::encode_capture(*capture) : encode_error(capture.error()));
+}
+
+Result<snapshot::Capture> received_capture(const IsolatedResult& result,
+                                           std::chrono::milliseconds timeout) {
+  if (!result.bytes.empty() && result.bytes.front() == kErrorMark) {
+    return fail(decode_error(result.bytes));
+  }
+  auto capture = snapshot::decode_capture(result.bytes);
+  if (!capture) {
+    return fail(reader_failure(result, timeout));
+  }
+  return capture;
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,31 @@
+// Opens module files of processes of this node, for the naming of frames.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "attach/live_target.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::node {
+
+// Reads the maps of each process once. May block; see base/isolated.h.
+class ModuleOpener {
+ public:
+  // The file that `pid` has mapped under that path, in its own mount namespace, also if deleted.
+  // For "[vdso]" a file with its image.
+  Result<UniqueFd> open(pid_t pid, const std::string& path);
+  // A file with the dynamic symbols of that module as they lie in the memory of `pid`.
+  Result<UniqueFd> open_memory(pid_t pid, const std::string& path);
+
+ private:
+  Result<const attach::LiveTarget*> target_of(pid_t pid, const std::string& path);
+
+  std::map<pid_t, std::unique_ptr<attach::LiveTarget>> targets_;  // null: could not be opened
+};
+
+}  // namespace oddrank::node

@@ -1,0 +1,131 @@
+#include "node/naming.h"
+
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "elf/inlines.h"
+#include "elf/symbolize.h"
+#include "node/debug_finder.h"
+#include "node/module_opener.h"
+#include "snapshot/capture_file.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using std::chrono::milliseconds;
+
+// Symbol tables are warm after the first sample; a file system that takes longer is hung.
+constexpr milliseconds kNamingTimeout{10000};
+// For the child to send what it has, after it was told that its time is over.
+constexpr milliseconds kSendingTime{2000};
+
+constexpr const char* kCutShort =
+    "some native frames have no inlined frames: reading their debug information took too long "
+    "(--timeout)";
+
+elf::ModuleFiles files_of(ModuleOpener& opener, DebugFinder& finder) {
+  elf::ModuleFiles files;
+  files.module = [&opener](pid_t pid, const std::string& path) { return opener.open(pid, path); };
+  files.memory = [&opener](pid_t pid, const std::string& path) {
+    return opener.open_memory(pid, path);
+  };
+  files.debug = [&finder](pid_t pid, const std::string& build_id) {
+    return finder.open(pid, build_id);
+  };
+  return files;
+}
+
+void add_note(Capture& capture, const char* note) {
+  if (!capture.nodes.empty()) {
+    capture.nodes.front().notes.emplace_back(note);
+  }
+}
+
+// False, and `capture` as it was, if the child did not do it.
+bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  auto answer = snapshot::decode_capture(result.bytes);
+  if (!answer) {
+    return false;
+  }
+  capture = *std::move(answer);
+  return true;
+}
+
+// Where files are found, made in the child.
+using FindFiles = std::function<elf::ModuleFiles(DebugFinder&)>;
+
+void name_with(Capture& capture, const FindFiles& find) {
+  const IsolatedTask task{[&](int fd) {
+                            DebugFinder finder;
+                            elf::name_frames(capture, find(finder));
+                            send_bytes(fd, snapshot::encode_capture(capture));
+                          },
+                          kNamingTimeout};
+  if (!replace_by_answer(capture, task)) {
+    add_note(capture,
+             "native frames have no names: the files of the programs could not be read in time");
+  }
+}
+
+void add_inlines_with(Capture& capture, milliseconds patience, const FindFiles& find) {
+  const IsolatedTask task{[&](int fd) {
+                            const Deadline deadline = Deadline::after(patience);
+                            DebugFinder finder(deadline);
+                            if (!elf::add_inlined_frames(capture, find(finder), [&deadline] {
+                                  return deadline.passed();
+                                })) {
+                              add_note(capture, kCutShort);
+                            }
+                            send_bytes(fd, snapshot::encode_capture(capture));
+                          },
+                          patience + kSendingTime};
+  if (!replace_by_answer(capture, task)) {
+    add_note(capture, "there are no inlined frames: debug information could not be read");
+  }
+}
+
+FindFiles of_live_processes(ModuleOpener& opener) {
+  return [&opener](DebugFinder& finder) { return files_of(opener, finder); };
+}
+
+FindFiles of_others(const elf::ModuleFiles& files) {
+  return [&files](DebugFinder& finder) {
+    elf::ModuleFiles found = files;
+    found.debug = [&files, &finder](pid_t pid, const std::string& build_id) -> Result<UniqueFd> {
+      auto fd = files.debug ? files.debug(pid, build_id)
+                            : Result<UniqueFd>(fail(Errc::kNotFound, "nobody to ask"));
+      // Then as we see this machine ourselves.
+      return fd ? std::move(fd) : finder.open(::getpid(), build_id);
+    };
+    return found;
+  };
+}
+
+}  // namespace
+
+void name_in_child(Capture& capture) {
+  ModuleOpener opener;
+  name_with(capture, of_live_processes(opener));
+}
+
+void add_inlines_in_child(Capture& capture, milliseconds patience) {
+  ModuleOpener opener;
+  add_inlines_with(capture, patience, of_live_processes(opener));
+}
+
+void name_in_child(Capture& capture, const elf::ModuleFiles& files) {
+  name_with(capture, of_others(files));
+}
+
+void add_inlines_in_child(Capture& capture, milliseconds patience, const elf::ModuleFiles& files) {
+  add_inlines_with(capture, patience, of_others(files));
+}
+
+}  // namespace oddrank::node

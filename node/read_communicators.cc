@@ -1,0 +1,92 @@
+#include "node/read_communicators.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collectives/sources/nccl_layout.h"
+#include "collectives/sources/nccl_memory.h"
+#include "elf/module_map.h"
+
+namespace oddrank::node {
+namespace {
+
+using attach::Addr;
+using attach::Target;
+using collectives::NcclList;
+
+constexpr int kFirstWithList = 22400;
+
+// Of "NCCL version 2.28.9+cuda12.9", which NCCL writes to its log; "" if that is not there.
+std::string version_in(std::string_view constants) {
+  constexpr std::string_view kBefore = "NCCL version ";
+  constexpr std::string_view kBehind("+ \0", 3);
+  constexpr std::size_t kLongest = 40;
+  for (auto at = constants.find(kBefore); at != std::string_view::npos;
+       at = constants.find(kBefore, at + 1)) {
+    const std::string_view rest = constants.substr(at + kBefore.size(), kLongest);
+    const auto end = rest.find_first_of(kBehind);
+    if (end != std::string_view::npos && end > 0 && rest.front() >= '0' && rest.front() <= '9') {
+      return std::string(rest.substr(0, end));
+    }
+  }
+  return {};
+}
+
+std::string_view constants_of(const elf::ElfImage& image) {
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 20;  // it has 200 KiB
+  const auto section = image.section(".rodata");
+  const auto bytes = section ? image.bytes_at(section->address, std::min(section->size, kMost))
+                             : std::span<const std::byte>{};
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+const elf::Module* find_library(const elf::ModuleMap& modules) {
+  for (const elf::Module& module : modules.modules()) {
+    const std::string_view path = module.path;
+    if (path.substr(path.rfind('/') + 1).starts_with("libnccl.so")) {
+      return &module;
+    }
+  }
+  return nullptr;
+}
+
+Result<NcclList> find_list(const Target& target) {
+  elf::ModuleMap modules(target);
+  const elf::Module* library = find_library(modules);
+  if (library == nullptr) {
+    return fail(Errc::kNotFound, "it has no libnccl.so");
+  }
+  ODDRANK_TRY(const elf::ElfImage* image, modules.image_of(*library));
+  ODDRANK_TRY(const std::uint64_t bias, modules.load_bias(*library));
+  NcclList found;
+  found.version = version_in(constants_of(*image));
+  const auto list = image->symbol("ncclComms");
+  const auto entries = image->symbol("nNcclComms");
+  if (found.version.empty()) {
+    return fail(Errc::kUnsupported, "libnccl.so does not say its version");
+  }
+  if (!list || !entries) {
+    const int version = collectives::nccl_version_code(found.version);
+    return version != 0 && version < kFirstWithList
+               ? fail(Errc::kNotFound, "NCCL " + found.version + " keeps no list of communicators")
+               : fail(Errc::kUnsupported, "libnccl.so of NCCL " + found.version +
+                                              " has no symbols of its own: its list of "
+                                              "communicators is not found");
+  }
+  found.list = Addr{bias} + list->address;
+  found.entries = Addr{bias} + entries->address;
+  return found;
+}
+
+}  // namespace
+
+Result<collectives::RasAnswer> read_communicators(const Target& target) {
+  ODDRANK_TRY(const NcclList list, find_list(target));
+  return collectives::read_nccl_list(target, list);
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,54 @@
+#include "node/read_process.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "attach/live_target.h"
+#include "attach/proc_task.h"
+#include "node/read_threads.h"
+#include "snapshot/carrier.h"
+#include "waits/collect_waits.h"
+
+namespace oddrank::node {
+namespace {
+
+std::uint64_t wall_clock_us() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+}  // namespace
+
+snapshot::Capture read_process(const snapshot::Capture& known,
+                               const snapshot::ProcessCapture& identity,
+                               const CaptureOptions& options) {
+  snapshot::Capture capture;
+  capture.nodes = known.nodes;
+  snapshot::Carrier carrier(known.tables, capture.tables);
+  snapshot::ProcessCapture process = carrier.process(identity);
+  process.read_us = wall_clock_us();
+  const auto give_up = [&](const Error& error) {
+    process.read = snapshot::ReadState::kNone;
+    process.why = capture.tables.string(error.what);
+  };
+  auto target = attach::LiveTarget::open(process.pid);
+  if (!target) {
+    give_up(target.error());
+  } else {
+    auto read = read_threads(**target, options, capture.tables, process);
+    if (!read) {
+      give_up(read.error());
+    } else {
+      waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
+    }
+  }
+  if (process.read == snapshot::ReadState::kNone) {
+    read_from_outside(capture, process);
+  }
+  capture.processes.push_back(std::move(process));
+  return capture;
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,19 @@
+// Opens the files of a target's modules by their paths, for the naming of frames.
+#pragma once
+
+#include <string>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::node {
+
+// The file that the target has mapped under that path, as the target sees it, also if deleted. For
+// "[vdso]" a file with its image.
+Result<UniqueFd> open_module(const attach::Target& target, const std::string& path);
+
+// A file with the dynamic symbols of that module as they lie in the target's memory.
+Result<UniqueFd> open_module_memory(const attach::Target& target, const std::string& path);
+
+}  // namespace oddrank::node

@@ -1,0 +1,274 @@
+#include "node/watch_look.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+
+#include "attach/live_target.h"
+#include "attach/proc_stat.h"
+#include "attach/proc_task.h"
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "collectives/collect_groups.h"
+#include "collectives/store_timeout.h"
+#include "cpython/python_process.h"
+#include "elf/module_map.h"
+#include "node/count_launches.h"
+#include "node/isolated_read.h"
+#include "node/log_growth.h"
+#include "ranks/discover.h"
+
+namespace oddrank::node {
+namespace {
+
+using cpython::PythonFrame;
+using cpython::PythonProcess;
+using cpython::PythonThread;
+using std::chrono::milliseconds;
+using watch::RankSign;
+
+constexpr milliseconds kLookPatience{5000};
+constexpr milliseconds kFindPatience{10000};
+constexpr std::size_t kLooksAtOnce = 4;
+constexpr std::size_t kShownFrames = 4;
+constexpr std::size_t kShownName = 48;
+
+std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
+  return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
+}
+
+// Loops that poll keep the time in such variables; see watch/progress.h.
+bool is_fraction(std::string_view value) {
+  return !value.empty() && value.front() != '\'' &&
+         value.find_first_of("0123456789") != std::string_view::npos &&
+         value.find_first_not_of("0123456789.+-e") == std::string_view::npos &&
+         value.find_first_of(".e") != std::string_view::npos;
+}
+
+std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
+  std::uint64_t place = 14695981039346656037U;
+  for (const PythonFrame& frame : thread.frames) {
+    place = hash_with(place, frame.function);
+    place = hash_with(place, frame.file);
+    place = hash_with(place, std::to_string(frame.line));
+    for (const auto& local : frame.locals) {
+      if (with_locals && !is_fraction(local.value)) {
+        place = hash_with(hash_with(place, local.name), local.value);
+      }
+    }
+  }
+  return place;
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+std::string words_of(const PythonThread& thread) {
+  std::string words;
+  for (std::size_t i = 0; i < thread.frames.size() && i < kShownFrames; ++i) {
+    const PythonFrame& frame = thread.frames[i];
+    words += (i == 0 ? "" : " < ") + frame.function.substr(0, kShownName) + " (" +
+             std::string(base_name(frame.file).substr(0, kShownName)) + ":" +
+             std::to_string(frame.line) + ")";
+  }
+  return words;
+}
+
+// The main thread waits for another one: then what any of them does counts.
+bool waits_for_thread(const PythonThread& main) {
+  constexpr std::array<std::string_view, 4> kWaiters = {"threading.py", "queue.py", "selectors.py",
+                                                        "_base.py"};
+  return !main.frames.empty() && std::find(kWaiters.begin(), kWaiters.end(),
+                                           base_name(main.frames.front().file)) != kWaiters.end();
+}
+
+void note_python(const std::vector<PythonThread>& threads, pid_t target_pid, RankSign& sign) {
+  const auto main = std::find_if(threads.begin(), threads.end(), [&](const PythonThread& thread) {
+    return thread.target_tid == target_pid;
+  });
+  if (main == threads.end()) {
+    return;
+  }
+  sign.places = {place_of(*main, true)};
+  sign.where = words_of(*main);
+  if (!waits_for_thread(*main)) {
+    return;
+  }
+  for (const PythonThread& thread : threads) {
+    if (&thread != &*main) {
+      sign.places.push_back(place_of(thread, false));
+    }
+  }
+}
+
+std::string backends_of(const PythonProcess& python) {
+  snapshot::Capture none;
+  snapshot::ProcessCapture process;
+  collectives::collect_groups(python, none.tables, process);
+  std::string backends;
+  for (const snapshot::ProcessGroup& group : process.groups) {
+    const std::string_view backend = none.tables.text(group.backend);
+    if (!backend.empty() && backends.find(backend) == std::string::npos) {
+      backends += (backends.empty() ? "" : ",") + std::string(backend);
+    }
+  }
+  return backends;
+}
+
+void note_native(const attach::ThreadState& state, RankSign& sign) {
+  const std::string call =
+      state.syscall ? "system call " + std::to_string(state.syscall->number) : "";
+  const std::string pc = state.registers ? std::to_string(state.registers->pc) : "";
+  sign.places = {hash_with(hash_with(7, call), pc)};
+  sign.where = state.state == 'R' ? "runs" : state.wchan.empty() ? call : state.wchan;
+}
+
+void look_at_frames(const attach::ThreadState& state, bool groups, RankSign& sign) {
+  sign.looked = true;
+  const auto target = attach::LiveTarget::open(sign.pid);
+  if (!target) {
+    sign.trouble =
+        target.error().what + (target.error().hint.empty() ? "" : " (" + target.error().hint + ")");
+    return;
+  }
+  elf::ModuleMap modules(**target);
+  const auto python = PythonProcess::find(**target, modules);
+  const auto threads =
+      python ? python->threads(cpython::Locals::kDeciding) : tl::unexpected<Error>(python.error());
+  if (!threads) {
+    note_native(state, sign);
+    return;
+  }
+  note_python(*threads, state.target_tid, sign);
+  if (groups) {
+    sign.backends = backends_of(*python);
+    const auto timeout = collectives::read_group_timeout(*python).value_or(milliseconds(0));
+    sign.group_timeout_s = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
+  }
+}
+
+std::uint64_t stored_bytes(pid_t pid) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/io", 4096);
+  std::uint64_t bytes = 0;
+  for (const std::string_view line : text ? split(*text, '\n') : std::vector<std::string_view>()) {
+    for (const std::string_view name : {"read_bytes: ", "write_bytes: "}) {
+      if (line.starts_with(name)) {
+        bytes += parse_number<std::uint64_t>(line.substr(name.size())).value_or(0);
+      }
+    }
+  }
+  return bytes;
+}
+
+// In a child: any of the files may lie on a file system that does not answer.
+RankSign look(const RankSign& before,
+              const watch::LookRequest& request,
+              const std::vector<std::string>& logs) {
+  RankSign sign;
+  sign.pid = before.pid;
+  sign.rank = before.rank;
+  const auto state = attach::read_thread_state(sign.pid, sign.pid);
+  if (!state || state->state == 'Z' || state->state == 'X') {
+    sign.gone = true;
+    return sign;
+  }
+  sign.state = state->state;
+  sign.switches = state->voluntary_switches + state->involuntary_switches;
+  const bool ran = !before.looked || sign.switches != before.switches || sign.state == 'R';
+  if ((request.frames && ran) || request.groups) {
+    look_at_frames(*state, request.groups, sign);
+  } else {
+    // Seen as it was when its frames were looked at last: that is what to compare with.
+    sign.looked = before.looked;
+    sign.switches = before.switches;
+    sign.places = before.places;
+    sign.where = before.where;
+    sign.trouble = before.trouble;
+  }
+  if (request.launches) {
+    sign.launches = count_launches(sign.pid);
+  }
+  sign.stored_bytes = stored_bytes(sign.pid);
+  const std::string folder = "/proc/" + std::to_string(sign.pid) + "/fd/";
+  std::vector<std::string> all_logs = {folder + "1", folder + "2"};
+  all_logs.insert(all_logs.end(), logs.begin(), logs.end());
+  const LogLook log = look_at_logs(all_logs, before.log_bytes);
+  sign.log_bytes = log.bytes;
+  sign.log_by_watcher = log.by_watcher;
+  return sign;
+}
+
+constexpr std::string_view kNoReturn = "a look at it does not come back: state ";
+
+// Nothing of a rank whose look did not come back but what blocks nobody.
+RankSign look_from_outside(const RankSign& before) {
+  RankSign sign = before;
+  const auto stat = attach::read_proc_stat(sign.pid);
+  sign.gone = !stat || stat->state == 'Z' || stat->state == 'X';
+  if (stat) {
+    sign.state = stat->state;
+    sign.trouble = std::string(kNoReturn) + stat->state;
+  }
+  return sign;
+}
+
+// Each look at it would leave one more reader behind that cannot even be killed.
+bool still_blocks(const RankSign& before) {
+  if (!before.trouble.starts_with(kNoReturn)) {
+    return false;
+  }
+  const auto stat = attach::read_proc_stat(before.pid);
+  return stat && stat->state == 'D';
+}
+
+}  // namespace
+
+std::vector<RankSign> look_at(const std::vector<RankSign>& targets,
+                              const watch::LookRequest& request,
+                              const std::vector<std::string>& logs) {
+  std::vector<IsolatedTask> tasks;
+  std::vector<RankSign> signs;
+  std::vector<std::size_t> looked;  // of the sign of each task
+  for (const RankSign& target : targets) {
+    signs.push_back(target);
+    if (still_blocks(target)) {
+      continue;
+    }
+    looked.push_back(signs.size() - 1);
+    tasks.push_back({[&target, &request, &logs](int fd) {
+                       send_bytes(fd, encode_sign(look(target, request, logs)));
+                     },
+                     kLookPatience});
+  }
+  const auto results = run_isolated(tasks, kLooksAtOnce, std::size_t{1} << 20);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    RankSign& sign = signs[looked[i]];
+    auto read = watch::decode_sign(results[i].bytes);
+    sign = read ? *std::move(read) : look_from_outside(sign);
+  }
+  return signs;
+}
+
+Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
+  ranks::DiscoverOptions discover;
+  discover.slurm_job = slurm_job;
+  discover.exclude = {::getpid()};
+  const IsolatedTask task{[&discover](int fd) {
+                            snapshot::Capture found;
+                            found.nodes.emplace_back();
+                            const Status status = ranks::discover(discover, found);
+                            send_capture(fd, status
+                                                 ? Result<snapshot::Capture>(std::move(found))
+                                                 : Result<snapshot::Capture>(fail(status.error())));
+                          },
+                          kFindPatience};
+  return received_capture(run_isolated({task}, 1).front(), kFindPatience);
+}
+
+}  // namespace oddrank::node
