@@ -17,9 +17,9 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_json.h"
-#include "aggregate/report_text.h"
 #include "base/parse_number.h"
+#include "report/report_json.h"
+#include "report/report_text.h"
 #include "snapshot/capture_file.h"
 #include "snapshot/merge.h"
 #include "snapshot/rank_text.h"

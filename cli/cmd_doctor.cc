@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate/doctor.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "cli/agent_options.h"
@@ -17,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/shipped_copy.h"
 #include "node/examine_node.h"
+#include "report/doctor.h"
 #include "slurm/frames.h"
 #include "slurm/gather.h"
 #include "slurm/job.h"
@@ -125,13 +125,13 @@ int run_doctor(DoctorOptions& options) {
       nodes.push_back(health_of(answer));
     }
   }
-  aggregate::sort_worst_first(nodes);
+  report::sort_worst_first(nodes);
   bool written = true;
   if (!options.json.empty()) {
-    written = write_output(options.json, aggregate::doctor_json(nodes));
+    written = write_output(options.json, report::doctor_json(nodes));
   }
   if (options.json != "-") {
-    written &= write_output("-", aggregate::doctor_text(nodes, text_options({})));
+    written &= write_output("-", report::doctor_text(nodes, text_options({})));
   }
   return written ? status_of(nodes) : kToolFault;
 }

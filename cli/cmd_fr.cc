@@ -2,13 +2,13 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/flight_report.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "collectives/sources/read_flight_record.h"
 #include "node/dump_files.h"
+#include "report/flight_report.h"
 
 namespace oddrank::cli {
 namespace {
@@ -47,13 +47,13 @@ int run_fr(const FrOptions& options) {
   aggregate::FlightReport report = aggregate::analyze_flight(records, texts);
   report.unread = std::move(unread);
   if (!options.json.empty()) {
-    if (auto written = write_file(options.json, aggregate::flight_report_json(report)); !written) {
+    if (auto written = write_file(options.json, report::flight_report_json(report)); !written) {
       return report_error(written.error());
     }
   }
   if (options.json != "-") {
     const std::string text =
-        options.quiet ? report.verdict.summary + "\n" : aggregate::flight_report_text(report);
+        options.quiet ? report.verdict.summary + "\n" : report::flight_report_text(report);
     if (auto written = write_file("-", text); !written) {
       return report_error(written.error());
     }

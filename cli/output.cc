@@ -6,17 +6,17 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/process_text.h"
-#include "aggregate/report_dot.h"
-#include "aggregate/report_folded.h"
-#include "aggregate/report_html.h"
-#include "aggregate/report_json.h"
-#include "aggregate/report_speedscope.h"
-#include "aggregate/report_text.h"
-#include "aggregate/text_options.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/read_file.h"
+#include "report/process_text.h"
+#include "report/report_dot.h"
+#include "report/report_folded.h"
+#include "report/report_html.h"
+#include "report/report_json.h"
+#include "report/report_speedscope.h"
+#include "report/report_text.h"
+#include "report/text_options.h"
 #include "snapshot/capture_file.h"
 
 namespace oddrank::cli {
@@ -55,19 +55,19 @@ bool write_formats(const aggregate::Diagnosis& report,
                    const OutputOptions& options) {
   bool written = true;
   if (!options.json.empty()) {
-    written &= write_output(options.json, aggregate::report_json(report, view));
+    written &= write_output(options.json, report::report_json(report, view));
   }
   if (!options.html.empty()) {
-    written &= write_output(options.html, aggregate::report_html(report, view));
+    written &= write_output(options.html, report::report_html(report, view));
   }
   if (!options.folded.empty()) {
-    written &= write_output(options.folded, aggregate::report_folded(view));
+    written &= write_output(options.folded, report::report_folded(view));
   }
   if (!options.speedscope.empty()) {
-    written &= write_output(options.speedscope, aggregate::report_speedscope(view));
+    written &= write_output(options.speedscope, report::report_speedscope(view));
   }
   if (!options.dot.empty()) {
-    written &= write_output(options.dot, aggregate::report_dot(view));
+    written &= write_output(options.dot, report::report_dot(view));
   }
   return written;
 }
@@ -91,8 +91,8 @@ ExitStatus report_error(const Error& error) {
   return status_of(error.code);
 }
 
-aggregate::TextOptions text_options(const OutputOptions& options) {
-  aggregate::TextOptions text;
+report::TextOptions text_options(const OutputOptions& options) {
+  report::TextOptions text;
   text.color = wants_color();
   text.all_threads = options.all_threads;
   text.full_stacks = options.full_stacks;
@@ -120,9 +120,9 @@ ExitStatus deliver(const snapshot::Capture& capture,
   }
   written &= write_formats(report, view, options);
   if (!is_stdout_taken(options)) {
-    written &= write_output(
-        "-", options.quiet ? aggregate::report_sentence(report)
-                           : aggregate::report_text(report, capture, text_options(options)));
+    written &= write_output("-", options.quiet
+                                     ? report::report_sentence(report)
+                                     : report::report_text(report, capture, text_options(options)));
   }
   return written ? status_of(report.coverage) : kToolFault;
 }
@@ -133,7 +133,7 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   bool complete = true;
   bool any = false;
   for (const snapshot::ProcessCapture& process : capture.processes) {
-    text += aggregate::print_process(capture, process, text_options(options));
+    text += report::print_process(capture, process, text_options(options));
     text += "\n";
     complete &= process.read == snapshot::ReadState::kFull;
     any |= process.read != snapshot::ReadState::kNone;

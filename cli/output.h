@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "aggregate/text_options.h"
 #include "base/result.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
+#include "report/text_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::cli {
@@ -18,7 +18,7 @@ ExitStatus report_error(const Error& error);
 bool write_output(const std::string& path, const std::string& bytes);
 
 // For text on stdout: colours where a person looks, and nobody said no (no-color.org).
-aggregate::TextOptions text_options(const OutputOptions& options);
+report::TextOptions text_options(const OutputOptions& options);
 
 // Saves first (what was read is never lost), then diagnoses, writes what was asked for and prints
 // the text to stdout, unless something else was sent there ("-"). A file that cannot be written is

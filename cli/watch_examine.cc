@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_json.h"
-#include "aggregate/report_text.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "report/report_json.h"
+#include "report/report_text.h"
 #include "snapshot/capture_file.h"
 #include "watch/rolling_files.h"
 
@@ -141,10 +141,10 @@ Result<Finding> examine_here(const watch::TakenCapture& taken, const KeepOptions
   Finding finding;
   finding.stall = is_stall(report.verdict.kind);
   finding.kind = aggregate::kind_name(report.verdict.kind);
-  finding.summary = std::string(trim(aggregate::report_sentence(report)));
-  finding.text = aggregate::report_text(report, capture, {});
+  finding.summary = std::string(trim(report::report_sentence(report)));
+  finding.text = report::report_text(report, capture, {});
   if (finding.stall || taken.asked) {
-    save(capture, aggregate::report_json(report, capture), taken, options, finding);
+    save(capture, report::report_json(report, capture), taken, options, finding);
   }
   return finding;
 }

@@ -30,10 +30,11 @@ ARROWS = {
     "waits": [*TARGET, "attach/proc_", "cpython/", "snapshot/", "base/"],
     "collectives": [*TARGET, "cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
+    "report": ["aggregate/", "snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
     "watch": ["snapshot/", "base/"],
     "node": [*READERS, "watch/", "snapshot/", "base/"],
-    "cli": [*READERS, "node/", "aggregate/", "slurm/", "watch/", "snapshot/", "base/"],
+    "cli": [*READERS, "node/", "aggregate/", "report/", "slurm/", "watch/", "snapshot/", "base/"],
 }
 ROOMS = tuple(ARROWS)
 # Everybody else (tests, benchmarks) may include every room but cli.

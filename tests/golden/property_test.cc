@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_text.h"
+#include "report/report_text.h"
 #include "snapshot/merge.h"
 #include "tests/golden/mutations.h"
 #include "tests/golden/named_ranks.h"

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/process_text.h"
-#include "aggregate/report_dot.h"
-#include "aggregate/report_folded.h"
-#include "aggregate/report_json.h"
-#include "aggregate/report_text.h"
-#include "aggregate/text_options.h"
 #include "base/printable.h"
+#include "report/process_text.h"
+#include "report/report_dot.h"
+#include "report/report_folded.h"
+#include "report/report_json.h"
+#include "report/report_text.h"
+#include "report/text_options.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/mutations.h"
 #include "tests/support/catch.h"
@@ -63,16 +63,16 @@ TEST_CASE("the other forms of the main job's report are as they were reviewed") 
   const snapshot::Capture capture = input_stall_job().take();
   const Diagnosis report = aggregate::diagnose(capture);
   check_golden("main.sentence.txt", report_sentence(report));
-  check_golden("main.folded", aggregate::report_folded(capture));
-  check_golden("main.dot", aggregate::report_dot(capture));
-  aggregate::TextOptions all;
+  check_golden("main.folded", report::report_folded(capture));
+  check_golden("main.dot", report::report_dot(capture));
+  report::TextOptions all;
   all.all_threads = true;
   all.full_stacks = true;
   check_golden("main.full.txt", report_text(report, capture, all));
-  aggregate::TextOptions color;
+  report::TextOptions color;
   color.color = true;
   check_golden("main.color.txt", report_text(report, capture, color));
-  check_golden("process.txt", aggregate::print_process(capture, capture.processes[5], {}));
+  check_golden("process.txt", report::print_process(capture, capture.processes[5], {}));
   Json json = Json::parse(report_json(report, capture));
   REQUIRE(json["ranks"].size() == 8);
   check_golden("rank.json", json["ranks"][5].dump(2) + '\n');

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_text.h"
+#include "report/report_text.h"
 #include "tests/golden/golden_file.h"
 #include "tests/support/catch.h"
 
@@ -55,7 +55,7 @@ TEST_CASE("stories give the verdict that is told of them, with the report that w
   const Story story = GENERATE(from_range(all_stories()));
   const snapshot::Capture capture = story.build().take();
   const Diagnosis report = aggregate::diagnose(capture);
-  INFO(story.path() << " (" << story.after << "): " << aggregate::report_sentence(report));
+  INFO(story.path() << " (" << story.after << "): " << report::report_sentence(report));
   CHECK(aggregate::kind_name(report.verdict.kind) == aggregate::kind_name(story.kind));
   CHECK(named(report) == story.culprits);
   const std::string difference =

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_text.h"
+#include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
@@ -105,7 +105,7 @@ TEST_CASE("compare: the report says it") {
   age(after.capture, kApartUs);
   Diagnosis report = diagnose(after.capture);
   report.since = compare_captures(before.capture, after.capture);
-  const std::string text = report_text(report, after.capture, {});
+  const std::string text = report::report_text(report, after.capture, {});
   CHECK(text.find("Since the capture 12 min before:") != std::string::npos);
   CHECK(text.find("ranks 0-7: stood still") != std::string::npos);
 }

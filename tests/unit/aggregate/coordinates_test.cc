@@ -1,7 +1,7 @@
 #include "aggregate/coordinates.h"
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_text.h"
+#include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
@@ -35,7 +35,7 @@ TEST_CASE("coordinates: the place in each group that has a name, tp first") {
   add_group(job, 5, "2", "", "0-7");
   CHECK(words_of(job, 5) == "tp1 dp1 expert0");
   CHECK(words_of(job, 4).empty());
-  const std::string text = report_text(diagnose(job.capture), job.capture, {});
+  const std::string text = report::report_text(diagnose(job.capture), job.capture, {});
   CHECK(text.find("1 rank: 5 (n2, tp1 dp1 expert0)") != std::string::npos);
 }
 

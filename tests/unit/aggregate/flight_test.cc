@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/flight_report.h"
+#include "report/flight_report.h"
 #include "tests/support/catch.h"
 #include "tests/support/recorders.h"
 
@@ -194,8 +194,8 @@ TEST_CASE("flight: dumps without anything, and none at all") {
   const Recorders two(2);
   const auto idle = two.analyze();
   CHECK(idle.verdict.kind == Kind::kUnknown);
-  CHECK(flight_report_text(idle).find("2 dumps") != std::string::npos);
-  CHECK(flight_report_json(idle).find("\"unknown\"") != std::string::npos);
+  CHECK(report::flight_report_text(idle).find("2 dumps") != std::string::npos);
+  CHECK(report::flight_report_json(idle).find("\"unknown\"") != std::string::npos);
 }
 
 TEST_CASE("flight: of calls with one number the last stands for all, in whatever order they come") {

@@ -7,8 +7,8 @@
 
 #include "aggregate/diagnose.h"
 #include "aggregate/groups.h"
-#include "aggregate/report_json.h"
-#include "aggregate/report_text.h"
+#include "report/report_json.h"
+#include "report/report_text.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/catch.h"
 
@@ -137,11 +137,11 @@ TEST_CASE("reports show the difference", "[aggregate]") {
     return Locals{{"step", rank == 7 ? "1206" : "1207"}};
   });
   const Diagnosis report = diagnose(capture);
-  const std::string text = report_text(report, capture, {});
+  const std::string text = report::report_text(report, capture, {});
   INFO(text);
   CHECK(text.find("step=1207 on 0-6,8-15; step=1206 on 7 in train (demo/train.py:88)") !=
         std::string::npos);
-  const std::string json = report_json(report, capture);
+  const std::string json = report::report_json(report, capture);
   CHECK(json.find("\"behind\": \"7\"") != std::string::npos);
   CHECK(json.find("\"locals_differ\"") != std::string::npos);
 }

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/process_text.h"
-#include "aggregate/report_json.h"
-#include "aggregate/report_text.h"
+#include "report/process_text.h"
+#include "report/report_json.h"
+#include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
@@ -58,13 +58,12 @@ TEST_CASE("reports say for how long the ranks of a group have not run") {
     }
   }
   const auto report = oddrank::aggregate::diagnose(job.capture);
-  const std::string text = oddrank::aggregate::report_text(report, job.capture, {});
+  const std::string text = oddrank::report::report_text(report, job.capture, {});
   CHECK(text.find("all_reduce in default group, for 40 min\n") != std::string::npos);
-  const auto json =
-      oddrank::tests::parse_json(oddrank::aggregate::report_json(report, job.capture));
+  const auto json = oddrank::tests::parse_json(oddrank::report::report_json(report, job.capture));
   CHECK(json["groups"][1]["quiet_s"]["least"] >= 2401.0);
   CHECK(json["ranks"][0]["threads"][0]["quiet_s"] == 2401.0);
   const auto& first = job.capture.processes.front();
-  CHECK(oddrank::aggregate::print_process(job.capture, first, {}).find("(state S for 40 min") !=
+  CHECK(oddrank::report::print_process(job.capture, first, {}).find("(state S for 40 min") !=
         std::string::npos);
 }

@@ -1,6 +1,6 @@
 // Dumps of flight recorders beside stacks: what they decide, and what they must not.
 #include "aggregate/diagnose.h"
-#include "aggregate/report_json.h"
+#include "report/report_json.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/recorders.h"
@@ -76,7 +76,7 @@ TEST_CASE("recorded: another rank than the stacks name is said, and decides noth
   REQUIRE(report.sources.size() == 1);
   CHECK(report.sources[0].agrees == false);
   CHECK(report.notes.back().find("disagrees") != std::string::npos);
-  CHECK(report_json(report, job.capture).find("\"agrees\": false") != std::string::npos);
+  CHECK(report::report_json(report, job.capture).find("\"agrees\": false") != std::string::npos);
 }
 
 TEST_CASE("notes: those of the job come first and name no node") {

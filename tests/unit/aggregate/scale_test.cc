@@ -2,7 +2,7 @@
 #include <ctime>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/report_text.h"
+#include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
@@ -37,7 +37,7 @@ TEST_CASE("ten thousand ranks") {
         const auto job = big_job(culprits, listed);
         const std::clock_t began = std::clock();  // of the CPU: the machine may be busy
         const Diagnosis report = diagnose(job.capture);
-        const std::string text = report_text(report, job.capture, {});
+        const std::string text = report::report_text(report, job.capture, {});
         const double took = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
         INFO(took << " s");
         CHECK(report.verdict.kind == Kind::kInputStall);

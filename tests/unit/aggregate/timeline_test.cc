@@ -2,7 +2,7 @@
 #include "aggregate/timeline.h"
 
 #include "aggregate/diagnose.h"
-#include "aggregate/html_data.h"
+#include "report/html_data.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
@@ -127,7 +127,7 @@ TEST_CASE("timeline: ranks of which nothing was read are in no row") {
 TEST_CASE("timeline: the page is sent no rows where one line says it all") {
   auto job = tests::input_stall_job();
   const auto data = [&job] {
-    return parse_json(html_data(diagnose(job.capture), job.capture))["timeline"];
+    return report::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
   };
   CHECK(data()["equal"] == true);
   CHECK(data()["rows"].empty());
@@ -156,7 +156,8 @@ TEST_CASE("timeline: of a job in which each does something else a part is sent")
                     spec.frames.back()};
     job.thread(job.rank(rank, "n0", 1000 + rank), spec);
   }
-  const Json timeline = parse_json(html_data(diagnose(job.capture), job.capture))["timeline"];
+  const report::Json timeline =
+      report::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
   CHECK(timeline["moved"] == kRanks);
   CHECK(timeline["rows"].size() + timeline["left"].get<std::size_t>() == kRanks);
   CHECK(timeline.dump().size() < 30'000);

@@ -1,0 +1,29 @@
+#include "report/coverage_words.h"
+
+#include <fmt/format.h>
+
+namespace oddrank::report {
+
+std::string coverage_words(const aggregate::Diagnosis& report) {
+  const aggregate::Coverage& coverage = report.coverage;
+  std::string line = fmt::format("{}/{} ranks ", coverage.read, coverage.expected);
+  line += report.of_cores
+              ? "from core files"
+              : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);
+  if (coverage.skew_us > 0) {
+    line += fmt::format(", captured within {} ms", (coverage.skew_us + 999) / 1000);
+  }
+  if (coverage.partial > 0) {
+    line += fmt::format(", {} in part", coverage.partial);
+  }
+  if (!report.job.empty()) {
+    line += ", " + report.job;
+  }
+  return line;
+}
+
+std::string_view unread_words(const aggregate::Unread& unread) {
+  return unread.gone ? "gone" : unread.partial ? "in part" : "not read";
+}
+
+}  // namespace oddrank::report

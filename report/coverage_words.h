@@ -1,0 +1,17 @@
+// How much of the job was read, in words: the same in the text and on the HTML page.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "aggregate/diagnosis.h"
+
+namespace oddrank::report {
+
+// "7/8 ranks on 4/4 nodes, captured within 15 ms, 1 in part, job 4711 (pretrain)".
+std::string coverage_words(const aggregate::Diagnosis& report);
+
+// "gone", "in part" or "not read".
+std::string_view unread_words(const aggregate::Unread& unread);
+
+}  // namespace oddrank::report

@@ -1,0 +1,14 @@
+// The HTML report's page as it lies in aggregate/html/, put into the program when it is built.
+#pragma once
+
+#include <string_view>
+
+namespace oddrank::report {
+
+// Has marks where something is filled in: <!--title-->, <!--style-->, <!--text-->, <!--data-->,
+// <!--script-->.
+std::string_view html_page();
+std::string_view html_style();
+std::string_view html_script();
+
+}  // namespace oddrank::report

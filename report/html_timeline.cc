@@ -1,0 +1,112 @@
+#include "report/html_timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "aggregate/rank_set.h"
+#include "aggregate/timeline.h"
+#include "base/printable.h"
+#include "report/json_values.h"
+
+namespace oddrank::report {
+namespace {
+
+// Of a job in which each rank does something else.
+constexpr std::size_t kMostRows = 200;
+
+class TimelineData {
+ public:
+  TimelineData(const aggregate::JobView& view,
+               const aggregate::Timeline& timeline,
+               HtmlTables& tables)
+      : view_(view), timeline_(timeline), tables_(tables) {}
+
+  // Columns: ranks, count, number of the first in `ranks`, moved, looks, steps between them.
+  Json row(const aggregate::TimelineRow& row) {
+    Json looks = Json::array();
+    for (const aggregate::TimelineLook& look : row.looks) {
+      looks.push_back({place(look.place), look.states});
+    }
+    // Least and most CPU time in microseconds, least and most wake-ups.
+    Json steps = Json::array();
+    for (const aggregate::TimelineStep& step : row.steps) {
+      steps.push_back({step.cpu_us.least, step.cpu_us.most, step.wakes.least, step.wakes.most});
+    }
+    std::vector<std::int32_t> numbers;
+    for (const std::size_t rank : row.ranks) {
+      numbers.push_back(view_.ranks()[rank].rank);
+    }
+    return {aggregate::format_ranks(numbers),
+            row.ranks.size(),
+            row.ranks.front(),
+            row.moved ? 1 : 0,
+            std::move(looks),
+            std::move(steps)};
+  }
+
+  // Columns: stack, words.
+  Json take_places() { return std::move(places_); }
+
+ private:
+  // Only those that a row names are sent.
+  std::size_t place(std::size_t number) {
+    const auto [known, is_new] = ids_.try_emplace(number, places_.size());
+    if (is_new) {
+      const aggregate::TimelinePlace& place = timeline_.places[number];
+      places_.push_back({tables_.stack(*place.sample), tables_.text(printable(place.words))});
+    }
+    return known->second;
+  }
+
+  const aggregate::JobView& view_;
+  const aggregate::Timeline& timeline_;
+  HtmlTables& tables_;
+  std::map<std::size_t, std::size_t> ids_;
+  Json places_ = Json::array();
+};
+
+}  // namespace
+
+std::string html_timeline(const aggregate::JobView& view,
+                          const std::vector<std::int64_t>& group_of_rank,
+                          HtmlTables& tables) {
+  const aggregate::Timeline timeline =
+      aggregate::build_timeline(view, aggregate::find_groups(view));
+  std::vector<const aggregate::TimelineRow*> rows;
+  if (timeline.looks > 1 && !timeline.all_equal()) {
+    for (const aggregate::TimelineRow& row : timeline.rows) {
+      rows.push_back(&row);
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&group_of_rank](const auto* a, const auto* b) {
+    return group_of_rank[a->ranks.front()] < group_of_rank[b->ranks.front()];
+  });
+  TimelineData data(view, timeline, tables);
+  Json shown = Json::array();
+  std::size_t left = 0;   // ranks in rows that are not sent
+  std::size_t read = 0;   // ranks
+  std::size_t moved = 0;  // of them
+  for (const aggregate::TimelineRow& row : timeline.rows) {
+    read += row.ranks.size();
+    moved += row.moved ? row.ranks.size() : 0;
+  }
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    if (at < kMostRows) {
+      shown.push_back(data.row(*rows[at]));
+    } else {
+      left += rows[at]->ranks.size();
+    }
+  }
+  Json json;
+  json["looks"] = timeline.looks;
+  json["read"] = read;
+  json["moved"] = moved;
+  json["equal"] = timeline.all_equal();
+  json["rows"] = std::move(shown);
+  json["places"] = data.take_places();
+  json["left"] = left;
+  return json_text({{"timeline", std::move(json)}});
+}
+
+}  // namespace oddrank::report

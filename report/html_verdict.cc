@@ -1,0 +1,70 @@
+#include "report/html_verdict.h"
+
+#include "aggregate/compare.h"
+#include "aggregate/rank_set.h"
+#include "base/span_words.h"
+#include "report/coverage_words.h"
+#include "report/json_values.h"
+
+namespace oddrank::report {
+namespace {
+
+Json verdict_json(const aggregate::Verdict& verdict) {
+  Json json;
+  json["kind"] = aggregate::kind_name(verdict.kind);
+  json["confidence"] = aggregate::confidence_name(verdict.confidence);
+  json["summary"] = verdict.summary;
+  json["culprits"] = Json::array();
+  for (const aggregate::Culprit& culprit : verdict.culprits) {
+    json["culprits"].push_back({culprit.rank, culprit.host, culprit.pid});
+  }
+  json["chain"] = Json::array();
+  for (const aggregate::ChainLink& link : verdict.chain) {
+    json["chain"].push_back({link.waiters, link.waits_for, link.on, link.evidence});
+  }
+  json["advice"] = verdict.advice;
+  json["disproves"] = verdict.disproves;
+  json["alternatives"] = Json::array();
+  for (const aggregate::Alternative& other : verdict.alternatives) {
+    json["alternatives"].push_back(
+        {aggregate::kind_name(other.kind), other.summary, other.why_not});
+  }
+  return json;
+}
+
+// The line of words; and for each reason why ranks were not read: label, ranks, host, reason.
+Json coverage_json(const aggregate::Diagnosis& report) {
+  Json json;
+  json["words"] = coverage_words(report);
+  json["unread"] = Json::array();
+  for (const aggregate::Unread& row : report.coverage.unread) {
+    json["unread"].push_back(
+        {unread_words(row), aggregate::format_ranks(row.ranks), row.host, row.why});
+  }
+  return json;
+}
+
+// "" and rows of ranks and words; the first says how long ago.
+Json since_json(const aggregate::Diagnosis& report) {
+  Json json = Json::array();
+  if (report.since) {
+    json.push_back({"", span_words(UnsignedMicroseconds(report.since->apart_us))});
+    for (const aggregate::ChangedRanks& row : report.since->changes) {
+      json.push_back({aggregate::format_ranks(row.ranks), row.words});
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string html_verdict(const aggregate::Diagnosis& report) {
+  Json json;
+  json["verdict"] = verdict_json(report.verdict);
+  json["coverage"] = coverage_json(report);
+  json["notes"] = report.notes;
+  json["since"] = since_json(report);
+  return json_text(json);
+}
+
+}  // namespace oddrank::report

@@ -1,0 +1,19 @@
+#include "report/json_values.h"
+
+namespace oddrank::report {
+
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Json object_for(std::size_t fields) {
+  Json::object_t object;
+  object.reserve(fields);
+  return object;
+}
+
+Json parse_json(std::string_view text) {
+  return Json::parse(text, nullptr, false);
+}
+
+}  // namespace oddrank::report

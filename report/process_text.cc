@@ -1,0 +1,166 @@
+#include "report/process_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate/job_view.h"
+#include "aggregate/quiet_span.h"
+#include "aggregate/rank_set.h"
+#include "aggregate/thread_classes.h"
+#include "aggregate/wait_words.h"
+#include "base/printable.h"
+#include "report/style.h"
+#include "report/tasks_text.h"
+#include "report/thread_stack_text.h"
+
+namespace oddrank::report {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::ReadState;
+using snapshot::ThreadCapture;
+
+namespace {
+
+std::string header(const aggregate::JobView& view,
+                   const ProcessCapture& process,
+                   const Style& style) {
+  const std::string command = printable(view.text(process.command), 1000);
+  const std::string host = view.host(process);
+  const std::string title =
+      fmt::format("Process {}{}", process.pid, host.empty() ? "" : " on " + host);
+  const std::size_t used = columns(title) + 2;
+  std::string text = style.bold(title) + ": " +
+                     cut_end(command.empty() ? printable(view.text(process.name)) : command,
+                             style.width() > used + 20 ? style.width() - used : 20) +
+                     '\n';
+  std::vector<std::string> facts;
+  const std::string version = printable(view.text(process.python_version), 40);
+  facts.push_back(version.empty() ? "no Python found" : "Python " + version);
+  // "3.14.0t"; one that was asked to have a GIL shows who holds it.
+  if (version.ends_with('t')) {
+    facts.emplace_back("free-threaded");
+  }
+  if (process.rank >= 0) {
+    facts.push_back(
+        process.is_rank
+            ? fmt::format("rank {}", process.rank)
+            : fmt::format("{} of rank {}", aggregate::child_words(view, process), process.rank));
+  } else if (!process.is_rank && process.owner != 0 && process.owner != process.pid) {
+    facts.push_back(
+        fmt::format("{} of pid {}", aggregate::child_words(view, process), process.owner));
+  }
+  facts.push_back(fmt::format("state {}", process.state));
+  facts.push_back(count_of(process.threads.size(), "thread"));
+  if (process.stopped != 0) {
+    facts.push_back(fmt::format("{} of at most {:.1f} ms", count_of(process.stopped, "thread stop"),
+                                static_cast<double>(process.longest_stop_us) / 1000));
+  }
+  std::string line;
+  for (const std::string& fact : facts) {
+    line += (line.empty() ? "" : ", ") + fact;
+  }
+  text += line + "; innermost frame first\n";
+  if (process.read != ReadState::kFull) {
+    const std::string why = printable(view.text(process.why));
+    text += style.warn(fmt::format("{}{}",
+                                   process.read == ReadState::kNone ? "not read" : "read in part",
+                                   why.empty() ? "" : ": " + why)) +
+            '\n';
+  }
+  return text;
+}
+
+// ", wants the GIL for 0.5 s or longer". Who waits for a GIL wakes up after each switch interval
+// (5 ms unless the program changed it) to ask for it, so its switches tell the time.
+std::string gil_words(const ThreadCapture& thread) {
+  if (!thread.holds_gil && !thread.wants_gil) {
+    return {};
+  }
+  const std::string whose =
+      thread.gil == 0 ? "the GIL" : fmt::format("the GIL of interpreter {}", thread.gil);
+  if (thread.holds_gil) {
+    return ", holds " + whose;
+  }
+  if (thread.samples.empty()) {
+    return ", wants " + whose;
+  }
+  constexpr double kSwitchSeconds = 0.005;
+  constexpr std::uint64_t kFewest = 10;  // fewer may be of anything
+  const auto& first = thread.samples.front();
+  const auto& last = thread.samples.back();
+  const bool stayed = std::all_of(
+      thread.samples.begin(), thread.samples.end(),
+      [&first](const snapshot::ThreadSample& sample) { return sample.stack == first.stack; });
+  const std::uint64_t asked =
+      last.voluntary_switches - std::min(last.voluntary_switches, first.voluntary_switches);
+  if (!stayed || asked < kFewest) {
+    return ", wants " + whose;
+  }
+  return fmt::format(", wants {}, for about {:.1f} s or longer", whose,
+                     static_cast<double>(asked) * kSwitchSeconds);
+}
+
+std::string thread_title(const aggregate::JobView& view,
+                         const ProcessCapture& process,
+                         const ThreadCapture& thread,
+                         const Style& style) {
+  const std::string python_name = printable(view.text(thread.python_name), 60);
+  const std::string os_name = printable(view.text(thread.name), 20);
+  const std::string name = python_name.empty() ? os_name : python_name;
+  std::string title = fmt::format("Thread {}", thread.tid);
+  if (!name.empty()) {
+    title += fmt::format(" \"{}\"", name);
+  }
+  // Threads are born with the name of the process, which says nothing.
+  if (!python_name.empty() && !os_name.empty() && os_name != python_name &&
+      thread.name != process.name) {
+    title += fmt::format(" [{}]", os_name);
+  }
+  const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
+  aggregate::QuietSpan quiet;
+  quiet.add(thread);
+  const std::string status = fmt::format("state {}{}{}{}", state, quiet.tells() ? " " : "",
+                                         quiet.words(), gil_words(thread));
+  const std::string waits = aggregate::thread_wait_words(view, process, thread);
+  const std::string rest = fmt::format(" ({})", status);
+  const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();
+  return style.bold(title) + rest + (waits.empty() ? "" : (fits ? " " : "\n  ") + waits) + '\n';
+}
+
+}  // namespace
+
+std::string print_process(const Capture& capture,
+                          const ProcessCapture& process,
+                          const TextOptions& options) {
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  const Style style(options);
+  std::string text = header(view, process, style);
+  bool is_first_pool = true;
+  for (const aggregate::ThreadClass& threads :
+       aggregate::classify_threads(view, process, options.all_threads, options.locals)) {
+    std::vector<std::int32_t> tids = threads.tids();
+    if (!threads.pool.empty()) {
+      text += is_first_pool ? "\n" : "";
+      text += style.dim(fmt::format("{} idle {}: {}", count_of(tids.size(), "thread"), threads.pool,
+                                    aggregate::format_ranks_within(tids, 40))) +
+              '\n';
+      is_first_pool = false;
+      continue;
+    }
+    const ThreadCapture& first = *threads.threads.front();
+    text += '\n' + thread_title(view, process, first, style);
+    if (tids.size() > 1) {
+      tids.erase(tids.begin());
+      text += fmt::format("  and {} at the same place: {}\n", count_of(tids.size(), "thread"),
+                          aggregate::format_ranks_within(tids, 50));
+    }
+    text += thread_stack_text(view, first, style, options);
+  }
+  return text + tasks_text(view, process, style);
+}
+
+}  // namespace oddrank::report

@@ -1,0 +1,204 @@
+#include "report/rank_json.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate/coordinates.h"
+#include "aggregate/frame_model.h"
+#include "aggregate/rank_set.h"
+#include "aggregate/wait_words.h"
+#include "base/demangle.h"
+#include "report/json_values.h"
+#include "report/tasks_text.h"
+
+namespace oddrank::report {
+
+using snapshot::Frame;
+using snapshot::FrameKind;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::ThreadSample;
+
+namespace {
+
+constexpr std::size_t kMostFields = 18;  // of a rank
+
+// py-spy's names for what it has too, and ours for the rest.
+Json frame_json(const aggregate::JobView& view, snapshot::FrameId id) {
+  const auto& tables = view.capture().tables;
+  const Frame& frame = tables.frame(id);
+  const std::string_view function = view.text(frame.function);
+  const std::string_view file = view.text(frame.file);
+  const bool python = frame.kind == FrameKind::kPython;
+  Json json = object_for(10);
+  json["name"] = python ? or_null(function) : or_null(demangle(function));
+  const std::string_view source = python ? file : view.text(frame.source);
+  json["filename"] = or_null(source);
+  json["short_filename"] = or_null(aggregate::short_file(source));
+  json["line"] = frame.line == 0 ? Json(nullptr) : Json(frame.line);
+  json["kind"] = python ? "python" : "native";
+  json["module"] = python ? Json(nullptr) : or_null(file);
+  if (!python) {
+    json["offset"] = fmt::format("{:#x}", frame.offset);
+    json["build_id"] = or_null(view.text(frame.build_id));
+  }
+  json["heuristic"] = (frame.flags & snapshot::kHeuristic) != 0;
+  json["inlined"] = !python && (frame.flags & snapshot::kInlined) != 0;
+  return json;
+}
+
+Json wait_json(const aggregate::JobView& view, const ThreadCapture& thread) {
+  const auto& wait = thread.wait;
+  Json json = object_for(11);
+  json["what"] = aggregate::wait_name(wait.on);
+  json["inferred"] = wait.inferred;
+  json["syscall"] = or_null(view.text(wait.syscall_name));
+  json["wchan"] = or_null(view.text(wait.wchan));
+  json["fd"] = or_null_if(wait.fd, -1);
+  json["path"] = or_null(view.text(wait.path));
+  json["address"] = wait.address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", wait.address));
+  json["pid"] = or_null_if(wait.holder_pid, 0);
+  json["tid"] = or_null_if(wait.holder_tid, 0);
+  json["holder_alive"] = known(wait.holder_alive);
+  json["detail"] = or_null(aggregate::wait_detail(view, thread));
+  return json;
+}
+
+Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& call) {
+  Json json = object_for(10);
+  json["op"] = or_null(view.text(call.op));
+  json["group"] = call.whole_world ? Json("default") : or_null(view.text(call.group));
+  const auto& members = view.ranks_of(call.members);
+  json["members"] = members.empty() ? Json(nullptr) : Json(aggregate::format_ranks(members));
+  json["peer"] = or_null_if(call.peer, -1);
+  json["root"] = or_null_if(call.root, -1);
+  json["sequence"] = or_null_if<std::int64_t>(call.sequence, -1);
+  json["words"] = aggregate::call_words(view, call);
+  json["evidence"] = or_null(view.text(call.evidence));
+  return json;
+}
+
+// Names and values of each frame that has some, innermost first.
+Json locals_json(const aggregate::JobView& view,
+                 const ThreadCapture& thread,
+                 const ThreadSample& sample) {
+  Json rows = Json::array();
+  const auto& tables = view.capture().tables;
+  const bool apart = sample.python_stack != snapshot::StackId{};
+  const auto& frames = tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+  for (const snapshot::FrameLocals& row : thread.locals) {
+    if (row.frame >= frames.size()) {
+      continue;
+    }
+    const aggregate::ShownFrame frame = view.model().shown(frames[row.frame]);
+    Json locals = Json::object();
+    for (const snapshot::Local& local : row.locals) {
+      locals[printable(view.text(local.name))] = printable(view.text(local.value));
+    }
+    rows.push_back({{"function", frame.name}, {"place", frame.place()}, {"locals", locals}});
+  }
+  return rows;
+}
+
+Json thread_json(const aggregate::JobView& view, const ThreadCapture& thread) {
+  Json json = object_for(16);
+  json["tid"] = thread.tid;
+  json["name"] = or_null(view.text(thread.name));
+  json["python_name"] = or_null(view.text(thread.python_name));
+  json["has_python"] = thread.has_python;
+  json["holds_gil"] = thread.holds_gil;
+  json["wants_gil"] = thread.wants_gil;
+  if (thread.gil != 0) {
+    json["gil_of_interpreter"] = thread.gil;
+  }
+  const ThreadSample last = thread.samples.empty() ? ThreadSample{} : thread.samples.back();
+  json["state"] = printable(std::string(1, last.state));
+  json["samples"] = thread.samples.size();
+  json["cpu_us"] = last.cpu_us;
+  if (thread.wait.quiet_ms >= 0) {
+    json["quiet_s"] = seconds(thread.wait.quiet_ms);
+  }
+  json["wait"] = wait_json(view, thread);
+  json["call"] = thread.call ? call_json(view, *thread.call) : Json(nullptr);
+  json["frames"] = Json::array();
+  for (const auto id : view.model().all_frames(last)) {
+    json["frames"].push_back(frame_json(view, id));
+  }
+  if (!thread.locals.empty()) {
+    json["locals"] = locals_json(view, thread, last);
+  }
+  return json;
+}
+
+Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) {
+  Json json = object_for(5);
+  json["name"] = or_null(view.text(task.name));
+  json["words"] = task_words(view, task);
+  json["awaits"] = or_null(view.text(task.awaits));
+  json["members"] = Json::array();
+  for (const snapshot::StringId member : task.members) {
+    json["members"].push_back(printable(view.text(member)));
+  }
+  json["frames"] = Json::array();
+  snapshot::ThreadSample sample;
+  sample.stack = task.stack;
+  for (const auto id : view.model().all_frames(sample)) {
+    json["frames"].push_back(frame_json(view, id));
+  }
+  return json;
+}
+
+void add_process(const aggregate::JobView& view,
+                 const ProcessCapture& process,
+                 bool with_threads,
+                 Json& json) {
+  json["pid"] = process.pid;
+  json["parent"] = or_null_if(process.parent, 0);
+  json["state"] = printable(std::string(1, process.state));
+  json["name"] = or_null(view.text(process.name));
+  json["command"] = or_null(view.text(process.command));
+  json["python_version"] = or_null(view.text(process.python_version));
+  json["exit_code"] = or_null_if(process.exit_code, -1);
+  json["why"] = or_null(view.text(process.why));
+  if (process.stopped != 0) {
+    json["stops"] = {{"threads", process.stopped}, {"longest_us", process.longest_stop_us}};
+  }
+  json["threads"] = Json::array();
+  if (!with_threads) {
+    json["threads_left_out"] = process.threads.size();
+    return;
+  }
+  for (const ThreadCapture& thread : process.threads) {
+    json["threads"].push_back(thread_json(view, thread));
+  }
+  for (const snapshot::AsyncTask& task : process.tasks) {
+    json["tasks"].push_back(task_json(view, task));
+  }
+}
+
+}  // namespace
+
+Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads) {
+  Json row = object_for(kMostFields);
+  row["rank"] = or_null_if(rank.rank, -1);
+  row["host"] = or_null(rank.host);
+  add_process(view, *rank.process, with_threads, row);
+  for (const auto& [name, place] : aggregate::coordinates_of(view, rank)) {
+    row["coordinates"][name] = place;
+  }
+  row["phase"] = aggregate::phase_of(view, rank);
+  row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
+  row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
+  row["children"] = Json::array();
+  for (const ProcessCapture* child : rank.children) {
+    Json json = object_for(kMostFields);
+    add_process(view, *child, with_threads, json);
+    row["children"].push_back(std::move(json));
+  }
+  return row;
+}
+
+}  // namespace oddrank::report

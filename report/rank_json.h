@@ -1,0 +1,13 @@
+// One rank in the JSON report: its process and children, their threads, waits, calls and frames.
+// Private to report/.
+#pragma once
+
+#include "aggregate/job_view.h"
+#include "report/json_values.h"
+
+namespace oddrank::report {
+
+// A row of "ranks"; the rank must have a process. Without threads their number stands instead.
+Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads);
+
+}  // namespace oddrank::report

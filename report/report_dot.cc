@@ -1,0 +1,85 @@
+#include "report/report_dot.h"
+
+#include <fmt/format.h>
+
+#include "aggregate/groups.h"
+#include "aggregate/job_view.h"
+#include "aggregate/prefix_tree.h"
+#include "aggregate/rank_set.h"
+#include "report/wait_picture.h"
+
+namespace oddrank::report {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') {
+      result += '\\';
+    }
+    result += letter == '\n' ? ' ' : letter;
+  }
+  return result + '"';
+}
+
+std::string wait_cluster(const aggregate::JobView& view) {
+  const WaitPicture picture = wait_picture(view, aggregate::find_groups(view));
+  std::string text = "  subgraph cluster_waits {\n    label=\"who waits for whom\";\n";
+  for (std::size_t at = 0; at < picture.nodes.size(); ++at) {
+    const PictureNode& node = picture.nodes[at];
+    const bool stands =
+        node.kind == aggregate::NodeKind::kRank || node.kind == aggregate::NodeKind::kProcess;
+    const std::string label = node.phase.empty() ? node.label : node.label + " | " + node.phase;
+    text += fmt::format("    w{} [shape={}, label={}];\n", at, stands ? "box" : "ellipse",
+                        quoted(label));
+  }
+  for (const PictureEdge& edge : picture.edges) {
+    text += fmt::format("    w{} -> w{}{};\n", edge.from, edge.to,
+                        edge.assumed ? " [style=dashed]" : "");
+  }
+  return text + "  }\n";
+}
+
+// Its children are in the order of time, the one that is behind first: so they are to be drawn.
+bool is_in_time(const aggregate::PrefixTree& tree, std::size_t node) {
+  const auto& children = tree.nodes[node].children;
+  return !children.empty() && !tree.nodes[children.front()].counter.empty();
+}
+
+std::string tree_cluster(const aggregate::JobView& view) {
+  const aggregate::PrefixTree tree = aggregate::build_prefix_tree(view);
+  std::string text = "  subgraph cluster_stacks {\n    label=\"where they are\";\n";
+  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+    const aggregate::ShownFrame& frame = tree.nodes[at].frame;
+    const std::string label = at == 0 ? "all" : fmt::format("{} {}", frame.name, frame.place());
+    text += fmt::format("    t{} [label={}{}];\n", at, quoted(label),
+                        is_in_time(tree, at) ? ", ordering=out" : "");
+  }
+  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+    for (const std::size_t child : tree.nodes[at].children) {
+      const aggregate::TreeNode& next = tree.nodes[child];
+      const std::string told = next.counter.empty() ? ""
+                                                    : fmt::format(" | {}{}", next.counter,
+                                                                  next.behind ? ", behind" : "");
+      text +=
+          fmt::format("    t{} -> t{} [label={}];\n", at, child,
+                      quoted(fmt::format("{}: {}{}", next.count,
+                                         aggregate::format_ranks_within(next.ranks, 30), told)));
+    }
+  }
+  return text + "  }\n";
+}
+
+}  // namespace
+
+std::string report_dot(const snapshot::Capture& capture) {
+  aggregate::FrameModel model(capture.tables);
+  return report_dot(aggregate::JobView(capture, model));
+}
+
+std::string report_dot(const aggregate::JobView& view) {
+  return "digraph oddrank {\n  rankdir=LR;\n  node [shape=plain, fontname=\"monospace\"];\n" +
+         wait_cluster(view) + tree_cluster(view) + "}\n";
+}
+
+}  // namespace oddrank::report

@@ -1,0 +1,42 @@
+#include "report/report_folded.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/job_view.h"
+#include "aggregate/prefix_tree.h"
+
+namespace oddrank::report {
+namespace {
+
+// ';' and line ends separate in this format.
+std::string folded_name(const aggregate::ShownFrame& frame) {
+  std::string name = frame.kind == snapshot::FrameKind::kPython
+                         ? fmt::format("{} ({})", frame.name, frame.place())
+                         : frame.name;
+  std::replace(name.begin(), name.end(), ';', ':');
+  return name;
+}
+
+}  // namespace
+
+std::string report_folded(const snapshot::Capture& capture) {
+  aggregate::FrameModel model(capture.tables);
+  return report_folded(aggregate::JobView(capture, model));
+}
+
+std::string report_folded(const aggregate::JobView& view) {
+  const aggregate::PrefixTree tree = aggregate::build_prefix_tree(view);
+  std::string text;
+  for (const aggregate::TreeWay& way : aggregate::ways_of(tree)) {
+    for (const std::size_t node : way.nodes) {
+      text += folded_name(tree.nodes[node].frame) + ';';
+    }
+    text.back() = ' ';
+    text += fmt::format("{}\n", way.count);
+  }
+  return text;
+}
+
+}  // namespace oddrank::report

@@ -1,0 +1,15 @@
+// Folded stacks for flame graphs: "outermost;...;innermost COUNT", one line a place, with the
+// number of ranks that stand there.
+#pragma once
+
+#include <string>
+
+#include "aggregate/job_view.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::report {
+
+std::string report_folded(const aggregate::JobView& view);
+std::string report_folded(const snapshot::Capture& capture);
+
+}  // namespace oddrank::report

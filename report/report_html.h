@@ -1,0 +1,20 @@
+// The report as one page for a browser: a single file without any reference to elsewhere, so that
+// it opens on a laptop without a network, from a ticket or a mail.
+//
+// Verdict, chain of waits as a picture, grid of ranks, stacks of all ranks as an icicle, and every
+// thread of every rank. Whatever came from a target is text in it and never markup; a content
+// security policy forbids the page to load anything.
+#pragma once
+
+#include <string>
+
+#include "aggregate/diagnosis.h"
+#include "aggregate/job_view.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::report {
+
+std::string report_html(const aggregate::Diagnosis& report, const aggregate::JobView& view);
+std::string report_html(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
+
+}  // namespace oddrank::report

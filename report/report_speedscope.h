@@ -1,0 +1,15 @@
+// The stacks of all ranks in the file format of speedscope (a viewer of profiles in a browser): one
+// profile, a sample for each place, as heavy as ranks stand there.
+#pragma once
+
+#include <string>
+
+#include "aggregate/job_view.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::report {
+
+std::string report_speedscope(const aggregate::JobView& view);
+std::string report_speedscope(const snapshot::Capture& capture);
+
+}  // namespace oddrank::report

@@ -1,0 +1,243 @@
+#include "report/report_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/rank_set.h"
+#include "base/printable.h"
+#include "base/span_words.h"
+#include "report/coverage_words.h"
+#include "report/process_text.h"
+#include "report/style.h"
+
+namespace oddrank::report {
+namespace {
+
+// What fits into 24 lines.
+constexpr std::size_t kCulpritFrames = 4;
+constexpr std::size_t kWaitingFrames = 3;  // of a culprit that waits for a process shown below it
+constexpr std::size_t kAwaitedFrames = 2;
+constexpr std::size_t kGroupFrames = 4;
+constexpr std::size_t kGroupsWithStack = 3;
+constexpr std::size_t kMaxGroups = 12;
+constexpr std::size_t kMaxDifferences = 3;
+constexpr std::size_t kMaxUnread = 6;
+constexpr std::size_t kMaxAdvice = 2;
+constexpr std::size_t kRankColumns = 40;
+constexpr std::size_t kIndent = 6;  // of what follows "Why", "Next", "Or"
+
+std::string ranks_title(const std::vector<std::int32_t>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
+                     aggregate::format_ranks_within(ranks, kRankColumns));
+}
+
+// "0-4,6-7" -> "ranks 0-4,6-7", "5" -> "rank 5"; anything else stays.
+std::string party(const std::string& who) {
+  if (who.empty() || who.find_first_not_of("0123456789-,") != std::string::npos) {
+    return who;
+  }
+  const bool many = who.find_first_of("-,") != std::string::npos;
+  return fmt::format("{} {}", many ? "ranks" : "rank", cut_end(who, kRankColumns));
+}
+
+std::string heading(const aggregate::Diagnosis& report, const Style& style) {
+  const aggregate::Verdict& verdict = report.verdict;
+  const std::string kind(aggregate::kind_name(verdict.kind));
+  std::string sure;
+  if (verdict.confidence != aggregate::Confidence::kNone &&
+      verdict.confidence != aggregate::Confidence::kCertain) {
+    sure = fmt::format(" ({})", aggregate::confidence_name(verdict.confidence));
+  }
+  const auto lines = wrap(fmt::format("{}{}: {}", kind, sure, verdict.summary), style.width());
+  std::string text;
+  for (const std::string& line : lines) {
+    const bool first = text.empty();
+    const std::string head = first ? line.substr(0, kind.size()) : std::string();
+    const bool fine = verdict.kind == aggregate::Kind::kHealthy;
+    const bool open =
+        verdict.kind == aggregate::Kind::kUnknown || verdict.kind == aggregate::Kind::kBelowHost;
+    text += (fine   ? style.good(head)
+             : open ? style.warn(head)
+                    : style.bad(head)) +
+            style.bold(line.substr(head.size())) + '\n';
+  }
+  const auto cover = wrap(coverage_words(report), style.width());
+  for (const std::string& line : cover) {
+    text += (report.coverage.complete() ? line : style.warn(line)) + '\n';
+  }
+  return text;
+}
+
+std::string unread_lines(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const aggregate::Unread& unread : report.coverage.unread) {
+    if (++shown > kMaxUnread) {
+      text += fmt::format("          ... {} more reasons, see --json\n",
+                          report.coverage.unread.size() - kMaxUnread);
+      break;
+    }
+    const std::string who = ranks_title(unread.ranks);
+    const std::string where = unread.host.empty() ? "" : fmt::format(" ({})", unread.host);
+    text += style.paragraph(fmt::format("{:<10}", fmt::format("{}:", unread_words(unread))),
+                            fmt::format("{}{}: {}", who, where, unread.why), 10);
+  }
+  return text;
+}
+
+std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  for (const aggregate::ChainLink& link : report.verdict.chain) {
+    const std::string waiters = party(link.waiters);
+    const bool many = waiters.substr(0, 6) == "ranks ";
+    std::string line = fmt::format("{} wait{} for {}: {}", waiters, many ? "" : "s",
+                                   party(link.waits_for), link.on);
+    const std::string with_evidence = fmt::format("{} [{}]", line, link.evidence);
+    if (!link.evidence.empty() && columns(with_evidence) + kIndent <= style.width()) {
+      line = with_evidence;
+    }
+    text += style.paragraph(text.empty() ? "Why   " : "      ", line, kIndent);
+  }
+  return text.empty() ? text : '\n' + text;
+}
+
+// Against an earlier capture.
+std::string since_lines(const aggregate::Diagnosis& report, const Style& style) {
+  if (!report.since) {
+    return {};
+  }
+  std::string text = fmt::format("\nSince the capture {} before:\n",
+                                 span_words(UnsignedMicroseconds(report.since->apart_us)));
+  for (const aggregate::ChangedRanks& row : report.since->changes) {
+    const std::string who =
+        row.ranks.empty() ? count_of(row.count, "process") : ranks_title(row.ranks);
+    text += style.paragraph("      ", fmt::format("{}: {}", who, row.words), kIndent);
+  }
+  return text;
+}
+
+std::string after_comma(const std::string& words) {
+  return words.empty() ? words : ", " + words;
+}
+
+std::string group_title(const aggregate::ReportedGroup& group, const Style& style) {
+  const std::string who =
+      group.ranks.empty() ? fmt::format("pid {}", group.pids.empty() ? 0 : group.pids.front())
+                          : fmt::format("{}: {}", count_of(group.count, "rank"),
+                                        aggregate::format_ranks_within(group.ranks, kRankColumns));
+  std::string where = cut_end(group.hosts, 30);
+  if (!group.coordinates.empty()) {
+    where += (where.empty() ? "" : ", ") + group.coordinates;
+  }
+  where = where.empty() ? "" : fmt::format(" ({})", where);
+  const std::size_t used = columns(who) + columns(where) + 2;
+  const std::size_t left = style.width() > used + 20 ? style.width() - used : 20;
+  const std::string since = after_comma(group.quiet.words());
+  return fmt::format("{}{}  {}\n", group.culprit ? style.bad(who) : style.bold(who),
+                     style.dim(where),
+                     columns(group.phase) + columns(since) <= left ? group.phase + since
+                                                                   : cut_end(group.phase, left));
+}
+
+std::size_t frames_shown(const aggregate::ReportedGroup& group) {
+  return !group.awaited.empty() ? kWaitingFrames : group.culprit ? kCulpritFrames : kGroupFrames;
+}
+
+// Ranks of a group that are in different iterations.
+std::string difference_lines(const aggregate::ReportedGroup& group, const Style& style, bool full) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const aggregate::LocalDifference& difference : group.differences) {
+    if (!full && ++shown > kMaxDifferences) {
+      break;
+    }
+    text += style.paragraph(
+        "  ",
+        fmt::format("{} in {} ({})", difference.words(), difference.function, difference.place), 4);
+  }
+  return text;
+}
+
+std::string group_lines(const aggregate::Diagnosis& report, const Style& style, bool full) {
+  std::string text = "\n";
+  std::size_t shown = 0;
+  for (const aggregate::ReportedGroup& group : report.groups) {
+    if (!full && shown >= kMaxGroups) {
+      text += fmt::format("... {}\n", count_of(report.groups.size() - shown, "more group"));
+      break;
+    }
+    text += group_title(group, style);
+    text += difference_lines(group, style, full);
+    if (full || shown < kGroupsWithStack) {
+      text += style.stack_lines(group.stack, 4, frames_shown(group));
+      for (const aggregate::ReportedProcess& process : group.awaited) {
+        text += fmt::format("  its {}, pid {}{}:{}\n", process.what, process.pid,
+                            after_comma(process.quiet.words()),
+                            process.stack.frames.empty() ? " " + process.stuck : "");
+        text += style.stack_lines(process.stack, 4, kAwaitedFrames);
+      }
+    }
+    ++shown;
+  }
+  return shown == 0 ? std::string() : text;
+}
+
+std::string advice_lines(const aggregate::Diagnosis& report, const Style& style, bool full) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& advice : report.verdict.advice) {
+    if (!full && ++shown > kMaxAdvice) {
+      break;
+    }
+    text += style.paragraph(text.empty() ? "Next  " : "      ", advice, kIndent);
+  }
+  return text.empty() ? text : '\n' + text;
+}
+
+std::string footnotes(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  for (const aggregate::Alternative& other : report.verdict.alternatives) {
+    text += style.paragraph(text.empty() ? "Or    " : "      ",
+                            fmt::format("{}: {}. Why not: {}", aggregate::kind_name(other.kind),
+                                        other.summary, other.why_not),
+                            kIndent);
+  }
+  std::string notes;
+  for (const std::string& note : report.notes) {
+    notes += style.paragraph(notes.empty() ? "Note  " : "      ", note, kIndent);
+  }
+  return (text.empty() ? text : '\n' + text) + (notes.empty() ? notes : '\n' + notes);
+}
+
+}  // namespace
+
+std::string report_sentence(const aggregate::Diagnosis& report) {
+  return fmt::format("{}: {}\n", aggregate::kind_name(report.verdict.kind), report.verdict.summary);
+}
+
+std::string report_text(const aggregate::Diagnosis& report,
+                        const snapshot::Capture& capture,
+                        const TextOptions& options) {
+  const Style style(options);
+  std::string text = heading(report, style) + unread_lines(report, style) +
+                     chain_lines(report, style) + since_lines(report, style) +
+                     group_lines(report, style, options.full_stacks) +
+                     advice_lines(report, style, options.full_stacks) + footnotes(report, style);
+  if (options.all_threads) {
+    std::vector<const snapshot::ProcessCapture*> processes;
+    for (const auto& process : capture.processes) {
+      processes.push_back(&process);
+    }
+    std::sort(processes.begin(), processes.end(), [](const auto* a, const auto* b) {
+      return std::tuple(a->node, a->owner, !a->is_rank, a->pid) <
+             std::tuple(b->node, b->owner, !b->is_rank, b->pid);
+    });
+    for (const auto* process : processes) {
+      text += '\n' + print_process(capture, *process, options);
+    }
+  }
+  return text;
+}
+
+}  // namespace oddrank::report

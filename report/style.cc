@@ -1,0 +1,107 @@
+#include "report/style.h"
+
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace oddrank::report {
+namespace {
+
+constexpr std::size_t kNameColumns = 34;
+constexpr std::size_t kPlaceColumns = 26;
+
+// Of a stack that is too long, what tells most, in this order: its inner end, the innermost frame
+// of the user's program, the library function that was called there, then alternately from both.
+std::vector<std::size_t> choose(const std::vector<aggregate::ShownFrame>& frames,
+                                std::size_t limit) {
+  std::vector<std::size_t> wanted = {0};
+  std::vector<std::size_t> users;
+  for (std::size_t at = 0; at < frames.size(); ++at) {
+    if (frames[at].user) {
+      users.push_back(at);
+    }
+  }
+  if (!users.empty()) {
+    wanted.push_back(users.front());
+    wanted.push_back(users.front() == 0 ? 0 : users.front() - 1);
+  }
+  for (std::size_t at = 1; at < frames.size(); ++at) {
+    wanted.push_back(at);
+    if (at == 1 && users.size() > 1) {
+      wanted.push_back(users[1]);
+    }
+  }
+  std::set<std::size_t> chosen;
+  for (const std::size_t at : wanted) {
+    if (chosen.size() < limit && at < frames.size()) {
+      chosen.insert(at);
+    }
+  }
+  // A line that says "1 frame" is no shorter than that frame.
+  for (std::size_t at = 1; at + 1 < frames.size(); ++at) {
+    if (chosen.contains(at - 1) && chosen.contains(at + 1)) {
+      chosen.insert(at);
+    }
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+}  // namespace
+
+std::string Style::paint(std::string_view code, std::string_view text) const {
+  return color_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+std::string Style::paragraph(std::string_view first,
+                             std::string_view text,
+                             std::size_t indent) const {
+  std::string result;
+  std::string lead(first);
+  for (const std::string& line : wrap(text, width_ - std::min(width_ / 2, indent))) {
+    result += lead + line + '\n';
+    lead.assign(indent, ' ');
+  }
+  return result;
+}
+
+std::string Style::frame_line(const aggregate::ShownFrame& frame, std::size_t indent) const {
+  const std::string place = frame.shown_place();
+  const std::size_t room = width_ - std::min(width_ / 2, indent);
+  if (frame.kind == snapshot::FrameKind::kNative) {
+    // The module matters less than the whole name.
+    const std::size_t left = room > columns(frame.name) + 2 ? room - columns(frame.name) - 2 : 0;
+    const std::size_t pad =
+        columns(frame.name) < kNameColumns ? kNameColumns - columns(frame.name) : 2;
+    const bool fits = frame.name.find('+') == std::string::npos && pad + columns(place) <= left + 2;
+    return std::string(indent, ' ') + cut_end(frame.name, room) +
+           (fits && !place.empty() ? std::string(pad, ' ') + dim(place) : std::string()) + '\n';
+  }
+  // The tail of a place tells most: the file's own name and the line.
+  const std::size_t tail = std::min(columns(place), kPlaceColumns) + 2;
+  const std::string name = cut_end(frame.name, std::max(room / 2, room - std::min(room, tail)));
+  const std::size_t pad = columns(name) < kNameColumns ? kNameColumns - columns(name) : 2;
+  const std::size_t left = room > columns(name) + pad ? room - columns(name) - pad : 8;
+  return std::string(indent, ' ') + name + std::string(pad, ' ') + cut_front(place, left) + '\n';
+}
+
+std::string Style::stack_lines(const aggregate::FoldedStack& stack,
+                               std::size_t indent,
+                               std::size_t limit) const {
+  const auto& frames = stack.frames;
+  std::string text;
+  std::size_t next = 0;
+  for (const std::size_t at : choose(frames, full_ ? frames.size() : limit)) {
+    if (at > next) {
+      text += std::string(indent, ' ') + dim(fmt::format("... {}", count_of(at - next, "frame"))) +
+              '\n';
+    }
+    text += frame_line(frames[at], indent);
+    next = at + 1;
+  }
+  return text;
+}
+
+}  // namespace oddrank::report

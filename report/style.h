@@ -1,0 +1,47 @@
+// Colours and columns of text reports. Every method gives plain text where colours are off.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "aggregate/frame_model.h"
+#include "report/text_options.h"
+
+namespace oddrank::report {
+
+class Style {
+ public:
+  explicit Style(const TextOptions& options)
+      : color_(options.color),
+        full_(options.full_stacks),
+        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 1000))) {}
+
+  std::size_t width() const { return width_; }
+  std::string bold(std::string_view text) const { return paint("1", text); }
+  std::string bad(std::string_view text) const { return paint("1;31", text); }
+  std::string good(std::string_view text) const { return paint("32", text); }
+  std::string warn(std::string_view text) const { return paint("33", text); }
+  std::string dim(std::string_view text) const { return paint("2", text); }
+
+  // Text broken at the width; the first line after `first`, the others indented by `indent`.
+  std::string paragraph(std::string_view first, std::string_view text, std::size_t indent) const;
+
+  // "    get                     multiprocessing/queues.py:113\n"
+  std::string frame_line(const aggregate::ShownFrame& frame, std::size_t indent) const;
+
+  // At most `limit` frames of a stack (all if full stacks are asked for), innermost first: the
+  // inner end and the user's own, with a line in place of those that are left out between them.
+  std::string stack_lines(const aggregate::FoldedStack& stack,
+                          std::size_t indent,
+                          std::size_t limit) const;
+
+ private:
+  std::string paint(std::string_view code, std::string_view text) const;
+
+  bool color_;
+  bool full_;
+  std::size_t width_;
+};
+
+}  // namespace oddrank::report

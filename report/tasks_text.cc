@@ -1,0 +1,79 @@
+#include "report/tasks_text.h"
+
+#include <cstddef>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace oddrank::report {
+
+using snapshot::AsyncTask;
+using snapshot::TaskState;
+
+namespace {
+
+// "task \"load\"", "tasks \"load\", \"save\", <Future>"; the first few, and how many there are
+// more.
+std::string member_words(const aggregate::JobView& view,
+                         const std::vector<snapshot::StringId>& members) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> words;
+  std::size_t tasks = 0;
+  for (const snapshot::StringId id : members) {
+    const std::string name = printable(view.text(id), 100);
+    const bool is_task = !name.starts_with('<') || name == "<Task>";
+    tasks += is_task ? 1 : 0;
+    words.push_back(name.starts_with('<') ? name : '"' + name + '"');
+  }
+  std::string text = tasks == 0 ? "" : tasks == 1 ? "task " : "tasks ";
+  for (std::size_t i = 0; i < words.size() && i < kShown; ++i) {
+    text += (i == 0 ? "" : ", ") + words[i];
+  }
+  return words.size() <= kShown ? text : fmt::format("{} and {} more", text, words.size() - kShown);
+}
+
+}  // namespace
+
+std::string task_words(const aggregate::JobView& view, const AsyncTask& task) {
+  switch (task.state) {
+    case TaskState::kNotStarted:
+      return "has not begun";
+    case TaskState::kRuns:
+      return "runs; the stack of its thread tells where";
+    case TaskState::kWaits:
+      break;
+    default:
+      return "";
+  }
+  if (!task.members.empty()) {
+    return "waits for " + member_words(view, task.members);
+  }
+  const std::string awaited = printable(view.text(task.awaits), 100);
+  if (awaited.empty()) {
+    return "waits";
+  }
+  return awaited.front() == '<' ? "waits for " + awaited
+                                : fmt::format("waits for task \"{}\"", awaited);
+}
+
+std::string tasks_text(const aggregate::JobView& view,
+                       const snapshot::ProcessCapture& process,
+                       const Style& style) {
+  constexpr std::size_t kIndent = 4;
+  constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
+  std::string text;
+  for (const AsyncTask& task : process.tasks) {
+    const std::string name = printable(view.text(task.name), 100);
+    text += '\n' +
+            style.bold(fmt::format("asyncio task{}", name.empty() ? "" : " \"" + name + '"')) +
+            ' ' + task_words(view, task) + '\n';
+    snapshot::ThreadSample sample;
+    sample.stack = task.stack;
+    text += style.stack_lines(view.model().fold(sample), kIndent, kNoLimit);
+  }
+  return text;
+}
+
+}  // namespace oddrank::report

@@ -1,0 +1,21 @@
+// The asyncio tasks of a process, for `oddrank node PID --tasks`.
+#pragma once
+
+#include <string>
+
+#include "aggregate/diagnosis.h"
+#include "aggregate/job_view.h"
+#include "report/style.h"
+
+namespace oddrank::report {
+
+// What each waits for, with its frames; "" if none was read.
+std::string tasks_text(const aggregate::JobView& view,
+                       const snapshot::ProcessCapture& process,
+                       const Style& style);
+
+// "waits for task \"load\"", "waits for <Future>", "waits for tasks \"load\", \"save\"", "runs",
+// "has not begun".
+std::string task_words(const aggregate::JobView& view, const snapshot::AsyncTask& task);
+
+}  // namespace oddrank::report

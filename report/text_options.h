@@ -1,0 +1,14 @@
+// How text reports are printed.
+#pragma once
+
+namespace oddrank::report {
+
+struct TextOptions {
+  bool color = false;
+  int width = 80;
+  bool all_threads = false;  // every thread of every rank, after the first screen
+  bool full_stacks = false;  // stacks whole, with the frames that are otherwise left out
+  bool locals = false;       // of Python frames, in the stacks of processes
+};
+
+}  // namespace oddrank::report

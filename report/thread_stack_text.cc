@@ -1,0 +1,189 @@
+#include "report/thread_stack_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace oddrank::report {
+
+using snapshot::FrameId;
+using snapshot::MergeState;
+using snapshot::StackEnd;
+using snapshot::StackId;
+using snapshot::ThreadCapture;
+using snapshot::ThreadSample;
+
+namespace {
+
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kLocalIndent = 8;
+constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
+
+std::string_view end_words(StackEnd end) {
+  switch (end) {
+    case StackEnd::kNoUnwindInfo:
+      return "no unwind information further out";
+    case StackEnd::kBadMemory:
+      return "the stack's memory could not be read further out";
+    case StackEnd::kLimit:
+      return "cut: the stack is longer than the limit";
+    case StackEnd::kRunning:
+      return "it ran: no native frames, it was not stopped (--never-stop, or it could not be)";
+    case StackEnd::kGone:
+      return "the thread ended while it was read";
+    case StackEnd::kTorn:
+      return "the thread moved while it was read";
+    default:
+      return "";
+  }
+}
+
+aggregate::FoldedStack stack_of(const aggregate::JobView& view,
+                                const ThreadSample& sample,
+                                bool full) {
+  aggregate::FoldedStack stack = view.model().fold_with_inlined(sample);
+  if (full) {
+    stack.frames.clear();
+    stack.hidden = 0;
+    for (const FrameId id : view.model().all_frames(sample)) {
+      stack.frames.push_back(view.model().shown(id));
+    }
+  }
+  return stack;
+}
+
+// "name  place" within `width` columns; the end of the place tells most.
+std::string cell(const std::vector<aggregate::ShownFrame>& frames,
+                 std::size_t at,
+                 std::size_t width) {
+  if (at >= frames.size()) {
+    return {};
+  }
+  const std::string place = frames[at].shown_place();
+  const std::string name = cut_end(frames[at].name, width);
+  const std::size_t used = columns(name) + 2;
+  constexpr std::size_t kLeastPlace = 10;
+  return used + kLeastPlace > width || place.empty() ? name
+                                                     : name + "  " + cut_front(place, width - used);
+}
+
+std::string side_by_side(const aggregate::FoldedStack& native,
+                         const aggregate::FoldedStack& python,
+                         const Style& style) {
+  const std::size_t width = (style.width() - kIndent - 3) / 2;
+  const auto row = [&](const std::string& left, const std::string& right) {
+    const std::string pad(width - std::min(width, columns(left)), ' ');
+    return std::string(kIndent, ' ') + left + pad + " | " + right + '\n';
+  };
+  std::string text = row("native", "Python");
+  const std::size_t rows = std::max(native.frames.size(), python.frames.size());
+  for (std::size_t at = 0; at < rows; ++at) {
+    text += row(cell(native.frames, at, width), cell(python.frames, at, width));
+  }
+  return text;
+}
+
+std::string mismatch_words(const snapshot::Tables& tables, const ThreadSample& sample) {
+  const auto count = [&tables](StackId id, snapshot::FrameFlag flag) {
+    std::size_t number = 0;
+    for (const FrameId frame : tables.stack(id).frames) {
+      const bool known = tables.frames().contains(frame);
+      number += known && (tables.frame(frame).flags & flag) != 0 ? 1 : 0;
+    }
+    return number;
+  };
+  return fmt::format("native and Python frames do not fit: {}, {} of Python",
+                     count_of(count(sample.stack, snapshot::kEvaluation), "evaluation loop"),
+                     count_of(count(sample.python_stack, snapshot::kEntry), "entry"));
+}
+
+std::string locals_text(const aggregate::JobView& view,
+                        const snapshot::FrameLocals& row,
+                        const Style& style) {
+  std::string text;
+  for (const snapshot::Local& local : row.locals) {
+    const std::string line = fmt::format("{} = {}", printable(view.text(local.name), 100),
+                                         printable(view.text(local.value), 1000));
+    text += std::string(kLocalIndent, ' ') +
+            style.dim(cut_end(line, style.width() - std::min(style.width() / 2, kLocalIndent))) +
+            '\n';
+  }
+  return text;
+}
+
+// Frames with the locals that belong to them. The frames that are shown are some of those that were
+// read, in the same order.
+std::string with_locals(const aggregate::JobView& view,
+                        const ThreadCapture& thread,
+                        const aggregate::FoldedStack& stack,
+                        const Style& style) {
+  const ThreadSample& sample = thread.samples.back();
+  const auto all = view.model().all_frames(sample);
+  const std::size_t before = view.model().frames_before_locals(sample);
+  std::string text;
+  std::size_t next = 0;
+  for (const aggregate::ShownFrame& frame : stack.frames) {
+    text += style.frame_line(frame, kIndent);
+    const auto at = std::find(all.begin() + static_cast<std::ptrdiff_t>(next), all.end(), frame.id);
+    if (at == all.end()) {
+      continue;
+    }
+    next = static_cast<std::size_t>(at - all.begin());
+    for (const snapshot::FrameLocals& row : thread.locals) {
+      if (row.frame + before == next) {
+        text += locals_text(view, row, style);
+      }
+    }
+    ++next;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string thread_stack_text(const aggregate::JobView& view,
+                              const ThreadCapture& thread,
+                              const Style& style,
+                              const TextOptions& options) {
+  if (thread.samples.empty()) {
+    return "    no stack was read\n";
+  }
+  const ThreadSample& sample = thread.samples.back();
+  const snapshot::Tables& tables = view.capture().tables;
+  const bool known = tables.stacks().contains(sample.stack);
+  const bool apart = known && tables.stacks().contains(sample.python_stack) &&
+                     tables.stack(sample.stack).merge == MergeState::kMismatch;
+  const aggregate::FoldedStack stack = stack_of(view, sample, options.full_stacks);
+  std::string text;
+  if (options.locals && !thread.locals.empty()) {
+    text = with_locals(view, thread, stack, style);
+  } else if (apart) {
+    ThreadSample native = sample;
+    native.python_stack = {};
+    ThreadSample python = native;
+    python.stack = sample.python_stack;
+    text = side_by_side(stack_of(view, native, options.full_stacks),
+                        stack_of(view, python, options.full_stacks), style);
+  } else {
+    text = style.stack_lines(stack, kIndent, kNoLimit);
+  }
+  if (stack.frames.empty()) {
+    text = "    no frame was read\n";
+  }
+  if (known) {
+    const auto words = end_words(tables.stack(sample.stack).end);
+    text += words.empty() ? "" : style.dim(fmt::format("    ... {}", words)) + '\n';
+  }
+  if (apart) {
+    text += style.dim("    ... " + mismatch_words(tables, sample)) + '\n';
+  }
+  return text;
+}
+
+}  // namespace oddrank::report

@@ -1,0 +1,20 @@
+// The stack of one thread in the list of a process's threads: frames, why it ends, and, where they
+// are wanted, the locals of Python frames.
+#pragma once
+
+#include <string>
+
+#include "aggregate/job_view.h"
+#include "report/style.h"
+#include "report/text_options.h"
+
+namespace oddrank::report {
+
+// Innermost frame first, indented by 4 columns. Native and Python frames that do not fit into one
+// stack stand side by side.
+std::string thread_stack_text(const aggregate::JobView& view,
+                              const snapshot::ThreadCapture& thread,
+                              const Style& style,
+                              const TextOptions& options);
+
+}  // namespace oddrank::report

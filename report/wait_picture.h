@@ -1,0 +1,38 @@
+// The wait-for graph as it is drawn: ranks that stand at the same place are one node, or a job of
+// thousands would be unreadable.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "aggregate/groups.h"
+#include "aggregate/job_view.h"
+#include "aggregate/wait_graph.h"
+
+namespace oddrank::report {
+
+struct PictureNode {
+  aggregate::NodeKind kind = aggregate::NodeKind::kRank;  // kRank: ranks at the same place
+  std::string label;                                      // "7 ranks: 0-4,6-7"
+  std::string phase;                                      // of ranks: what they do
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks(); of a node of ranks
+  pid_t pid = 0;                   // of a process
+};
+
+struct PictureEdge {
+  std::size_t from = 0;  // waits for
+  std::size_t to = 0;
+  std::string on;  // of the first edge that it stands for
+  bool assumed = false;
+};
+
+struct WaitPicture {
+  std::vector<PictureNode> nodes;  // ranks first, in the order of `groups`
+  std::vector<PictureEdge> edges;  // each pair once
+};
+
+WaitPicture wait_picture(const aggregate::JobView& view,
+                         const std::vector<aggregate::Group>& groups);
+
+}  // namespace oddrank::report

@@ -1,0 +1,112 @@
+#include "report/report_json.h"
+
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+#include "tests/support/json.h"
+
+namespace oddrank::report {
+
+using tests::Json;
+using tests::parse_json;
+
+namespace {
+
+Json json_of(const snapshot::Capture& capture) {
+  return parse_json(report_json(aggregate::diagnose(capture), capture));
+}
+
+}  // namespace
+
+TEST_CASE("asyncio tasks have names, what they await and its members") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping());
+  job.task(
+      process,
+      {"all", {tests::py("load", "/u/a.py", 3)}, "<_GatheringFuture>", {"Task-2", "<Future>"}});
+  job.task(process, {"Task-2", {}, "all"});
+  const Json tasks = json_of(job.capture)["ranks"][0]["tasks"];
+  REQUIRE(tasks.size() == 2);
+  CHECK(tasks[0]["name"] == "all");
+  CHECK(tasks[0]["awaits"] == "<_GatheringFuture>");
+  CHECK(tasks[0]["members"] == Json({"Task-2", "<Future>"}));
+  CHECK(tasks[0]["frames"].size() == 1);
+  CHECK(tasks[1]["awaits"] == "all");
+  CHECK(tasks[1]["members"].empty());
+}
+
+TEST_CASE("the JSON has the fields of format 1") {
+  const Json json = json_of(tests::input_stall_job().capture);
+  CHECK(json["oddrank"]["format"] == 1);
+  CHECK(json["job"]["id"] == "4711");
+  CHECK(json["job"]["source"] == "slurm");
+  CHECK(json["job"]["world_size"] == 8);
+  CHECK(json["job"]["hosts"] == Json({"n0", "n1", "n2", "n3"}));
+  CHECK(json["coverage"]["expected"] == 8);
+  CHECK(json["coverage"]["read"] == 8);
+  CHECK(json["coverage"]["unread"].empty());
+  CHECK(json["coverage"]["capture_skew_ms"] == 15);
+  const Json& culprit = json["verdict"]["culprits"][0];
+  CHECK(culprit["rank"] == 5);
+  CHECK(culprit["host"] == "n2");
+  CHECK(culprit["pid"] == 3005);
+  CHECK(culprit["waits_for"]["what"] == "child");
+  CHECK(culprit["waits_for"]["pid"] == 3380);
+  CHECK(culprit["waits_for"]["path"] == "/home/ada/demo/data/shard-5.tar");
+  CHECK(json["groups"][0]["ranks"] == "5");
+  CHECK(json["groups"][1]["count"] == 7);
+  CHECK(json["ranks"].size() == 8);
+  CHECK(json["ranks"][5]["children"][0]["pid"] == 3380);
+  const Json& frame = json["ranks"][0]["threads"][0]["frames"][0];
+  CHECK(frame["name"] == "__futex_abstimed_wait_common");
+  CHECK(frame["kind"] == "native");
+  CHECK(frame["line"].is_null());
+  CHECK(json["collectives"][0]["absent"] == "5");
+}
+
+TEST_CASE("what is unknown is null") {
+  const Json json = json_of(tests::missing_rank_job().capture);
+  CHECK(json["verdict"]["kind"] == "missing_rank");
+  CHECK(json["verdict"]["culprits"][0]["rank"] == 7);
+  CHECK(json["verdict"]["culprits"][0]["pid"].is_null());
+  CHECK(json["verdict"]["culprits"][0]["host"].is_null());
+  CHECK(json["coverage"]["unread"][0]["rank"] == 7);
+}
+
+TEST_CASE("bytes that are no UTF-8 do not break the JSON") {
+  auto job = tests::input_stall_job();
+  auto& tables = job.capture.tables;
+  job.process(3380).threads[0].wait.path = tables.string("/data/\xff\xfe.tar");
+  job.capture.job.name = "\xc3";
+  job.process(tests::pid_of(1)).command = tables.string("\x80");
+  job.process(tests::pid_of(1)).state = '\xf0';
+  CHECK_NOTHROW(json_of(job.capture));
+}
+
+TEST_CASE("an empty capture has a report") {
+  const snapshot::Capture nothing;
+  const Json json = json_of(nothing);
+  CHECK(json["verdict"]["kind"] == "unknown");
+  CHECK(json["verdict"]["culprits"].empty());
+  CHECK(json["coverage"]["expected"] == 0);
+  CHECK(json["job"]["id"].is_null());
+}
+
+TEST_CASE("the JSON of a job with very many threads counts them") {
+  auto job = tests::input_stall_job();
+  auto& threads = job.process(tests::pid_of(0)).threads;
+  while (threads.size() <= kMostListedThreads) {
+    threads.push_back(threads.back());
+  }
+  const Json json = json_of(job.capture);
+  REQUIRE(json["ranks"].size() == 8);
+  CHECK(json["ranks"][0]["threads"].empty());
+  CHECK(json["ranks"][0]["threads_left_out"] == threads.size());
+  CHECK(json["ranks"][5]["children"][0]["threads_left_out"] == 1);
+  CHECK(json["verdict"]["culprits"][0]["rank"] == 5);
+  CHECK(json_of(tests::input_stall_job().capture)["ranks"][0].contains("threads_left_out") ==
+        false);
+}
+
+}  // namespace oddrank::report
