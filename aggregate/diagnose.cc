@@ -11,14 +11,14 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/coordinates.h"
-#include "aggregate/flight_capture.h"
-#include "aggregate/groups.h"
+#include "aggregate/flight/flight_capture.h"
 #include "aggregate/hostlist.h"
 #include "aggregate/rules/rule.h"
-#include "aggregate/source_finding.h"
+#include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict_engine.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/coordinates.h"
+#include "aggregate/view/groups.h"
+#include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

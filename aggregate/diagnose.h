@@ -6,7 +6,7 @@
 #pragma once
 
 #include "aggregate/diagnosis.h"
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::aggregate {

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/compare.h"
-#include "aggregate/frame_model.h"
-#include "aggregate/locals_diff.h"
-#include "aggregate/quiet_span.h"
-#include "aggregate/source_finding.h"
+#include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict.h"
+#include "aggregate/view/compare.h"
+#include "aggregate/view/frame_model.h"
+#include "aggregate/view/locals_diff.h"
+#include "aggregate/view/quiet_span.h"
 
 namespace oddrank::aggregate {
 

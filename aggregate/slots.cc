@@ -6,8 +6,8 @@
 #include <set>
 #include <tuple>
 
-#include "aggregate/rank_set.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "snapshot/collective_call.h"
 
 namespace oddrank::aggregate {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "aggregate/graph_algorithms.h"
-#include "aggregate/job_view.h"
 #include "aggregate/slots.h"
 #include "aggregate/verdict.h"
+#include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
 

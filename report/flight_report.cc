@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/flight_verdict.h"
-#include "aggregate/rank_set.h"
+#include "aggregate/flight/flight_verdict.h"
+#include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 #include "base/version.h"
 #include "report/json_values.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "aggregate/analyze_flight.h"
+#include "aggregate/flight/analyze_flight.h"
 
 namespace oddrank::report {
 

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/coordinates.h"
-#include "aggregate/job_view.h"
-#include "aggregate/prefix_tree.h"
-#include "aggregate/quiet_span.h"
-#include "aggregate/rank_set.h"
-#include "aggregate/thread_classes.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/coordinates.h"
+#include "aggregate/view/job_view.h"
+#include "aggregate/view/prefix_tree.h"
+#include "aggregate/view/quiet_span.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/thread_classes.h"
+#include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 #include "base/version.h"
 #include "report/html_tables.h"

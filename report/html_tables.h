@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "aggregate/frame_model.h"
+#include "aggregate/view/frame_model.h"
 
 namespace oddrank::report {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "aggregate/rank_set.h"
-#include "aggregate/timeline.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/timeline.h"
 #include "base/printable.h"
 #include "report/json_values.h"
 

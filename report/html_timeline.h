@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "report/html_tables.h"
 
 namespace oddrank::report {

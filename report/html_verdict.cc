@@ -1,7 +1,7 @@
 #include "report/html_verdict.h"
 
-#include "aggregate/compare.h"
-#include "aggregate/rank_set.h"
+#include "aggregate/view/compare.h"
+#include "aggregate/view/rank_set.h"
 #include "base/span_words.h"
 #include "report/coverage_words.h"
 #include "report/json_values.h"

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/job_view.h"
-#include "aggregate/quiet_span.h"
-#include "aggregate/rank_set.h"
-#include "aggregate/thread_classes.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/job_view.h"
+#include "aggregate/view/quiet_span.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/thread_classes.h"
+#include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 #include "report/style.h"
 #include "report/tasks_text.h"

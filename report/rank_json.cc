@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/coordinates.h"
-#include "aggregate/frame_model.h"
-#include "aggregate/rank_set.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/coordinates.h"
+#include "aggregate/view/frame_model.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/wait_words.h"
 #include "base/demangle.h"
 #include "report/json_values.h"
 #include "report/tasks_text.h"

@@ -2,7 +2,7 @@
 // Private to report/.
 #pragma once
 
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "report/json_values.h"
 
 namespace oddrank::report {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/groups.h"
-#include "aggregate/job_view.h"
-#include "aggregate/prefix_tree.h"
-#include "aggregate/rank_set.h"
+#include "aggregate/view/groups.h"
+#include "aggregate/view/job_view.h"
+#include "aggregate/view/prefix_tree.h"
+#include "aggregate/view/rank_set.h"
 #include "report/wait_picture.h"
 
 namespace oddrank::report {

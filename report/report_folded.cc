@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/job_view.h"
-#include "aggregate/prefix_tree.h"
+#include "aggregate/view/job_view.h"
+#include "aggregate/view/prefix_tree.h"
 
 namespace oddrank::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "aggregate/diagnosis.h"
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::report {

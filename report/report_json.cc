@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/job_view.h"
-#include "aggregate/rank_set.h"
+#include "aggregate/view/job_view.h"
+#include "aggregate/view/rank_set.h"
 #include "base/version.h"
 #include "report/json_values.h"
 #include "report/rank_json.h"

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "aggregate/prefix_tree.h"
+#include "aggregate/view/prefix_tree.h"
 #include "base/printable.h"
 #include "base/version.h"
 #include "report/json_values.h"

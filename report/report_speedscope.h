@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::report {

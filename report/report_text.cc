@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/rank_set.h"
+#include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 #include "base/span_words.h"
 #include "report/coverage_words.h"

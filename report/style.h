@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "aggregate/frame_model.h"
+#include "aggregate/view/frame_model.h"
 #include "report/text_options.h"
 
 namespace oddrank::report {

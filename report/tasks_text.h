@@ -4,7 +4,7 @@
 #include <string>
 
 #include "aggregate/diagnosis.h"
-#include "aggregate/job_view.h"
+#include "aggregate/view/job_view.h"
 #include "report/style.h"
 
 namespace oddrank::report {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/groups.h"
-#include "aggregate/job_view.h"
+#include "aggregate/view/groups.h"
+#include "aggregate/view/job_view.h"
 #include "aggregate/wait_graph.h"
 
 namespace oddrank::report {

@@ -1,5 +1,5 @@
 // Lists of ranks as text, in their order: thousands of members of one group share one string of the
-// tables. (Sets of ranks for people, in ascending order: aggregate/rank_set.h.)
+// tables. (Sets of ranks for people, in ascending order: aggregate/view/rank_set.h.)
 #pragma once
 
 #include <cstddef>

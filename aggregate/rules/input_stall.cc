@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/leader.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/leader.h"
+#include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {

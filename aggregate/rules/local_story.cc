@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "aggregate/leader.h"
-#include "aggregate/thread_cycle.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/leader.h"
+#include "aggregate/view/thread_cycle.h"
+#include "aggregate/view/wait_words.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {

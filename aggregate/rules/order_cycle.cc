@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {

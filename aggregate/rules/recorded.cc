@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/flight_capture.h"
-#include "aggregate/ras_job.h"
+#include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/sources/ras_job.h"
+#include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/rank_set.h"
-#include "aggregate/wait_words.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/analyze_flight.h"
-#include "aggregate/groups.h"
-#include "aggregate/job_view.h"
+#include "aggregate/flight/analyze_flight.h"
 #include "aggregate/verdict.h"
+#include "aggregate/view/groups.h"
+#include "aggregate/view/job_view.h"
 #include "aggregate/wait_graph.h"
 
 namespace oddrank::aggregate {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/flight_verdict.h"
+#include "aggregate/flight/flight_verdict.h"
 #include "collectives/sources/json_reader.h"
 #include "collectives/sources/pickle_reader.h"
 #include "collectives/sources/read_flight_record.h"

@@ -1,0 +1,83 @@
+#include "aggregate/flight/flight_capture.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "snapshot/flight_calls.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+bool written_together(const FlightReport& report) {
+  constexpr std::uint64_t kApartUs = 120'000'000;
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t last = 0;
+  for (const FlightRecord* record : report.job.records) {
+    first = std::min(first, record->written_us);
+    last = std::max(last, record->written_us);
+  }
+  return first != 0 && last - std::min(first, last) <= kApartUs;
+}
+
+bool is_of_group(const snapshot::CollectiveCall& call,
+                 const FlightMembers& group,
+                 const JobView& view) {
+  return call.whole_world ? group.is_default
+                          : !view.text(call.group).empty() && view.text(call.group) == group.name;
+}
+
+}  // namespace
+
+std::optional<FlightReport> analyze_flight_of(const snapshot::Capture& capture) {
+  if (capture.collectives.flight.empty()) {
+    return std::nullopt;
+  }
+  return analyze_flight(capture.collectives.flight, capture.tables);
+}
+
+bool is_current(const FlightReport& report, const JobView& view) {
+  if (!written_together(report)) {
+    return false;
+  }
+  for (const FlightWait& wait : report.waits.waits) {
+    for (const std::int32_t rank : wait.waiters) {
+      const FlightRecord* record = report.job.record(rank);
+      const std::size_t at = view.index_of(rank);
+      if (record == nullptr || at == JobView::kNone || view.ranks()[at].process == nullptr ||
+          !view.ranks()[at].motion.still()) {
+        continue;
+      }
+      const std::uint64_t looked = view.ranks()[at].process->read_us;
+      const bool stood =
+          std::any_of(record->entries.begin(), record->entries.end(), [&](const auto& entry) {
+            return !has_ended(entry, *report.job.texts) &&
+                   snapshot::stood_still(entry, *record, looked);
+          });
+      if (stood) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::int32_t> contradicted_by_stacks(const FlightReport& report, const JobView& view) {
+  std::vector<std::int32_t> ranks;
+  for (const FlightWait& wait : report.waits.waits) {
+    const FlightMembers& group = report.job.groups[wait.group];
+    for (const std::int32_t rank : wait.absent) {
+      const std::size_t at = view.index_of(rank);
+      const auto* leader = at == JobView::kNone ? nullptr : view.ranks()[at].leader;
+      if (leader != nullptr && leader->call &&
+          leader->call->kind == snapshot::CallKind::kCollective &&
+          is_of_group(*leader->call, group, view)) {
+        ranks.push_back(rank);
+      }
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,221 @@
+#include "aggregate/flight/flight_mismatch.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using snapshot::StringId;
+
+// Operations whose inputs, outputs, or both may differ between ranks. The "v" kinds are uneven by
+// name; all_gather and reduce_scatter of lists take uneven ones, too.
+struct Freedom {
+  std::string_view op;
+  bool input = false;
+  bool output = false;
+};
+constexpr std::array kFree = {
+    Freedom{"all_to_all", true, true},
+    Freedom{"alltoall", true, true},
+    Freedom{"all_to_all_single", true, true},
+    Freedom{"all_to_all_v_single", true, true},
+    Freedom{"alltoall_base", true, true},
+    Freedom{"all_gather", true, false},
+    Freedom{"all_gather_v", true, false},
+    Freedom{"reduce_scatter", false, true},
+    Freedom{"reduce_scatter_v", false, true},
+    Freedom{"gather", false, true},
+    Freedom{"scatter", true, false},
+    Freedom{"broadcast", true, false},
+    Freedom{"_broadcast_oop", true, false},
+    Freedom{"reduce", false, true},
+    Freedom{"_reduce_oop", false, true},
+    Freedom{"coalesced", true, true},
+    Freedom{"ALLGATHER_coalesced", true, false},
+    Freedom{"REDUCE_SCATTER_coalesced", false, true},
+};
+
+// What ranks must agree on; -1 and no text where they need not.
+struct Signature {
+  StringId op{};
+  std::int64_t input = -1;
+  std::int64_t output = -1;
+  StringId type{};
+
+  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  auto operator<=>(const Signature&) const = default;
+};
+
+class Comparer {
+ public:
+  explicit Comparer(const FlightJob& job) : job_(job) {}
+
+  Signature signature(const FlightEntry& entry) {
+    const Freedom& freedom = freedom_of(entry.op);
+    Signature result;
+    result.op = entry.op;
+    result.input = freedom.input ? -1 : entry.input_count;
+    result.output = freedom.output ? -1 : entry.output_count;
+    // Of the root's own lists the types are absent elsewhere.
+    result.type =
+        !freedom.input ? entry.input_types : (!freedom.output ? entry.output_types : StringId{});
+    return result;
+  }
+
+  std::optional<FlightMismatch> first_in(std::size_t index) {
+    const FlightMembers& group = job_.groups[index];
+    std::vector<Cursor> cursors;
+    for (const FlightTrack& track : group.tracks) {
+      if (!track.calls.empty() && group.tracks.size() > 1) {
+        cursors.push_back({&track, 0});
+      }
+    }
+    while (cursors.size() > 1) {
+      const std::int64_t sequence = lowest(cursors);
+      if (is_open_mismatch(cursors, sequence)) {
+        return describe(index, sequence);
+      }
+      std::erase_if(cursors, [sequence](Cursor& cursor) {
+        cursor.at += cursor.call().sequence == sequence ? 1 : 0;
+        return cursor.at >= cursor.track->calls.size();
+      });
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Cursor {
+    const FlightTrack* track = nullptr;
+    std::size_t at = 0;
+
+    const FlightEntry& call() const { return *track->calls[at]; }
+  };
+
+  const Freedom& freedom_of(StringId op) {
+    const auto [at, is_new] = freedoms_.try_emplace(op, nullptr);
+    if (is_new) {
+      static constexpr Freedom kNone;
+      const std::string_view name = job_.texts->text(op);
+      const auto* found = std::find_if(kFree.begin(), kFree.end(),
+                                       [name](const Freedom& one) { return one.op == name; });
+      at->second = found == kFree.end() ? &kNone : found;
+    }
+    return *at->second;
+  }
+
+  static std::int64_t lowest(const std::vector<Cursor>& cursors) {
+    std::int64_t sequence = cursors.front().call().sequence;
+    for (const Cursor& cursor : cursors) {
+      sequence = std::min(sequence, cursor.call().sequence);
+    }
+    return sequence;
+  }
+
+  // They differ, and it has not ended everywhere: what has ended everywhere did no harm.
+  bool is_open_mismatch(const std::vector<Cursor>& cursors, std::int64_t sequence) {
+    std::optional<Signature> first;
+    bool differs = false;
+    bool open = false;
+    for (const Cursor& cursor : cursors) {
+      const FlightEntry& call = cursor.call();
+      if (call.sequence != sequence) {
+        continue;
+      }
+      const Signature one = signature(call);
+      differs = differs || (first && *first != one);
+      first = first ? first : one;
+      open = open || !has_ended(call, *job_.texts);
+    }
+    return differs && open;
+  }
+
+  FlightMismatch describe(std::size_t index, std::int64_t sequence) {
+    const FlightMembers& group = job_.groups[index];
+    std::map<Signature, std::vector<const FlightTrack*>> by_signature;
+    for (const FlightTrack& track : group.tracks) {
+      if (const FlightEntry* call = track.at(sequence)) {
+        by_signature[signature(*call)].push_back(&track);
+      }
+    }
+    std::vector<std::pair<Signature, std::vector<const FlightTrack*>>> sides(by_signature.begin(),
+                                                                             by_signature.end());
+    std::stable_sort(sides.begin(), sides.end(), [](const auto& a, const auto& b) {
+      return a.second.size() > b.second.size();
+    });
+    FlightMismatch mismatch;
+    mismatch.group = index;
+    mismatch.sequence = sequence;
+    mismatch.tie = sides[0].second.size() == sides[1].second.size();
+    mismatch.what = difference(sides[0].first, sides[1].first);
+    mismatch.skipped = !mismatch.tie;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      FlightSide& side = mismatch.sides.emplace_back();
+      const FlightEntry& call = *sides[i].second.front()->at(sequence);
+      side.call = flight_call_words(call, *job_.texts);
+      side.place = printable(job_.texts->text(call.place), 80);
+      for (const FlightTrack* track : sides[i].second) {
+        side.ranks.push_back(track->rank);
+      }
+      const FlightEntry* next = sides[0].second.front()->at(sequence + 1);
+      if (i > 0 && (next == nullptr || signature(*next) != sides[i].first)) {
+        mismatch.skipped = false;
+      }
+    }
+    return mismatch;
+  }
+
+  static std::string difference(const Signature& a, const Signature& b) {
+    if (a.op != b.op) {
+      return "operation";
+    }
+    if (a.input != b.input) {
+      return "input size";
+    }
+    return a.output != b.output ? "output size" : "type";
+  }
+
+  const FlightJob& job_;
+  std::map<StringId, const Freedom*> freedoms_;
+};
+
+}  // namespace
+
+std::string flight_call_words(const FlightEntry& entry, const Tables& texts) {
+  const auto tensors = [&texts](StringId sizes, StringId types) {
+    const std::string shapes = printable(texts.text(sizes), 60);
+    const std::string type = printable(texts.text(types), 40);
+    return shapes + (type.empty() ? "" : " " + type);
+  };
+  const std::string in = tensors(entry.input_sizes, entry.input_types);
+  const std::string out = tensors(entry.output_sizes, entry.output_types);
+  std::string words = printable(texts.text(entry.op), 60);
+  if (!in.empty()) {
+    words += " of " + in;
+  }
+  if (!out.empty() && out != in) {
+    words += (in.empty() ? " into " : " -> ") + out;
+  }
+  return words;
+}
+
+std::vector<FlightMismatch> find_mismatches(const FlightJob& job) {
+  Comparer comparer(job);
+  std::vector<FlightMismatch> mismatches;
+  for (std::size_t index = 0; index < job.groups.size(); ++index) {
+    if (auto mismatch = comparer.first_in(index)) {
+      mismatches.push_back(std::move(*mismatch));
+    }
+  }
+  return mismatches;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,38 @@
+// Calls with one number in one group that do not fit together: another operation, another size or
+// type. Who deviates is found by majority; with a tie both sides are named.
+//
+// What may differ is not compared: shapes of equal size, the sizes of uneven collectives, what only
+// the root has, states (to be ahead is no fault).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregate/flight/flight_job.h"
+
+namespace oddrank::aggregate {
+
+struct FlightSide {
+  std::vector<std::int32_t> ranks;
+  std::string call;   // "all_reduce of [4] Float -> [4] Float"
+  std::string place;  // where the first of them calls it; "" = unknown
+};
+
+struct FlightMismatch {
+  std::size_t group = 0;  // of FlightJob::groups
+  std::int64_t sequence = 0;
+  std::string what;               // "operation", "input size", "output size", "type"
+  std::vector<FlightSide> sides;  // the largest first
+  bool tie = false;
+  // The smaller sides are a call ahead: what they do here, the largest side does next.
+  bool skipped = false;
+};
+
+// The first one of each group that did not end on every rank.
+std::vector<FlightMismatch> find_mismatches(const FlightJob& job);
+
+// "all_reduce of [4] Float -> [4] Float".
+std::string flight_call_words(const FlightEntry& entry, const Tables& texts);
+
+}  // namespace oddrank::aggregate

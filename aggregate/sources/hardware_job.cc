@@ -1,0 +1,136 @@
+#include "aggregate/sources/hardware_job.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "aggregate/view/rank_set.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using snapshot::Device;
+using snapshot::LinkPort;
+
+constexpr std::size_t kMostPlaces = 6;  // that a sentence lists
+
+std::string host_of(const JobView& view, std::uint32_t node) {
+  const auto& nodes = view.capture().nodes;
+  return node < nodes.size() ? printable(nodes[node].host, 60) : std::string();
+}
+
+// "GPU 0-3 on n0, GPU 1 on n1".
+std::string places(const JobView& view, const std::vector<const Device*>& devices) {
+  std::map<std::uint32_t, std::vector<std::int32_t>> by_node;
+  for (const Device* device : devices) {
+    by_node[device->node].push_back(device->index);
+  }
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [node, indices] : by_node) {
+    if (++shown > kMostPlaces) {
+      return text + fmt::format(" and on {}", count_of(by_node.size() - kMostPlaces, "more node"));
+    }
+    text += fmt::format("{}GPU {} on {}", text.empty() ? "" : ", ", format_ranks(indices),
+                        host_of(view, node));
+  }
+  return text;
+}
+
+// Ranks with a context on one of them.
+std::string ranks_on(const JobView& view, const std::vector<const Device*>& devices) {
+  std::set<std::int32_t> ranks;
+  for (const Device* device : devices) {
+    for (const pid_t pid : device->pids) {
+      const auto* process = view.process(device->node, pid);
+      if (process != nullptr && process->is_rank && process->rank >= 0) {
+        ranks.insert(process->rank);
+      }
+    }
+  }
+  if (ranks.empty()) {
+    return {};
+  }
+  return fmt::format(" ({} {})", ranks.size() == 1 ? "rank" : "ranks",
+                     format_ranks({ranks.begin(), ranks.end()}));
+}
+
+void add_spinning(const JobView& view, std::vector<std::string>& sentences) {
+  std::vector<const Device*> devices;
+  for (const Device& device : view.capture().collectives.devices) {
+    if (spins(device)) {
+      devices.push_back(&device);
+    }
+  }
+  if (!devices.empty()) {
+    const Device& first = *devices.front();
+    sentences.push_back(fmt::format(
+        "{}{}: {} % busy at {} of {} W with no memory traffic, as a collective that waits for its "
+        "peers: it spins, it does not work",
+        places(view, devices), ranks_on(view, devices), first.utilization, first.power_mw / 1000,
+        first.power_limit_mw / 1000));
+  }
+}
+
+void add_errors(const JobView& view, std::vector<std::string>& sentences) {
+  std::vector<const Device*> devices;
+  for (const Device& device : view.capture().collectives.devices) {
+    if (device.ecc_errors > 0) {
+      devices.push_back(&device);
+    }
+  }
+  if (!devices.empty()) {
+    sentences.push_back(fmt::format("{}{}: memory errors that could not be corrected",
+                                    places(view, devices), ranks_on(view, devices)));
+  }
+}
+
+// A port that nobody has ever plugged in is down as well: only where others of its node are up, and
+// it was up itself.
+void add_ports(const JobView& view, std::vector<std::string>& sentences) {
+  const auto& ports = view.capture().collectives.ports;
+  std::string text;
+  std::size_t found = 0;
+  for (const LinkPort& port : ports) {
+    const bool active = view.text(port.state) == "ACTIVE";
+    const bool others = std::any_of(ports.begin(), ports.end(), [&](const LinkPort& other) {
+      return other.node == port.node && view.text(other.state) == "ACTIVE";
+    });
+    if (active || !others || port.link_downed <= 0 || ++found > kMostPlaces) {
+      continue;
+    }
+    text +=
+        fmt::format("{}{} port {} on {} is {} ({})", text.empty() ? "" : ", ",
+                    printable(view.text(port.device), 40), port.port, host_of(view, port.node),
+                    printable(view.text(port.state), 40), printable(view.text(port.physical), 40));
+  }
+  if (found > kMostPlaces) {
+    text += fmt::format(" and {}", count_of(found - kMostPlaces, "more port"));
+  }
+  if (!text.empty()) {
+    sentences.push_back(std::move(text));
+  }
+}
+
+}  // namespace
+
+bool spins(const Device& device) {
+  constexpr std::int32_t kBusy = 95;
+  constexpr std::int32_t kNoTraffic = 5;
+  return device.utilization >= kBusy && device.memory_utilization >= 0 &&
+         device.memory_utilization <= kNoTraffic && device.power_mw > 0 &&
+         device.power_limit_mw > 0 && device.power_mw * 5 < device.power_limit_mw * 2;
+}
+
+std::vector<std::string> device_sentences(const JobView& view) {
+  std::vector<std::string> sentences;
+  add_spinning(view, sentences);
+  add_errors(view, sentences);
+  add_ports(view, sentences);
+  return sentences;
+}
+
+}  // namespace oddrank::aggregate

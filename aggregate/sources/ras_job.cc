@@ -1,0 +1,242 @@
+#include "aggregate/sources/ras_job.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using snapshot::RasCommunicator;
+using snapshot::RasPresence;
+using snapshot::RasRank;
+
+constexpr std::size_t kMostWords = 4;  // members that a sentence lists
+
+// Its counts are known; of whom else no answer came.
+bool answered(const RasMemberView& member) {
+  return member.told.presence == RasPresence::kAnswered ||
+         member.told.presence == RasPresence::kMemory;
+}
+
+bool is_read(const RasMemberView& member) {
+  return member.told.presence == RasPresence::kMemory;
+}
+
+// The process that it is, by the agent of its node.
+RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank& told) {
+  RasMemberView member;
+  member.member = told.rank;
+  member.told = told;
+  const auto* process = told.pid == 0 ? nullptr : view.process(node, told.pid);
+  if (process != nullptr && process->is_rank && process->rank >= 0) {
+    member.rank = process->rank;
+    member.words =
+        fmt::format("rank {} ({}, pid {})", process->rank, view.host(*process), told.pid);
+  } else if (told.rank < 0) {
+    member.words = "the others";
+  } else {
+    const std::string host = printable(view.text(told.host), 60);
+    member.words = fmt::format("member {}{}{}", told.rank,
+                               told.told_pid > 0 ? fmt::format(", pid {}", told.told_pid) : "",
+                               host.empty() ? "" : " on " + host);
+  }
+  return member;
+}
+
+// Whoever is a process of ours knows best; one that answered knows better than one that was read,
+// and that one better than one that is missed.
+bool is_better(const RasMemberView& one, const RasMemberView& other) {
+  const auto worth = [](const RasMemberView& member) {
+    return std::tuple(answered(member), !is_read(member), member.rank >= 0);
+  };
+  return worth(one) > worth(other);
+}
+
+const snapshot::RasCounts& latest(const RasMemberView& member) {
+  return member.told.later != snapshot::kNoRasCounts ? member.told.later : member.told.counts;
+}
+
+void compare_looks(RasCommunicatorView& communicator) {
+  bool once = false;
+  for (const RasMemberView& member : communicator.members) {
+    if (!answered(member) || member.told.counts == snapshot::kNoRasCounts) {
+      continue;
+    }
+    const bool twice = member.told.later != snapshot::kNoRasCounts;
+    once = once || !twice;
+    communicator.asked_twice = communicator.asked_twice || twice;
+    communicator.moved = communicator.moved || (twice && member.told.later != member.told.counts);
+  }
+  communicator.asked_twice = communicator.asked_twice && !once;
+}
+
+void compare_counts(RasCommunicatorView& communicator) {
+  // Of several operations that differ, that in which the fewest are behind.
+  for (std::size_t operation = 0; operation < snapshot::kRasOperations; ++operation) {
+    std::int64_t most = -1;
+    for (const RasMemberView& member : communicator.members) {
+      most = std::max(most, answered(member) ? latest(member)[operation] : -1);
+    }
+    std::vector<std::size_t> behind;
+    for (std::size_t at = 0; at < communicator.members.size(); ++at) {
+      const std::int64_t count = latest(communicator.members[at])[operation];
+      if (answered(communicator.members[at]) && count >= 0 && count < most) {
+        behind.push_back(at);
+      }
+    }
+    if (!behind.empty() &&
+        (communicator.behind.empty() || behind.size() < communicator.behind.size())) {
+      communicator.operation = operation;
+      communicator.behind = std::move(behind);
+      communicator.most = most;
+    }
+  }
+}
+
+std::string list_words(const RasCommunicatorView& communicator,
+                       const std::vector<std::size_t>& which) {
+  std::string text;
+  for (std::size_t at = 0; at < which.size(); ++at) {
+    if (at == kMostWords) {
+      return text + fmt::format(" and {} more", which.size() - at);
+    }
+    text += (text.empty() ? "" : ", ") + communicator.members[which[at]].words;
+  }
+  return text;
+}
+
+template <typename Wanted>
+std::vector<std::size_t> members_that(const RasCommunicatorView& communicator, Wanted wanted) {
+  std::vector<std::size_t> found;
+  for (std::size_t at = 0; at < communicator.members.size(); ++at) {
+    if (wanted(communicator.members[at])) {
+      found.push_back(at);
+    }
+  }
+  return found;
+}
+
+std::string counts_words(const RasCommunicatorView& communicator) {
+  const std::int64_t least =
+      latest(communicator.members[communicator.behind.front()])[communicator.operation];
+  return fmt::format(
+      "{} launched {} {} times, the others {}", list_words(communicator, communicator.behind),
+      snapshot::kRasOperationNames[communicator.operation], least, communicator.most);
+}
+
+}  // namespace
+
+std::vector<RasCommunicatorView> view_ras(const JobView& view) {
+  std::map<std::string, RasCommunicatorView> by_hash;
+  for (const RasCommunicator& told : view.capture().collectives.ras) {
+    const std::string hash = printable(view.text(told.hash), 80);
+    RasCommunicatorView& communicator = by_hash[hash];
+    communicator.hash = hash;
+    communicator.version = printable(view.text(told.version), 20);
+    communicator.size = std::max(communicator.size, told.size);
+    for (const RasRank& rank : told.ranks) {
+      communicator.members.push_back(view_member(view, told.node, rank));
+      (is_read(communicator.members.back()) ? communicator.from_memory
+                                            : communicator.from_service) = true;
+    }
+  }
+  std::vector<RasCommunicatorView> list;
+  for (auto& entry : by_hash) {
+    auto& members = entry.second.members;
+    std::stable_sort(members.begin(), members.end(),
+                     [](const RasMemberView& a, const RasMemberView& b) {
+                       return a.member != b.member ? a.member < b.member : is_better(a, b);
+                     });
+    const auto same = [](const RasMemberView& a, const RasMemberView& b) {
+      return a.member == b.member;
+    };
+    members.erase(std::unique(members.begin(), members.end(), same), members.end());
+    compare_looks(entry.second);
+    compare_counts(entry.second);
+    list.push_back(std::move(entry.second));
+  }
+  return list;
+}
+
+std::string ras_source(const std::vector<RasCommunicatorView>& communicators) {
+  bool service = false;
+  bool memory = false;
+  for (const RasCommunicatorView& communicator : communicators) {
+    service = service || communicator.from_service;
+    memory = memory || communicator.from_memory;
+  }
+  return !memory ? "RAS" : service ? "RAS and NCCL memory" : "NCCL memory";
+}
+
+std::string ras_words(const RasCommunicatorView& communicator) {
+  std::vector<std::string> parts;
+  if (communicator.counts_differ()) {
+    parts.push_back(counts_words(communicator));
+  }
+  const auto missing = members_that(communicator, [](const auto& one) { return !answered(one); });
+  if (!missing.empty()) {
+    parts.push_back(list_words(communicator, missing) + " did not answer");
+  }
+  if (communicator.from_service && communicator.from_memory) {
+    parts.push_back(fmt::format("RAS told nothing of {}: by NCCL's memory",
+                                list_words(communicator, members_that(communicator, is_read))));
+  }
+  const auto failed =
+      members_that(communicator, [](const auto& one) { return one.told.async_error != 0; });
+  if (!failed.empty()) {
+    parts.push_back(list_words(communicator, failed) + " reported an error");
+  }
+  const auto starting = members_that(
+      communicator, [](const auto& one) { return answered(one) && one.told.init_state != 0; });
+  if (!starting.empty()) {
+    parts.push_back(list_words(communicator, starting) + " not yet initialised");
+  }
+  const bool still = communicator.asked_twice && !communicator.moved;
+  if (parts.empty() && still && communicator.members.size() > 1) {
+    parts.push_back("all launched the same");
+  }
+  if (parts.empty()) {
+    return {};
+  }
+  std::string text;
+  for (const std::string& part : parts) {
+    text += (text.empty() ? "" : "; ") + part;
+  }
+  const std::string moved = communicator.moved ? "; counts move"
+                            : still            ? fmt::format("; no count moved between two {}",
+                                                  communicator.from_memory ? "looks" : "questions")
+                                               : "";
+  return fmt::format("communicator {}{}: {}{}", communicator.hash,
+                     communicator.size > 0 ? fmt::format(" of {}", communicator.size) : "", text,
+                     moved);
+}
+
+std::vector<std::int32_t> behind_by_ras(const std::vector<RasCommunicatorView>& communicators) {
+  std::vector<std::int32_t> named;
+  for (const RasCommunicatorView& communicator : communicators) {
+    if (!communicator.counts_differ()) {
+      continue;
+    }
+    if (!communicator.asked_twice || communicator.moved) {
+      return {};
+    }
+    std::vector<std::int32_t> ranks;
+    for (const std::size_t at : communicator.behind) {
+      ranks.push_back(communicator.members[at].rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    const bool unknown = !ranks.empty() && ranks.front() < 0;
+    if (unknown || (!named.empty() && named != ranks)) {
+      return {};
+    }
+    named = std::move(ranks);
+  }
+  return named;
+}
+
+}  // namespace oddrank::aggregate

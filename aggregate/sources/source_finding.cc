@@ -1,0 +1,197 @@
+#include "aggregate/sources/source_finding.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_verdict.h"
+#include "aggregate/sources/hardware_job.h"
+#include "aggregate/sources/ras_job.h"
+#include "aggregate/view/compare.h"
+#include "aggregate/view/rank_set.h"
+#include "base/printable.h"
+#include "base/span_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
+  std::vector<std::int32_t> ranks;
+  for (const Culprit& culprit : verdict.culprits) {
+    ranks.push_back(culprit.rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+// They share a rank. Two sources see different parts of one chain; to name nobody is no
+// contradiction.
+std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verdict& verdict) {
+  const std::vector<std::int32_t> named = ranks_named(verdict);
+  if (ranks.empty() || named.empty()) {
+    return std::nullopt;
+  }
+  return std::any_of(ranks.begin(), ranks.end(), [&named](std::int32_t rank) {
+    return std::binary_search(named.begin(), named.end(), rank);
+  });
+}
+
+// How long before the last look at a rank the oldest dump was written.
+std::string age_words(const FlightReport& report, const JobView& view) {
+  std::uint64_t written = std::numeric_limits<std::uint64_t>::max();
+  for (const FlightRecord* record : report.job.records) {
+    written = std::min(written, record->written_us);
+  }
+  std::uint64_t looked = 0;
+  for (const auto& process : view.capture().processes) {
+    looked = std::max(looked, process.read_us);
+  }
+  if (written == 0 || looked == 0) {
+    return {};
+  }
+  return written >= looked
+             ? ", written now"
+             : fmt::format(", written {} ago", span_words(UnsignedMicroseconds(looked - written)));
+}
+
+void add_flight(const JobView& view,
+                const FlightReport* flight,
+                const Verdict& verdict,
+                std::vector<SourceFinding>& findings) {
+  if (flight == nullptr) {
+    return;
+  }
+  SourceFinding finding;
+  finding.source = "flight recorder";
+  const Verdict& told = flight->verdict;
+  std::string sure;
+  if (told.confidence == Confidence::kPossible || told.confidence == Confidence::kLikely) {
+    sure = fmt::format(" ({})", confidence_name(told.confidence));
+  }
+  const std::size_t dumps = flight->job.records.size();
+  finding.text =
+      fmt::format("{} of {} ranks{}: {}{}: {}", count_of(dumps, "dump"), view.ranks().size(),
+                  age_words(*flight, view), kind_name(told.kind), sure, told.summary);
+  finding.ranks = ranks_named(told);
+  finding.agrees = agreement(finding.ranks, verdict);
+  if (!finding.ranks.empty() && !is_current(*flight, view)) {
+    finding.text += ". Nothing shows that this is the hang that the stacks show";
+  }
+  findings.push_back(std::move(finding));
+}
+
+void add_ras(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
+  constexpr std::size_t kMost = 4;  // communicators that are told of
+  const std::vector<RasCommunicatorView> communicators = view_ras(view);
+  std::string text;
+  std::size_t told = 0;
+  for (const RasCommunicatorView& communicator : communicators) {
+    const std::string words = ras_words(communicator);
+    if (!words.empty() && ++told <= kMost) {
+      text += (text.empty() ? "" : ". ") + words;
+    }
+  }
+  if (text.empty()) {
+    return;
+  }
+  SourceFinding finding;
+  finding.source = ras_source(communicators);
+  finding.text = fmt::format("NCCL {}, {}", communicators.front().version, text);
+  if (told > kMost) {
+    finding.text += fmt::format(". {}", count_of(told - kMost, "more communicator"));
+  }
+  finding.ranks = behind_by_ras(communicators);
+  finding.agrees = agreement(finding.ranks, verdict);
+  findings.push_back(std::move(finding));
+}
+
+std::string timeout_words(const JobView& view, const std::vector<snapshot::LogLine>& log) {
+  std::set<std::int32_t> ranks;
+  const snapshot::LogLine* last = nullptr;
+  for (const snapshot::LogLine& line : log) {
+    if (line.kind == snapshot::LogKind::kWatchdogTimeout) {
+      last = &line;
+      if (line.rank >= 0) {
+        ranks.insert(line.rank);
+      }
+    }
+  }
+  if (last == nullptr) {
+    return {};
+  }
+  return fmt::format(
+      "PyTorch's watchdog gave up {} #{}{}", printable(view.text(last->op), 40), last->sequence,
+      ranks.empty() ? "" : " on " + flight_ranks_words({ranks.begin(), ranks.end()}));
+}
+
+// Lines of earlier attempts may stand in the same file: they name nobody in the verdict.
+void add_log(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
+  const auto& log = view.capture().collectives.log;
+  std::vector<std::string> parts;
+  if (std::string words = timeout_words(view, log); !words.empty()) {
+    parts.push_back(std::move(words));
+  }
+  SourceFinding finding;
+  std::set<std::int32_t> behind;
+  const snapshot::LogLine* warning = nullptr;
+  std::set<std::int32_t> starting;
+  for (const snapshot::LogLine& line : log) {
+    behind.insert(line.behind.begin(), line.behind.end());
+    warning = line.kind == snapshot::LogKind::kWarning ? &line : warning;
+    if (line.kind == snapshot::LogKind::kInit) {
+      starting.insert(line.rank);
+    }
+  }
+  if (!behind.empty()) {
+    finding.ranks.assign(behind.begin(), behind.end());
+    parts.push_back("its desync report names " + flight_ranks_words(finding.ranks));
+  }
+  if (!starting.empty()) {
+    starting.erase(-1);
+    parts.push_back(
+        "communicators of NCCL began to be made and are not complete" +
+        (starting.empty() ? "" : " on " + flight_ranks_words({starting.begin(), starting.end()})));
+  }
+  if (warning != nullptr) {
+    parts.push_back("the last warning of NCCL: " + printable(view.text(warning->text), 160));
+  }
+  for (const std::string& part : parts) {
+    finding.text += (finding.text.empty() ? "" : "; ") + part;
+  }
+  if (!finding.text.empty()) {
+    finding.source = "log";
+    finding.agrees = agreement(finding.ranks, verdict);
+    findings.push_back(std::move(finding));
+  }
+}
+
+void add_devices(const JobView& view, std::vector<SourceFinding>& findings) {
+  for (std::string& sentence : device_sentences(view)) {
+    findings.push_back({"device", std::move(sentence), {}, std::nullopt});
+  }
+}
+
+}  // namespace
+
+std::vector<SourceFinding> find_sources(const JobView& view,
+                                        const FlightReport* flight,
+                                        const Verdict& verdict) {
+  std::vector<SourceFinding> findings;
+  add_flight(view, flight, verdict, findings);
+  add_ras(view, verdict, findings);
+  add_log(view, verdict, findings);
+  add_devices(view, findings);
+  return findings;
+}
+
+std::string source_words(const SourceFinding& finding) {
+  const bool disagrees = finding.agrees && !*finding.agrees;
+  return fmt::format("{}: {}{}", finding.source, finding.text,
+                     disagrees ? ". This disagrees with the verdict: it names other ranks" : "");
+}
+
+}  // namespace oddrank::aggregate

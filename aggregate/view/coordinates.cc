@@ -1,0 +1,67 @@
+#include "aggregate/view/coordinates.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+constexpr std::size_t kMostNames = 8;
+constexpr std::size_t kNameColumns = 20;
+
+// From the fastest varying dimension to the slowest, as programs lay ranks out.
+std::size_t order_of(const std::string& name) {
+  constexpr std::array<std::string_view, 5> kOrder = {"tp", "cp", "ep", "pp", "dp"};
+  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin());
+}
+
+}  // namespace
+
+Coordinates coordinates_of(const JobView& view, const RankView& rank) {
+  if (rank.process == nullptr || rank.rank < 0) {
+    return {};
+  }
+  std::map<std::string, std::optional<std::size_t>> places;
+  for (const snapshot::ProcessGroup& group : rank.process->groups) {
+    const std::string name = printable(view.text(group.label), kNameColumns);
+    const std::vector<std::int32_t>& members = view.ranks_of(group.members);
+    const auto at = std::find(members.begin(), members.end(), rank.rank);
+    if (name.empty() || group.is_default || at == members.end()) {
+      continue;
+    }
+    const auto place = static_cast<std::size_t>(at - members.begin());
+    const auto [known, is_new] = places.try_emplace(name, place);
+    if (!is_new && known->second != place) {
+      known->second.reset();
+    }
+  }
+  Coordinates coordinates;
+  for (const auto& [name, place] : places) {
+    if (place && coordinates.size() < kMostNames) {
+      coordinates.emplace_back(name, *place);
+    }
+  }
+  std::stable_sort(coordinates.begin(), coordinates.end(), [](const auto& a, const auto& b) {
+    return order_of(a.first) < order_of(b.first);
+  });
+  return coordinates;
+}
+
+std::string coordinate_words(const Coordinates& coordinates) {
+  std::string words;
+  for (const auto& [name, place] : coordinates) {
+    // "tp1", but "stage2:1": a name that ends in a digit would run into the number.
+    const bool apart = name.back() >= '0' && name.back() <= '9';
+    words += fmt::format("{}{}{}{}", words.empty() ? "" : " ", name, apart ? ":" : "", place);
+  }
+  return words;
+}
+
+}  // namespace oddrank::aggregate

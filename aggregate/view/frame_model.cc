@@ -1,0 +1,291 @@
+#include "aggregate/view/frame_model.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/demangle.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Frame;
+using snapshot::FrameId;
+using snapshot::FrameKind;
+using snapshot::StackId;
+using snapshot::ThreadSample;
+
+namespace {
+
+constexpr std::size_t kMaxName = 160;
+
+// Where the standard library and installed packages lie: not the user's program.
+constexpr std::array<std::string_view, 3> kLibraryRoots = {"/site-packages/", "/dist-packages/",
+                                                           "/lib/python3"};
+
+bool matches(std::string_view text, FrameMatch match, std::string_view pattern) {
+  switch (match) {
+    case FrameMatch::kExact:
+      return text == pattern;
+    case FrameMatch::kPrefix:
+      return text.substr(0, pattern.size()) == pattern;
+    case FrameMatch::kContains:
+      return text.find(pattern) != std::string_view::npos;
+  }
+  return false;
+}
+
+FrameRole role_of(const Frame& frame, std::string_view name, std::string_view file) {
+  if ((frame.flags & snapshot::kEvaluation) != 0 && frame.kind == FrameKind::kNative) {
+    return FrameRole::kInternal;
+  }
+  const std::string_view module = frame.kind == FrameKind::kNative ? base_name(file) : file;
+  for (const FramePattern& pattern : frame_patterns()) {
+    const std::string_view text = pattern.field == FrameField::kFunction ? name : module;
+    if (pattern.kind == frame.kind && matches(text, pattern.match, pattern.text)) {
+      return pattern.role;
+    }
+  }
+  return FrameRole::kPlain;
+}
+
+// "__GI___poll" -> "poll", "pthread_cond_wait@@GLIBC_2.3.2" -> "pthread_cond_wait".
+std::string libc_name(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  if (name.substr(0, 5) == "__GI_") {
+    name.remove_prefix(5);
+  }
+  if (name.substr(0, 7) == "__libc_") {
+    name.remove_prefix(7);
+  }
+  while (!name.empty() && name.front() == '_') {
+    name.remove_prefix(1);
+  }
+  if (name.substr(0, 12) == "new_sem_wait") {
+    return "sem_wait";
+  }
+  return std::string(name);
+}
+
+bool is_users(std::string_view file) {
+  return !file.empty() && file.front() != '<' &&
+         std::none_of(kLibraryRoots.begin(), kLibraryRoots.end(),
+                      [file](auto root) { return file.find(root) != std::string_view::npos; });
+}
+
+}  // namespace
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string short_file(std::string_view path) {
+  for (const std::string_view root : kLibraryRoots) {
+    const std::size_t at = path.rfind(root);
+    if (at == std::string_view::npos) {
+      continue;
+    }
+    std::string_view rest = path.substr(at + root.size());
+    if (root.back() != '/') {
+      rest = rest.substr(std::min(rest.find('/'), rest.size() - 1) + 1);
+    }
+    if (!rest.empty()) {
+      return std::string(rest);
+    }
+  }
+  const std::size_t last = path.rfind('/');
+  if (last == std::string_view::npos || last == 0) {
+    return std::string(path);
+  }
+  const std::size_t before = path.rfind('/', last - 1);
+  return std::string(before == std::string_view::npos ? path : path.substr(before + 1));
+}
+
+std::string ShownFrame::place() const {
+  return line == 0 ? file : fmt::format("{}:{}", file, line);
+}
+
+std::string ShownFrame::shown_place() const {
+  if (inlined) {
+    return source.empty() ? "(inlined)" : source + " (inlined)";
+  }
+  return source.empty() ? place() : source;
+}
+
+bool FrameModel::is_inlined(FrameId id) const {
+  const Frame& frame = tables_.frame(id);
+  return frame.kind == FrameKind::kNative && (frame.flags & snapshot::kInlined) != 0;
+}
+
+std::vector<FrameId> FrameModel::called_frames(const ThreadSample& sample) const {
+  std::vector<FrameId> frames = all_frames(sample);
+  std::erase_if(frames, [this](FrameId id) { return is_inlined(id); });
+  return frames;
+}
+
+std::vector<FrameId> FrameModel::all_frames(const ThreadSample& sample) const {
+  std::vector<FrameId> frames;
+  for (const StackId id : {sample.stack, sample.python_stack}) {
+    if (tables_.stacks().contains(id)) {
+      const auto& more = tables_.stack(id).frames;
+      frames.insert(frames.end(), more.begin(), more.end());
+    }
+  }
+  const auto is_wrong = [this](FrameId id) { return !tables_.frames().contains(id); };
+  frames.erase(std::remove_if(frames.begin(), frames.end(), is_wrong), frames.end());
+  return frames;
+}
+
+std::size_t FrameModel::frames_before_locals(const ThreadSample& sample) const {
+  if (sample.python_stack == StackId{}) {
+    return 0;
+  }
+  ThreadSample native = sample;
+  native.python_stack = {};
+  return all_frames(native).size();
+}
+
+const FrameModel::Known& FrameModel::known(FrameId id) {
+  const auto [at, is_new] = known_.try_emplace(static_cast<std::uint32_t>(id));
+  Known& entry = at->second;
+  if (!is_new) {
+    return entry;
+  }
+  const Frame& frame = tables_.frame(id);
+  const std::string_view file = tables_.text(frame.file);
+  const std::string_view function = tables_.text(frame.function);
+  ShownFrame& shown = entry.shown;
+  shown.kind = frame.kind;
+  shown.id = id;
+  if (frame.kind == FrameKind::kPython) {
+    shown.line = frame.line;
+    shown.name = function.empty() ? "?" : printable(function, kMaxName);
+    shown.file = printable(short_file(file));
+    shown.user = is_users(file);
+    entry.role = role_of(frame, shown.name, file);
+    return entry;
+  }
+  shown.name = printable(short_name(function), kMaxName);
+  shown.file = printable(base_name(file));
+  shown.inlined = (frame.flags & snapshot::kInlined) != 0;
+  if (const std::string_view source = tables_.text(frame.source); !source.empty()) {
+    shown.source = printable(short_file(source));
+    shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
+  }
+  entry.role = role_of(frame, shown.name, file);
+  if (shown.name.empty()) {
+    shown.name = shown.file.empty() ? fmt::format("{:#x}", frame.offset)
+                                    : fmt::format("{}+{:#x}", shown.file, frame.offset);
+    entry.unknown = entry.role == FrameRole::kPlain;
+    entry.role = entry.unknown ? FrameRole::kInternal : entry.role;
+  } else if (entry.role == FrameRole::kLibc) {
+    shown.name = libc_name(shown.name);
+    shown.system_call = true;
+  }
+  return entry;
+}
+
+ShownFrame FrameModel::shown(FrameId id) {
+  return known(id).shown;
+}
+
+FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
+  FoldedStack folded;
+  const auto is_python = [this](FrameId id) {
+    return tables_.frame(id).kind == FrameKind::kPython;
+  };
+  const auto first_python = static_cast<std::size_t>(
+      std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
+  // Of libc at the inner end, the outermost named function: the call that the program made.
+  std::size_t at = 0;
+  const ShownFrame* call = nullptr;
+  for (; at < frames.size() && known(frames[at]).role == FrameRole::kLibc; ++at) {
+    const ShownFrame& shown = known(frames[at]).shown;
+    call = shown.system_call ? &shown : call;
+  }
+  if (call != nullptr) {
+    folded.frames.push_back(*call);
+  }
+  bool python_kept = false;
+  for (; at < frames.size(); ++at) {
+    const Known& entry = known(frames[at]);
+    const bool keep = entry.role == FrameRole::kKey ||
+                      (entry.role == FrameRole::kPlain &&
+                       (at <= first_python || entry.shown.kind == FrameKind::kPython));
+    if (keep) {
+      folded.frames.push_back(entry.shown);
+      python_kept = python_kept || entry.shown.kind == FrameKind::kPython;
+    }
+  }
+  // A stack of nothing but internals is better shown than left out.
+  const bool has_python = first_python < frames.size();
+  if ((has_python && !python_kept) || folded.frames.empty()) {
+    for (const FrameId id : frames) {
+      const Known& entry = known(id);
+      if (has_python ? is_python(id) : entry.role != FrameRole::kThreadStart) {
+        folded.frames.push_back(entry.shown);
+      }
+    }
+  }
+  folded.hidden = frames.size() - std::min(frames.size(), folded.frames.size());
+  for (const ShownFrame& frame : folded.frames) {
+    if (!frame.system_call) {
+      folded.key += fmt::format("{}|{}|{}\n", frame.name, frame.file, frame.line);
+    }
+  }
+  if (folded.key.empty() && !folded.frames.empty()) {
+    folded.key = folded.frames.front().name;
+  }
+  return folded;
+}
+
+const FoldedStack& FrameModel::fold(const ThreadSample& sample) {
+  const auto [at, is_new] = folded_.try_emplace({sample.stack, sample.python_stack});
+  if (is_new) {
+    at->second = fold_frames(called_frames(sample));
+  }
+  return at->second;
+}
+
+FoldedStack FrameModel::fold_with_inlined(const ThreadSample& sample) {
+  FoldedStack folded = fold(sample);
+  const std::vector<FrameId> all = all_frames(sample);
+  std::vector<ShownFrame> frames;
+  std::size_t next = 0;
+  for (const ShownFrame& frame : folded.frames) {
+    std::vector<ShownFrame> inlined;  // into the frame at hand, or into one that is not shown
+    for (; next < all.size() && all[next] != frame.id; ++next) {
+      if (is_inlined(all[next])) {
+        inlined.push_back(known(all[next]).shown);
+      } else {
+        inlined.clear();
+      }
+    }
+    next += next < all.size() ? 1U : 0U;
+    if (!frame.system_call) {
+      frames.insert(frames.end(), inlined.begin(), inlined.end());
+    }
+    frames.push_back(frame);
+  }
+  folded.frames = std::move(frames);
+  return folded;
+}
+
+std::optional<ShownFrame> FrameModel::user_frame(const ThreadSample& sample) {
+  std::optional<ShownFrame> innermost;
+  for (const FrameId id : all_frames(sample)) {
+    const ShownFrame& frame = known(id).shown;
+    if (frame.user) {
+      return frame;
+    }
+    if (frame.kind == FrameKind::kPython && !innermost) {
+      innermost = frame;
+    }
+  }
+  return innermost;
+}
+
+}  // namespace oddrank::aggregate

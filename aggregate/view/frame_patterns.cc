@@ -1,0 +1,221 @@
+#include "aggregate/view/frame_patterns.h"
+
+#include <array>
+
+namespace oddrank::aggregate {
+namespace {
+
+using enum FrameField;
+using enum FrameMatch;
+using enum FrameRole;
+using snapshot::FrameKind;
+
+constexpr FramePattern native(FrameField field,
+                              FrameMatch match,
+                              std::string_view text,
+                              FrameRole role) {
+  return {FrameKind::kNative, field, match, text, role};
+}
+
+constexpr FramePattern python(FrameField field, FrameMatch match, std::string_view text) {
+  return {FrameKind::kPython, field, match, text, kInternal};
+}
+
+constexpr auto kFramePatterns = std::to_array<FramePattern>({
+    // Where a thread or a process begins.
+    native(kFunction, kExact, "start_thread", kThreadStart),
+    native(kFunction, kExact, "clone3", kThreadStart),
+    native(kFunction, kExact, "__clone3", kThreadStart),
+    native(kFunction, kExact, "clone", kThreadStart),
+    native(kFunction, kExact, "__clone", kThreadStart),
+    native(kFunction, kExact, "_start", kThreadStart),
+    native(kFunction, kPrefix, "__libc_start_", kThreadStart),
+    native(kFunction, kExact, "execute_native_thread_routine", kThreadStart),
+    native(kFunction, kExact, "thread_run", kThreadStart),
+    native(kFunction, kExact, "pythread_wrapper", kThreadStart),
+
+    // CPython: what tells something first, then all the rest of the interpreter.
+    native(kFunction, kExact, "take_gil", kKey),
+    native(kFunction, kExact, "gc_collect_main", kKey),
+    native(kFunction, kExact, "subtype_dealloc", kKey),
+    native(kFunction, kExact, "Py_FinalizeEx", kKey),
+    native(kFunction, kPrefix, "_PyEval", kInternal),
+    native(kFunction, kPrefix, "PyEval_", kInternal),
+    native(kFunction, kPrefix, "PyObject_", kInternal),
+    native(kFunction, kPrefix, "_PyObject_", kInternal),
+    native(kFunction, kPrefix, "_PyFunction", kInternal),
+    native(kFunction, kContains, "vectorcall", kInternal),
+    native(kFunction, kPrefix, "cfunction_call", kInternal),
+    native(kFunction, kPrefix, "Py_RunMain", kInternal),
+    native(kFunction, kPrefix, "Py_BytesMain", kInternal),
+    native(kModule, kPrefix, "python", kInternal),
+    native(kModule, kPrefix, "libpython", kInternal),
+    native(kModule, kContains, ".cpython-", kInternal),
+
+    // libc and its neighbours.
+    native(kModule, kPrefix, "libc.so", kLibc),
+    native(kModule, kPrefix, "libc-2", kLibc),
+    native(kModule, kPrefix, "libpthread", kLibc),
+    native(kModule, kPrefix, "ld-linux", kLibc),
+    native(kModule, kPrefix, "ld-musl", kLibc),
+    native(kModule, kPrefix, "[vdso]", kLibc),
+    native(kFunction, kPrefix, "__futex_abstimed_wait", kLibc),
+    native(kFunction, kPrefix, "std::", kInternal),
+    native(kFunction, kPrefix, "void std::", kInternal),
+    native(kFunction, kPrefix, "__gnu_cxx::", kInternal),
+    native(kModule, kPrefix, "libstdc++", kInternal),
+
+    // Between Python and the libraries.
+    native(kFunction, kContains, "pybind11::", kInternal),
+    native(kFunction, kPrefix, "THP", kInternal),
+    native(kFunction, kContains, "c10::Dispatcher", kInternal),
+    native(kFunction, kContains, "c10::KernelFunction", kInternal),
+    native(kFunction, kContains, "c10::impl::", kInternal),
+    native(kFunction, kContains, "c10::BoxedKernel", kInternal),
+    native(kFunction, kPrefix, "at::_ops::", kInternal),
+    native(kFunction, kPrefix, "at::redispatch", kInternal),
+    native(kFunction, kPrefix, "torch::autograd::", kInternal),
+    native(kFunction, kPrefix, "torch::ADInplaceOrView", kInternal),
+    native(kFunction, kPrefix, "torch::PythonTensor", kInternal),
+    native(kFunction, kPrefix, "c10d::ops::", kInternal),
+    native(kFunction, kPrefix, "torch::distributed::c10d::", kInternal),
+    native(kModule, kPrefix, "libcuda.so", kInternal),
+
+    // Communication libraries: worth a line wherever they stand.
+    native(kFunction, kPrefix, "c10d::", kKey),
+    native(kFunction, kPrefix, "gloo::", kKey),
+    native(kFunction, kPrefix, "nccl", kKey),
+    native(kFunction, kPrefix, "pnccl", kKey),
+    native(kFunction, kPrefix, "MPI_", kKey),
+    native(kFunction, kPrefix, "PMPI_", kKey),
+
+    // Python: wrappers that say nothing of the program.
+    python(kModule, kContains, "<frozen importlib"),
+    python(kModule, kContains, "<frozen runpy"),
+    python(kModule, kContains, "torch/utils/_contextlib.py"),
+    python(kModule, kContains, "torch/distributed/c10d_logger.py"),
+    python(kFunction, kExact, "Module._call_impl"),
+    python(kFunction, kExact, "Module._wrapped_call_impl"),
+    python(kFunction, kExact, "_call_impl"),
+    python(kFunction, kExact, "_wrapped_call_impl"),
+    python(kFunction, kExact, "Thread._bootstrap"),
+    python(kFunction, kExact, "Thread._bootstrap_inner"),
+    python(kFunction, kExact, "_bootstrap_inner"),
+    python(kModule, kContains, "multiprocessing/popen_fork.py"),
+    python(kModule, kContains, "multiprocessing/context.py"),
+});
+
+constexpr StoryPattern by_python(Story story,
+                                 std::string_view file,
+                                 std::string_view function,
+                                 std::string_view words) {
+  return {story, FrameKind::kPython, file, function, words};
+}
+
+constexpr StoryPattern by_native(Story story,
+                                 std::string_view module,
+                                 std::string_view function,
+                                 std::string_view words) {
+  return {story, FrameKind::kNative, module, function, words};
+}
+
+constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
+    by_python(Story::kLoader, "torch/utils/data/dataloader.py", "_try_get_data", "DataLoader"),
+    by_python(Story::kLoader, "torch/utils/data/dataloader.py", "_get_data", "DataLoader"),
+    by_python(Story::kLoader, "torch/utils/data/dataloader.py", "_next_data", "DataLoader"),
+    by_python(Story::kLoader, "torch/utils/data/dataloader.py", "__next__", "DataLoader"),
+    by_python(Story::kLoader, "tensorflow/python/data/ops/", "__next__", "tf.data"),
+    by_python(Story::kLoader, "nvidia/dali/plugin/", "__next__", "DALI"),
+
+    by_python(Story::kLoaderWorker,
+              "torch/utils/data/_utils/worker.py",
+              "_worker_loop",
+              "DataLoader worker"),
+    by_python(Story::kLoaderWorker,
+              "torch/utils/data/_utils/pin_memory.py",
+              "_pin_memory_loop",
+              "pin-memory thread"),
+
+    by_python(Story::kQueueIdle, "multiprocessing/queues.py", "get", "waits for work"),
+    by_python(Story::kQueueIdle, "multiprocessing/connection.py", "poll", "waits for work"),
+    by_python(Story::kQueueFeeder, "multiprocessing/queues.py", "_feed", "sends a queue's items"),
+    by_python(Story::kQueueFeeder,
+              "multiprocessing/resource_sharer.py",
+              "_serve",
+              "hands out what a queue's items refer to"),
+
+    by_python(Story::kFailed, "/pdb.py", "", "a debugger prompt"),
+    by_python(Story::kFailed, "/bdb.py", "", "a debugger prompt"),
+    by_python(Story::kFailed, "IPython/terminal/debugger.py", "", "a debugger prompt"),
+    by_python(Story::kFailed, "", "excepthook", "the handler of an uncaught exception"),
+    by_python(Story::kFailed, "", "post_mortem", "a post-mortem debugger"),
+    by_python(Story::kFailed, "/traceback.py", "print_exc", "printing an exception"),
+    by_python(Story::kFailed, "/threading.py", "_shutdown", "interpreter exit"),
+    by_python(Story::kFailed, "", "_run_exitfuncs", "exit handlers"),
+    by_python(
+        Story::kFailed, "/distributed_c10d.py", "destroy_process_group", "destroy_process_group"),
+    by_native(Story::kFailed, "", "Py_FinalizeEx", "interpreter exit"),
+    by_native(Story::kFailed, "", "Py_Exit", "interpreter exit"),
+    by_native(Story::kFailed, "", "ncclCommAbort", "ncclCommAbort"),
+    by_native(Story::kFailed, "", "MPI_Finalize", "MPI_Finalize"),
+
+    by_python(Story::kExternal, "/urllib3/", "", "an HTTP request"),
+    by_python(Story::kExternal, "/http/client.py", "", "an HTTP request"),
+    by_python(Story::kExternal, "/requests/", "", "an HTTP request"),
+    by_python(Story::kExternal, "/aiohttp/", "", "an HTTP request"),
+    by_python(Story::kExternal, "/botocore/", "", "a request to S3"),
+    by_python(Story::kExternal, "/s3fs/", "", "a request to S3"),
+    by_python(Story::kExternal, "/gcsfs/", "", "a request to Google Cloud Storage"),
+    by_python(Story::kExternal, "/wandb/", "", "Weights & Biases"),
+    by_python(Story::kExternal, "/mlflow/", "", "MLflow"),
+    by_python(Story::kExternal, "/clearml/", "", "ClearML"),
+    by_python(Story::kExternal, "/ssl.py", "", "a TLS connection"),
+
+    by_native(Story::kSleep, "", "time_sleep", "sleeps"),
+    by_native(Story::kSleep, "", "pysleep", "sleeps"),
+    by_native(Story::kSleep, "", "nanosleep", "sleeps"),
+
+    by_native(Story::kPool, "", "gomp_", "OpenMP pool"),
+    by_native(Story::kPool, "libgomp", "", "OpenMP pool"),
+    by_native(Story::kPool, "", "__kmp_", "OpenMP pool"),
+    by_native(Story::kPool, "libiomp5", "", "OpenMP pool"),
+    by_native(Story::kPool, "", "blas_thread_server", "BLAS pool"),
+    by_native(Story::kPool, "libopenblas", "", "BLAS pool"),
+    by_native(Story::kPool, "", "c10::ThreadPool::main_loop", "PyTorch pool"),
+    by_native(Story::kPool, "libtorch", "thread_main", "pthreadpool"),
+    by_native(Story::kPool, "", "gloo::transport::tcp::Loop::run", "gloo event loop"),
+    by_native(Story::kPool, "", "c10d::ProcessGroupGloo::runLoop", "gloo workers"),
+    by_native(Story::kPool, "", "c10d::detail::UvTcp", "store server"),
+    by_native(Story::kPool, "", "c10d::TCPStore", "store server"),
+    by_native(Story::kPool, "", "c10d::detail::LibUVStoreDaemon", "store server"),
+    by_native(Story::kPool, "", "HeartbeatMonitor", "NCCL monitor"),
+    by_native(Story::kPool, "", "c10d::ProcessGroupNCCL::", "NCCL watchdog"),
+    by_native(Story::kPool, "libnccl", "", "NCCL helpers"),
+    by_native(Story::kPool, "libcuda.so", "", "CUDA driver"),
+    by_python(Story::kPool, "tqdm/_monitor.py", "", "tqdm monitor"),
+
+    by_native(Story::kRest, "", "uv_run", "libuv"),
+    by_native(Story::kRest, "", "uv__io_poll", "libuv"),
+    by_python(Story::kRest, "/threading.py", "wait", "threading"),
+    by_python(Story::kRest, "/threading.py", "_bootstrap", "threading"),
+
+    by_native(Story::kEngine, "", "torch::autograd::Engine::", "autograd engine"),
+    by_python(
+        Story::kCommunicates, "torch/distributed/distributed_c10d.py", "", "torch.distributed"),
+    by_native(Story::kCommunicates, "", "c10d::", "torch.distributed"),
+    by_native(Story::kCommunicates, "", "gloo::", "gloo"),
+    by_native(Story::kCommunicates, "libnccl", "", "NCCL"),
+    by_native(Story::kCommunicates, "", "MPI_", "MPI"),
+});
+
+}  // namespace
+
+std::span<const FramePattern> frame_patterns() {
+  return kFramePatterns;
+}
+
+std::span<const StoryPattern> story_patterns() {
+  return kStoryPatterns;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,78 @@
+// What FrameModel knows of frames that tell a story.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/view/frame_model.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Frame;
+using snapshot::FrameId;
+using snapshot::ThreadSample;
+
+namespace {
+
+bool tells_story(const StoryPattern& pattern,
+                 const Frame& frame,
+                 std::string_view name,
+                 std::string_view file) {
+  return pattern.kind == frame.kind &&
+         (pattern.function.empty() || name.find(pattern.function) != std::string_view::npos) &&
+         (pattern.file.empty() || file.find(pattern.file) != std::string_view::npos);
+}
+
+}  // namespace
+
+std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story story) {
+  const auto [at, is_new] = stories_.try_emplace({sample.stack, sample.python_stack, story});
+  if (is_new) {
+    at->second = find_story(sample, story);
+  }
+  return at->second;
+}
+
+bool FrameModel::is_told_by(FrameId id, const StoryPattern& pattern) {
+  const Frame& frame = tables_.frame(id);
+  return tells_story(pattern, frame, known(id).shown.name, tables_.text(frame.file));
+}
+
+std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {
+  for (const FrameId id : called_frames(sample)) {
+    for (const StoryPattern& pattern : story_patterns()) {
+      if (pattern.story == story && is_told_by(id, pattern)) {
+        return StoryHit{&pattern, id};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool FrameModel::rests(FrameId id, std::string_view pool) {
+  const Known& entry = known(id);
+  if (entry.role == FrameRole::kLibc || entry.role == FrameRole::kThreadStart ||
+      (entry.role == FrameRole::kInternal && !entry.unknown)) {
+    return true;
+  }
+  const auto patterns = story_patterns();
+  return std::any_of(patterns.begin(), patterns.end(), [&](const StoryPattern& pattern) {
+    const bool fits =
+        pattern.story == Story::kRest || (pattern.story == Story::kPool && pattern.words == pool);
+    return fits && is_told_by(id, pattern);
+  });
+}
+
+std::optional<StoryHit> FrameModel::idle_pool(const ThreadSample& sample) {
+  const auto hit = story(sample, Story::kPool);
+  if (!hit) {
+    return std::nullopt;
+  }
+  const std::vector<FrameId> frames = called_frames(sample);
+  const bool idle = std::all_of(frames.begin(), frames.end(), [this, &hit](FrameId id) {
+    return rests(id, hit->pattern->words);
+  });
+  return idle ? hit : std::nullopt;
+}
+
+}  // namespace oddrank::aggregate

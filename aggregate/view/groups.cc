@@ -1,0 +1,58 @@
+#include "aggregate/view/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "aggregate/view/wait_words.h"
+
+namespace oddrank::aggregate {
+char state_class(char state) {
+  switch (state) {
+    case 'T':
+    case 't':
+    case 'D':
+    case 'Z':
+    case 'X':
+      return state;
+    default:
+      return 'S';
+  }
+}
+
+std::vector<Group> find_groups(const JobView& view) {
+  std::map<std::tuple<std::string, char, std::string>, Group> by_key;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    const RankView& rank = view.ranks()[at];
+    if (rank.presence == Presence::kUnread || rank.presence == Presence::kAbsent) {
+      continue;
+    }
+    const std::string phase = phase_of(view, rank);
+    const auto* sample = rank.sample();
+    const std::string key = sample == nullptr ? "" : view.model().fold(*sample).key;
+    Group& group = by_key[{key, state_class(rank.state()), phase}];
+    if (group.ranks.empty()) {
+      group.phase = phase;
+      group.read = true;
+      if (sample != nullptr) {
+        group.stack = view.model().fold(*sample);
+      }
+    }
+    group.ranks.push_back(at);
+    if (group.state.find(rank.state()) == std::string::npos) {
+      group.state += rank.state();
+    }
+  }
+  std::vector<Group> groups;
+  groups.reserve(by_key.size());
+  for (auto& entry : by_key) {
+    groups.push_back(std::move(entry.second));
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return std::tuple(b.ranks.size(), a.ranks.front()) <
+           std::tuple(a.ranks.size(), b.ranks.front());
+  });
+  return groups;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,29 @@
+// Ranks that stand at the same place: equivalence classes over the folded stacks of the leaders.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "aggregate/view/frame_model.h"
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+struct Group {
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
+  std::string phase;               // of its first rank
+  FoldedStack stack;               // of its first rank's leader; empty if nothing was read
+  std::string state;               // state letters of its ranks, each once: "S", "RS"
+  bool read = false;               // a stack or a state is known
+};
+
+// Ranks that stand at the same place in different manners (stopped there, waiting there) are
+// different. R and S are not told apart: who waits by spinning is both in turn.
+char state_class(char state);
+
+// Largest first; among equals, the one with the lowest rank. Ranks of which nothing is known are
+// left out (they are listed as unread).
+std::vector<Group> find_groups(const JobView& view);
+
+}  // namespace oddrank::aggregate

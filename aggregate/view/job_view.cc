@@ -1,0 +1,356 @@
+#include "aggregate/view/job_view.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "aggregate/view/leader.h"
+#include "base/parse_number.h"
+#include "base/printable.h"
+#include "snapshot/rank_text.h"
+#include "snapshot/variable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Capture;
+using snapshot::JobSource;
+using snapshot::NodeCapture;
+using snapshot::ProcessCapture;
+using snapshot::ReadState;
+using snapshot::ThreadSample;
+
+namespace {
+
+// A larger world is a damaged number, not a job.
+constexpr std::int32_t kMaxWorld = 1 << 17;
+
+// Wholly: a rank of which nothing was found there is not there.
+bool was_looked_at(const NodeCapture& node) {
+  return node.answered && node.why.empty();
+}
+
+std::int32_t number_variable(const Capture& capture,
+                             const ProcessCapture& process,
+                             std::string_view name) {
+  const auto text = snapshot::variable_of(capture.tables, process, name);
+  return text ? parse_number<std::int32_t>(*text).value_or(-1) : -1;
+}
+
+bool is_dead(char state) {
+  return state == 'Z' || state == 'X';
+}
+
+// The better of two processes that both say they are this rank: a leftover must not hide the rank.
+bool better(const ProcessCapture& a, const ProcessCapture& b) {
+  const auto worth = [](const ProcessCapture& process) {
+    return std::tuple(!is_dead(process.state), process.read, process.start_us);
+  };
+  return worth(a) > worth(b);
+}
+
+Presence presence_of(const ProcessCapture& process) {
+  if (is_dead(process.state)) {
+    return Presence::kDead;
+  }
+  switch (process.read) {
+    case ReadState::kFull:
+      return Presence::kRead;
+    case ReadState::kPartial:
+      return Presence::kPartial;
+    case ReadState::kNone:
+      break;
+  }
+  // A state letter is something that /proc told.
+  return process.state == '?' ? Presence::kUnread : Presence::kPartial;
+}
+
+std::int32_t world_size(const Capture& capture) {
+  std::int32_t size = capture.job.world_size;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && capture.job.world_size <= 0) {
+      size = std::max(size, process.world_size);
+    }
+  }
+  return size > 0 && size <= kMaxWorld ? size : -1;
+}
+
+bool is_loopback(std::string_view address) {
+  return address == "localhost" || address.substr(0, 4) == "127." || address == "::1";
+}
+
+// Ranks that must be on the node of `process`, by what its launcher told it; empty if unknown.
+std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
+                                                  const ProcessCapture& process,
+                                                  std::int32_t world) {
+  const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
+  if (address && is_loopback(*address)) {
+    return {0, world};  // all of them meet on this machine
+  }
+  const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
+  if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
+      process.local_rank > process.rank) {
+    return {0, 0};
+  }
+  // Launchers count ranks through a node; with LOCAL_WORLD_SIZE == world this is all of them.
+  const std::int32_t base = process.rank - process.local_rank;
+  return {base, std::min(world, base + local_world)};
+}
+
+}  // namespace
+
+char RankView::state() const {
+  if (sample() != nullptr && sample()->state != '?') {
+    return sample()->state;
+  }
+  return process == nullptr ? '?' : process->state;
+}
+
+const ThreadSample* RankView::sample() const {
+  return leader == nullptr || leader->samples.empty() ? nullptr : &leader->samples.back();
+}
+
+JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {
+  count_nodes();
+  add_processes();
+  add_missing_ranks();
+  std::sort(ranks_.begin(), ranks_.end(), [](const RankView& a, const RankView& b) {
+    return std::tuple(a.rank, a.host, a.pid()) < std::tuple(b.rank, b.host, b.pid());
+  });
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    if (ranks_[at].rank >= 0) {
+      by_rank_.emplace(ranks_[at].rank, at);
+    }
+  }
+}
+
+void JobView::count_nodes() {
+  std::set<std::string> hosts(capture_.job.hosts.begin(), capture_.job.hosts.end());
+  std::set<std::string> answered;
+  for (const NodeCapture& node : capture_.nodes) {
+    hosts.insert(node.host);
+    if (node.answered) {
+      answered.insert(node.host);
+    }
+  }
+  nodes_expected_ = hosts.size();
+  nodes_answered_ = answered.size();
+}
+
+void JobView::add_processes() {
+  std::map<std::int32_t, const ProcessCapture*> chosen;
+  std::map<std::pair<std::uint32_t, pid_t>, std::vector<const ProcessCapture*>> children;
+  std::vector<const ProcessCapture*> mains;
+  for (const ProcessCapture& process : capture_.processes) {
+    by_pid_.emplace(std::pair(process.node, process.pid), &process);
+    add_connections(process);
+    if (!process.is_rank && process.owner != process.pid && process.owner != 0) {
+      children[{process.node, process.owner}].push_back(&process);
+      continue;
+    }
+    if (process.rank < 0) {
+      mains.push_back(&process);
+      continue;
+    }
+    const auto [at, is_new] = chosen.emplace(process.rank, &process);
+    if (!is_new) {
+      const bool wins = better(process, *at->second);
+      const ProcessCapture& loser = wins ? *at->second : process;
+      notes_.push_back(fmt::format("rank {} appears twice: pid {} on {} was left out", process.rank,
+                                   loser.pid, host(loser)));
+      at->second = wins ? &process : at->second;
+    }
+  }
+  for (const auto& entry : chosen) {
+    mains.push_back(entry.second);
+  }
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t last = 0;
+  for (const ProcessCapture* process : mains) {
+    RankView view;
+    view.rank = process->rank;
+    view.host = host(*process);
+    view.process = process;
+    view.presence = presence_of(*process);
+    view.why = printable(text(process->why));
+    if (const auto at = children.find({process->node, process->pid}); at != children.end()) {
+      view.children = at->second;
+      std::sort(view.children.begin(), view.children.end(),
+                [](const auto* a, const auto* b) { return a->pid < b->pid; });
+    }
+    view.leader = find_leader(*process, model_);
+    if (view.leader != nullptr) {
+      view.motion = measure_motion(*view.leader, model_);
+    }
+    if (process->read_us != 0) {
+      first = std::min(first, process->read_us);
+      last = std::max(last, process->read_us);
+    }
+    ranks_.push_back(std::move(view));
+  }
+  skew_us_ = last > first ? last - first : 0;
+}
+
+// What can be said of ranks without a process.
+struct JobView::Absence {
+  std::map<std::int32_t, const NodeCapture*> home;  // where the launcher put them
+  const NodeCapture* silent = nullptr;              // a node that did not answer, or not wholly
+  std::size_t silent_nodes = 0;
+  std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
+  bool whole_job = false;  // every node of the job was looked at
+};
+
+void JobView::add_missing_ranks() {
+  Absence absence;
+  std::set<std::int32_t> expected;
+  const std::int32_t world = world_size(capture_);
+  for (std::int32_t rank = 0; rank < world; ++rank) {
+    expected.insert(rank);
+  }
+  for (const NodeCapture& node : capture_.nodes) {
+    for (const std::int32_t rank : node.expected_ranks) {
+      if (rank >= 0 && rank < kMaxWorld) {
+        expected.insert(rank);
+        absence.home.emplace(rank, &node);
+      }
+    }
+    if (!was_looked_at(node)) {
+      absence.silent = &node;
+      ++absence.silent_nodes;
+    }
+  }
+  for (const RankView& found : ranks_) {
+    expected.erase(found.rank);
+    const auto [first, end] = local_range(capture_, *found.process, world);
+    // That there is no core of a rank says nothing of the rank.
+    const std::uint32_t node = found.process->node;
+    const bool whole = node >= capture_.nodes.size() || was_looked_at(capture_.nodes[node]);
+    if (first < end && whole && capture_.job.source != JobSource::kCore) {
+      absence.local_ranges.emplace_back(first, end, found.host);
+    }
+  }
+  auto& ranges = absence.local_ranges;
+  std::sort(ranges.begin(), ranges.end());
+  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+  absence.whole_job =
+      (capture_.job.source == JobSource::kSlurm || capture_.job.source == JobSource::kHosts ||
+       (capture_.job.source == JobSource::kReport && !capture_.job.id.empty())) &&
+      nodes_answered_ > 0 && nodes_answered_ >= nodes_expected_;
+  for (const std::int32_t rank : expected) {
+    RankView view;
+    view.rank = rank;
+    explain_absence(absence, view);
+    ranks_.push_back(std::move(view));
+  }
+}
+
+// A rank without a process: shown to be gone, or just not seen? Only the first is evidence.
+void JobView::explain_absence(const Absence& absence, RankView& rank) const {
+  const auto say_silent = [&rank](const NodeCapture& node) {
+    rank.host = printable(node.host);
+    rank.why = node.why.empty() ? "node did not answer" : printable(node.why);
+  };
+  if (const auto home = absence.home.find(rank.rank); home != absence.home.end()) {
+    if (!was_looked_at(*home->second)) {
+      say_silent(*home->second);
+      return;
+    }
+    rank.host = printable(home->second->host);
+    rank.launched = true;
+    rank.presence = Presence::kAbsent;
+    rank.why = "no process of this rank on its node";
+    return;
+  }
+  for (const auto& [first, end, host] : absence.local_ranges) {
+    if (rank.rank >= first && rank.rank < end) {
+      rank.presence = Presence::kAbsent;
+      rank.host = host;
+      rank.why = "no process of this rank on its node";
+      return;
+    }
+  }
+  if (absence.silent_nodes == 1) {
+    say_silent(*absence.silent);
+  } else if (absence.silent_nodes > 1) {
+    rank.why = fmt::format("on one of {} nodes that did not answer", absence.silent_nodes);
+  } else if (absence.whole_job) {
+    rank.presence = Presence::kAbsent;
+    rank.why = "no process of this rank on any node of the job";
+  } else if (capture_.job.source == JobSource::kCore) {
+    rank.why = "no core file of it was given";
+  } else {
+    rank.why = "not on the nodes that were looked at";
+  }
+}
+
+std::string_view JobView::text(snapshot::StringId id) const {
+  return capture_.tables.strings().contains(id) ? capture_.tables.text(id) : std::string_view();
+}
+
+const std::vector<std::int32_t>& JobView::ranks_of(snapshot::StringId text) const {
+  const auto [at, is_new] = ranks_of_.try_emplace(static_cast<std::uint32_t>(text));
+  if (is_new) {
+    at->second = snapshot::ranks_of(this->text(text));
+  }
+  return at->second;
+}
+
+std::size_t JobView::index_of(std::int32_t rank) const {
+  const auto at = by_rank_.find(rank);
+  return at == by_rank_.end() ? kNone : at->second;
+}
+
+const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {
+  const auto at = by_pid_.find({node, pid});
+  return at == by_pid_.end() ? nullptr : at->second;
+}
+
+void JobView::add_connections(const ProcessCapture& process) {
+  for (const snapshot::Connection& each : process.connections) {
+    const auto [at, is_new] =
+        by_ends_.try_emplace(std::pair(text(each.local), text(each.peer)), &process);
+    // A child inherits its parent's connections: the rank is meant. Anything else is no evidence.
+    if (!is_new && at->second != nullptr && at->second != &process) {
+      const bool family = at->second->node == process.node && at->second->owner == process.owner;
+      at->second = !family ? nullptr : process.is_rank ? &process : at->second;
+    }
+  }
+}
+
+const ProcessCapture* JobView::other_end(const snapshot::Wait& wait) const {
+  const auto at = by_ends_.find(std::pair(text(wait.peer), text(wait.local)));
+  return at == by_ends_.end() || at->first.first.empty() ? nullptr : at->second;
+}
+
+bool JobView::has_other_end(const snapshot::Wait& wait) const {
+  return by_ends_.contains(std::pair(text(wait.peer), text(wait.local)));
+}
+
+std::string JobView::host(const ProcessCapture& process) const {
+  return process.node < capture_.nodes.size() ? printable(capture_.nodes[process.node].host)
+                                              : std::string();
+}
+
+std::size_t JobView::count(Presence presence) const {
+  return static_cast<std::size_t>(
+      std::count_if(ranks_.begin(), ranks_.end(),
+                    [presence](const RankView& rank) { return rank.presence == presence; }));
+}
+
+std::string JobView::name(const RankView& rank) {
+  if (rank.rank < 0) {
+    return rank.host.empty() ? fmt::format("pid {}", rank.pid())
+                             : fmt::format("pid {} ({})", rank.pid(), rank.host);
+  }
+  std::string where = rank.host;
+  if (rank.pid() != 0) {
+    where += fmt::format("{}pid {}", where.empty() ? "" : ", ", rank.pid());
+  }
+  return where.empty() ? fmt::format("rank {}", rank.rank)
+                       : fmt::format("rank {} ({})", rank.rank, where);
+}
+
+}  // namespace oddrank::aggregate

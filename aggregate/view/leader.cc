@@ -1,0 +1,105 @@
+#include "aggregate/view/leader.h"
+
+#include <algorithm>
+
+#include "aggregate/view/thread_cycle.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+
+namespace {
+
+// A thread that sleeps in one futex for the whole window wakes not at all; one switch may belong to
+// the reading itself.
+constexpr std::uint64_t kWakesThatCount = 2;
+// Less is bookkeeping of the kernel, not work.
+constexpr std::uint64_t kCpuThatCountsUs = 1000;
+
+bool may_wait_for_thread(WaitOn on) {
+  return on == WaitOn::kThread || on == WaitOn::kLock || on == WaitOn::kUnknown;
+}
+
+bool leads_on(WaitOn on) {
+  return !may_wait_for_thread(on) && on != WaitOn::kGil;
+}
+
+// Main waits for a lock of another thread, and that one for something beyond the process: then it
+// is the one whose wait decides. Owners that were only concluded decide nothing, nor does a thread
+// that just uses the GIL for its turn.
+const ThreadCapture* end_of_locks(const ProcessCapture& process, const ThreadCapture& main) {
+  const ThreadChain chain = follow_threads(process, main);
+  const ThreadCapture& last = *chain.way.back();
+  const bool turn = has_gil(chain.way) && last.wait.on == WaitOn::kNothing;
+  return is_inferred(chain.way) || turn || !(last.call || leads_on(last.wait.on)) ? nullptr : &last;
+}
+
+// Background threads of a library are in its functions all the time; only a thread of the program,
+// or autograd's, runs a collective for the main thread.
+bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
+  return thread.has_python ||
+         (!thread.samples.empty() && model.story(thread.samples.back(), Story::kEngine));
+}
+
+}  // namespace
+
+const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& model) {
+  const auto& threads = process.threads;
+  if (threads.empty()) {
+    return nullptr;
+  }
+  const auto main = std::find_if(threads.begin(), threads.end(), [&process](const auto& thread) {
+    return thread.tid == process.pid;
+  });
+  const ThreadCapture* leader = main == threads.end() ? &threads.front() : &*main;
+  if (leader->call || leads_on(leader->wait.on)) {
+    return leader;
+  }
+  if (!follow_threads(process, *leader).circle.empty()) {
+    return leader;
+  }
+  if (const ThreadCapture* last = end_of_locks(process, *leader)) {
+    return last;
+  }
+  if (leader->wait.on == WaitOn::kGil) {
+    return leader;
+  }
+  for (const ThreadCapture& thread : threads) {
+    if (thread.call && runs_for_main(thread, model)) {
+      return &thread;
+    }
+  }
+  return leader;
+}
+
+Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
+  Motion motion;
+  const auto& samples = thread.samples;
+  motion.measured = samples.size() >= 2;
+  if (!motion.measured) {
+    return motion;
+  }
+  for (std::size_t at = 1; at < samples.size(); ++at) {
+    const std::string& before = model.fold(samples[at - 1]).key;
+    const std::string& after = model.fold(samples[at]).key;
+    motion.stack = motion.stack || (before != after && !before.empty() && !after.empty());
+  }
+  const auto& first = samples.front();
+  const auto& last = samples.back();
+  motion.cpu_us = last.cpu_us - std::min(last.cpu_us, first.cpu_us);
+  // Those who spin in a collective use the CPU and yet wait: only waking up from sleep, and
+  // working then, is motion there; in calls that poll by design (a store), not even that.
+  const bool worked = motion.cpu_us >= kCpuThatCountsUs;
+  const bool woke = last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
+  if (!thread.call) {
+    motion.cpu = worked && thread.wait.on != WaitOn::kDevice;  // the driver spins, too
+  } else if (thread.call->kind != CallKind::kRendezvous) {
+    motion.woke = worked && woke && last.state == 'S' && first.state == 'S';
+  }
+  return motion;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,133 @@
+#include "aggregate/view/plain_locals.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/parse_number.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+constexpr std::size_t kValueWidth = 40;
+
+bool is_plain(std::string_view value) {
+  if (value.empty()) {
+    return false;
+  }
+  const char first = value.front();
+  return (first >= '0' && first <= '9') || first == '-' || first == '\'' || value == "True" ||
+         value == "False" || value == "None" || value == "inf" || value == "nan";
+}
+
+// What a launcher makes different on every rank.
+bool is_meant_to_differ(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kWords = {"rank",   "pid", "port",
+                                                      "device", "gpu", "seed"};
+  return std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
+    return name.find(word) != std::string_view::npos;
+  });
+}
+
+// Wraps around: what a target wrote may be any number.
+std::uint64_t distance(const RankNumber& one) {
+  return static_cast<std::uint64_t>(one.number) - static_cast<std::uint64_t>(one.rank);
+}
+
+// Whether every number is rank / stride, counted from 0 again after `places` (0: never).
+bool is_place(const std::vector<RankNumber>& numbers, std::size_t stride, std::size_t places) {
+  return std::all_of(numbers.begin(), numbers.end(), [stride, places](const RankNumber& one) {
+    const std::size_t place = static_cast<std::size_t>(one.rank) / stride;
+    return one.number >= 0 &&
+           static_cast<std::size_t>(one.number) == (places == 0 ? place : place % places);
+  });
+}
+
+}  // namespace
+
+std::optional<std::int64_t> PlainLocal::number() const {
+  return parse_number<std::int64_t>(value);
+}
+
+const std::vector<PlainLocals::Activation>& PlainLocals::activations(snapshot::StackId stack) {
+  const auto [at, is_new] = activations_.try_emplace(stack);
+  std::vector<Activation>& frames = at->second;
+  if (!is_new) {
+    return frames;
+  }
+  for (const snapshot::FrameId id : view_.capture().tables.stacks()[stack].frames) {
+    const ShownFrame frame = view_.model().shown(id);
+    frames.push_back({frame.name, frame.file, frame.place(), 0});
+  }
+  std::map<std::pair<std::string, std::string>, std::size_t> seen;
+  for (std::size_t left = frames.size(); left > 0; --left) {  // the outermost is the last
+    Activation& frame = frames[left - 1];
+    frame.number = seen[{frame.function, frame.file}]++;
+  }
+  return frames;
+}
+
+std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
+  std::vector<PlainLocal> found;
+  const auto* sample = rank.sample();
+  if (rank.leader == nullptr || sample == nullptr || rank.rank < 0) {
+    return found;
+  }
+  // Locals are kept with the Python frames: in the merged stack, or beside it on a mismatch.
+  const bool apart = sample->python_stack != snapshot::StackId{};
+  const auto& frames = activations(apart ? sample->python_stack : sample->stack);
+  auto rows = rank.leader->locals;
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.frame > b.frame; });
+  for (const snapshot::FrameLocals& row : rows) {
+    if (row.frame >= frames.size()) {
+      continue;
+    }
+    const Activation& frame = frames[row.frame];
+    for (std::size_t i = 0; i < row.locals.size(); ++i) {
+      const std::string_view value = view_.text(row.locals[i].value);
+      std::string name = printable(view_.text(row.locals[i].name), kValueWidth);
+      if (is_plain(value) && !is_meant_to_differ(name)) {
+        found.push_back({{frame.function, frame.file, frame.number, std::move(name)},
+                         printable(value, kValueWidth),
+                         frame.place,
+                         row.frame,
+                         i});
+      }
+    }
+  }
+  return found;
+}
+
+bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world) {
+  if (numbers.size() < 2 || std::any_of(numbers.begin(), numbers.end(),
+                                        [](const RankNumber& one) { return one.rank < 0; })) {
+    return false;
+  }
+  const bool as_far = std::all_of(
+      numbers.begin(), numbers.end(),
+      [&numbers](const RankNumber& one) { return distance(one) == distance(numbers.front()); });
+  // With two ranks a distance may be chance; that of nothing is not.
+  if (as_far && (numbers.size() > 2 || distance(numbers.front()) == 0)) {
+    return true;
+  }
+  const auto by_number = [](const RankNumber& a, const RankNumber& b) {
+    return a.number < b.number;
+  };
+  const auto [lowest, highest] = std::minmax_element(numbers.begin(), numbers.end(), by_number);
+  if (lowest->number == highest->number || lowest->number < 0 ||
+      static_cast<std::uint64_t>(highest->number) >= world) {
+    return false;
+  }
+  const auto places = static_cast<std::size_t>(highest->number) + 1;
+  for (std::size_t stride = 1; stride <= world; ++stride) {
+    if (world % stride == 0 &&
+        (is_place(numbers, stride, 0) || is_place(numbers, stride, places))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace oddrank::aggregate

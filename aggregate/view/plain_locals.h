@@ -1,0 +1,72 @@
+// The plain locals of ranks (numbers, bools, None, short strings), by variable: what ranks are
+// compared by that run the same program. What a launcher or the job's layout makes different on
+// every rank is known here, and tells nobody's place in time.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// A variable of a frame: which function, which of its activations (0: the outermost), which name.
+struct Variable {
+  std::string function;
+  std::string file;
+  std::size_t activation = 0;
+  std::string name;
+  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  auto operator<=>(const Variable&) const = default;
+};
+
+struct PlainLocal {
+  Variable variable;
+  std::string value;      // printable, cut
+  std::string place;      // of the frame: "train.py:88"
+  std::size_t depth = 0;  // frames further in
+  std::size_t order = 0;  // in the source
+
+  std::optional<std::int64_t> number() const;  // of an integer
+};
+
+// Reads them of the threads that speak for ranks; remembers the frames of stacks that it has seen.
+// Borrows the view.
+class PlainLocals {
+ public:
+  explicit PlainLocals(const JobView& view) : view_(view) {}
+
+  // Outermost frame first. Without those whose names say that they differ by rank. Empty for a
+  // process without a rank number.
+  std::vector<PlainLocal> of(const RankView& rank);
+
+ private:
+  struct Activation {
+    std::string function;
+    std::string file;
+    std::string place;
+    std::size_t number = 0;
+  };
+  const std::vector<Activation>& activations(snapshot::StackId stack);
+
+  const JobView& view_;
+  std::map<snapshot::StackId, std::vector<Activation>> activations_;  // by frame
+};
+
+struct RankNumber {
+  std::int32_t rank = -1;
+  std::int64_t number = 0;
+};
+
+// The numbers are the ranks' own, as far from them on each; or their places in a layout that
+// divides a job of `world` ranks: rank / a, rank % b, rank / a % b. They may be so by chance, but
+// are no evidence of anything else.
+bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world);
+
+}  // namespace oddrank::aggregate

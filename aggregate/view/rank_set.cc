@@ -1,0 +1,40 @@
+#include "aggregate/view/rank_set.h"
+
+#include <algorithm>
+
+#include "snapshot/rank_text.h"
+
+namespace oddrank::aggregate {
+
+namespace {
+
+void make_set(std::vector<std::int32_t>& ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+}
+
+}  // namespace
+
+std::string format_ranks(std::vector<std::int32_t> ranks) {
+  std::erase_if(ranks, [](std::int32_t rank) { return rank < 0; });
+  make_set(ranks);
+  return snapshot::rank_text(ranks, snapshot::RankSteps::kOne);
+}
+
+std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width) {
+  std::string text = format_ranks(ranks);
+  if (text.size() <= width) {
+    return text;
+  }
+  const std::size_t room = width > 4 ? width - 4 : 0;
+  const std::size_t comma = text.rfind(',', room);
+  return (comma == std::string::npos ? std::string() : text.substr(0, comma + 1)) + "...";
+}
+
+Result<std::vector<std::int32_t>> parse_ranks(std::string_view text, std::size_t limit) {
+  ODDRANK_TRY(auto ranks, snapshot::parse_rank_text(text, limit));
+  make_set(ranks);
+  return ranks;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,30 @@
+// Threads of one process at the same place, told once: what makes a list of a hundred threads one
+// that is read. Idle threads of a pool are told apart from threads that do or want something.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+struct ThreadClass {
+  std::vector<const snapshot::ThreadCapture*> threads;  // in the order of the process; never empty
+  std::string pool;  // idle: "in epoll_wait (gloo event loop)"; "" = to be shown
+
+  std::vector<std::int32_t> tids() const;
+};
+
+// The main thread is a class of its own, and first if it was read; so is every thread if `all`, and
+// with `locals` those whose local variables were read. Idle pools come last, in the order of their
+// words.
+std::vector<ThreadClass> classify_threads(const JobView& view,
+                                          const snapshot::ProcessCapture& process,
+                                          bool all,
+                                          bool locals = false);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,59 @@
+#include "aggregate/view/thread_cycle.h"
+
+#include <algorithm>
+
+#include "aggregate/view/leader.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+
+const ThreadCapture* awaited_thread(const ProcessCapture& process, const ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  const bool thread_may_hold =
+      wait.on == WaitOn::kLock || wait.on == WaitOn::kGil || wait.on == WaitOn::kThread;
+  if (!thread_may_hold || thread.call || wait.holder_pid != process.pid || wait.holder_tid == 0) {
+    return nullptr;
+  }
+  const auto at =
+      std::find_if(process.threads.begin(), process.threads.end(),
+                   [&wait](const ThreadCapture& each) { return each.tid == wait.holder_tid; });
+  return at == process.threads.end() ? nullptr : &*at;
+}
+
+ThreadChain follow_threads(const ProcessCapture& process, const ThreadCapture& from) {
+  ThreadChain chain;
+  const ThreadCapture* thread = &from;
+  while (thread != nullptr) {
+    const auto seen = std::find(chain.way.begin(), chain.way.end(), thread);
+    if (seen != chain.way.end()) {
+      chain.circle.assign(seen, chain.way.end());
+      chain.way.erase(seen, chain.way.end());
+      break;
+    }
+    chain.way.push_back(thread);
+    thread = awaited_thread(process, *thread);
+  }
+  return chain;
+}
+
+bool has_gil(const ThreadList& circle) {
+  return std::any_of(circle.begin(), circle.end(),
+                     [](const ThreadCapture* thread) { return thread->wait.on == WaitOn::kGil; });
+}
+
+bool is_inferred(const ThreadList& circle) {
+  return std::any_of(circle.begin(), circle.end(),
+                     [](const ThreadCapture* thread) { return thread->wait.inferred; });
+}
+
+bool stands_still(const ThreadList& circle, FrameModel& model) {
+  return std::all_of(circle.begin(), circle.end(), [&model](const ThreadCapture* thread) {
+    const Motion motion = measure_motion(*thread, model);
+    return motion.measured && (!motion.stack || thread->wait.on == WaitOn::kGil);
+  });
+}
+
+}  // namespace oddrank::aggregate

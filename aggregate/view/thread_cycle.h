@@ -1,0 +1,38 @@
+// Threads of one process that wait for each other: where the chain of owners of a thread's lock
+// leads, and whether it runs in a circle.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aggregate/view/frame_model.h"
+#include "snapshot/process_capture.h"
+
+namespace oddrank::aggregate {
+
+using ThreadList = std::vector<const snapshot::ThreadCapture*>;
+
+// The thread that `thread` waits for, of the same process (possibly itself); null if its wait names
+// none.
+const snapshot::ThreadCapture* awaited_thread(const snapshot::ProcessCapture& process,
+                                              const snapshot::ThreadCapture& thread);
+
+// Follows the owners from `from` on. `way`: the threads before the circle, or all of them if there
+// is none (`from` first, each waits for the next; the last waits for no thread). `circle`: each
+// waits for the next, the last for the first; empty if there is none.
+struct ThreadChain {
+  ThreadList way;
+  ThreadList circle;
+};
+ThreadChain follow_threads(const snapshot::ProcessCapture& process,
+                           const snapshot::ThreadCapture& from);
+
+// One of the waits is for the GIL.
+bool has_gil(const ThreadList& circle);
+// One of the owners was concluded from frames.
+bool is_inferred(const ThreadList& circle);
+// All of them stood at the same place in all samples, of which there are two at least. Who waits
+// for the GIL is not asked: it wakes up now and then, and goes on only when the others do.
+bool stands_still(const ThreadList& circle, FrameModel& model);
+
+}  // namespace oddrank::aggregate

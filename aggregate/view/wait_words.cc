@@ -1,0 +1,411 @@
+#include "aggregate/view/wait_words.h"
+
+#include <array>
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "aggregate/view/leader.h"
+#include "aggregate/view/python_waits.h"
+#include "aggregate/view/rank_set.h"
+#include "base/printable.h"
+#include "snapshot/freezer.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using snapshot::CollectiveCall;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::Wait;
+using snapshot::WaitOn;
+
+namespace {
+
+// What a path means to people: links of /proc name kernel objects as "pipe:[4711]".
+std::string path_words(const JobView& view, const Wait& wait) {
+  std::string path = printable(view.text(wait.path));
+  const std::array<std::pair<std::string_view, std::string_view>, 4> objects = {{
+      {"pipe:", "a pipe"},
+      {"socket:", "a socket"},
+      {"anon_inode:[eventpoll]", "an epoll set"},
+      {"anon_inode:", "a kernel object"},
+  }};
+  for (const auto& [prefix, words] : objects) {
+    if (path.substr(0, prefix.size()) == prefix) {
+      return std::string(words);
+    }
+  }
+  return path;
+}
+
+std::string user_place(const JobView& view, const RankView& rank) {
+  if (rank.sample() == nullptr) {
+    return {};
+  }
+  const auto frame = view.model().user_frame(*rank.sample());
+  return frame ? fmt::format("{} ({})", frame->name, frame->place()) : std::string();
+}
+
+// What the kernel calls a lock or a pipe, in the words of the library that waits. What the kernel
+// knows more of (a file, a file lock, the GIL) stays as it is.
+std::string_view library_wait(const JobView& view, const RankView& rank) {
+  switch (rank.leader->wait.on) {
+    case WaitOn::kUnknown:
+    case WaitOn::kLock:
+    case WaitOn::kThread:
+    case WaitOn::kChild:
+    case WaitOn::kPipe:
+    case WaitOn::kSocket:
+      return rank.sample() == nullptr || rank.state() == 'R'
+                 ? std::string_view()
+                 : python_wait_words(view.model(), *rank.sample());
+    default:
+      return {};
+  }
+}
+
+std::string wait_phase(const JobView& view, const RankView& rank, const std::string& place) {
+  const Wait& wait = rank.leader->wait;
+  const std::string path = path_words(view, wait);
+  const std::string in_place = place.empty() ? "" : " in " + place;
+  if (const std::string_view words = library_wait(view, rank); !words.empty()) {
+    return std::string(words) + in_place;
+  }
+  switch (wait.on) {
+    case WaitOn::kFileLock:
+      return "waits for a file lock" + (path.empty() ? in_place : " on " + path);
+    case WaitOn::kLock:
+      return "waits for a lock" + in_place;
+    case WaitOn::kGil:
+      return "waits for the GIL" + in_place;
+    case WaitOn::kThread:
+      return "waits for a thread" + in_place;
+    case WaitOn::kChild:
+      return "waits for a child process" + in_place;
+    case WaitOn::kDevice:
+      return "waits for a device" + in_place;
+    case WaitOn::kSocket:
+      return "waits on a socket" + in_place;
+    case WaitOn::kPipe:
+      return "waits on a pipe" + in_place;
+    case WaitOn::kRendezvous:
+      return "rendezvous" + in_place;
+    case WaitOn::kDebugger:
+      return "held by a debugger" + in_place;
+    case WaitOn::kFile:
+      return system_call_words(view, *rank.leader, false) + in_place;
+    case WaitOn::kNothing:
+      return place.empty() ? "runs" : "runs " + place;
+    default:
+      break;
+  }
+  const auto* sample = rank.sample();
+  if (sample != nullptr && view.model().story(*sample, Story::kSleep)) {
+    return "sleeps" + in_place;
+  }
+  if (rank.state() == 'R') {
+    return place.empty() ? "runs" : "runs " + place;
+  }
+  return place.empty() ? "no Python frame" : "in " + place;
+}
+
+std::string lock_words(const ProcessCapture& process, const Wait& wait) {
+  if (wait.holder_alive == Known::kNo) {
+    return "a lock whose owner is gone";
+  }
+  if (wait.holder_tid != 0) {
+    return fmt::format("a lock held by tid {}{}", wait.holder_tid,
+                       wait.holder_pid != 0 && wait.holder_pid != process.pid
+                           ? fmt::format(" of pid {}", wait.holder_pid)
+                           : std::string());
+  }
+  return "a lock";
+}
+
+}  // namespace
+
+std::string group_words(const JobView& view, const CollectiveCall& call) {
+  if (call.whole_world) {
+    return "default group";
+  }
+  const std::string_view label = view.text(call.label);
+  const std::string_view name = label.empty() ? view.text(call.group) : label;
+  const std::vector<std::int32_t>& ranks = view.ranks_of(call.members);
+  if (ranks.empty()) {
+    return name.empty() ? "an unknown group" : "group " + printable(name, 60);
+  }
+  constexpr std::size_t kWidth = 40;
+  constexpr std::size_t kMostListed = 64;  // this is said for each rank; large groups are counted
+  const std::string members = ranks.size() > kMostListed ? fmt::format("{} ranks", ranks.size())
+                                                         : format_ranks_within(ranks, kWidth);
+  return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
+}
+
+std::string call_words(const JobView& view, const CollectiveCall& call) {
+  std::string op = printable(view.text(call.op), 60);
+  op = op.empty() ? "a collective" : op;
+  switch (call.kind) {
+    case CallKind::kSend:
+      return call.peer < 0 ? op : fmt::format("{} to rank {}", op, call.peer);
+    case CallKind::kRecv:
+      return call.peer < 0 ? op : fmt::format("{} from rank {}", op, call.peer);
+    case CallKind::kRendezvous:
+      return fmt::format("rendezvous ({})", op);
+    case CallKind::kCollective:
+      break;
+  }
+  if (call.root >= 0) {
+    const bool gathers = op.find("reduce") != std::string::npos || op.starts_with("gather");
+    op += fmt::format(" {} rank {}", gathers ? "to" : "from", call.root);
+  }
+  std::string words = fmt::format("{} in {}", op, group_words(view, call));
+  if (call.sequence >= 0) {
+    words += fmt::format(" #{}", call.sequence);
+  }
+  return words;
+}
+
+std::string system_call_words(const JobView& view, const ThreadCapture& thread, bool with_wchan) {
+  const Wait& wait = thread.wait;
+  const std::string call = printable(view.text(wait.syscall_name), 40);
+  const std::string path = path_words(view, wait);
+  std::string words;
+  if (!call.empty()) {
+    words = fmt::format("{}(){}", call, path.empty() ? "" : " of " + path);
+  } else if (!path.empty()) {
+    words = "waiting for " + path;
+  }
+  const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
+  const std::string wchan = printable(view.text(wait.wchan), 60);
+  if (with_wchan && state != '?' && !wchan.empty() && wchan != "0") {
+    words += fmt::format("{}(state {} in {})", words.empty() ? "" : " ", state, wchan);
+  } else if (state == 'D') {
+    words += fmt::format("{}(state D)", words.empty() ? "" : " ");
+  }
+  return words;
+}
+
+std::string exit_words(std::int32_t exit_code) {
+  if (exit_code < 0) {
+    return {};
+  }
+  const int signal = exit_code & 0x7f;
+  return signal != 0 ? fmt::format("killed by signal {}", signal)
+                     : fmt::format("exit code {}", (exit_code >> 8) & 0xff);
+}
+
+const ThreadCapture* deciding_thread(const JobView& view, const ProcessCapture& process) {
+  return find_leader(process, view.model());
+}
+
+std::string child_words(const JobView& view, const ProcessCapture& child) {
+  for (const ThreadCapture& thread : child.threads) {
+    if (!thread.samples.empty()) {
+      if (const auto hit = view.model().story(thread.samples.back(), Story::kLoaderWorker)) {
+        return std::string(hit->pattern->words);
+      }
+    }
+  }
+  return "child process";
+}
+
+std::string process_words(const JobView& view, const ProcessCapture& process) {
+  return process.is_rank && process.rank >= 0 ? fmt::format("rank {}", process.rank)
+                                              : child_words(view, process);
+}
+
+std::string stuck_words(const JobView& view, const ProcessCapture& process) {
+  const ThreadCapture* thread = deciding_thread(view, process);
+  const char state =
+      thread != nullptr && !thread->samples.empty() ? thread->samples.back().state : process.state;
+  if (state == 'Z' || state == 'X' || process.state == 'Z') {
+    const std::string how = exit_words(process.exit_code);
+    return fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
+  }
+  if (state == 'T' || state == 't') {
+    return fmt::format("is stopped (state {})", state);
+  }
+  if (thread == nullptr) {
+    return "could not be read";
+  }
+  const Wait& wait = thread->wait;
+  if (wait.on == WaitOn::kLock) {
+    return "waits for " + lock_words(process, wait);
+  }
+  if (wait.on == WaitOn::kFileLock) {
+    const std::string path = path_words(view, wait);
+    return "waits for a file lock" + (path.empty() ? "" : " on " + path);
+  }
+  if (wait.on == WaitOn::kNothing || state == 'R') {
+    RankView as_rank;
+    as_rank.leader = thread;
+    const std::string place = user_place(view, as_rank);
+    return place.empty() ? "runs" : "runs " + place;
+  }
+  const std::string call = system_call_words(view, *thread, false);
+  return call.empty() ? fmt::format("waits (state {})", state) : "is stuck in " + call;
+}
+
+std::string phase_of(const JobView& view, const RankView& rank) {
+  switch (rank.presence) {
+    case Presence::kUnread:
+      return "not read";
+    case Presence::kAbsent:
+      return "no process";
+    case Presence::kDead:
+      return "dead (zombie)";
+    default:
+      break;
+  }
+  const char state = rank.state();
+  std::string prefix =
+      state == 'T' || state == 't' ? fmt::format("stopped (state {}): ", state) : std::string();
+  if (rank.leader != nullptr && snapshot::is_frozen(view.text(rank.leader->wait.detail),
+                                                    view.text(rank.leader->wait.wchan), state)) {
+    prefix = std::string(snapshot::kFrozen) + ": ";
+  }
+  if (rank.leader == nullptr) {
+    return prefix.empty() ? fmt::format("state {}, no stack", state)
+                          : fmt::format("stopped (state {})", state);
+  }
+  if (rank.leader->call) {
+    return prefix + call_words(view, *rank.leader->call);
+  }
+  const auto* sample = rank.sample();
+  if (sample != nullptr) {
+    if (const auto hit = view.model().story(*sample, Story::kFailed)) {
+      return prefix + "in " + std::string(hit->pattern->words);
+    }
+  }
+  if (waits_for_input(view, rank)) {
+    const auto hit = sample == nullptr ? std::nullopt : view.model().story(*sample, Story::kLoader);
+    const std::string who = hit ? std::string(hit->pattern->words) + ".__next__" : "input";
+    const ProcessCapture* child =
+        rank.process == nullptr ? nullptr : awaited_process(view, *rank.process);
+    return prefix + who + (child == nullptr ? ": waits for data" : ": waits for worker");
+  }
+  if (state == 'D') {
+    return system_call_words(view, *rank.leader, true);
+  }
+  return prefix + wait_phase(view, rank, user_place(view, rank));
+}
+
+std::string thread_wait_words(const JobView& view,
+                              const ProcessCapture& process,
+                              const ThreadCapture& thread) {
+  if (thread.call) {
+    return call_words(view, *thread.call);
+  }
+  const Wait& wait = thread.wait;
+  const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
+  if (wait.on == WaitOn::kNothing || (state == 'R' && wait.on == WaitOn::kUnknown)) {
+    return "runs";
+  }
+  if (wait.on == WaitOn::kLock) {
+    return "waits for " + lock_words(process, wait);
+  }
+  if (wait.on == WaitOn::kGil || thread.wants_gil) {
+    return "waits for the GIL" +
+           (wait.holder_tid != 0 ? fmt::format(", held by tid {}", wait.holder_tid) : "");
+  }
+  if (wait.holder_pid != 0 && wait.holder_pid != process.pid) {
+    const ProcessCapture* holder = view.process(process.node, wait.holder_pid);
+    return fmt::format("waits for {} pid {}",
+                       holder == nullptr ? "process" : process_words(view, *holder),
+                       wait.holder_pid);
+  }
+  const std::string call = system_call_words(view, thread, false);
+  if (!call.empty()) {
+    return "in " + call;
+  }
+  return wait.on == WaitOn::kUnknown ? "" : "waits for " + std::string(wait_name(wait.on));
+}
+
+std::string wait_detail(const JobView& view, const ThreadCapture& thread) {
+  const std::string_view detail = view.text(thread.wait.detail);
+  const bool no_owner = thread.wait.on == WaitOn::kLock && thread.wait.holder_tid == 0;
+  if (!no_owner || thread.samples.empty()) {
+    return printable(detail);
+  }
+  const std::string_view words = python_wait_words(view.model(), thread.samples.back());
+  if (words.empty()) {
+    return printable(detail);
+  }
+  const auto limit = detail.find(", with a time limit");
+  return std::string(words) + printable(limit == detail.npos ? "" : detail.substr(limit));
+}
+
+const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
+  const ThreadCapture* thread = deciding_thread(view, process);
+  // Of a call of a communication library the members are waited for, not whoever has the other end
+  // of the socket that it happens to read.
+  if (thread == nullptr || thread->call || thread->wait.holder_pid == process.pid) {
+    return nullptr;
+  }
+  const ProcessCapture* other =
+      thread->wait.holder_pid != 0 ? view.process(process.node, thread->wait.holder_pid) : nullptr;
+  if (other == nullptr) {
+    other = view.other_end(thread->wait);
+  }
+  return other == &process ? nullptr : other;
+}
+
+bool waits_for_input(const JobView& view, const RankView& rank) {
+  if (rank.leader == nullptr || rank.leader->call || rank.sample() == nullptr) {
+    return false;
+  }
+  switch (rank.leader->wait.on) {
+    case WaitOn::kInput:
+      return true;
+    case WaitOn::kUnknown:
+    case WaitOn::kChild:
+    case WaitOn::kPipe:
+    case WaitOn::kSocket:  // multiprocessing's queues may be socket pairs
+    case WaitOn::kLock:
+    case WaitOn::kThread:
+      return rank.state() != 'R' && view.model().story(*rank.sample(), Story::kLoader).has_value();
+    default:
+      return false;
+  }
+}
+
+WaitsFor waits_for(const JobView& view, const RankView& rank) {
+  WaitsFor result;
+  if (rank.process == nullptr || rank.leader == nullptr) {
+    return result;
+  }
+  const Wait& wait = rank.leader->wait;
+  result.what = waits_for_input(view, rank) ? WaitOn::kInput : wait.on;
+  result.pid = wait.holder_pid;
+  result.tid = wait.holder_tid;
+  result.fd = wait.fd;
+  result.address = wait.address;
+  result.path = printable(view.text(wait.path));
+  result.holder_alive = wait.holder_alive;
+  result.detail = wait_detail(view, *rank.leader);
+  if (rank.leader->call) {
+    result.what = rank.leader->call->peer >= 0 ? WaitOn::kPeer : WaitOn::kCollective;
+    result.rank = rank.leader->call->peer;
+    result.group = printable(view.text(rank.leader->call->group));
+  }
+  const ProcessCapture* child = awaited_process(view, *rank.process);
+  if (child != nullptr && child->owner != rank.process->pid) {
+    result.pid = child->pid;
+    result.rank = child->rank;
+    result.holder_alive = child->state == 'Z' ? Known::kNo : Known::kYes;
+  }
+  if (child != nullptr && child->owner == rank.process->pid) {
+    result.what = WaitOn::kChild;
+    // The last hop is what the child itself waits for.
+    const ThreadCapture* thread = deciding_thread(view, *child);
+    if (thread != nullptr && !view.text(thread->wait.path).empty()) {
+      result.path = printable(view.text(thread->wait.path));
+    }
+    result.detail = stuck_words(view, *child);
+  }
+  return result;
+}
+
+}  // namespace oddrank::aggregate

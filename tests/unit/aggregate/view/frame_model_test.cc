@@ -1,0 +1,175 @@
+#include "aggregate/view/frame_model.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using tests::CaptureBuilder;
+using tests::Frames;
+using tests::native;
+using tests::py;
+using tests::ThreadSpec;
+
+namespace {
+
+struct Folder {
+  CaptureBuilder builder{{"n0"}, 1};
+  snapshot::ThreadSample sample;
+
+  explicit Folder(const Frames& frames) {
+    ThreadSpec spec;
+    spec.frames = frames;
+    auto& process = builder.rank(0, "n0", 10);
+    sample = builder.thread(process, spec).samples.back();
+  }
+  std::vector<std::string> names() {
+    FrameModel model(builder.capture.tables);
+    std::vector<std::string> names;
+    for (const ShownFrame& frame : model.fold(sample).frames) {
+      names.push_back(frame.name);
+    }
+    return names;
+  }
+};
+
+constexpr std::string_view kLibc = "/lib/libc.so.6";
+
+}  // namespace
+
+TEST_CASE("the interpreter and libc's inner works are folded away") {
+  Folder folder(tests::in_all_reduce().frames);
+  CHECK(folder.names() == std::vector<std::string>{"pthread_cond_wait", "c10d::Work::wait",
+                                                   "all_reduce", "average_gradients", "main",
+                                                   "<module>"});
+}
+
+TEST_CASE("of libc the call that was made is shown, under the name that people know") {
+  CHECK(Folder({native("__GI___read", kLibc), py("f", "/a/b.py", 1)}).names().front() == "read");
+  CHECK(Folder({native("__new_sem_wait_slow64.constprop.0", kLibc), py("f", "/a/b.py", 1)})
+            .names()
+            .front() == "sem_wait");
+  CHECK(Folder({native("__libc_recv", kLibc), py("f", "/a/b.py", 1)}).names().front() == "recv");
+}
+
+TEST_CASE("a collective below Python's frames is kept, other native frames there are not") {
+  const auto names = Folder({native("inner", "/x/ext.so"), py("f", "/a/b.py", 1),
+                             native("_ZN4c10d7Reducer17finalize_backwardEv", "/x/libtorch.so"),
+                             native("other", "/x/libtorch.so"), py("g", "/a/b.py", 2)})
+                         .names();
+  CHECK(names == std::vector<std::string>{"inner", "f", "c10d::Reducer::finalize_backward", "g"});
+}
+
+TEST_CASE("a stack of internals alone is shown as it is") {
+  CHECK(Folder({native("_PyEval_EvalFrameDefault", "/usr/bin/python3.11"),
+                native("Py_RunMain", "/usr/bin/python3.11")})
+            .names()
+            .size() == 2);
+  CHECK(Folder(Frames{}).names().empty());
+}
+
+TEST_CASE("frames without a symbol have module and offset") {
+  Folder folder({native("", "/x/libfoo.so"), native("", "")});
+  const auto names = folder.names();
+  REQUIRE(names.size() == 2);
+  CHECK(names[0] == "libfoo.so+0x1000");
+  CHECK(names[1] == "0x1000");
+}
+
+TEST_CASE("equal places have equal keys, in whichever libc function they wait") {
+  const Frames outer = {py("f", "/a/b.py", 1)};
+  CaptureBuilder builder({"n0"}, 2);
+  const auto key = [&builder](const Frames& frames, pid_t pid) {
+    ThreadSpec spec;
+    spec.frames = frames;
+    const auto sample = builder.thread(builder.rank(0, "n0", pid), spec).samples.back();
+    return FrameModel(builder.capture.tables).fold(sample).key;
+  };
+  CHECK(key(Frames{native("poll", kLibc)} + outer, 1) ==
+        key(Frames{native("sched_yield", kLibc)} + outer, 2));
+  CHECK(key(outer, 3) != key({py("f", "/a/b.py", 2)}, 4));
+}
+
+TEST_CASE("a mismatch loses no frame") {
+  CaptureBuilder builder({"n0"}, 1);
+  ThreadSpec first;
+  first.frames = {native("inner", "/x/ext.so")};
+  ThreadSpec second;
+  second.frames = {py("f", "/a/b.py", 1)};
+  auto& process = builder.rank(0, "n0", 10);
+  auto sample = builder.thread(process, first).samples.back();
+  sample.python_stack = builder.thread(process, second).samples.back().stack;
+  FrameModel model(builder.capture.tables);
+  CHECK(model.fold(sample).frames.size() == 2);
+  CHECK(model.all_frames(sample).size() == 2);
+}
+
+TEST_CASE("ids that are not in the tables are no frames") {
+  CaptureBuilder builder({"n0"}, 1);
+  snapshot::ThreadSample sample;
+  sample.stack = snapshot::StackId{77};
+  snapshot::Stack broken;
+  broken.frames = {snapshot::FrameId{123456}};
+  sample.python_stack = builder.capture.tables.stack(broken);
+  FrameModel model(builder.capture.tables);
+  CHECK(model.fold(sample).frames.empty());
+}
+
+TEST_CASE("files are shown by the part that tells most") {
+  CHECK(short_file("/v/lib/python3.11/site-packages/torch/a/b.py") == "torch/a/b.py");
+  CHECK(short_file("/usr/lib/python3.11/multiprocessing/queues.py") == "multiprocessing/queues.py");
+  CHECK(short_file("/usr/lib/python3/dist-packages/torch/x.py") == "torch/x.py");
+  CHECK(short_file("/home/u/demo/train.py") == "demo/train.py");
+  CHECK(short_file("train.py") == "train.py");
+  CHECK(short_file("/train.py") == "/train.py");
+  CHECK(short_file("<string>") == "<string>");
+  CHECK(short_file("").empty());
+  CHECK(short_file("/lib/python3") == "lib/python3");
+}
+
+TEST_CASE("the user's own frame is found behind libraries") {
+  Folder folder(tests::in_loader(1).frames);
+  FrameModel model(folder.builder.capture.tables);
+  const auto frame = model.user_frame(folder.sample);
+  REQUIRE(frame);
+  CHECK(frame->name == "train");
+  CHECK(frame->place() == "demo/train.py:70");
+  CHECK(model.story(folder.sample, Story::kLoader));
+  CHECK_FALSE(model.story(folder.sample, Story::kFailed));
+}
+
+TEST_CASE("inlined frames are for people, and change no comparison") {
+  const Frames frames = {native("read", kLibc), native("_ZN1A4workEv", "/x/ext.so"),
+                         py("f", "/a/b.py", 1)};
+  Folder plain(frames);
+  Folder inlined(frames);
+  auto& tables = inlined.builder.capture.tables;
+  snapshot::Stack stack = tables.stack(inlined.sample.stack);
+  snapshot::Frame work = tables.frame(stack.frames[1]);
+  work.source = tables.string("/home/ada/src/work.cc");
+  work.line = 12;
+  snapshot::Frame queue = work;
+  queue.function = tables.string("_ZN5Queue4takeEv");
+  queue.flags = snapshot::kInlined;
+  queue.line = 66;
+  stack.frames[1] = tables.frame(work);
+  stack.frames.insert(stack.frames.begin() + 1, tables.frame(queue));
+  inlined.sample.stack = tables.stack(stack);
+
+  FrameModel without(plain.builder.capture.tables);
+  FrameModel with(tables);
+  CHECK(with.fold(inlined.sample).key == without.fold(plain.sample).key);
+  CHECK(with.fold(inlined.sample).frames.size() == without.fold(plain.sample).frames.size());
+  CHECK(with.fold(inlined.sample).hidden == without.fold(plain.sample).hidden);
+
+  const FoldedStack shown = with.fold_with_inlined(inlined.sample);
+  REQUIRE(shown.frames.size() == 4);
+  CHECK(shown.frames[0].name == "read");
+  CHECK(shown.frames[1].name == "Queue::take");
+  CHECK(shown.frames[1].shown_place() == "src/work.cc:66 (inlined)");
+  CHECK(shown.frames[2].name == "A::work");
+  CHECK(shown.frames[2].shown_place() == "src/work.cc:12");
+  CHECK(shown.frames[2].place() == "ext.so");
+}
+
+}  // namespace oddrank::aggregate

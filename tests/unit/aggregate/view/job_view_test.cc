@@ -1,0 +1,177 @@
+#include "aggregate/view/job_view.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using tests::CaptureBuilder;
+using tests::eight_ranks;
+using tests::in_all_reduce;
+using tests::pid_of;
+
+namespace {
+
+// What is said of rank 7, which has no process.
+RankView missing(const snapshot::Capture& capture) {
+  FrameModel model(capture.tables);
+  const JobView view(capture, model);
+  return view.ranks().at(view.index_of(7));
+}
+
+CaptureBuilder without_7() {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  job.remove(pid_of(7));
+  return job;
+}
+
+void set_variable(CaptureBuilder& job, std::string_view name, std::string_view value) {
+  for (auto& process : job.capture.processes) {
+    process.environment.emplace_back(job.capture.tables.string(name),
+                                     job.capture.tables.string(value));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks are sorted, with their children and leaders") {
+  const CaptureBuilder job = tests::input_stall_job();
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  REQUIRE(view.ranks().size() == 8);
+  CHECK(view.expected() == 8);
+  CHECK(view.all_read());
+  const RankView& culprit = view.ranks()[view.index_of(5)];
+  CHECK(culprit.pid() == pid_of(5));
+  CHECK(culprit.host == "n2");
+  REQUIRE(culprit.children.size() == 1);
+  CHECK(culprit.children[0]->pid == 3380);
+  REQUIRE(culprit.leader != nullptr);
+  CHECK(culprit.leader->tid == pid_of(5));
+  CHECK(view.index_of(8) == JobView::kNone);
+  CHECK(JobView::name(culprit) == "rank 5 (n2, pid 3005)");
+  CHECK(view.skew_us() == 15000);
+}
+
+TEST_CASE("a rank is absent only where somebody looked") {
+  SECTION("all nodes of the job answered") {
+    CHECK(missing(without_7().capture).presence == Presence::kAbsent);
+  }
+  SECTION("a node is silent") {
+    CaptureBuilder job = without_7();
+    job.silence("n1", "timed out");
+    const RankView rank = missing(job.capture);
+    CHECK(rank.presence == Presence::kUnread);
+    CHECK(rank.host == "n1");
+    CHECK(rank.why == "timed out");
+  }
+  SECTION("a node could not be looked at wholly") {
+    CaptureBuilder job = without_7();
+    job.capture.nodes[3].why = "pid 7 (python3) did not say in time what job it is of";
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+    CHECK(missing(job.capture).why == job.capture.nodes[3].why);
+    job.capture.nodes[3].expected_ranks = {6, 7};
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("a node of the job was not asked") {
+    CaptureBuilder job = without_7();
+    job.capture.job.hosts.emplace_back("n4");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("one node alone was looked at") {
+    CaptureBuilder job = without_7();
+    job.capture.job.source = snapshot::JobSource::kNode;
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("the launcher put it on a node that answered, and another is silent") {
+    CaptureBuilder job = without_7();
+    job.silence("n1", "timed out");
+    job.capture.nodes[3].expected_ranks = {6, 7};
+    const RankView rank = missing(job.capture);
+    CHECK(rank.presence == Presence::kAbsent);
+    CHECK(rank.launched);
+    CHECK(rank.host == "n3");
+  }
+}
+
+TEST_CASE("one node knows its own ranks by what their launcher told them") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kNode;
+  SECTION("all ranks meet on this machine") {
+    set_variable(job, "MASTER_ADDR", "127.0.0.1");
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("all ranks are local") {
+    set_variable(job, "LOCAL_WORLD_SIZE", "8");
+    job.process(pid_of(3)).local_rank = 3;
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("this node has ranks 0-3") {
+    set_variable(job, "LOCAL_WORLD_SIZE", "4");
+    job.process(pid_of(3)).local_rank = 3;
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("numbers that make no sense say nothing") {
+    set_variable(job, "LOCAL_WORLD_SIZE", "99999999999");
+    set_variable(job, "MASTER_ADDR", "10.0.0.1");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+}
+
+TEST_CASE("a rank without a core is not gone, whatever the others were told") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kCore;
+  set_variable(job, "MASTER_ADDR", "127.0.0.1");
+  CHECK(missing(job.capture).presence == Presence::kUnread);
+  CHECK(missing(job.capture).why == "no core file of it was given");
+}
+
+TEST_CASE("a leftover does not hide the rank") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  job.rank(3, "n1", 99).state = 'Z';
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(view.ranks().size() == 8);
+  CHECK(view.ranks()[view.index_of(3)].pid() == pid_of(3));
+  REQUIRE(view.notes().size() == 1);
+  CHECK(view.notes()[0] == "rank 3 appears twice: pid 99 on n1 was left out");
+}
+
+TEST_CASE("dead, partial and unread are told apart") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  job.process(pid_of(1)).state = 'Z';
+  job.process(pid_of(2)).read = snapshot::ReadState::kPartial;
+  job.process(pid_of(3)).read = snapshot::ReadState::kNone;
+  job.process(pid_of(3)).state = '?';
+  job.process(pid_of(4)).read = snapshot::ReadState::kNone;  // its state is known
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(view.ranks()[1].presence == Presence::kDead);
+  CHECK(view.ranks()[2].presence == Presence::kPartial);
+  CHECK(view.ranks()[3].presence == Presence::kUnread);
+  CHECK(view.ranks()[4].presence == Presence::kPartial);
+  CHECK(view.ranks()[5].presence == Presence::kRead);
+}
+
+TEST_CASE("processes given by pid are ranks without a number") {
+  CaptureBuilder job({"n0"}, -1);
+  job.thread(job.rank(-1, "n0", 71), tests::sleeping());
+  job.thread(job.rank(-1, "n0", 70), tests::sleeping());
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  REQUIRE(view.ranks().size() == 2);
+  CHECK(JobView::name(view.ranks()[0]) == "pid 70 (n0)");
+}
+
+TEST_CASE("damaged numbers do not make a job of millions") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  job.capture.job.world_size = 2'000'000'000;
+  job.capture.nodes[0].expected_ranks = {-5, 2'000'000'000};
+  job.process(pid_of(0)).node = 77;
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(view.ranks().size() == 8);
+  CHECK(view.ranks()[0].host.empty());
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,96 @@
+#include "aggregate/view/leader.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::ThreadSpec;
+
+namespace {
+
+pid_t leader_of(const ThreadSpec& main, const ThreadSpec& other) {
+  CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, main);
+  job.thread(process, other);
+  FrameModel model(job.capture.tables);
+  return find_leader(process, model)->tid;
+}
+
+Motion motion_of(const ThreadSpec& spec, std::size_t samples = 2) {
+  CaptureBuilder job({"n0"}, 1);
+  job.samples = samples;
+  const auto& thread = job.thread(job.rank(0, "n0", 10), spec);
+  FrameModel model(job.capture.tables);
+  return measure_motion(thread, model);
+}
+
+}  // namespace
+
+TEST_CASE("the main thread speaks for the rank") {
+  CHECK(leader_of(tests::sleeping(), tests::sleeping()) == 10);
+  CHECK(leader_of(tests::in_all_reduce(), tests::in_all_reduce()) == 10);
+  CHECK(leader_of(tests::in_loader(3), tests::in_all_reduce()) == 10);
+}
+
+TEST_CASE("a thread that runs the collective speaks, if main waits for a thread") {
+  ThreadSpec joins = tests::sleeping();
+  joins.wait.on = WaitOn::kThread;
+  CHECK(leader_of(joins, tests::in_all_reduce()) == 11);
+  ThreadSpec background = tests::in_all_reduce();
+  background.has_python = false;
+  CHECK(leader_of(joins, background) == 10);
+  background.frames = {
+      tests::native("_ZN5torch8autograd6Engine11thread_mainERKSt10shared_ptrIiE", "libtorch.so")};
+  CHECK(leader_of(joins, background) == 11);
+}
+
+TEST_CASE("a process without threads has no leader") {
+  CaptureBuilder job({"n0"}, 1);
+  FrameModel model(job.capture.tables);
+  CHECK(find_leader(job.rank(0, "n0", 10), model) == nullptr);
+}
+
+TEST_CASE("one sample measures nothing") {
+  CHECK_FALSE(motion_of(tests::training_on(), 1).measured);
+  CHECK_FALSE(motion_of(tests::sleeping(), 1).still());
+}
+
+TEST_CASE("a thread that changed its place moved") {
+  const Motion motion = motion_of(tests::training_on());
+  CHECK(motion.stack);
+  CHECK_FALSE(motion.still());
+}
+
+TEST_CASE("who sleeps is still, who computes is not") {
+  CHECK(motion_of(tests::sleeping()).still());
+  CHECK(motion_of(tests::computing()).cpu);
+}
+
+TEST_CASE("spinning in a collective is waiting") {
+  ThreadSpec spins = tests::in_all_reduce();
+  spins.state = 'R';
+  spins.cpu_step_us = 500'000;
+  CHECK(motion_of(spins).still());
+}
+
+TEST_CASE("waking up in a collective again and again is not") {
+  ThreadSpec steps = tests::in_all_reduce();
+  steps.cpu_step_us = 50'000;
+  steps.switch_step = 40;
+  CHECK(motion_of(steps).woke);
+  steps.cpu_step_us = 0;  // a poll without work
+  CHECK(motion_of(steps).still());
+}
+
+TEST_CASE("polling a store is waiting") {
+  ThreadSpec polls = tests::in_store();
+  polls.cpu_step_us = 2'000;
+  polls.switch_step = 50;
+  CHECK(motion_of(polls).still());
+}
+
+}  // namespace oddrank::aggregate

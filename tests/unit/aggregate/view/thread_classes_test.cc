@@ -1,0 +1,60 @@
+// Threads at the same place, told once.
+#include "aggregate/view/thread_classes.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using Tids = std::vector<std::int32_t>;
+
+// Main thread 10; 11 and 13 of a pool; 12 and 14 where the main thread is.
+tests::CaptureBuilder five_threads() {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec pool;
+  pool.has_python = false;
+  pool.frames = {tests::native("gomp_thread_start", "/usr/lib/libgomp.so.1")};
+  for (const bool idle : {false, true, false, true, false}) {
+    job.thread(process, idle ? pool : tests::sleeping());
+  }
+  return job;
+}
+
+TEST_CASE("thread classes: the main thread alone, equal threads together, pools last") {
+  const auto job = five_threads();
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto classes = classify_threads(view, job.capture.processes[0], false);
+  REQUIRE(classes.size() == 3);
+  CHECK(classes[0].tids() == Tids{10});
+  CHECK(classes[1].tids() == Tids{12, 14});
+  CHECK(classes[1].pool.empty());
+  CHECK(classes[2].tids() == Tids{11, 13});
+  CHECK(classes[2].pool == "in gomp_thread_start (OpenMP pool)");
+}
+
+TEST_CASE("thread classes: each alone where all are asked for") {
+  const auto job = five_threads();
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto classes = classify_threads(view, job.capture.processes[0], true);
+  REQUIRE(classes.size() == 5);
+  CHECK(classes[1].tids() == Tids{11});
+  CHECK(classes[1].pool.empty());
+}
+
+TEST_CASE("thread classes: who runs is not idle") {
+  auto job = five_threads();
+  job.capture.processes[0].threads[1].samples.back().state = 'R';
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto classes = classify_threads(view, job.capture.processes[0], false);
+  REQUIRE(classes.size() == 4);
+  CHECK(classes[1].tids() == Tids{11});
+  CHECK(classes[1].pool.empty());
+}
+
+}  // namespace
+}  // namespace oddrank::aggregate

@@ -1,0 +1,167 @@
+// What ranks did at each look: who is a row apart, and who is not.
+#include "aggregate/view/timeline.h"
+
+#include "aggregate/diagnose.h"
+#include "report/html_data.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+#include "tests/support/json.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using tests::Json;
+using tests::parse_json;
+
+struct Row {
+  std::vector<std::size_t> ranks;
+  bool moved = false;
+  std::string places;  // a letter for each look
+  std::string states;
+  bool operator==(const Row&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Row& row) {
+  stream << (row.moved ? "moved" : "still") << ' ' << row.places << ' ' << row.states << ':';
+  for (const std::size_t rank : row.ranks) {
+    stream << ' ' << rank;
+  }
+  return stream;
+}
+
+Timeline timeline_of(const snapshot::Capture& capture) {
+  FrameModel model(capture.tables);
+  const JobView view(capture, model);
+  return build_timeline(view, find_groups(view));
+}
+
+std::vector<Row> rows_of(const Timeline& timeline) {
+  std::vector<Row> rows;
+  for (const TimelineRow& from : timeline.rows) {
+    Row row{from.ranks, from.moved, "", ""};
+    for (const TimelineLook& look : from.looks) {
+      row.places += static_cast<char>('a' + look.place);
+      row.states += look.states + ' ';
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+snapshot::ThreadCapture& leader(tests::CaptureBuilder& job, std::int32_t rank) {
+  return job.process(tests::pid_of(rank)).threads.front();
+}
+
+TEST_CASE("timeline: ranks of a group that did the same are one row, who moved is one apart") {
+  auto job = tests::input_stall_job();
+  leader(job, 2).samples.front().stack = leader(job, 5).samples.front().stack;
+  leader(job, 3).samples.front().stack = leader(job, 5).samples.front().stack;
+  leader(job, 6).samples.back().state = 'R';  // who spins is both in turn
+  const Timeline timeline = timeline_of(job.capture);
+  CHECK(timeline.looks == 2);
+  CHECK(rows_of(timeline) == std::vector<Row>{{{0, 1, 4, 6, 7}, false, "aa", "S SR "},
+                                              {{2, 3}, true, "ba", "S S "},
+                                              {{5}, false, "bb", "S S "}});
+  CHECK_FALSE(timeline.all_still());
+  CHECK(timeline.places[0].words == "average_gradients (demo/train.py:88), in pthread_cond_wait");
+}
+
+TEST_CASE("timeline: nothing is equal that used the CPU or woke") {
+  CHECK(timeline_of(tests::input_stall_job().capture).all_equal());
+  auto ran = tests::input_stall_job();
+  leader(ran, 2).samples.back().cpu_us += 70;
+  leader(ran, 3).samples.back().cpu_us += 30;
+  const Timeline timeline = timeline_of(ran.capture);
+  CHECK(timeline.all_still());
+  CHECK_FALSE(timeline.all_equal());
+  REQUIRE(timeline.rows.size() == 2);
+  CHECK(timeline.rows[0].steps.at(0).cpu_us.least == 0);
+  CHECK(timeline.rows[0].steps.at(0).cpu_us.most == 70);
+  auto woke = tests::input_stall_job();
+  leader(woke, 5).samples.back().voluntary_switches += 3;
+  CHECK_FALSE(timeline_of(woke.capture).all_equal());
+  CHECK(timeline_of(woke.capture).rows[1].steps.at(0).wakes.most == 3);
+  // A counter that ran backwards is of another thread, and tells nothing.
+  leader(woke, 5).samples.back().voluntary_switches = 0;
+  CHECK(timeline_of(woke.capture).all_equal());
+}
+
+TEST_CASE("timeline: who was stopped or continued has moved, a stack that was not read has not") {
+  auto job = tests::input_stall_job();
+  leader(job, 2).samples.front().state = 'T';
+  leader(job, 3).samples.front().stack = snapshot::StackId{};
+  const auto rows = rows_of(timeline_of(job.capture));
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0].ranks == std::vector<std::size_t>{0, 1, 4, 6, 7});
+  CHECK(rows[1].ranks == std::vector<std::size_t>{3});
+  CHECK_FALSE(rows[1].moved);
+  CHECK(rows[2].ranks == std::vector<std::size_t>{2});
+  CHECK(rows[2].moved);
+}
+
+TEST_CASE("timeline: looks that some lack are the first ones; of many looks the last are shown") {
+  auto job = tests::input_stall_job();
+  auto& few = leader(job, 2).samples;
+  few.erase(few.begin());
+  const Timeline timeline = timeline_of(job.capture);
+  CHECK(timeline.looks == 2);
+  const auto rows = rows_of(timeline);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].ranks == std::vector<std::size_t>{2});
+  CHECK(rows[1].places.size() == 1);
+  auto& many = leader(job, 5).samples;
+  many.assign(40, many.front());
+  CHECK(timeline_of(job.capture).looks == 40);
+  CHECK(timeline_of(job.capture).rows.back().looks.size() == Timeline::kMostLooks);
+}
+
+TEST_CASE("timeline: ranks of which nothing was read are in no row") {
+  auto job = tests::unread_node_job();
+  std::size_t ranks = 0;
+  for (const TimelineRow& row : timeline_of(job.capture).rows) {
+    ranks += row.ranks.size();
+  }
+  CHECK(ranks == 6);
+}
+
+TEST_CASE("timeline: the page is sent no rows where one line says it all") {
+  auto job = tests::input_stall_job();
+  const auto data = [&job] {
+    return report::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
+  };
+  CHECK(data()["equal"] == true);
+  CHECK(data()["rows"].empty());
+  CHECK(data()["read"] == 8);
+  leader(job, 2).samples.front().stack = leader(job, 5).samples.front().stack;
+  CHECK(data()["moved"] == 1);
+  REQUIRE(data()["rows"].size() == 3);
+  CHECK(data()["rows"][0][0] == "5");  // the culprit's group is first
+  CHECK(data()["rows"][2][3] == 1);
+  CHECK(data()["places"].size() == 2);
+  for (auto& process : job.capture.processes) {
+    for (auto& thread : process.threads) {
+      thread.samples = {thread.samples.back()};
+    }
+  }
+  CHECK(data()["looks"] == 1);
+  CHECK(data()["rows"].empty());
+}
+
+TEST_CASE("timeline: of a job in which each does something else a part is sent") {
+  constexpr std::int32_t kRanks = 1024;
+  tests::CaptureBuilder job({"n0"}, kRanks);
+  for (std::int32_t rank = 0; rank < kRanks; ++rank) {
+    tests::ThreadSpec spec = tests::computing();
+    spec.earlier = {tests::py("before_" + std::to_string(rank), "/home/u/demo/train.py", 5),
+                    spec.frames.back()};
+    job.thread(job.rank(rank, "n0", 1000 + rank), spec);
+  }
+  const report::Json timeline =
+      report::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
+  CHECK(timeline["moved"] == kRanks);
+  CHECK(timeline["rows"].size() + timeline["left"].get<std::size_t>() == kRanks);
+  CHECK(timeline.dump().size() < 30'000);
+}
+
+}  // namespace
+}  // namespace oddrank::aggregate
