@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "collectives/sources/read_flight_record.h"
-#include "node/dump_files.h"
+#include "node/sources/dump_files.h"
 #include "report/flight_report.h"
 
 namespace oddrank::cli {

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/progress.h"
-#include "node/collect_dumps.h"
+#include "node/sources/collect_dumps.h"
 #include "slurm/ssh.h"
 
 namespace oddrank::cli {

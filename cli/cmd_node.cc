@@ -8,7 +8,7 @@
 #include "cli/parser.h"
 #include "cli/progress.h"
 #include "node/capture_node.h"
-#include "node/collect_dumps.h"
+#include "node/sources/collect_dumps.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::cli {

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "node/collect_dumps.h"
+#include "node/sources/collect_dumps.h"
 #include "snapshot/decode_many.h"
 #include "snapshot/epochs.h"
 

@@ -13,8 +13,8 @@
 #include "attach/permission.h"
 #include "base/read_file.h"
 #include "base/version.h"
-#include "node/collect_hardware.h"
-#include "node/ras_services.h"
+#include "node/sources/collect_hardware.h"
+#include "node/sources/ras_services.h"
 
 namespace oddrank::node {
 namespace {

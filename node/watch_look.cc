@@ -18,9 +18,9 @@
 #include "collectives/store_timeout.h"
 #include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "node/count_launches.h"
 #include "node/isolated_read.h"
 #include "node/log_growth.h"
+#include "node/sources/count_launches.h"
 #include "ranks/discover.h"
 
 namespace oddrank::node {

@@ -1,4 +1,4 @@
-#include "node/collect_nccl_memory.h"
+#include "node/sources/collect_nccl_memory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,8 +11,8 @@
 #include "attach/live_target.h"
 #include "base/isolated.h"
 #include "node/isolated_read.h"
-#include "node/ras_rows.h"
-#include "node/read_communicators.h"
+#include "node/sources/ras_rows.h"
+#include "node/sources/read_communicators.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::node {

@@ -1,4 +1,4 @@
-#include "node/collect_log.h"
+#include "node/sources/collect_log.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "node/collect_dumps.h"
+#include "node/sources/collect_dumps.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@
 #include "collectives/sources/flight_paths.h"
 #include "collectives/sources/read_flight_record.h"
 #include "collectives/sources/shorten_record.h"
-#include "node/dump_files.h"
 #include "node/isolated_read.h"
-#include "node/live_dump.h"
+#include "node/sources/dump_files.h"
+#include "node/sources/live_dump.h"
 #include "snapshot/carrier.h"
 #include "snapshot/variable.h"
 

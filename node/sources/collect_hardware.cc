@@ -1,4 +1,4 @@
-#include "node/collect_hardware.h"
+#include "node/sources/collect_hardware.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "node/collect_ras.h"
+#include "node/sources/collect_ras.h"
 
 #include <ifaddrs.h>
 #include <sys/socket.h>
@@ -22,8 +22,8 @@
 #include "collectives/sources/ras_answer.h"
 #include "collectives/sources/ras_client.h"
 #include "node/isolated_read.h"
-#include "node/ras_rows.h"
-#include "node/ras_services.h"
+#include "node/sources/ras_rows.h"
+#include "node/sources/ras_services.h"
 #include "snapshot/carrier.h"
 
 namespace oddrank::node {

@@ -1,4 +1,4 @@
-#include "node/dump_files.h"
+#include "node/sources/dump_files.h"
 
 #include <glob.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "node/ras_rows.h"
+#include "node/sources/ras_rows.h"
 
 #include "snapshot/carrier.h"
 

@@ -1,4 +1,4 @@
-#include "node/live_dump.h"
+#include "node/sources/live_dump.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

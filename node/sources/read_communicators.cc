@@ -1,4 +1,4 @@
-#include "node/read_communicators.h"
+#include "node/sources/read_communicators.h"
 
 #include <algorithm>
 #include <cstddef>

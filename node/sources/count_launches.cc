@@ -1,7 +1,7 @@
-#include "node/count_launches.h"
+#include "node/sources/count_launches.h"
 
 #include "attach/live_target.h"
-#include "node/read_communicators.h"
+#include "node/sources/read_communicators.h"
 
 namespace oddrank::node {
 std::optional<std::uint64_t> count_launches(pid_t pid) {

@@ -1,4 +1,4 @@
-#include "node/ras_services.h"
+#include "node/sources/ras_services.h"
 
 #include <fcntl.h>
 #include <sched.h>
