@@ -4,8 +4,8 @@
 //
 // With -DPy_GIL_DISABLED it prints the table of the free-threaded build (3.13 and later).
 // The lines of each group are the designated initialisers of the struct of the same name in
-// stacks/cpython/layout.h; scripts/check_cpython_layouts compares them with the committed tables. It
-// uses only offsetof and links nothing of CPython. The headers must be those of a release build.
+// stacks/cpython/layout.h; scripts/check_cpython_layouts compares them with the committed tables.
+// It uses only offsetof and links nothing of CPython. The headers must be those of a release build.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <stddef.h>
