@@ -16,7 +16,7 @@ oddrank_collect() {
   stem=${ODDRANK_DIR:-$SLURM_SUBMIT_DIR}/oddrank-$SLURM_JOB_ID-$(date +%Y%m%dT%H%M%S)
   "${ODDRANK:-oddrank}" job "$SLURM_JOB_ID" --save "$stem.odd" --json "$stem.json" \
     --html "$stem.html" </dev/null || true
-  echo "oddrank: saved $stem.odd (\`oddrank report\` reads it)"
+  echo "oddrank: the capture is $stem.odd (\`oddrank report\` reads it)"
 }
 
 # bash runs a trap only while it waits, and `wait` returns after the trap. So wait again until the
