@@ -1,4 +1,4 @@
-"""Runs commands by turns and compares medians: machines drift, ratios of one run do not."""
+"""Runs commands in turn and compares medians. Machines drift, but ratios within one run do not."""
 
 import os
 import statistics
@@ -7,7 +7,7 @@ import time
 
 
 class Candidate:
-    """A way to do the work: a list of commands, `at_once` of them at a time."""
+    """One way to do the work: a list of commands, `at_once` of them at a time."""
 
     def __init__(self, name, commands, at_once=1, every=1):
         self.name, self.commands, self.at_once, self.every = name, commands, at_once, every
@@ -33,9 +33,9 @@ class Candidate:
 
 
 def alternate(candidates, rounds):
-    """Every candidate once a round; one with every=3 in each third round."""
+    """Runs every candidate once per round; one with every=3 only in every third round."""
     for candidate in candidates:
-        candidate.run()  # caches are warm after this one, which does not count
+        candidate.run()  # warms the caches; does not count
         candidate.seconds.clear()
     for turn in range(rounds):
         for candidate in candidates:

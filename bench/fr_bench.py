@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""`oddrank fr` against PyTorch's own analyzer, on the same made-up dumps in the same run.
+"""Compares `oddrank fr` with PyTorch's own analyzer, on the same made-up dumps in the same run.
 
     fr_bench.py --oddrank BINARY --python PYTHON [--ranks 512] [--entries 2000] [--limit 600]
 
-PYTHON is one with PyTorch (torch.distributed.flight_recorder). The job: ranks in one group of all and
-in groups of eight, with the last rank standing still before the last call of each. Time is
-wall-clock, CPU time beside it (which other work on the machine does not lengthen), memory the peak
-of the process. The other analyzer's time is given with and without the
-import of torch, and it is ended after --limit seconds."""
+PYTHON is an interpreter with PyTorch (torch.distributed.flight_recorder). The job: ranks in one group
+of all and in groups of eight; the last rank is stuck before the last call of each. The benchmark
+prints wall-clock time, CPU time (which other work on the machine does not lengthen) and the peak
+memory of the process. The other analyzer's time is given with and without the import of torch; it is
+killed after --limit seconds."""
 
 import argparse
 import os
@@ -51,7 +51,7 @@ def dump(rank, ranks, entries):
 
 
 def run(command, limit):
-    """(seconds, seconds of CPU, peak MiB, status or None where it was ended, what it printed)."""
+    """Returns (seconds, CPU seconds, peak MiB, status or None if it was killed, output)."""
     with tempfile.TemporaryFile() as out:
         began = time.monotonic()
         with subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT) as process:

@@ -1,4 +1,4 @@
-"""Eight hung gloo ranks on this machine, for benchmarks; ended by pid when the context ends."""
+"""Eight hung gloo ranks on this machine, for benchmarks. They are killed by pid when the context ends."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ RANKS = 8
 
 
 class HungJob:
-    """`pids` and `threads` (of all ranks) while the context lasts."""
+    """Has `pids` and `threads` (of all ranks) while the context lasts."""
 
     def __init__(self, ranks=RANKS):
         self.python = training_job.find_torch_python()
@@ -48,7 +48,7 @@ class HungJob:
         return self
 
     def _quiet(self):
-        """No thread ran between two looks of the poll but gloo's timers."""
+        """Returns whether no thread runs now, not even one of gloo's timers."""
         running = 0
         for pid in self.pids:
             for tid in os.listdir(f"/proc/{pid}/task"):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""One rank of a hung job with as many threads as real ones have: a pool of idle OpenMP threads,
-gloo's own, a few Python threads with some frames each. Rank 3 sleeps in its input pipeline, the
-others wait for it in all_reduce. Prints "ready" when it is about to block."""
+"""One rank of a hung job, with as many threads as real ranks have: a pool of idle OpenMP threads,
+gloo's own, and a few Python threads with some frames each. Rank 3 sleeps in its input pipeline; the
+others wait for it in all_reduce. Prints "ready" just before it blocks."""
 
 import os
 import threading
 import time
 import warnings
 
-warnings.filterwarnings("ignore", message="Failed to initialize NumPy")  # which is not needed
+warnings.filterwarnings("ignore", message="Failed to initialize NumPy")  # NumPy is not needed
 
 # pylint: disable=wrong-import-position
 import torch
@@ -37,7 +37,7 @@ def background(depth, event):
 def main():
     torch.set_num_threads(int(os.environ.get("BENCH_THREADS", "64")))
     matrix = torch.ones(1 << 20)
-    (matrix * 2 + 1).sum()  # the pool starts with its first work
+    (matrix * 2 + 1).sum()  # the first work starts the pool
     dist.init_process_group("gloo")
     dist.all_reduce(torch.ones(1))
     never = threading.Event()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How long it takes to read eight hung gloo ranks, against eu-stack and gdb in the same run.
+"""Measures how long oddrank takes to read eight hung gloo ranks, with eu-stack and gdb in the same run.
 
     bench/node_bench.py [--oddrank build/release/oddrank] [--rounds 9] [--no-gdb]
 
 oddrank reads native and Python frames with names, merges them, joins waits and finds a verdict;
-eu-stack and gdb print native frames with names. `ratio` is the candidate's median to oddrank's.
+eu-stack and gdb print native frames with names. `ratio` is the candidate's median divided by
+oddrank's.
 """
 
 import argparse

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What reading the Python frames of a rank costs: 21 threads, 330 frames, in every CPython at hand.
+"""Measures what it costs to read the Python frames of a rank: 21 threads, 330 frames, in every CPython
+at hand.
 
     bench/python_bench.py [--build build/release] [--looks 200] [PYTHON...]
 
-Without PYTHON: those of $ODDRANK_PYTHONS (colon-separated; scripts/pythons prints some), else all
-of ~/.pyenv and /usr/bin/python3. `first` is the first look at a process, `later` the median of the
-others, which know the code objects; `calls` are calls that read memory. Finding the runtime comes
-once before them. The limit of a look is 300 us and 40 calls.
+Without PYTHON it uses those of $ODDRANK_PYTHONS (colon-separated; scripts/pythons prints some), or
+else all of ~/.pyenv and /usr/bin/python3. `first` is the first sample of a process, `later` is the
+median of the others, for which the code objects are already known; `calls` are calls that read
+memory. The runtime is found once, before the samples. The limit for a sample is 300 us and 40 calls.
 """
 
 import argparse
@@ -27,7 +28,7 @@ def interpreters():
 
 
 def measure(tool, python, looks, wanted):
-    """(version, find, [look]) or None where this Python is not one that is read."""
+    """Returns (version, find, [look]), or None if oddrank does not support this Python."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_threads.py")
     victim = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rank's Python threads, blocked: 21 of them with 330 frames of some 16 functions.
+"""The blocked Python threads of a rank: 21 threads with 330 frames of about 16 functions.
 
 Prints "ready", its pid and the number of frames, then waits until stdin is closed.
 """
@@ -11,7 +11,7 @@ THREADS = 21
 FRAMES = 330
 stop = threading.Event()
 
-# Functions that call each other in a row, so that the stacks are not one line over and over.
+# Functions that call each other in a chain, so that the stacks do not repeat one line.
 NAMES = ["step", "forward", "layer", "attention", "mlp", "linear", "loss", "backward", "reduce",
          "bucket", "hook", "wait", "prefetch"]
 source = "".join(
@@ -35,13 +35,13 @@ def blocked():
 
 
 def main():
-    # Around each thread's calls there are 3 frames of threading below, and 2 above.
+    # Each thread's calls have 3 frames of threading below them and 2 above.
     depth, more = divmod(FRAMES - 2 - 6 * (THREADS - 1), THREADS - 1)
     for i in range(THREADS - 1):
         threading.Thread(target=globals()["step"], args=(depth + (i < more),), daemon=True).start()
     while blocked() < THREADS - 1:
         threading.Event().wait(0.01)
-    print("ready", os.getpid(), frames_of_all() - 1, flush=True)  # less its own
+    print("ready", os.getpid(), frames_of_all() - 1, flush=True)  # without its own frame
     sys.stdin.read()
 
 

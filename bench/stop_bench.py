@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long 100 threads stand still where only their registers tell their stacks, against the least
-that a stop takes (stop_floor.cc), by turns.
+"""Measures how long 100 threads are stopped if only their registers reveal their stacks. The least time
+that a stop takes (stop_floor.cc) is measured in turn.
 
     bench/stop_bench.py [--build build/release] [--rounds 31]
 
-The victim's threads are blocked in a call that the kernel begins again, in a function whose frame is
-in a register that nobody saved: the one case in which oddrank stops threads that sleep.
+The victim's threads are blocked in a call that the kernel restarts, in a function whose frame is in a
+register that nothing saved. This is the only case in which oddrank stops sleeping threads.
 """
 
 import argparse

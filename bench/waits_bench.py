@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What the waits of a process with 100 threads cost (waits_cost.cc), once their stacks were read.
+"""Measures what the waits of a process with 100 threads cost (waits_cost.cc), after their stacks were
+read.
 
     bench/waits_bench.py [--build build/release] [--rounds 31]
 
 mutex   99 threads of a C program want one mutex
-python  99 threads of a Python want one lock, which one of their frames says who has
-files   99 threads of a Python read pipes and local sockets whose other ends it has itself; whether
-        somebody else has them, too, is looked for in every process of the machine, so this one
-        grows with it
+python  99 threads of a Python program want one lock; the frame of a thread shows which one has it
+files   99 threads of a Python program read pipes and local sockets whose other ends the program has
+        itself. Every process on the machine is searched for further holders, so this cost grows
+        with the machine
 """
 
 import argparse

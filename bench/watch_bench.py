@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What `oddrank watch` costs beside one rank of eight threads, as a share of one core: CPU time of the
-watcher and of all its readers, from /proc, over a minute.
+"""Measures what `oddrank watch` costs beside one rank of eight threads, as a share of one core: the CPU
+time of the watcher and all its readers, from /proc, over a minute.
 
     bench/watch_bench.py [--oddrank build/release/oddrank] [--seconds 60]
 
-Looked at every second instead of every ten, for there to be something to measure. A rank that hangs
-shows what a look costs that finds the rank as it was; one that runs, with frames wanted at each look
-(an eighth of --stalled-for), what one costs that reads them. At the default settings a look in ten
-seconds is of the first kind, and one in 37.5 seconds of the second.
+It samples every second instead of every ten, so that there is something to measure. A hanging rank
+shows the cost of a sample that finds nothing new. A running rank, whose frames are wanted in each
+sample (an eighth of --stalled-for), shows the cost of a sample that reads frames. With the default
+settings there is a sample of the first kind every ten seconds, and one of the second kind every 37.5
+seconds.
 """
 
 import argparse
@@ -35,7 +36,7 @@ DEFAULT_LOOK_S, DEFAULT_FRAMES_S = 10, 37.5
 
 
 def cpu_ms(pid):
-    """Of a process and of its children that have ended."""
+    """Returns the CPU time of a process and of its children that have ended."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) * 1000 / os.sysconf("SC_CLK_TCK")
@@ -58,7 +59,7 @@ def find_watcher(rank):
 
 
 def measure(options, how, stalled_for):
-    """Milliseconds of CPU time a look, and how many of them were measured."""
+    """Returns the CPU time of a sample in milliseconds, and the number of samples measured."""
     victim = subprocess.Popen(
         [options.oddrank, "watch", "--interval", "1s", "--stalled-for", stalled_for, "--",
          sys.executable, "-c", RANK, how], stdout=subprocess.PIPE, text=True,
@@ -68,7 +69,7 @@ def measure(options, how, stalled_for):
         if victim.stdout.readline() != "ready\n":
             sys.exit("the rank ended")
         watcher = find_watcher(victim.pid)
-        time.sleep(5)  # the first looks fill what later ones find
+        time.sleep(5)  # the first samples fill the caches
         before = cpu_ms(watcher)
         time.sleep(options.seconds)
         return (cpu_ms(watcher) - before) / options.seconds

@@ -15,16 +15,16 @@ if(ODDRANK_STATIC)
   set(ODDRANK_LINK_STATIC -static)
 endif()
 
-# Debian's libfmt has no static archive: what is linked statically compiles it in, which costs the
-# compiler two seconds a file.
+# Debian's libfmt has no static archive. A static build compiles it in, which takes two seconds per
+# file.
 if(ODDRANK_STATIC)
   add_library(oddrank_fmt ALIAS fmt::fmt-header-only)
 else()
   add_library(oddrank_fmt ALIAS fmt::fmt)
 endif()
 
-# oddrank_pkg(TARGET MODULE): an INTERFACE target from pkg-config; with ODDRANK_STATIC with all that
-# its archives need in turn.
+# oddrank_pkg(TARGET MODULE): makes an INTERFACE target from pkg-config. With ODDRANK_STATIC it includes
+# everything that the archives need in turn.
 function(oddrank_pkg target module)
   pkg_check_modules(PC_${module} REQUIRED ${module})
   add_library(${target} INTERFACE)
@@ -40,7 +40,8 @@ oddrank_pkg(oddrank_libelf libelf)
 oddrank_pkg(oddrank_zstd libzstd)
 oddrank_pkg(oddrank_zlib zlib)
 
-# Of libdw only what reads DWARF: what its pkg-config file adds (bzip2, lzma) is for libdwfl.
+# Only the part of libdw that reads DWARF. The libraries that its pkg-config file adds (bzip2, lzma)
+# are for libdwfl.
 pkg_check_modules(PC_libdw REQUIRED libdw)
 add_library(oddrank_libdw INTERFACE)
 target_include_directories(oddrank_libdw SYSTEM INTERFACE ${PC_libdw_INCLUDE_DIRS})
@@ -50,8 +51,8 @@ else()
   target_link_libraries(oddrank_libdw INTERFACE ${PC_libdw_LINK_LIBRARIES})
 endif()
 
-# libunwind.a defines _Unwind_Resume and its like once more; libgcc_eh, which our own exceptions use,
-# must come first, so that those are taken from there.
+# libunwind.a defines _Unwind_Resume and similar functions again. Our own exceptions need those of
+# libgcc_eh, so it must come first.
 pkg_check_modules(PC_libunwind REQUIRED libunwind-generic)
 add_library(oddrank_libunwind INTERFACE)
 target_include_directories(oddrank_libunwind SYSTEM INTERFACE ${PC_libunwind_INCLUDE_DIRS})

@@ -6,7 +6,8 @@ target_compile_options(oddrank_options INTERFACE
   -Wcast-align -Wnull-dereference -Wimplicit-fallthrough
   $<$<BOOL:${ODDRANK_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 sees null dereferences, dangling strings and (at -O3) uninitialized optionals inside libstdc++ that are not there.
+  # g++ 12 warns of null dereferences, dangling strings and (at -O3) uninitialized optionals inside
+  # libstdc++ that do not exist.
   target_compile_options(oddrank_options INTERFACE -Wno-null-dereference -Wno-restrict
     -Wno-maybe-uninitialized)
 endif()
@@ -15,15 +16,15 @@ if(ODDRANK_SANITIZE)
     -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(oddrank_options INTERFACE -fsanitize=address,undefined)
 endif()
-# Debug programs are large, and there are many: lld takes a quarter of ld's time.
+# There are many debug programs, and they are large; lld links them in a quarter of ld's time.
 find_program(ODDRANK_LLD ld.lld)
 if(ODDRANK_LLD)
   target_link_options(oddrank_options INTERFACE $<$<CONFIG:Debug>:-fuse-ld=lld>)
 endif()
 
-# oddrank_precompile(LIBRARY HEADERS header... LINK lib...): those headers, and what nearly every file
-# includes, parsed once where ODDRANK_PCH is on. The release build and clang-tidy, without
-# them, show that each file includes what it needs.
+# oddrank_precompile(LIBRARY HEADERS header... LINK lib...): if ODDRANK_PCH is on, these headers and the
+# ones that nearly every file includes are parsed only once. The release build and clang-tidy do not use
+# precompiled headers, and so show that each file includes what it needs.
 function(oddrank_precompile library)
   cmake_parse_arguments(ARG "" "" "HEADERS;LINK" ${ARGN})
   if(ODDRANK_PCH)
@@ -41,14 +42,14 @@ function(oddrank_use_precompiled target library)
     target_precompile_headers(${target} REUSE_FROM ${library})
   endif()
 endfunction()
-# A time stamp in it would make ccache miss everything that uses it.
+# A time stamp in a precompiled header would make ccache miss every file that uses it.
 function(oddrank_pch_options target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endfunction()
 
-# oddrank_room(NAME SOURCES file... LINK lib...): the static library oddrank_NAME.
+# oddrank_room(NAME SOURCES file... LINK lib...): adds the static library oddrank_NAME.
 function(oddrank_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   if(NOT ARG_SOURCES)

@@ -1,11 +1,11 @@
-// Prints the table of one cpython/layouts/layouts_3_X.cc from that version's own internal headers.
+// Prints the table of a cpython/layouts/layouts_3_X.cc from the internal headers of that version.
 //
 //   cc -I PREFIX/include/python3.X scripts/cpython_offsets.c -o offsets && ./offsets
 //
-// With -DPy_GIL_DISABLED it prints those of the free-threaded build of 3.13 and later.
+// With -DPy_GIL_DISABLED it prints the table of the free-threaded build (3.13 and later).
 // The lines of each group are the designated initialisers of the struct of the same name in
-// cpython/layouts/layout.h; scripts/check_cpython_layouts compares them with what is committed.
-// Nothing is linked or run but offsetof. The headers must be those of a release build.
+// cpython/layouts/layout.h; scripts/check_cpython_layouts compares them with the committed tables.
+// It uses only offsetof and links nothing of CPython. The headers must be those of a release build.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@
 #include "internal/pycore_frame.h"
 #include "internal/pycore_moduleobject.h"
 #else
-// Objects/dict-common.h and Objects/moduleobject.c, which are not installed.
+// From Objects/dict-common.h and Objects/moduleobject.c, which are not installed.
 typedef struct {
   PyObject_HEAD PyObject* md_dict;
 } PyModuleObject;
@@ -190,7 +190,7 @@ static void print_code(void) {
   END();
 }
 
-// A bit field has no offset: where the bit of a 1 lands tells it.
+// A bit field has no offset; the position of the bit of a 1 gives it.
 static size_t kind_shift(void) {
   PyASCIIObject text;
   unsigned state = 0;

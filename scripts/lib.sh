@@ -1,4 +1,4 @@
-# Shared by the scripts of this folder; sourced, not run.
+# Functions shared by the scripts in this folder; to be sourced, not run.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 
@@ -18,7 +18,7 @@ as_root() {
   fi
 }
 
-# The mirror of the distribution's main archive, from either format of apt's lists.
+# Prints the mirror of the distribution's main archive, from either format of apt's source lists.
 mirror() {
   {
     sed -n 's/^URIs: *\([^ ]*\).*/\1/p' /etc/apt/sources.list.d/*.sources
@@ -27,7 +27,7 @@ mirror() {
   } 2>/dev/null | grep -m 1 -E '/debian/?$' || true
 }
 
-# stage NAME COMMAND...: runs it and notes how long it took; stage_times prints all of them.
+# stage NAME COMMAND...: runs the command and notes how long it took; stage_times prints all times.
 stage_log=""
 stage() {
   local name=$1 began=$SECONDS rc=0

@@ -8,11 +8,11 @@
 
 #include "cpython/python_process.h"
 
-namespace oddrank::stacks {
-
-namespace cpython {
+namespace oddrank::cpython {
 class PythonProcess;
 }
+
+namespace oddrank::stacks {
 
 struct CollectOptions {
   bool native = true;

@@ -1,4 +1,4 @@
-// The page's data, as report/html_data.cc writes it, and small tools to make elements.
+// The page's data, as report/html_data.cc writes it, and small helpers that make elements.
 // Nothing that came from a process ever becomes markup: text is set, never parsed.
 const data = JSON.parse(document.getElementById("data").textContent);
 const text = (id) => data.texts[id];
@@ -39,7 +39,7 @@ function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
-// "0-4,6" -> a test for numbers; null if the text is no set of ranks.
+// "0-4,6" -> a test for numbers; null if the text is not a set of ranks.
 function rankSet(words) {
   if (!/^[\d,\s-]+$/.test(words) || !/\d/.test(words)) return null;
   const ranges = words.split(",").filter((part) => part.trim() !== "").map((part) => {
@@ -49,7 +49,7 @@ function rankSet(words) {
   return (number) => ranges.some(([low, high]) => low <= number && number <= high);
 }
 
-// A table of frames, innermost first; those that folding leaves out are in it, and not shown.
+// Makes a table of frames, innermost first. Folded frames are in it, but hidden.
 // `locals`: [[frame of the stack, words], ...].
 function stackTable(stack, locals = []) {
   const wordsOf = new Map(locals);

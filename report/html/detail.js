@@ -1,4 +1,4 @@
-// One rank with its processes: every thread, what it waits for, its stack and its locals.
+// Shows one rank and its processes: every thread, what it waits for, its stack and its locals.
 const processesOf = new Map();
 for (const row of data.processes) {
   if (!processesOf.has(row[0])) processesOf.set(row[0], []);
@@ -26,7 +26,7 @@ function threadElement(row) {
     stackTable(stack, locals));
 }
 
-// What --tasks read: each task with the chain of what it awaits.
+// Shows what --tasks read: each task with the chain of what it awaits.
 function tasksElement(tasks) {
   if (tasks.length === 0) return "";
   return make("details", { class: "tasks", open: "" },

@@ -1,4 +1,4 @@
-// The first screen in words, and the start of all.
+// Shows the first screen in words, and starts everything.
 function showVerdict() {
   const verdict = data.verdict;
   const kind = document.getElementById("kind");

@@ -1,7 +1,7 @@
-// The grid of ranks, host by host, coloured and lettered by group; the filter; what is selected.
+// The grid of ranks (host by host, coloured and lettered by group), the filter and the selection.
 const grid = document.getElementById("grid");
 const cells = [];
-let shownRanks = () => true;  // of a rank: whether the filter keeps it
+let shownRanks = () => true;  // whether the filter keeps a rank
 
 function showGrid() {
   const hosts = new Map();
@@ -66,8 +66,8 @@ function showLegend() {
   }
 }
 
-// A rank set, coordinates ("tp1", "tp1 pp0"), or words that are looked for in the host, the phase and
-// the frames of the rank's group.
+// Makes a filter from a rank set, coordinates ("tp1", "tp1 pp0"), or words to find in the host, the
+// phase and the frames of the rank's group.
 function filterFor(words) {
   const wanted = words.trim().toLowerCase();
   if (wanted === "") return () => true;
@@ -88,7 +88,7 @@ function applyFilter(words) {
     kept += keep ? 1 : 0;
     cells[rank.index].classList.toggle("off", !keep);
   }
-  // Hosts of which nothing is kept make way for the others.
+  // Hide hosts without a rank that is kept.
   for (const row of grid.children) row.hidden = row.querySelector(".cell:not(.off)") === null;
   document.getElementById("filter-count").textContent =
     words.trim() === "" ? "" : `${kept} of ${ranks.length} ranks`;

@@ -1,5 +1,5 @@
-// Stacks of all ranks in one tree, outermost frame on top; a frame is as wide as ranks are in it.
-// Where a counter tells which of several ways is behind, that one is on the left, and they say so.
+// The stacks of all ranks in one tree, outermost frame on top. A frame's width is its number of ranks.
+// If a counter tells which of several branches is behind, that branch is on the left, and its label says so.
 const HEIGHT = 21;
 const tree = data.tree.map(([frame, parent, count, set, counter, behind], index) => ({
   index, parent, count, has: rankSet(set) ?? (() => false), set, children: [],
@@ -9,7 +9,7 @@ const tree = data.tree.map(([frame, parent, count, set, counter, behind], index)
 for (const node of tree) if (node.parent >= 0) tree[node.parent].children.push(node);
 let zoomed = tree[0];
 
-// Ranks of a node that the filter keeps. Those without a number can only be counted all together.
+// Counts a node's ranks that the filter keeps. Ranks without a number can only be counted unfiltered.
 function weightOf(node, kept) {
   if (kept === null) return node.count;
   return kept.reduce((sum, rank) => sum + (rank.rank >= 0 && node.has(rank.rank) ? 1 : 0), 0);
@@ -18,7 +18,7 @@ function weightOf(node, kept) {
 function frameElement(node, left, width, depth, weight, search) {
   const label = `${node.counter === "" ? "" : `${node.counter}${node.behind ? ", behind" : ""}: `}${node.name}` +
     (node.place === "" ? "" : `  ${node.place}`);
-  // In the colour of a group where only that group is; plain where several are still together.
+  // A frame with only one group has that group's colour; a frame that several groups share is plain.
   const group = data.groups.findIndex((one) => one.ranks === node.set);
   const found = search !== "" && label.toLowerCase().includes(search);
   const classes = ["frame", group < 0 ? "shared" : "", search === "" ? "" : found ? "hit" : "miss"];

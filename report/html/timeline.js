@@ -1,13 +1,13 @@
-// What ranks did at each look and between the looks: a table with one row for those of a group that
-// did the same. A place has the letter and colour of the group that stands there now; places where
-// nobody stands any more have small letters.
+// What ranks did at each sample and between samples: a table with one row for the ranks of a group that
+// did the same. A place has the letter and colour of the group that is there now; a place where no rank
+// is any more has a small letter.
 const STATE = { R: "runs", S: "sleeps", D: "waits in the kernel", T: "is stopped", t: "is traced", Z: "is dead", X: "is dead" };
 const timeline = data.timeline;
 const timelineRows = timeline.rows.map(([set, count, first, moved, looks, steps]) => ({
   set, count, rank: ranks[first], moved: moved === 1, looks, steps, has: rankSet(set), element: null,
 }));
 
-// Letter and colour of each place.
+// The letter and colour of each place.
 const placeMarks = timeline.places.map(() => null);
 function markPlaces() {
   for (const row of timelineRows) {
@@ -35,7 +35,7 @@ function stepElement([cpuLeast, cpuMost, wakesLeast, wakesMost]) {
 function lookElement(row, at) {
   const [place, states] = row.looks[at];
   const [stack, words] = timeline.places[place];
-  // Of two groups at one place (one of them stopped there, say) each row shows its own.
+  // If two groups are at one place (one of them stopped there, say), each row shows its own group.
   const now = place === row.looks[row.looks.length - 1][0] && row.rank.group >= 0;
   const [letter, color] = now ? [groupLetter(row.rank.group), groupColor(row.rank.group)] : placeMarks[place];
   const state = [...states].map((one) => `${one} ${STATE[one] ?? "in an unknown state"}`).join(", ");
@@ -111,7 +111,7 @@ function showTimeline() {
   }
 }
 
-// Rows without a rank that the filter keeps make way for the others.
+// Hides rows without a rank that the filter keeps.
 function filterTimeline() {
   const kept = ranks.filter(shownRanks);
   for (const row of timelineRows) {

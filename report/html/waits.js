@@ -1,10 +1,11 @@
-// The wait-for graph, laid out in layers from those who wait to the root. Ranks at the same place are
-// one box. Cycles are kept: an edge that goes back is drawn back.
+// The wait-for graph, laid out in layers from the waiters to the root. Ranks at the same place share one
+// box. Cycles are kept: an edge that leads back is drawn backwards.
 const BOX = { width: 250, height: 46, gapX: 70, gapY: 18 };
 const MOST_NODES = 60;
 const KIND = { rank: 0, slot: 1, process: 2, resource: 3 };
 
-// Of a job with very many places: those from which a way leads to a culprit, then the largest.
+// Chooses the nodes to draw: none without an edge and, if there are too many, only culprits and nodes
+// that edges connect to them.
 function drawnNodes(nodes, edges) {
   const linked = new Set(edges.flatMap(([from, to]) => [from, to]));
   const wanted = new Set(nodes.keys());
@@ -25,7 +26,7 @@ function drawnNodes(nodes, edges) {
   return kept;
 }
 
-// Longest way from a node that nobody waits for; edges that close a cycle do not count.
+// The longest path from a node that nothing waits for; edges that close a cycle do not count.
 function layers(drawn, edges) {
   const out = new Map([...drawn].map((node) => [node, []]));
   const awaited = new Set();
@@ -116,7 +117,7 @@ function showWaits() {
   const edges = data.picture.edges.filter(([from, to]) => drawn.has(from) && drawn.has(to));
   const target = document.getElementById("waits");
   if (drawn.size === 0 || edges.length === 0) {
-    target.append(make("p", { class: "soft" }, "No wait of one for another was found."));
+    target.append(make("p", { class: "soft" }, "No rank was found to wait for another."));
     return;
   }
   const layer = layers(drawn, edges);

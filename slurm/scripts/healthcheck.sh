@@ -1,13 +1,13 @@
 #!/bin/sh
-# For slurm.conf's HealthCheckProgram: a node on which ranks that nobody can end any more are left
-# (state D: a dead file system, a driver that hangs) should get no further job.
+# For slurm.conf's HealthCheckProgram: a node should get no further job while it has ranks that
+# cannot be killed (state D: a dead file system, a driver that hangs).
 #
 #   HealthCheckProgram=/shared/oddrank/slurm/scripts/healthcheck.sh
 #   HealthCheckInterval=300
 #
-# Looks at processes that carry a rank and whose job SLURM no longer runs here. Says what it found;
-# with ODDRANK_DRAIN=1 it drains the node, with the kernel's word for it as the reason. Takes nothing
-# but reads of /proc. ODDRANK_PROC: another /proc, for tests.
+# Finds processes in state D that carry the id of a job which SLURM no longer runs on this node, and
+# prints them. With ODDRANK_DRAIN=1 it also drains the node; the reason names the kernel function
+# that each process waits in. Reads /proc and calls squeue. ODDRANK_PROC: another /proc, for tests.
 set -eu
 proc=${ODDRANK_PROC:-/proc}
 node=${SLURMD_NODENAME:-$(uname -n)}
@@ -18,7 +18,7 @@ for directory in "$proc"/[0-9]*; do
   job=$(tr '\0' '\n' <"$directory/environ" 2>/dev/null | sed -n 's/^SLURM_JOB_ID=//p' | head -n 1) ||
     continue
   [ -n "$job" ] || continue
-  # A controller that does not answer, or refuses, says nothing about the job.
+  # If the controller does not answer or refuses, nothing is known about the job.
   if said=$(timeout 10 squeue -h -j "$job" -w "$node" -o %i 2>&1); then
     printf '%s\n' "$said" | grep -q '^[0-9]' && continue
   else

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Tells somebody: the verdict's sentence of a JSON report to a chat, a pager or a mailbox. For
+# Sends the verdict's sentence from a JSON report to a chat, a pager or a mailbox. For use by
 # `oddrank watch --on-stall`, which puts the report's path into ODDRANK_JSON, or by hand:
 #
 #   post-verdict.sh report.json
 #
-# ODDRANK_WEBHOOK: an address that takes {"text": "..."} by POST (Slack, Mattermost, Teams, a pager's
-# gateway). ODDRANK_MAIL: an address for sendmail. Neither: stdout.
+# ODDRANK_WEBHOOK: a URL that takes {"text": "..."} by POST (Slack, Mattermost, Teams, a pager's
+# gateway). ODDRANK_MAIL: an address for sendmail. If neither is set, it prints to stdout.
 set -eu
-report=${1:-${ODDRANK_JSON:?no report is named}}
+report=${1:-${ODDRANK_JSON:?no report given}}
 payload=$(python3 - "$report" <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1], encoding="utf-8"))

@@ -1,8 +1,9 @@
 #!/bin/sh
-# For slurm.conf's Prolog, or by hand on a node: will oddrank work here when it is needed? Writes one
-# line to the system's log where the answer is no, and never fails: a job that could run must run.
-# ODDRANK: the program (default: oddrank). ODDRANK_PATIENCE: seconds that the job's start may wait for
-# the answer (default: 10).
+# For slurm.conf's Prolog, or by hand on a node: checks that oddrank will work here when it is needed.
+# If not, it prints one line and writes it to the system's log. It never fails, so it never keeps a
+# job from running.
+# ODDRANK: path of the program (default: oddrank). ODDRANK_PATIENCE: how many seconds the job's start
+# may be delayed (default: 10).
 node=${SLURMD_NODENAME:-$(uname -n)}
 patience=${ODDRANK_PATIENCE:-10}
 answer=$(timeout "$patience" "${ODDRANK:-oddrank}" doctor --host "$node" \

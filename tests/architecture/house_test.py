@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The rules of the house that a program can check: who may include whom (the table of rooms in
-ARCHITECTURE.md), how long a file may be, how a header begins, and that no library shows in one that
-other rooms may include ("Private to stacks/." in its first comment: they may not).
+"""Checks the house rules that a program can check: which room may include which (the table of rooms in
+ARCHITECTURE.md), how long a file may be, how a header begins, and that no type of a library appears in
+a header that other rooms may include. (A header whose first comment says "Private to stacks/." is not
+one of those.)
 
     house_test.py [ROOT]          checks the tree
     house_test.py --self-test     checks that each rule can fail
@@ -37,11 +38,11 @@ ARROWS = {
     "cli": [*READERS, "node/", "aggregate/", "report/", "slurm/", "watch/", "snapshot/", "base/"],
 }
 ROOMS = tuple(ARROWS)
-# Everybody else (tests, benchmarks) may include every room but cli.
+# Everything else (tests, benchmarks) may include every room except cli.
 ELSEWHERE = [f"{room}/" for room in ROOMS if room != "cli"]
 
-# Each library is used by few .cc files and shows in no header (CONTRIBUTING.md, "Third party").
-# Only cli/ may name a type of CLI11 there, forward-declared.
+# Each library is used by few .cc files and appears in no header (CONTRIBUTING.md, "Third party").
+# Only cli/ may name a CLI11 type in a header, and only forward-declared.
 LIBRARY = re.compile(r"CLI/|nlohmann/|libunwind|unwind\.h|libelf|gelf|elfutils/|libdw|dwarf|boost/|"
                      r"zstd|zlib|fmt/")
 LIBRARY_NAME = re.compile(r"\b(nlohmann|boost|CLI|fmt)::|\bunw_[a-z_]+_t\b|\b(Dwarf|Dwfl|Elf)\b *\*")
@@ -58,7 +59,7 @@ def tree_files(root):
 
 
 def owner(path, text):
-    """The room to which a header says it is private; "" if it says nothing."""
+    """Returns the room that a header says it is private to; "" if it says nothing."""
     comment = " ".join(line.lstrip("/ ") for line in text.partition("#pragma once")[0].splitlines())
     match = re.search(r"\bPrivate to (\w+)/\.", comment)
     return match.group(1) if match and path.startswith(match.group(1) + "/") else ""
@@ -100,7 +101,7 @@ def check_header(path, text):
 
 
 def check_file(path, text):
-    """All complaints about one file; `path` is relative to the root."""
+    """Returns all complaints about one file; `path` is relative to the root."""
     lines = text.count("\n")
     if lines > REFUSED_LINES:
         yield f"{path}: {lines} lines; {REFUSED_LINES} is the limit"
@@ -111,7 +112,7 @@ def check_file(path, text):
 
 
 def check_listed(root, path):
-    """A test that no CMakeLists.txt names is never run."""
+    """Complains about tests that no CMakeLists.txt names, because they never run."""
     folder, name = os.path.split(path)
     while folder and not os.path.exists(os.path.join(root, folder, "CMakeLists.txt")):
         folder = os.path.dirname(folder)
@@ -126,7 +127,8 @@ def check_listed(root, path):
 
 
 def check_privacy(texts):
-    """`texts`: by path. Who includes another room's private header; its unit tests may."""
+    """Complains about files that include another room's private header; unit tests of that room may.
+    `texts`: by path."""
     private = {path: room for path, text in texts.items()
                if path.endswith(".h") and (room := owner(path, text))}
     for path, text in texts.items():

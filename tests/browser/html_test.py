@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""`--html` in headless Chromium: what is on the page, and that it answers to mouse and keyboard.
+"""Tests the page of `--html` in headless Chromium: its contents, and how it reacts to mouse and keyboard.
 
-    html_test.py --oddrank PATH        with ODDRANK_WRITE_CAPTURE: the program of tests/support
+    html_test.py --oddrank PATH        ODDRANK_WRITE_CAPTURE names the program of tests/support
 
-ODDRANK_SCREENSHOTS=FOLDER keeps pictures of what the tests saw.
+ODDRANK_SCREENSHOTS=FOLDER keeps a screenshot of each test.
 """
 
 import os
@@ -41,7 +41,7 @@ def needs_browser():
 
 def open_browser():
     options = webdriver.ChromeOptions()
-    # Chromium's own sandbox refuses to work for root; the page is our own.
+    # Chromium's sandbox does not work for root, and the page is our own.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
                      "--window-size=1300,1600"):
         options.add_argument(argument)
@@ -66,7 +66,7 @@ class HtmlTest(unittest.TestCase):
     def tearDown(self):
         if SCREENSHOTS:
             self.browser.save_screenshot(f"{SCREENSHOTS}/{self.id().split('.')[-1]}.png")
-        # Scripts that fail say so there.
+        # Scripts that fail write their errors there.
         self.assertEqual(self.browser.get_log("browser"), [])
 
     def open(self, name):
@@ -101,7 +101,7 @@ class HtmlTest(unittest.TestCase):
         culprits = self.all("#waits svg .culprit")
         self.assertEqual(len(culprits), 1)
         self.assertIn("1 rank: 5", culprits[0].text)
-        # Nobody is drawn on top of another.
+        # No box is drawn on top of another.
         boxes = [(box.rect["x"], box.rect["y"]) for box in self.all("#waits svg .box")]
         self.assertEqual(len(set(boxes)), len(boxes))
 
@@ -176,15 +176,15 @@ class HtmlTest(unittest.TestCase):
         self.assertEqual([head.text for head in self.all(".timeline thead th")],
                          ["Ranks", "Look 1", "between", "Look 2, the last"])
         first, between, last = rows[1].find_elements(By.CSS_SELECTOR, ":scope > td")
-        # Where ranks 1-2,5-7 are now: in their letter.
+        # Ranks 1-2,5-7 are there now, so the place has their letter.
         self.assertRegex(first.text, r"^A\s+compile_kernels \(demo/train.py:51\)\s+S sleeps$")
         self.assertEqual(between.text, "210 ms of CPU\nnever woke")
         self.assertRegex(last.text, r"^B\s+average_gradients")
-        # By keyboard: the stack opens, and so does the rank.
+        # The keyboard opens the stack, and the rank too.
         summary = first.find_element(By.TAG_NAME, "summary")
         self.browser.execute_script("arguments[0].focus()", summary)
         summary.send_keys(Keys.ENTER)
-        # What is opened is filled in a moment later.
+        # An opened element is filled a moment later.
         stack = WebDriverWait(self.browser, 30).until(lambda _: first.find_elements(By.CLASS_NAME, "stack"))
         self.assertIn("train_step", stack[0].text)
         rows[1].find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
@@ -226,7 +226,7 @@ class HtmlTest(unittest.TestCase):
     def test_a_large_job_opens_and_filters(self):
         self.open("big:2048")
         self.assertEqual(len(self.all("#grid .row")), 256)
-        # The culprit's host is in sight.
+        # The culprit's host is visible.
         self.assertLess(abs(self.cell(682).rect["y"] - self.one("#grid").rect["y"]), 400)
         took = self.browser.execute_script(
             "const began = performance.now(); applyFilter('681-682'); document.body.offsetHeight;"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What goes wrong while `oddrank job` collects, on a real cluster: each fault is named, nothing that
-was read is lost, nothing of ours is left, and the job goes on."""
+"""Causes faults while `oddrank job` collects, on a real cluster. Each fault is named, nothing that was read
+is lost, no process of oddrank is left, and the job goes on."""
 
 import contextlib
 import os
@@ -22,17 +22,17 @@ from harness import Options, Run
 from star_job import STEP, StarJob
 
 BLOCKED = os.environ["ODDRANK_BLOCKED_VICTIM"]
-# A library that gives a program another wall clock; not there where oddrank is linked statically.
+# A library that gives a program another wall clock; not available if oddrank is linked statically.
 OTHER_CLOCK = os.environ.get("ODDRANK_OTHER_CLOCK")
 RANKS = 8
 IN_VFORK = 3  # its main thread is in state D
-# Agents read twice, and faults come in between.
+# Agents take two samples; the faults happen in between.
 SLOW = ["--interval", "8s", *harness.PATIENTLY]
 FOR_EVER = ["--interval", "1h", "--timeout", "10m"]
-# That a node does not answer is known after the limit, and no sooner.
+# Only after the limit is it known that a node does not answer.
 LIMITED = ["--timeout", "30s"]
 LIMIT = "30 s"
-# In the place of one node's agent: as the others, but it does not come to its second reading.
+# Runs in the place of one node's agent: like the others, but it never reaches its second sample.
 HELD = """for word; do
   shift
   case $option in --interval) word=1h ;; esac
@@ -44,7 +44,7 @@ exec "$ODDRANK" "$@"
 
 
 class FaultsTest(unittest.TestCase):
-    """One cluster and one job; the tests leave both as they found them."""
+    """One cluster and one job; each test leaves both as it found them."""
 
     @classmethod
     def setUpClass(cls):
@@ -53,13 +53,13 @@ class FaultsTest(unittest.TestCase):
         step = (f'sh -c \'if [ "$SLURM_PROCID" = {IN_VFORK} ]; then exec {BLOCKED} vfork; fi; '
                 f"exec {STEP}'")
         cls.job = StarJob(cls.lab, cls.scratch, nodes=4, ranks=RANKS, step=step)
-        # Rank 0 would wait for that rank's connection, too.
+        # Otherwise rank 0 would wait for that rank's connection too.
         cls.job.start(others=[IN_VFORK], environment={"STAR_CONNECTIONS": str(RANKS - 2)})
         proc_facts.wait_until(cls.in_vfork, f"rank {IN_VFORK} waits for its child")
 
     @classmethod
     def in_vfork(cls):
-        """With a child there, state D has that reason and no other."""
+        """Returns whether all processes with a child are in state D, so that vfork() must be the reason."""
         pids = [pid for node in cls.lab.nodes for pid in cls.lab.node_pids(node)
                 if proc_facts.comm(pid) == os.path.basename(BLOCKED)]
         parents = {proc_facts.parent(pid) for pid in pids} & set(pids)
@@ -67,43 +67,43 @@ class FaultsTest(unittest.TestCase):
 
     def setUp(self):
         self.killed = set()
-        # A node that had no network is told late what to start; that agent ends by its own limit.
+        # A node that had no network learns late what to start; that agent ends at its own time limit.
         proc_facts.wait_until(lambda: not self.agents(), "no agent is left")
 
     def tearDown(self):
         proc_facts.wait_until(lambda: not self.agents(), "no agent is left")
         self.assertEqual(self.lab.job_state(self.job.id), "RUNNING")
-        # One whose reader was killed may still wait for the CPU to go back into its call.
+        # A rank whose reader was killed may still need the CPU to get back into its call.
         for rank in set(range(RANKS)) - {IN_VFORK} - self.killed:
             proc_facts.wait_until(lambda rank=rank: self.job.blocked(rank), f"rank {rank} blocks")
 
     def agents(self, node=None):
-        """Pids of our agents, as seen from here."""
+        """Returns the pids of our agents, as seen from here."""
         return [pid for name in ([node] if node else self.lab.nodes)
                 for pid in self.lab.node_pids(name) if proc_facts.comm(pid) == "oddrank"]
 
     def agent(self, node):
-        """The node's agent where it is between its two readings, None otherwise."""
-        pids = self.agents(node)  # its readers are called the same
+        """Returns the node's agent if it is between its two samples, None otherwise."""
+        pids = self.agents(node)  # its readers have the same name
         return next((pid for pid in pids
                      if proc_facts.parent(pid) not in pids and proc_facts.asleep(pid)), None)
 
     def start(self, options=SLOW, nodes=None):
-        """`oddrank job` when all agents, or those of `nodes`, have read once."""
+        """Starts `oddrank job`; returns when all agents, or those of `nodes`, have taken one sample."""
         command = [Options.oddrank, "job", self.job.id, "--json", "-", *options]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=self.environment())
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
-        # On a machine that stands still for long, all of them may have come and gone.
+        # If the machine stands still for long, all of them may have come and gone.
         proc_facts.wait_until(lambda: process.poll() is not None
                               or all(self.agent(node) for node in nodes or self.lab.nodes),
                               "the agents have read once", every=0.02)
         return process
 
     def start_held(self, node):
-        """(`oddrank job`, pid of that node's agent); that one will not answer."""
+        """Returns (`oddrank job`, pid of that node's agent). That agent will not answer."""
         self.enterContext(self.agent_through(node, HELD))
         process = self.start(LIMITED, [node])
         self.assertIsNone(process.poll())
@@ -123,7 +123,7 @@ class FaultsTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def agent_through(self, node, line):
-        """On that node alone the shell runs `line` in the agent's place; $ODDRANK is the agent."""
+        """Lets the shell run `line` in the agent's place, on that node only; $ODDRANK is the agent."""
         folder = f"{self.scratch}/agent-{node}"
         os.makedirs(folder)
         open(f"{folder}/oddrank", "wb").close()
@@ -141,7 +141,8 @@ class FaultsTest(unittest.TestCase):
             shutil.rmtree(folder)
 
     def check_partial(self, run, node, *words):
-        """All ranks but those of `node`, which are listed with the reason; the verdict stays."""
+        """Checks that all ranks were read except those of `node`, which are listed with the reason, and that
+        the verdict is the same."""
         self.assertEqual(run.status, harness.PARTIAL, run)
         report = run.json()
         unread = [row for row in report["coverage"]["unread"] if row["host"] == node]
@@ -152,7 +153,8 @@ class FaultsTest(unittest.TestCase):
         self.check_culprit(report, run)
 
     def check_culprit(self, report, run):
-        """The rank that all others wait for; the one in vfork() may be named beside it."""
+        """Checks that the culprit is the rank that all others wait for; the one in vfork() may be named
+        as well."""
         culprits = {row["rank"] for row in report["verdict"]["culprits"]}
         self.assertIn(0, culprits, run)
         self.assertLessEqual(culprits, {0, IN_VFORK}, run)
@@ -182,7 +184,7 @@ class FaultsTest(unittest.TestCase):
             run = self.finish(process)
         finally:
             self.lab.restart_slurmd("n2")
-        # Its agent lives on and may still deliver.
+        # Its agent goes on and may still deliver.
         self.assertIn(run.status, (0, harness.PARTIAL), run)
         self.check_culprit(run.json(), run)
         self.assertGreaterEqual(run.json()["coverage"]["read"], 5, run)
@@ -225,18 +227,18 @@ class FaultsTest(unittest.TestCase):
     def test_09_ctrl_c_twice_ends_everything(self):
         process = self.start_endless()
         process.send_signal(signal.SIGINT)
-        # Of two that wait to be taken only one comes.
+        # Two pending signals of one kind are delivered as one.
         proc_facts.wait_until(lambda: not proc_facts.pending(process.pid, signal.SIGINT),
                               "the first is taken", every=0.001)
         process.send_signal(signal.SIGINT)
-        # Where this one comes late, the report that the first asked for is out.
+        # If this one comes late, the report that the first one caused has been printed.
         self.assertIn(process.wait(60), (128 + signal.SIGINT, harness.NOTHING_READ))
 
     def test_10_the_client_is_killed(self):
         process = self.start_endless()
         process.kill()
         process.wait(60)
-        # tearDown sees the agents' end.
+        # tearDown waits for the end of the agents.
 
     def test_11_an_answer_is_cut_in_the_middle(self):
         with self.agent_through("n2", 'exec "$ODDRANK" "$@" | head -c 1200'):
@@ -254,7 +256,7 @@ class FaultsTest(unittest.TestCase):
 
     if OTHER_CLOCK:
         def test_12_a_clock_is_an_hour_off(self):
-            """It is said, and changes nothing else."""
+            """A note says so, and nothing else changes."""
             right = self.patient_report()
 
             def told(run):
@@ -270,7 +272,7 @@ class FaultsTest(unittest.TestCase):
 
     def test_13_the_controller_is_restarted(self):
         process = self.start()
-        os.kill(self.lab.controller, signal.SIGTERM)  # it saves what it knows
+        os.kill(self.lab.controller, signal.SIGTERM)  # slurmctld saves its state
         proc_facts.wait_until(lambda: proc_facts.has_ended(self.lab.controller),
                               "the controller has ended")
         # pylint: disable-next=consider-using-with
@@ -295,7 +297,7 @@ class FaultsTest(unittest.TestCase):
         self.assertEqual(run.status, harness.PARTIAL, run)
         unread = run.json()["coverage"]["unread"]
         self.assertIn((7, "n3"), [(row["rank"], row["host"]) for row in unread], run)
-        # The others wait for rank 0 as before, and nobody for the one that is gone.
+        # The others wait for rank 0 as before, and none for the rank that is gone.
         verdict = run.json()["verdict"]
         self.check_culprit(run.json(), run)
         self.assertIn("missing_rank", [row["kind"] for row in verdict["alternatives"]], run)

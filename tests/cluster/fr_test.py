@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank fr` on dumps that real jobs wrote (tests/victims/recorded_job.py), against what the
-programs did."""
+"""Runs `oddrank fr` on dumps that real jobs wrote (tests/victims/recorded_job.py), and compares the
+verdict with what the programs did."""
 
 import os
 import shutil
@@ -35,8 +35,8 @@ class RecordedJobTest(unittest.TestCase):
         return run
 
     def diagnose(self, how):
-        """The report of the pickles; that of the same dumps as JSON is the same, but for the places
-        in the program, which JSON dumps do not have."""
+        """Returns the report of the pickles. Checks that the JSON dumps give the same report, except for
+        the places in the program, which JSON dumps lack."""
         pickles = self.fr(f"{self.folder}/{how}/trace_rank_*").json()
         json = self.fr(f"{self.folder}/{how}/json").json()
         for key in ("kind", "confidence", "culprits", "chain"):
@@ -86,15 +86,14 @@ class RecordedJobTest(unittest.TestCase):
                 self.assertEqual(report["mismatches"], [])
 
     def test_one_dump_is_missing(self):
-        """Rank 5's, of whom nothing else is known: nobody is accused in its place."""
+        """The dump of rank 5 is missing and nothing else is known about it: no other rank is accused."""
         dumps = [f"{self.folder}/behind/trace_rank_{rank}" for rank in range(5)]
         report = self.fr(*dumps).json()
         self.assertEqual(report["verdict"]["culprits"], [], report["verdict"])
         self.assertEqual(report["verdict"]["confidence"], "possible", report["verdict"])
 
     def test_cut_dumps(self):
-        """However much of a dump is there: what it holds is read, and never more is said than
-        that."""
+        """A dump may be cut anywhere: what is left of it is read, and the report says no more than that."""
         with tempfile.TemporaryDirectory(prefix="oddrank-fr-") as scratch:
             for rank in range(6):
                 shutil.copy(f"{self.folder}/behind/trace_rank_{rank}", scratch)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`oddrank node` on a job that is parallel in several dimensions (tests/victims/parallel_job.py):
-eight gloo ranks that end up waiting in groups of four and two. No environment variable is set and no
-recorder armed, but for one of them: which groups there are is read from the memory of the processes.
-The cascade of waits must end at the one rank that sleeps."""
+"""Runs `oddrank node` on a job that is parallel in several dimensions (tests/victims/parallel_job.py):
+eight gloo ranks that end up waiting in groups of four and two. Except in one test, no environment
+variable is set and no recorder is on: the groups are read from the memory of the processes. The
+cascade of waits must end at the one rank that sleeps."""
 
 import json
 import os
@@ -22,13 +22,13 @@ RANKS = 8
 STUCK, AT = 5, 2
 IN_GROUPS = {**{rank: (AT, "dp") for rank in range(4)},
              **{rank: (AT, "tp") for rank in (4, 6, 7)}, STUCK: (AT, "sleep")}
-# A pipeline backs up: each stage before the stuck one is one step further.
+# The pipeline backs up: each stage before the stuck one is one step further.
 IN_PIPELINE = {**{rank: (AT + 4 - rank, "send") for rank in range(5)}, STUCK: (AT, "sleep"),
                6: (AT, "recv"), 7: (AT, "recv")}
 
 
 class ParallelJob:
-    """The ranks as processes of this machine. A context manager; ends them however it is left."""
+    """The ranks as processes on this machine. A context manager that always ends them."""
 
     def __init__(self, directory, how):
         self.directory, self.how = directory, how
@@ -102,8 +102,8 @@ class GroupsTest(unittest.TestCase):
         return report, text.out
 
     def check_slots(self, report, dp, tp):
-        """Every group that somebody waits in, with those who are missing: `dp` and `tp` are what
-        the report calls them."""
+        """Checks every group that a rank waits in, with its missing members. `dp` and `tp` are the
+        report's names for the groups."""
         slots = {(row["inside"], row["absent"]) for row in report["collectives"]}
         self.assertEqual(slots, {("4,6-7", "5"), ("0", "4"), ("1", "5"), ("2", "6"), ("3", "7")})
         phases = {group["ranks"]: group["phase"] for group in report["groups"]}
@@ -122,8 +122,8 @@ class GroupsTest(unittest.TestCase):
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
 
     def test_groups_of_a_device_mesh(self):
-        """Here the ranks can be asked for what their flight recorders hold: the number of each call
-        is known, and the recorders name the same rank."""
+        """Here the ranks' flight recorders can be queried: the number of each call is known, and the
+        recorders name the same rank."""
         report, _ = self.diagnose("mesh", IN_GROUPS)
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
         slots = {row["inside"]: row["sequence"] for row in report["collectives"]}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank hosts` over a real sshd on two nodes of the cluster, `oddrank doctor` on them, and what
-both do about a host that has no oddrank, refuses the key, or has no sshd."""
+"""Runs `oddrank hosts` over a real sshd on two nodes of the cluster, and `oddrank doctor` on them. Checks
+what both do about a host that has no oddrank, refuses the key, or has no sshd."""
 
 import json
 import os
@@ -30,7 +30,7 @@ UsePAM no
 PasswordAuthentication no
 SetEnv TMPDIR={folder}/tmp
 """
-# Node n2 is on the network and has no sshd; "stranger" is n0 with a key that it does not know.
+# Node n2 is on the network but has no sshd; "stranger" is n0 with a key that it does not know.
 CLIENT = """Host *
   User root
   StrictHostKeyChecking no
@@ -50,7 +50,7 @@ def needs_sshd():
 
 
 class HostsTest(unittest.TestCase):
-    """One cluster, one job, one sshd a node for all tests."""
+    """One cluster, one job and one sshd per node serve all tests."""
 
     @classmethod
     def setUpClass(cls):
@@ -85,8 +85,8 @@ class HostsTest(unittest.TestCase):
 
     @classmethod
     def start_sshd(cls, node):
-        # In the node's namespaces only; it dies with the node. sshd wants to be called by its path.
-        # What this machine's root has in his .bashrc is no part of the test: the node's has none.
+        # Runs in the node's namespaces only, and dies with the node. sshd has to be called by its path.
+        # The node's root has no .bashrc, so this machine's does not influence the test.
         result = cls.lab.node_exec(node, [
             "sh", "-c", f"mkdir -p /run/sshd && mount --bind {cls.folder}/passwd /etc/passwd && "
             f"exec $(command -v sshd) -f {cls.folder}/sshd_config"])
@@ -110,8 +110,8 @@ class HostsTest(unittest.TestCase):
                          [(0, "n0")])
 
     def copy_for_us_alone(self):
-        """oddrank under a path that the nodes do not have: each has a /dev/shm of its own. Without
-        what only a debugger wants, which is ten times the rest."""
+        """Copies oddrank to a path that the nodes lack, because each has a /dev/shm of its own. Leaves out
+        the debug information, which is ten times the rest."""
         folder = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm", prefix="hosts-"))
         subprocess.run(["objcopy", "--strip-debug", Options.oddrank, f"{folder}/oddrank"],
                        check=True, timeout=120)
@@ -128,7 +128,7 @@ class HostsTest(unittest.TestCase):
 
     def test_a_job_s_nodes_without_oddrank_are_sent_it(self):
         program = self.copy_for_us_alone()
-        # The nodes of this machine share /tmp: who begins first would delete the others' copy.
+        # The nodes of this machine share /tmp: the first agent to start would delete the others' copy.
         run = self.oddrank("job", self.id, "--json", "-", "-q", "--send-to", "/dev/shm",
                            program=program)
         self.assertEqual(run.status, 0, run)
@@ -152,7 +152,7 @@ class HostsTest(unittest.TestCase):
         self.assertIn("Permission denied", text)
 
     def check_engine(self, tool, command, **environment):
-        """A program of others starts an agent on each host; the report is of what they left."""
+        """Lets another tool start an agent on each host, and checks the report of the files they left."""
         if shutil.which(tool) is None:
             self.skipTest(f"not installed: {tool} (scripts/setup --ci installs it)")
         folder = f"{self.folder}/{tool}"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""`oddrank job` end to end: a real SLURM cluster of four nodes, a real PyTorch job of eight ranks,
-rank 5 of which hangs in its input pipeline. Job and oddrank are an ordinary user's where he can
-reach both: no capability, no privilege, the common case. One job serves all tests of this file, in
-the order of their numbers; at the end the missing data comes and the job finishes, undisturbed."""
+"""Tests `oddrank job` end to end: a real SLURM cluster of four nodes, and a real PyTorch job of eight
+ranks, rank 5 of which hangs in its input pipeline. If possible, the job and oddrank run as an ordinary
+user without capabilities or privileges, which is the common case. One job serves all tests of this
+file, in the order of their numbers. At the end the missing data arrives and the job finishes,
+undisturbed."""
 
 import json
 import os
@@ -20,7 +21,7 @@ from harness import Options, Run
 from training_job import TrainingJob, find_torch_python
 
 HEALTHY = [0, 1, 2, 3, 4, 6, 7]
-# What the watchdog of a job on GPUs would have printed.
+# What the watchdog of a GPU job would have printed.
 SAYS = ("[rank0]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:632] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, "
         "NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.")
@@ -46,7 +47,7 @@ class HungJobTest(unittest.TestCase):
         return self.oddrank("job", self.id, *harness.PATIENTLY, *arguments)
 
     def check_verdict(self, report):
-        """Rank 5, by the facts that the job itself wrote down."""
+        """Checks that the verdict names rank 5, by the facts that the job itself wrote down."""
         rank, worker = self.job.fact(5), self.job.fact(5, "worker")
         verdict = report["verdict"]
         self.assertEqual(verdict["kind"], "input_stall", verdict)
@@ -80,12 +81,12 @@ class HungJobTest(unittest.TestCase):
             fact = self.job.fact(rank["rank"])
             self.assertEqual((rank["host"], rank["pid"]), (fact["host"], fact["pid"]))
 
-        # Of the file that SLURM says the job writes to: its ranks have a pipe to srun as stdout.
+        # From the file that SLURM says the job writes to; the ranks' stdout is a pipe to srun.
         said = [row["text"] for row in report["sources"] if row["source"] == "log"]
         self.assertEqual(said, ["PyTorch's watchdog gave up ALLREDUCE #12 on rank 0"], report["sources"])
 
     def test_02_first_screen_in_time(self):
-        # The best of some: the machine may be busy with something else for a while.
+        # The best of several runs, because the machine may be busy for a while.
         best = float("inf")
         for _ in range(15):
             began = time.monotonic()
@@ -102,7 +103,7 @@ class HungJobTest(unittest.TestCase):
             self.assertIn(text, screen, run)
 
     def test_03_no_rank_is_disturbed(self):
-        """A stop, however short, shows as a context switch of a thread that does nothing else."""
+        """Even a short stop shows as a context switch of a thread that does nothing else."""
         pids = {rank: self.job.host_pid(rank, lab=self.lab) for rank in range(8)}
         worker = self.job.host_pid(5, "worker", self.lab)
         still = [pids[rank] for rank in HEALTHY] + [worker]
@@ -114,7 +115,7 @@ class HungJobTest(unittest.TestCase):
         self.assertEqual(look(), before)
         for pid in [*pids.values(), worker]:
             self.assertEqual(proc_facts.status(pid)["TracerPid"], "0")
-            # Rank 5 looks every few seconds whether its worker lives.
+            # Rank 5 checks every few seconds whether its worker is alive.
             proc_facts.wait_until(lambda pid=pid: proc_facts.state(pid) == "S", "it sleeps again")
         self.assertEqual(self.lab.job_state(self.id), "RUNNING")
 
@@ -146,7 +147,7 @@ class HungJobTest(unittest.TestCase):
         harness.check_trouble(self, self.oddrank("job", pending), pending, "pending")
 
     def test_13_job_of_somebody_else(self):
-        """SLURM lets nobody else start agents in it, not even root."""
+        """SLURM lets no other user start agents in it, not even root."""
         if self.user is None:
             self.skipTest(harness.needs_other_user())
         harness.check_trouble(self, self.oddrank("job", self.id, "-q", user=None), self.id,
@@ -167,7 +168,7 @@ class HungJobTest(unittest.TestCase):
         harness.check_trouble(self, run, self.id)
 
     def test_16_one_node_does_not_answer(self):
-        # A limit that the other nodes keep, also on a machine that stands still for a while.
+        # A limit that the other nodes meet even if the machine stands still for a while.
         self.lab.stop_slurmd("n3")
         try:
             began = time.monotonic()

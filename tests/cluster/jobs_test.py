@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`oddrank job` on the shapes that jobs have: many nodes, an array's task, a part of a heterogeneous
-job, one step of several, a job of srun alone without a batch script. 64 nodes with ODDRANK_FULL."""
+"""Runs `oddrank job` on jobs of different shapes: many nodes, a task of an array, a component of a
+heterogeneous job, one step of several, a job started by srun without a batch script. 64 nodes with
+ODDRANK_FULL."""
 
 import os
 import re
@@ -42,7 +43,7 @@ class JobsTest(unittest.TestCase):
         return job
 
     def wait_ranks(self, job, count):
-        """The job's processes that are no shells or launchers and sleep."""
+        """Waits until `count` ranks of the job run and all of them sleep."""
         def ranks():
             pids = [pid for node in self.lab.nodes for pid in self.lab.node_pids(node)
                     if proc_facts.comm(pid) == "python3"
@@ -51,7 +52,7 @@ class JobsTest(unittest.TestCase):
         proc_facts.wait_until(ranks, f"{count} ranks of job {job} sleep")
 
     def task_id(self, name):
-        """Of an array's task or a part of a heterogeneous job, the number of its own."""
+        """Returns the job number of one task of an array or one component of a heterogeneous job."""
         def number():
             shown = self.lab.run_client(["scontrol", "show", "job", "-o", name]).stdout
             return re.findall(r"^JobId=(\d+)", shown)
@@ -66,7 +67,7 @@ class JobsTest(unittest.TestCase):
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0])
         self.assertRegex(report["notes"][0],
                          r"^the job has run for \d+ (s|min); .* \(Requeue=1\)")
-        # The same by way of a shared folder, in which nothing stays.
+        # The same through a shared folder, in which nothing is left.
         shared = f"{self.folder}/shared"
         os.mkdir(shared)
         by_folder = self.report(job.id, "--via", shared)
@@ -84,7 +85,7 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(report["coverage"]["read"], 2)
 
     def test_a_heterogeneous_job_is_one(self):
-        """Whichever component is named: ranks of all of them wait for each other."""
+        """Any component may be named: the ranks of all of them wait for each other."""
         job = self.submit(f"srun --het-group=0,1 {RANK}", "-N1", "-n1", ":", "-N2", "-n3")
         self.wait_ranks(job, 4)
         for name in (job, f"{job}+1", self.task_id(f"{job}+1")):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The throwaway cluster itself: comes up, several at once, and leaves nothing behind however its
-owner dies. Needs no oddrank."""
+"""Tests the throwaway cluster itself: it starts, several run at once, and it leaves nothing behind however
+its owner dies. Needs no oddrank."""
 
 import contextlib
 import os
@@ -28,8 +28,8 @@ sys.stdin.read()
 
 
 def bridge_number(state):
-    """The kernel's number of the interface, which is never given again; None if there is none."""
-    with contextlib.suppress(OSError):  # EINVAL: it goes away just now
+    """Returns the kernel's number of the interface, which is never reused; None if it does not exist."""
+    with contextlib.suppress(OSError):  # EINVAL: it is being removed
         with open(f"/sys/class/net/oddrank{state['slot']}/ifindex", encoding="ascii") as file:
             return int(file.read())
     return None
@@ -50,8 +50,8 @@ def all_dead(state):
 
 class LabTest(unittest.TestCase):
     def assert_gone(self, directory, state):
-        """Nothing of that cluster is left: no process, no bridge, no folder. A bridge of its name
-        may be there: that of another test's cluster, which has got its slot."""
+        """Checks that nothing of that cluster is left: no process, no bridge, no folder. A bridge with its
+        name may exist if the cluster of another test has taken its slot."""
         self.assertTrue(all_dead(state))
         self.assertNotEqual(bridge_number(state), state["bridge"])
         self.assertFalse(os.path.exists(directory))
@@ -103,7 +103,7 @@ class LabTest(unittest.TestCase):
         proc_facts.wait_until(lambda: proc_facts.has_ended(state["keeper"]),
                               "the keeper is dead")
         lab_slot.sweep()
-        # A cluster of another test may have begun to clean, and then ours leaves it to that.
+        # A cluster of another test may have begun to clean up; then ours leaves it to that one.
         proc_facts.wait_until(lambda: not os.path.exists(directory), "it is cleaned")
         self.assert_gone(directory, state)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`oddrank node` on real ranks of this machine, without SLURM: one job for each way in which the
+"""Runs `oddrank node` on real ranks of this machine, without SLURM: one job for each way in which the
 training job can hang."""
 
 import os
@@ -19,14 +19,14 @@ ODD = 1
 
 class NodeTest(unittest.TestCase):
     def diagnose(self, how, *options):
-        """(report of `oddrank node`, the job) while the job hangs."""
+        """Returns (report of `oddrank node`, the job) while the job hangs."""
         with harness.scratch() as scratch:
             job = TrainingJob(f"{scratch}/job", find_torch_python(), how, ranks=RANKS, rank=ODD)
             with LocalRanks(job.prepare()) as ranks:
                 job.wait_hung(still_there=ranks.alive)
                 job.worker = job.host_pid(ODD, "worker")
                 pids = [str(process.pid) for process in ranks.processes]
-                # Other jobs may run on this machine; ours is named by its processes.
+                # Other jobs may run on this machine, so ours is named by its processes.
                 run = Run(harness.run_here([Options.oddrank, "node", *pids, "--json", "-",
                                             *harness.PATIENTLY, *options]))
                 self.assertTrue(ranks.alive())
@@ -57,8 +57,8 @@ class NodeTest(unittest.TestCase):
         self.check_culprit(report, "external_wait", "busy_rank", "skipped_collective")
 
     def test_skip(self):
-        """The rank left out an all_reduce of the default group and waits in a barrier of another
-        group of all ranks. Without numbers that is the same as another order of the two."""
+        """The rank skipped an all_reduce of the default group and waits in a barrier of another group of
+        all ranks. Without sequence numbers that looks the same as a different order of the two."""
         report, _ = self.diagnose("skip")
         self.check_culprit(report, "skipped_collective", "collective_order")
 

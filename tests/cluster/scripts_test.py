@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scripts of slurm/scripts on a real cluster: each does what its first lines promise."""
+"""Runs the scripts of slurm/scripts on a real cluster: each does what its first lines promise."""
 
 import glob
 import http.server
@@ -121,10 +121,10 @@ class ScriptsTest(unittest.TestCase):
         self.assertIn("would not work on n0", bad.stdout)
 
     def test_8_healthcheck(self):
-        """A process in state D that says it is of a job which SLURM does not run."""
+        """Finds a process in state D whose environment names a job that SLURM does not run."""
         quiet = self.node("n1", f"{SCRIPTS}/healthcheck.sh", SLURMD_NODENAME="n1")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
-        # It ends with its node.
+        # It dies with its node.
         self.node("n1", "sh", "-c", f"SLURM_JOB_ID=999999 setsid {BLOCKED} vfork "
                   "</dev/null >/dev/null 2>&1 &")
         check = None

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank job` on two ranks of two nodes: one waits on a socket for the other, which waits for a
-file. The aggregation puts the two ends of the connection together."""
+"""Runs `oddrank job` on two ranks on two nodes: one waits on a socket for the other, which waits for a
+file. The analysis joins the two ends of the connection."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A SLURM job whose ranks run under `oddrank watch`: rank 0 reads a file that does not answer, rank 1
-waits for it on another node. The watcher of rank 0 captures both nodes, and the job's log tells the
-verdict with nobody there. The same by one watch in the batch script, asked by a signal."""
+"""Tests a SLURM job whose ranks run under `oddrank watch`. Rank 0 reads a file that does not respond; rank 1
+waits for it on another node. The watcher of rank 0 captures both nodes, and the job's log has the
+verdict without anybody asking. The same with one watch in the batch script, triggered by a signal."""
 
 import glob
 import json
@@ -19,15 +19,15 @@ from cluster import Cluster
 from harness import Options, Run
 from star_job import PEERS, StarJob
 
-# Longer than one rank may have to wait for the other to begin, and than a machine stands still: no
-# alarm comes before the job hangs. The next one is due after twice that.
+# Longer than one rank may have to wait for the other to start, and longer than a machine stands
+# still, so no alarm comes before the job hangs. The next one is due after twice that.
 SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
 exec srun {oddrank} watch --interval 500ms --stalled-for 20s --save {folder}/save \\
   --on-stall 'cp $1 {folder}/hook.new; mv {folder}/hook.new {folder}/hook.json' \\
   -- /usr/bin/python3 {peers} ranks {folder}
 """
-# The trap that SLURM's --signal=B:USR1@120 has in mind; bash runs it only while it waits.
+# The trap that SLURM's --signal=B:USR1@120 is meant for; bash runs it only while it waits.
 BATCH = """#!/bin/bash
 #SBATCH --nodes=2 --ntasks=2 --ntasks-per-node=1 --output={folder}/log
 {oddrank} watch --job $SLURM_JOB_ID --interval 1s --save {folder}/save &
@@ -50,7 +50,7 @@ class WatchJobTest(unittest.TestCase):
         self.folder = self.enterContext(harness.scratch())
 
     def start(self, script):
-        """The job, when it hangs."""
+        """Starts the job; returns when it hangs."""
         job = StarJob(self.lab, self.folder, nodes=2, ranks=2)
         self.addCleanup(self.end, job)
         return job.start(batch=script.format(folder=self.folder, peers=PEERS,
@@ -81,7 +81,7 @@ class WatchJobTest(unittest.TestCase):
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0], self.said())
         self.assertEqual((report["job"]["id"], report["job"]["source"]), (job, "slurm"))
         self.assertEqual((report["coverage"]["read"], report["coverage"]["expected"]), (2, 2))
-        # Neither the watchers nor what they start are taken for anybody's children.
+        # Neither the watchers nor their processes are taken for children of a rank.
         self.assertEqual([row["children"] for row in report["ranks"]], [[], []], self.said())
 
     def test_the_watchers_of_the_ranks(self):
@@ -94,7 +94,7 @@ class WatchJobTest(unittest.TestCase):
         self.assertIn("rank 0 last moved at", self.said())
         self.assertNotIn("rank 1 has not moved", self.said())
         self.assertEqual(len(glob.glob(f"{self.folder}/save/stall-{job.id}-*.odd")), 1)
-        # What it waits for comes: the job ends, and no watcher keeps it.
+        # The data arrives: the job ends, and no watcher delays its end.
         job.feed()
         self.lab.wait_job_state(job.id, ("COMPLETED",))
         proc_facts.wait_until(lambda: not self.watchers(), "no watcher is left")

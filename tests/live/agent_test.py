@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`oddrank agent` as the others start it: it leaves the node, whatever becomes of them.
+"""Tests `oddrank agent` as other tools start it: it always exits, whatever happens to them.
 
     agent_test.py --oddrank PATH
 """
@@ -27,7 +27,7 @@ class AgentTest(unittest.TestCase):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BUFFER)
-        os.write(writer, b"x" * PIPE_BUFFER)  # no octet more goes in
+        os.write(writer, b"x" * PIPE_BUFFER)  # the pipe is full
         started = time.monotonic()
         agent = subprocess.Popen(
             [harness.Options.oddrank, "agent", "--framed", "--timeout", "1s"],
@@ -38,7 +38,7 @@ class AgentTest(unittest.TestCase):
         proc_facts.wait_until(lambda: proc_facts.syscall(agent.pid) == WRITE_TO_STDOUT
                               or agent.poll() is not None, "it waits for its reader")
         self.assertEqual(agent.wait(60), -signal.SIGALRM)
-        # Not before whoever might still wait has given up.
+        # Not before any reader that may still wait has given up.
         self.assertGreater(time.monotonic() - started, 5)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`oddrank node` on ranks that the kernel or the node keeps from running: stopped, frozen, without
+"""Runs `oddrank node` on ranks that the kernel or the node keeps from running: stopped, frozen, without
 CPU, memory or shared memory.
 
     cgroup_test.py --oddrank PATH
@@ -18,7 +18,7 @@ import proc_facts
 from cgroups import CgroupTest, read, write
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
-# Without CPU a thread that runs cannot be stopped in time: the main thread sleeps.
+# Without CPU a running thread cannot be stopped in time, so the main thread sleeps.
 SPIN = """
 import threading
 def spin():
@@ -28,7 +28,7 @@ threading.Thread(target=spin, daemon=True).start()
 print("ready", flush=True)
 threading.Event().wait()
 """
-# The child takes more than the cgroup may have; it is the one to be killed.
+# The child takes more memory than the cgroup may have, and is the one that is killed.
 EAT = """
 import os, time
 child = os.fork()
@@ -50,7 +50,7 @@ def swap_bytes():
 
 
 def in_container():
-    """The log of the kernel knows processes by other numbers than we do."""
+    """Returns whether we are in a pid namespace, so that the kernel's log has other pids than we do."""
     return os.readlink("/proc/self/ns/pid") != "pid:[4026531836]"
 
 

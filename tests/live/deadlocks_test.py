@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`oddrank node` on real processes whose threads wait for each other: every thread and every lock
-of the circle is said, against what the process knows of itself.
+"""Runs `oddrank node` on real processes whose threads wait for each other. Checks every thread and every
+lock of the circle against what the process itself says.
 
-    deadlocks_test.py --oddrank PATH        with ODDRANK_VICTIMS: the folder of the victim programs
+    deadlocks_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """
 
 import glob
@@ -22,8 +22,8 @@ PYTHON_LOCKS = os.path.join(os.path.dirname(HERE), "victims", "python_locks.py")
 
 
 class Victim:
-    """A process that says "ready" and the tids whose waits the test is about: for locks, or, of the
-    other threads with `gil`, for the GIL."""
+    """A process that prints "ready" and the tids whose waits are tested: for locks, or with `gil`, for
+    the other threads, for the GIL."""
 
     def __init__(self, test, command, gil=False):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -52,7 +52,7 @@ def read(pid, samples=2):
 
 
 def pythons():
-    """One of each version that is at hand and whose locks say who waits for them."""
+    """Returns one interpreter of each version at hand: 3.8 and later, with a GIL."""
     given = os.environ.get("ODDRANK_PYTHONS")
     paths = [path for path in given.split(":") if path] if given else [
         *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")), "/usr/bin/python3"]
@@ -69,7 +69,7 @@ def pythons():
 
 class Circles(unittest.TestCase):
     def check(self, victim, circle, kind="lock_deadlock"):
-        """`circle`: who waits for whom, by tid, from the main thread on."""
+        """Checks the verdict. `circle`: (waiter, holder) tids, starting with the main thread."""
         run = read(victim.pid)
         self.assertEqual(run.status, 0, run)
         verdict = run.json()["verdict"]
@@ -118,7 +118,7 @@ class Python(Circles):
         return Victim(self, [python, PYTHON_LOCKS, mode, *more], gil=mode == "gil")
 
     def each(self, check, mode, *more):
-        """check(victim) with each Python."""
+        """Calls check(victim) with each Python."""
         for minor, python in pythons():
             with self.subTest(mode=mode, minor=minor):
                 victim = self.start(python, mode, *more)

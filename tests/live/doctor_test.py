@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What `oddrank doctor` says of the sources beside the stacks: NCCL's RAS, PyTorch's flight recorder
-and nvidia-smi, all three made up. (`oddrank doctor` on the nodes of a job: cluster/hosts_test.py.)"""
+"""Tests what `oddrank doctor` says about the sources beside the stacks: NCCL's RAS, PyTorch's flight
+recorder and nvidia-smi, all three made up. (cluster/hosts_test.py tests `oddrank doctor` on the nodes of
+a job.)"""
 
 import contextlib
 import os
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
 
-# A rank that listens as NCCL's RAS does: "greets", "mumbles" something else, or says nothing.
+# A rank that listens as NCCL's RAS does: it "greets", "mumbles" something else, or is silent.
 RANK = """
 import socket, sys, threading
 listener = socket.create_server(("127.0.0.1", 0)) if sys.argv[1] != "none" else None
@@ -40,7 +41,7 @@ JOB = str(900_000_000 + os.getpid())
 class DoctorTest(unittest.TestCase):
     @contextlib.contextmanager
     def rank(self, how, **environment):
-        """A rank and, once it is known, the port as NCCL has it: in its environment."""
+        """Starts a rank. Its port is then in ~/.nccl.conf, where NCCL reads it from."""
         listens = how != "none"
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(harness.scratch())
@@ -58,7 +59,7 @@ class DoctorTest(unittest.TestCase):
             yield process
 
     def doctor(self, tool=None):
-        """The checks by name: (answer, detail); and how long it took."""
+        """Returns the checks by name, as (answer, detail), and how long it took."""
         with harness.scratch() as folder:
             if tool is not None:
                 with open(f"{folder}/nvidia-smi", "w", encoding="ascii") as file:
@@ -81,7 +82,7 @@ class DoctorTest(unittest.TestCase):
             self.assertEqual(checks["ras"], ("yes", "answers"))
             self.assertEqual(checks["recorder"], ("yes", "2000 entries"))
             self.assertEqual(checks["gpus"], ("yes", "1"))
-            # The service was greeted, and asked nothing.
+            # The service got a greeting and no request.
             self.assertEqual(process.stdout.readline(), "and then b''\n")
 
     def test_what_is_not_there(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`oddrank node` reads the end of its ranks' output, and finds the dumps of their recorders: where variables say, where PyTorch
-puts them by default, inside of a container's file system, by asking the rank through its pipe, and
-by --fr. The ranks are plain processes that sleep; the dumps are made up."""
+"""Tests that `oddrank node` reads the end of its ranks' output, and that it finds the dumps of their flight
+recorders: where variables say, where PyTorch puts them by default, inside a container's file system, by
+writing to the rank's pipe, and by --fr. The ranks are plain processes that sleep; the dumps are made up."""
 
 import os
 import pickle
@@ -39,7 +39,8 @@ NumelOut=4, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.
 
 
 def dump(rank, calls):
-    """`calls` all_reduces in the default group, the last of which has not ended, ten minutes ago."""
+    """Makes a dump of `calls` all_reduces in the default group. The last began ten minutes ago and has
+    not ended."""
     began = time.time_ns() - 600 * 10**9
     entries = [{"record_id": at, "process_group": ("0", "default_pg"), "collective_seq_id": at + 1,
                 "profiling_name": "nccl:all_reduce", "time_created_ns": began,
@@ -99,7 +100,7 @@ class Dumps(unittest.TestCase):
         self.assertIn(f"{RANKS} dumps of {RANKS} ranks", rows[0]["text"], run)
 
     def test_where_variables_say(self):
-        """Both names, and one from the working directory."""
+        """Tests both names, and one relative to the working directory."""
         self.start(0, TORCH_FR_DUMP_TEMP_FILE=f"{self.scratch}/new_")
         self.start(1, TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{self.scratch}/old_")
         self.start(2, TORCH_FR_DUMP_TEMP_FILE="here/near_")
@@ -129,7 +130,7 @@ class Dumps(unittest.TestCase):
             self.write("elsewhere/trace_rank_", rank)
         self.assertNotIn("sources", self.diagnose().json())
         self.check(self.diagnose("--fr", f"{self.scratch}/elsewhere/trace_rank_*"))
-        # With a capture that was made before, too.
+        # The same with a capture that was made before.
         saved = f"{self.scratch}/saved.odd"
         self.diagnose("--save", saved)
         again = harness.Run(harness.run_here([harness.Options.oddrank, "report", saved, "--json",
@@ -137,7 +138,7 @@ class Dumps(unittest.TestCase):
         self.check(again)
 
     def test_inside_of_a_container(self):
-        """A file system of its own over the scratch folder: the dump is not there for us."""
+        """The container has a file system of its own over the scratch folder, so we do not see the dump."""
         if subprocess.run(["unshare", "-m", "true"], check=False).returncode != 0:
             self.skipTest("no mount namespaces")
         for rank in range(RANKS):
@@ -152,7 +153,7 @@ class Dumps(unittest.TestCase):
         self.check(self.diagnose())
 
     def test_by_the_pipe_of_the_rank(self):
-        """Only poked where there is no dump yet; the rank goes on."""
+        """A byte is written only if there is no dump yet; the rank goes on."""
         processes = []
         for rank in range(RANKS):
             made = self.write("made/rank_", rank)
@@ -169,7 +170,7 @@ class Dumps(unittest.TestCase):
             self.assertIsNone(process.poll())
 
     def test_a_pipe_that_is_none(self):
-        """A file of that name is not written to, and a pipe without a reader is not waited for."""
+        """oddrank does not write to a regular file of that name, nor wait for a pipe without a reader."""
         os.mkfifo(f"{self.scratch}/pipe_0.pipe")
         with open(f"{self.scratch}/pipe_1.pipe", "wb"):
             pass
@@ -179,7 +180,7 @@ class Dumps(unittest.TestCase):
         self.assertEqual(os.path.getsize(f"{self.scratch}/pipe_1.pipe"), 0)
 
     def test_the_end_of_the_output(self):
-        """One file of all ranks, larger than what is read of it."""
+        """All ranks write to one file, which is larger than the part that is read."""
         path = f"{self.scratch}/job.log"
         with open(path, "w+", encoding="utf-8") as log:
             log.write("step\n" * (1 << 20))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`oddrank node` on a rank that the freezer of cgroups version 1 keeps still.
+"""Runs `oddrank node` on a rank that the freezer of version 1 cgroups has frozen.
 
     freezer_test.py --oddrank PATH
 """
@@ -19,7 +19,7 @@ SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
 
 class Freezer(CgroupTest):
     def check(self, folder, switch):
-        """A rank in `folder`, frozen by `switch`."""
+        """Starts a rank in `folder`, freezes it by `switch`, and checks the verdict."""
         pid = self.start(SLEEP, folder)
         self.addCleanup(write, switch, "THAWED")
         write(switch, "FROZEN")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Native stacks frame by frame against gdb's physical frames: of the victims that stand still, and
-of all threads of a hung gloo job (of eight ranks with ODDRANK_FULL: gdb takes seconds for each).
+"""Compares native stacks frame by frame with gdb's physical frames: those of the victims that stand still,
+and of all threads of a hung gloo job (of eight ranks with ODDRANK_FULL, because gdb takes seconds for
+each).
 
     gdb_oracle_test.py --native-pcs PROGRAM --victims FOLDER
 """
@@ -22,12 +23,12 @@ from training_job import LocalRanks, TrainingJob, find_torch_python
 
 OPTIONS = argparse.Namespace()
 RANKS = 8 if os.environ.get("ODDRANK_FULL") else 2
-# Of gloo's timers and heartbeats some run at any moment: gdb sees them elsewhere than we did.
+# Some of gloo's timers and heartbeats run at any moment, so gdb sees them elsewhere than we did.
 LEAST_EQUAL = 0.995
 
 
 def our_frames(pid, *options):
-    """{tid: (state, [pc, ...])}"""
+    """Returns {tid: (state, [pc, ...])}."""
     result = subprocess.run([OPTIONS.native_pcs, *options, str(pid)], capture_output=True,
                             text=True, timeout=120, check=True)
     rows = (line.split() for line in result.stdout.splitlines())
@@ -35,7 +36,7 @@ def our_frames(pid, *options):
 
 
 class Victim:
-    """A victim program that has printed "ready"; ended by the context."""
+    """A victim program that has printed "ready"; the context kills it."""
 
     def __init__(self, program, mode):
         self.command = [f"{OPTIONS.victims}/{program}", mode]
@@ -56,13 +57,13 @@ class Victim:
 
 
 def stands_still(pid):
-    """Each thread of a victim in the call that it is meant to be stuck in."""
+    """Returns whether each thread of a victim is in the call that it is meant to be stuck in."""
     return all(proc_facts.in_call(tid, proc_facts.READ, proc_facts.PAUSE)
                or proc_facts.wants_lock(tid) for tid in proc_facts.threads(pid))
 
 
 def resting_frames(pid):
-    """our_frames() at a moment at which no thread runs: timers and event loops wake for a while."""
+    """Returns our_frames() at a moment when no thread runs; timers and event loops wake for a while."""
     def look():
         frames = our_frames(pid)
         return frames if all(pcs for _, pcs in frames.values()) else None
@@ -70,7 +71,8 @@ def resting_frames(pid):
 
 
 def compare_resting(test, pid):
-    """[(tid, ours, gdb's)]: what moves is elsewhere at times, what is read wrongly always differs."""
+    """Returns [(tid, ours, gdb's)] after up to three attempts: a thread that moves differs at times, but
+    a stack that is read wrongly always differs."""
     equal, rows = set(), []
     for _ in range(3):
         ours, oracle = resting_frames(pid), gdb_frames.frames(pid)
@@ -108,10 +110,10 @@ class GdbOracle(unittest.TestCase):
             self.compare(process.pid)
 
     def test_running(self):
-        """Of a thread that runs, all frames but those that it goes through at the moment."""
+        """For a running thread, compares all frames except those that it is passing through."""
         for mode in ("spin", "thread", "threads", "altstack", "handlers", "vdso", "malloc"):
             with self.subTest(mode=mode), Victim("running", mode) as process:
-                for _ in range(7 if mode == "threads" else 0):  # each says when it runs
+                for _ in range(7 if mode == "threads" else 0):  # each thread says when it runs
                     self.assertTrue(process.stdout.readline().startswith("ready"))
                 ours = our_frames(process.pid, "--stop")
                 oracle = gdb_frames.frames(process.pid)

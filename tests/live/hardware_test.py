@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`oddrank node` and nvidia-smi: a made-up one, since there is no GPU. It answers, hangs, crashes."""
+"""Tests `oddrank node` with a made-up nvidia-smi, because there is no GPU. It answers, hangs or crashes."""
 
 import os
 import subprocess
@@ -59,7 +59,7 @@ class Hardware(unittest.TestCase):
         self.assertIn("(rank 3): 100 % busy at 118 of 700 W", told[0], run)
 
     def test_one_that_hangs(self):
-        """Its deadline is five seconds; what it said before counts."""
+        """It is killed after five seconds; its output until then counts."""
         run, told, took = self.diagnose(HANGS)
         self.assertLess(took, 60)
         self.assertIn("100 % busy", "".join(told), run)

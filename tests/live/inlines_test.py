@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`oddrank node PID --inlines`: from the program's own debug information, and from a debuginfod
-server (a stand-in for its client program on PATH) that answers, does not, or is not to be asked.
+"""Tests `oddrank node PID --inlines`: with the program's own debug information, and with a debuginfod
+server (a stand-in for its client program on PATH) that answers, fails, or must not be asked.
 
-    inlines_test.py --oddrank PATH        with ODDRANK_VICTIMS: the folder of the victim programs
+    inlines_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """
 
 import json
@@ -47,7 +47,7 @@ class Inlines(unittest.TestCase):
         return process.pid
 
     def client(self, action):
-        """A debuginfod-find that notes what it is asked for."""
+        """Makes a debuginfod-find that records its requests."""
         path = os.path.join(self.folder, "debuginfod-find")
         with open(path, "w", encoding="utf-8") as file:
             file.write(f'#!/bin/sh\necho "$1 $2" >> {self.log}\n{action}\n')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`oddrank node` on one process whose threads wait for locks of the C library, for things without an
-owner, and for several files at once: each wait against what the process knows of itself.
+"""Runs `oddrank node` on one process whose threads wait for locks of the C library, for things without an
+owner, and for several files at once. Checks each wait against what the process itself says.
 
-    many_waits_test.py --oddrank PATH        with ODDRANK_VICTIMS: the folder of the victim programs
+    many_waits_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """
 
 import os
@@ -18,7 +18,7 @@ import harness
 import proc_facts
 
 VICTIMS = os.environ.get("ODDRANK_VICTIMS", "")
-QUIET = 1.5  # seconds that all threads have been blocked when they are looked at
+QUIET = 1.5  # seconds that all threads have been blocked before they are read
 NOT_THREADS = ("port", "full")
 
 
@@ -26,7 +26,7 @@ class ManyWaits(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.began = time.monotonic()
-        # Of the CPU that oddrank itself runs on the clock is known, whatever a hypervisor did.
+        # The clock of the CPU that oddrank itself runs on is known, whatever a hypervisor did.
         cpus = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {min(cpus)})
         cls.addClassCleanup(os.sched_setaffinity, 0, cpus)
@@ -101,12 +101,12 @@ class ManyWaits(unittest.TestCase):
 
     def test_what_has_no_owner_is_said_to_have_none(self):
         self.check_no_owner("awaits_condition", "a condition variable, which has no owner")
-        # Without names of libc's inner functions (no libc6-dbg) a semaphore's slow path has none.
+        # Without names of libc's internal functions (no libc6-dbg), a semaphore's slow path has no name.
         self.assertIn(self.wait("awaits_semaphore")["detail"],
                       ("a semaphore, which has no owner", "semaphore, condition or join"))
         self.assertIsNone(self.wait("awaits_semaphore")["pid"])
         self.check_no_owner("awaits_barrier", "a barrier, which has no owner")
-        # Where libc has no names of its inner functions, a lock is all that this looks like.
+        # If libc has no names of its internal functions, this wait looks like any lock.
         self.assertIsNone(self.wait("comes_later")["tid"])
         self.check_no_owner("awaits_message", "System V semaphore or queue (msgrcv)")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`oddrank node` on threads that wait for nobody: what they did between two samples tells whether
+"""Runs `oddrank node` on threads that wait for nothing: what they did between two samples tells whether
 they spin, poll, work or sleep.
 
-    motion_test.py --oddrank PATH        with ODDRANK_VICTIMS: the folder of the victim programs
+    motion_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """
 
 import os
@@ -19,12 +19,12 @@ import proc_facts
 
 VICTIMS = os.environ.get("ODDRANK_VICTIMS", "")
 SPINS = r"used \d+ ms of CPU in the same functions: it spins, or works at one place$"
-# Where others want the CPU, who gives it up gets little of it.
+# If others want the CPU, a thread that gives it up gets little of it.
 PUT_ASIDE = r"was put aside \d+ times in the same functions: it spins, while others want the CPU$"
 
 
 def counters(pid, tid):
-    """Milliseconds of CPU, voluntary and other context switches of a thread."""
+    """Returns a thread's milliseconds of CPU, and its voluntary and other context switches."""
     with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     row = proc_facts.status(pid, tid)
@@ -33,7 +33,7 @@ def counters(pid, tid):
 
 
 def moved(name, before, after):
-    """Whether the thread did so much of what it does that it must show."""
+    """Returns whether the thread did so much that the report must show it."""
     cpu_ms, woke, put_aside = (now - then for then, now in zip(before, after))
     enough = {"spins": cpu_ms > 200, "works": cpu_ms > 200, "polls": woke > 20,
               "yields": cpu_ms > 200 or put_aside > 300}
@@ -49,11 +49,11 @@ class Motion(unittest.TestCase):
         words = process.stdout.readline().split()
         assert words[:1] == ["ready"], words
         said = {name: int(number) for name, _, number in (w.partition("=") for w in words[1:])}
-        # Others may want the CPU as well: then samples take long, and these threads get little of it.
+        # If others want the CPU too, samples take long and these threads get little of it.
         for interval_s in (1, 5, 20):
             begun = time.monotonic()
             before = {name: counters(process.pid, tid) for name, tid in said.items()}
-            # One build only, since the time that it takes tells whether others want the CPU.
+            # One build only, because its run time tells whether others want the CPU.
             run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid),
                                                 "--all-threads", "--samples", "2", "--interval",
                                                 f"{interval_s}s", "--json", "-", "-q"], also=False))
@@ -61,7 +61,7 @@ class Motion(unittest.TestCase):
             rank, = run.json()["ranks"]
             by_tid = {row["tid"]: row["wait"] for row in rank["threads"]}
             cls.waits = {name: by_tid[tid] for name, tid in said.items()}
-            asleep = cls.waits["polls"]["syscall"] == "clock_nanosleep"  # and not met awake
+            asleep = cls.waits["polls"]["syscall"] == "clock_nanosleep"  # and was not found awake
             if asleep and took_s < 1.5 * interval_s and all(
                     moved(name, before[name], counters(process.pid, said[name])) for name in said):
                 break
@@ -84,7 +84,7 @@ class Motion(unittest.TestCase):
         self.check("yields", "nothing", f"; ({SPINS})|({PUT_ASIDE})")
 
     def test_a_loop_that_sleeps_polls(self):
-        # A machine that pauses time and again may have it met awake each time.
+        # If the machine pauses again and again, each sample may find the thread awake.
         awake = self.waits["polls"]["detail"].startswith("runs; ")
         self.check("polls", "nothing" if awake else "unknown",
                    r"; woke \d+ times in the same functions: it polls$")

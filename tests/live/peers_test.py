@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank node` on processes that wait for somebody's end of a pipe or connection: the holder is
-the process that has it, also one that was not asked about.
+"""Runs `oddrank node` on processes that wait for another process's end of a pipe or connection. The holder
+is the process that has that end, even if oddrank was not asked to read it.
 
     peers_test.py --oddrank PATH
 """
@@ -18,7 +18,7 @@ import harness
 import proc_facts
 
 PEERS = os.path.join(os.path.dirname(HERE), "victims", "peers.py")
-# The call that blocks the waiter, and on what; where not given, it wants a lock.
+# The call that blocks the waiter, and the kind of file; if none is given, the waiter wants a lock.
 BLOCKS = {"pipe": (proc_facts.READ, "pipe:"), "tcp": (proc_facts.RECVFROM, "socket:"),
           "local": (proc_facts.RECVFROM, "socket:"), "outside": (proc_facts.RECVFROM, "socket:"),
           "tls": (proc_facts.READ, "socket:"), "output": (proc_facts.WRITE, "pipe:"),
@@ -83,7 +83,7 @@ class Peers(unittest.TestCase):
         run = self.read(waiter, holder)
         wait = self.wait_of(run, waiter)
         self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
-        # The parent is found as well where it was not asked about.
+        # The parent is found even if oddrank was not asked to read it.
         run = self.read(waiter)
         self.assertEqual(self.wait_of(run, waiter)["pid"], holder, run)
 
@@ -113,7 +113,7 @@ class Peers(unittest.TestCase):
 
     @staticmethod
     def is_stuck_in_write(child):
-        """One of its threads; the main thread joins it."""
+        """Returns whether one of its threads is, while the main thread joins it."""
         threads = proc_facts.threads(child)
         return (any(proc_facts.in_call_on(tid, proc_facts.WRITE, "pipe:") for tid in threads)
                 and proc_facts.wants_lock(child))
@@ -164,7 +164,7 @@ class Peers(unittest.TestCase):
         self.assertEqual((wait["what"], wait["pid"], wait["tid"]), ("lock", None, None), run)
 
     def ranks_of_a_lock(self, mode, folder):
-        """The pids of rank 0, which has the lock, and of rank 1; and the report."""
+        """Returns the pids of rank 0, which has the lock, and of rank 1; and the report."""
         pids = [self.start(mode, folder, RANK=rank, WORLD_SIZE="2")[0] for rank in "01"]
         return *pids, self.read(*pids, samples=2)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`oddrank node` on a rank whose cgroup (of version 2) waits for memory.
+"""Runs `oddrank node` on a rank whose version 2 cgroup waits for memory.
 
     pressure_test.py --oddrank PATH
 """
@@ -15,7 +15,7 @@ import proc_facts
 from cgroups import CgroupTest, read, write
 
 LIMIT = 64 << 20
-# Uses a little more than it may have, again and again.
+# Uses a little more memory than allowed, again and again.
 THRASH = """
 import mmap
 print("ready", flush=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `oddrank node` reports of real Python processes: the diff of locals of ranks that stand at
-the same lines in different iterations, waits of the standard library, threads in a container, a
+"""Tests what `oddrank node` reports about real Python processes: the differing locals of ranks that are at
+the same lines in different iterations, waits in the standard library, threads in a container, and a
 Python that is not supported.
 
     python_report_test.py --oddrank PATH
@@ -43,7 +43,7 @@ WAITS = {
 
 
 def start(test_case, *command, **environment):
-    """A victim, which ends, with all that it has started, with the test case's class."""
+    """Starts a victim, which is killed with all its children when the test case's class ends."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                start_new_session=True,
                                env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", **environment))
@@ -62,14 +62,14 @@ def end(process):
 
 
 def blocks(tid):
-    """In one of the calls that the victims' waits come to."""
+    """Returns whether the thread is in one of the calls that the victims' waits end in."""
     return (proc_facts.wants_lock(tid)
             or proc_facts.in_call(tid, proc_facts.WAIT4, proc_facts.EPOLL_WAIT)
             or any(proc_facts.in_call_on(tid, proc_facts.READ, kind) for kind in ("pipe:", "socket:")))
 
 
 def wait_blocked(process, child=False):
-    """The pid of the victim (or of its only child) once it has said "ready" and waits."""
+    """Waits until the victim (or its only child) has printed "ready" and blocks; returns its pid."""
     assert process.stdout.readline() == b"ready\n"
     pid = proc_facts.children(process.pid)[0] if child else process.pid
     proc_facts.wait_until(lambda: blocks(pid), "it blocks")
@@ -102,7 +102,7 @@ class Skew(unittest.TestCase):
         told = next((i for i, line in enumerate(lines) if SKEW in line), None)
         self.assertIsNotNone(told, self.run_of_all)
         self.assertIn("skewed_loop.py:", lines[told], self.run_of_all)
-        # The counter that lags stands above what else differs.
+        # The counter that lags is listed above other differences.
         shard = next(i for i, line in enumerate(lines) if "shard='shard-a.tar' on 0,2-3" in line)
         self.assertLess(told, shard, self.run_of_all)
 
@@ -145,7 +145,7 @@ class LibraryWaits(unittest.TestCase):
 
 
 class Container(unittest.TestCase):
-    """In a pid namespace of its own, where threads have other numbers than outside."""
+    """The victim runs in a pid namespace of its own, where threads have other tids than outside."""
 
     def check_threads(self, python):
         victim = start(type(self), "unshare", "--fork", "--pid", python,
@@ -169,7 +169,7 @@ class Container(unittest.TestCase):
         reason = harness.needs_cluster()
         if reason:
             self.skipTest(reason)
-        # With the tid that Python noted, and with that of the C library (up to 3.10).
+        # With the tid that Python recorded, and with the one of the C library (up to 3.10).
         for python in ["/usr/bin/python3",
                        *glob.glob(os.path.expanduser("~/.pyenv/versions/3.8.*/bin/python3"))]:
             with self.subTest(python=python):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`oddrank node` and NCCL's RAS service, the real one, and NCCL's memory where it is silent: ranks
-that run the service of a real libnccl.so.2 without a GPU (tests/victims/ras_rank.py), of every
-version that is at hand.
+"""Tests `oddrank node` with NCCL's real RAS service, and with NCCL's memory if the service is silent. The
+ranks run the service of a real libnccl.so.2 without a GPU (tests/victims/ras_rank.py), in every version
+at hand.
 
     ras_test.py --oddrank PATH           ODDRANK_NCCL=/a/libnccl.so.2:/b/libnccl.so.2 names them
 """
@@ -41,7 +41,7 @@ def needs_nccl():
 
 
 class Ranks:
-    """Three ranks with one service; ended however it is left."""
+    """Three ranks with one service; they are always killed at the end."""
 
     def __init__(self, library, directory, counts=COUNTS, **environment):
         self.directory, self.counts, self.environment = directory, counts, environment
@@ -105,7 +105,7 @@ class RasTest(unittest.TestCase):
         proc_facts.wait_until(lambda: proc_facts.state(pid) == "T", "it stops")
 
     def check_memory(self, ranks, run):
-        """Rank, size, hash and counts, of the ranks' own memory."""
+        """Checks rank, size, hash and counts, as read from the ranks' own memory."""
         row = self.source(run, "NCCL memory")
         version = re.search(r"NCCL (2\.\d+\.\d+), communicator 0x1122334455667788", row["text"])
         self.assertIsNotNone(version, run)
@@ -122,16 +122,16 @@ class RasTest(unittest.TestCase):
                 self.assertIn(f"rank {BEHIND} (", row["text"], run)
                 self.assertIn(f"pid {ranks.pid(BEHIND)})", row["text"], run)
                 self.assertIn("launched AllReduce 41 times, the others 42", row["text"], run)
-                # Asked once only where asking twice has crashed jobs: then nobody is named.
+                # Versions that crash when polled are asked only once: then no rank is named.
                 twice = "no count moved" in row["text"]
                 self.assertEqual(row["ranks"], str(BEHIND) if twice else "", run)
                 self.assertEqual(twice, re.search(r"NCCL 2\.2[4-7]\.", row["text"]) is None, run)
-                # Who is not asked can be read, and does not notice.
+                # With --no-ras the memory is read instead, and the rank does not notice.
                 self.check_memory(ranks, ranks.diagnose("--no-ras"))
                 self.assertTrue(ranks.ready())
 
     def test_a_stopped_rank(self):
-        """It is missed, and said to be; its silent socket takes a second, no more."""
+        """The report says that it did not answer; its silent socket costs only a second."""
         for library, directory in self.each_version():
             with Ranks(library, directory) as ranks:
                 self.stop(ranks.pid(BEHIND))
@@ -143,7 +143,7 @@ class RasTest(unittest.TestCase):
                 os.kill(ranks.pid(BEHIND), signal.SIGCONT)
 
     def test_all_ranks_stopped(self):
-        """Nobody answers; the memory of a stopped process can be read all the same."""
+        """No rank answers, but the memory of a stopped process can still be read."""
         for library, directory in self.each_version():
             with Ranks(library, directory) as ranks:
                 for rank in range(len(COUNTS)):
@@ -154,11 +154,11 @@ class RasTest(unittest.TestCase):
         library = nccl_layout.find_libraries()[0]
         with harness.scratch() as directory, Ranks(library, directory,
                                                    NCCL_RAS_ENABLE="0") as ranks:
-            # The made-up ranks start theirs all the same, and are in its list: that is read.
+            # The made-up ranks start their service anyway, and it lists them: that list is read.
             self.check_memory(ranks, ranks.diagnose())
 
     def test_what_is_launched_moves_for_a_watch(self):
-        """The leader stays in one call; NCCL's counts tell that it is alive, until they stop."""
+        """The leading thread stays in one call; NCCL's counts show that it is alive, until they stop."""
         for library, directory in self.each_version():
             job = f"watch{os.getpid()}"
             with Ranks(library, directory, ("0+20",), MASTER_PORT=job) as ranks, \
@@ -185,7 +185,7 @@ class RasTest(unittest.TestCase):
 
     @staticmethod
     def wait_watched(watcher, seconds):
-        """Three times as long as makes an alarm, and many looks; each is a wake-up at least."""
+        """Waits that long, and for at least 100 wake-ups of the watcher. A sample takes one or more."""
         end = time.monotonic() + seconds
         proc_facts.wait_until(
             lambda: time.monotonic() > end and proc_facts.wake_ups(watcher) >= 100,

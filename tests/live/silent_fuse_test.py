@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank node` on ranks that wait for a file system which does not answer: the file, the file system
-and what the kernel waits in are said, and the file system is asked for nothing more.
+"""Runs `oddrank node` on ranks that wait for a file system which does not respond. The report names the
+file, the file system and the kernel function, and oddrank sends the file system no further request.
 
     silent_fuse_test.py --oddrank PATH
 """
@@ -22,7 +22,7 @@ SERVER = os.path.join(os.path.dirname(HERE), "victims", "silent_fuse.py")
 
 class SilentFuse(unittest.TestCase):
     def start(self, folder):
-        """The server, and the pids of ranks 0 and 1."""
+        """Returns the server, and the pids of ranks 0 and 1."""
         process = subprocess.Popen(["unshare", "-m", "/usr/bin/python3", SERVER, folder],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
@@ -57,7 +57,7 @@ class SilentFuse(unittest.TestCase):
             self.assertEqual(run.json()["verdict"]["kind"], "io_stall", run)
             self.assertFalse(select.select([server.stdout], [], [], 0)[0],
                              "the file system was asked for something more")
-            self.assertIsNone(server.poll())  # it is there, and would have said so
+            self.assertIsNone(server.poll())  # the server is alive, and would have printed it
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank watch -- CMD`: the command is as if nobody watched; what stands still is noticed, what
-moves is left alone.
+"""Tests `oddrank watch -- CMD`: the command runs as if it were not watched; a stall is noticed, and a rank
+that moves is left alone.
 
     watch_test.py --oddrank PATH
 """
@@ -38,14 +38,14 @@ def rank_environment(rank, world=1, local=None):
 
 
 def watcher_of(pid, rank):
-    """The pid of the watcher beside the command, None if there is none: leader of a session of its
-    own, and nobody's child but init's (or a subreaper's)."""
+    """Returns the pid of the watcher beside the command, None if there is none. The watcher leads a
+    session of its own."""
     master = f"watch{os.getpid()}"
     for other in proc_facts.pids():
         environment = proc_facts.environ(other)
         if (other != pid and proc_facts.comm(other) == "oddrank-watch" and
                 environment.get("MASTER_PORT") == master and environment.get("RANK") == str(rank)):
-            with contextlib.suppress(ProcessLookupError):  # a reader of the watcher's, which ends
+            with contextlib.suppress(ProcessLookupError):  # one of the watcher's readers, which has ended
                 if os.getsid(other) == other:
                     return other
     return None
@@ -59,7 +59,7 @@ class WatchTest(unittest.TestCase):
 
     # pylint: disable=too-many-arguments
     def start(self, *command, options=QUICK, rank=0, world=1, local=None, extra=(), program=None):
-        """The watched command, when it has said that it is ready."""
+        """Starts the watched command; returns when it has printed that it is ready."""
         with open(self.log, "ab") as log:
             process = subprocess.Popen(
                 [program or harness.Options.oddrank, *extra, "watch", *options, "--", *command],
@@ -94,7 +94,7 @@ class WatchTest(unittest.TestCase):
         proc_facts.wait_until(lambda: proc_facts.has_ended(pid), "it has ended")
 
     def stand_still(self, holder, waiter):
-        """Rank 0, from when rank 1 waits for its lock: no alarm comes before that."""
+        """Stops rank 0 once rank 1 waits for its lock, so that no alarm comes before that."""
         proc_facts.wait_until(lambda: proc_facts.in_call(waiter.pid, proc_facts.FLOCK),
                               "rank 1 waits for the lock")
         self.tell(holder)
@@ -104,7 +104,7 @@ class WatchTest(unittest.TestCase):
         process.stdin.write("\n")
         process.stdin.flush()
 
-    # -- the command is as if nobody watched ------------------------------------------------------
+    # -- the command runs as if not watched -------------------------------------------------------
 
     def run_watched(self, *command, **options):
         return subprocess.run([harness.Options.oddrank, "watch", "--", *command], timeout=60,
@@ -123,7 +123,7 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(self.run_watched("/etc/passwd").returncode, 126)
 
     def test_arguments_files_and_dispositions_are_the_commands_own(self):
-        # Words that a parser of ours would take apart, and a parser that must not see them.
+        # Words that our parser would interpret, and that it must not see.
         words = ["[1,2]", "", "--", "-v", "--save", "a b"]
         show = "for word; do echo \"<$word>\"; done; grep SigIgn /proc/self/status; ls /proc/$$/fd"
         plain = subprocess.run(["/bin/sh", "-c", show, "sh", *words], capture_output=True,
@@ -180,14 +180,14 @@ class WatchTest(unittest.TestCase):
         with open("/proc/self/oom_score_adj", encoding="ascii") as file:
             return file.read().strip()
 
-    # -- what stands still ------------------------------------------------------------------------
+    # -- stalls -----------------------------------------------------------------------------------
 
     def test_a_stall_names_the_rank_and_calls_the_command(self):
         hook = (f"cp \"$1\" {self.folder}/hook.json.new; env > {self.folder}/hook.env; "
                 f"mv {self.folder}/hook.json.new {self.folder}/hook.json")
-        # All captures stay: a stall is captured again as long as it lasts.
+        # All captures are kept, because a stall is captured again while it lasts.
         options = (*QUICK, "--save", f"{self.folder}/save", "--keep", "100", "--on-stall", hook)
-        # Under another name it is to be known for a watcher as well.
+        # It has to be recognised as a watcher under another name too.
         program = f"{self.folder}/python-wrapper"
         os.symlink(harness.Options.oddrank, program)
         ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
@@ -201,12 +201,12 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(verdict["kind"], "file_lock", self.said())
         culprit, = verdict["culprits"]
         self.assertEqual((culprit["rank"], culprit["pid"]), (0, ranks[0].pid), self.said())
-        # Two ranks, and no watcher among them or among their children.
+        # There are two ranks, and no watcher among them or their children.
         self.assertEqual({row["rank"]: row["pid"] for row in report["ranks"]},
                          {0: ranks[0].pid, 1: ranks[1].pid}, self.said())
         self.assertEqual([row["children"] for row in report["ranks"]], [[], []], self.said())
         capture = self.check_hook_environment()
-        # The log has the first screen, the past of the culprit, and where to look.
+        # The log has the first screen and the past of the culprit.
         said = self.said()
         self.assertIn("has not moved for", said)
         self.assertIn("file_lock: rank 0", said)
@@ -216,7 +216,7 @@ class WatchTest(unittest.TestCase):
         self.assertIn("file_lock", run.out, run)
 
     def test_a_watcher_that_does_not_capture_leaves_the_past_of_its_rank(self):
-        # Rank 0, the culprit, is the second of its node: the first one's watcher captures.
+        # Rank 0, the culprit, is second on its node, so the other rank's watcher captures.
         options = (*QUICK, "--save", f"{self.folder}/save")
         def start(rank):
             return self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
@@ -227,7 +227,7 @@ class WatchTest(unittest.TestCase):
         proc_facts.wait_until(lambda: glob.glob(f"{self.folder}/save/.past-*-rank0"),
                               "rank 0 has stood still for a while")
         ranks = holder, start(1)
-        # What the other watcher says in the log that all of them share is no motion of rank 0.
+        # All watchers share the log: what another watcher writes to it is not motion of rank 0.
         proc_facts.wait_until(lambda: len(self.last_moves()) >= 2, "two alarms")
         self.assertEqual(len(set(self.last_moves())), 1, self.said())
         self.assertIn("rank 1 has not moved for", self.said())
@@ -261,30 +261,30 @@ class WatchTest(unittest.TestCase):
                                   f"{count} captures are saved", 60)
         for ending in ("odd", "json"):
             self.assertEqual(len(glob.glob(f"{self.folder}/save/*.{ending}")), 2)
-        # Asked for, and nothing wrong: the command of a stall is not run.
+        # The capture was requested and nothing is wrong, so the command of --on-stall is not run.
         self.assertFalse(os.path.exists(f"{self.folder}/on"), self.said())
 
     def test_a_loop_that_polls_does_not_move(self):
         self.start(PYTHON, WATCHED, "spin")
         self.wait_said("rank 0 has not moved for")
 
-    # -- what moves -------------------------------------------------------------------------------
+    # -- ranks that move --------------------------------------------------------------------------
 
     def test_a_rank_that_steps_is_left_alone(self):
         process = self.start(PYTHON, WATCHED, "steady", extra=("-v",))
         self.watch_for(3, self.wait_watcher(process))
         alarms, said = self.alarms(), self.said()
         process.kill()
-        # Each of its own pauses may have been taken for a stall, and was not called one.
+        # Each pause of its own may have raised an alarm, but was not reported as a stall.
         self.assertLessEqual(alarms, process.stdout.read().count("paused"), said)
         self.assertNotIn("has not moved for", said)
 
     @staticmethod
     def watch_for(seconds, watcher):
-        """Returns when some of the watcher's looks have come in that time, and after it."""
+        """Returns after that time, when the watcher has taken some more samples."""
         end = time.monotonic() + seconds
         proc_facts.wait_until(lambda: time.monotonic() > end, f"{seconds} s pass")
-        enough = proc_facts.wake_ups(watcher) + 12  # a few for each look
+        enough = proc_facts.wake_ups(watcher) + 12  # a few for each sample
         proc_facts.wait_until(lambda: proc_facts.wake_ups(watcher) >= enough, "the watcher looks")
 
     def test_a_rank_that_computes_is_no_stall(self):
@@ -296,13 +296,13 @@ class WatchTest(unittest.TestCase):
         process = self.start(PYTHON, WATCHED, "lines", extra=("-v",), options=(
             "--interval", "100ms", "--stalled-for", "1s"))
         watcher = self.wait_watcher(process)
-        # News for as long as it lasts: said at once the limit, at twice, and at four times.
+        # While the stall lasts it is reported three times: at the limit, at twice and at four times that.
         proc_facts.wait_until(lambda: self.said().count("has not moved for") == 3, "three alarms",
                               120)
         stepped = time.monotonic()
         self.step(process)
         self.wait_said("the job moves again")
-        # Four seconds or more were survived, so that six are none. Two would have been one before.
+        # The job survived four seconds or more, so six are no stall now. Two were one before.
         before, long_ones = self.alarms(), 0
         for _ in range(2):
             self.watch_for(2, watcher)

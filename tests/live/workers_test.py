@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`oddrank node` on ranks that wait for workers of their own: the wait names the worker that owes
-them something, by the pid or tid that the rank itself knows.
+"""Runs `oddrank node` on ranks that wait for their own workers. The wait names the worker that owes the rank
+something, by the pid or tid that the rank itself knows.
 
     workers_test.py --oddrank PATH
 """
@@ -20,20 +20,20 @@ WORKERS = os.path.join(os.path.dirname(HERE), "victims", "workers.py")
 
 
 def family(pid):
-    """The children and their children: workers that are idle, too."""
+    """Returns the children and grandchildren, including idle workers."""
     children = proc_facts.children(pid)
     return children + [each for child in children for each in proc_facts.children(child)]
 
 
 def blocks(tid):
-    """For its work, for a lock or, where it has ended, for good."""
+    """Returns whether the thread waits for work or for a lock, or is a zombie."""
     return (proc_facts.state(tid) == "Z" or proc_facts.wants_lock(tid)
             or proc_facts.in_call_on(tid, proc_facts.READ, "pipe:"))
 
 
 class Workers(unittest.TestCase):
     def start(self, mode):
-        """The pids (or tids) that the rank has said."""
+        """Starts a rank; returns the pids (or tids) that it prints."""
         process = subprocess.Popen(["/usr/bin/python3", WORKERS, mode], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, start_new_session=True, text=True,
                                    env=dict(os.environ, RANK="0", WORLD_SIZE="1"))
@@ -51,7 +51,7 @@ class Workers(unittest.TestCase):
         process.stdout.close()
 
     def read(self, pid):
-        """The main thread's wait, and the report."""
+        """Returns the main thread's wait, and the report."""
         run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--json",
                                             "-", "--all-threads", "-q"]))
         rank, = run.json()["ranks"]

@@ -1,4 +1,4 @@
-"""Ranks in cgroups of their own, for tests of what a cgroup keeps from them."""
+"""Starts ranks in cgroups of their own, to test what a cgroup keeps from them."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ import proc_facts
 
 
 def mounts():
-    """(folder, type, options) of each mount."""
+    """Yields (folder, type, options) of each mount."""
     with open("/proc/mounts", encoding="utf-8") as file:
         for line in file:
             _, folder, kind, options, *_ = line.split()
@@ -29,7 +29,7 @@ def read(path):
 
 
 def remove(folder):
-    """Who was killed is out of it, for the kernel, only at the very end."""
+    """Removes the cgroup. A killed process counts as a member for the kernel until its very end."""
     def gone():
         with contextlib.suppress(OSError):
             os.rmdir(folder)
@@ -39,7 +39,7 @@ def remove(folder):
 
 class CgroupTest(unittest.TestCase):
     def make(self, wanted):
-        """A cgroup of ours below the first mount that `wanted` likes and that has its file."""
+        """Makes a cgroup below the first mount for which `wanted` returns a file that the cgroup then has."""
         for folder, kind, options in mounts():
             file = wanted(kind, options)
             path = f"{folder}/oddrank-test-{os.getpid()}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A throwaway SLURM cluster on this machine: N nodes, each with its own network, pid, mount, ipc
-and host name, a real slurmd in each, a real slurmctld in front. About two seconds to come up.
+"""Makes a throwaway SLURM cluster on this machine: N nodes, each with its own network, pid, mount, ipc and
+host name, a real slurmd in each, and a real slurmctld. It starts in about two seconds.
 
     from cluster import Cluster
     with Cluster() as lab:
@@ -8,15 +8,15 @@ and host name, a real slurmd in each, a real slurmctld in front. About two secon
         lab.wait_job_running(job)
         lab.run_client(["oddrank", "job", job])
 
-    cluster.py up [DIR]      start one that stays, and print its folder
-    cluster.py env DIR       what a shell has to eval to use it:  eval "$(cluster.py env DIR)"
-    cluster.py down DIR      end it (nothing happens where it is down already)
-    cluster.py status        the clusters of this machine
+    cluster.py up [DIR]      starts one that stays, and prints its folder
+    cluster.py env DIR       prints what a shell has to eval to use it:  eval "$(cluster.py env DIR)"
+    cluster.py down DIR      ends it (does nothing if it is already down)
+    cluster.py status        lists the clusters of this machine
     cluster.py check         says whether this machine permits such a cluster, and if not, why
 
-Needs root, and the packages slurm-wlm, munge, iproute2 and util-linux. Clusters live beside each
-other (lab_slot.py); each ends with the process that started it, `up` apart (lab_keeper.py). Every
-call to a client of SLURM has a deadline.
+Needs root, and the packages slurm-wlm, munge, iproute2 and util-linux. Several clusters can run at once
+(lab_slot.py). Each ends with the process that started it, except after `up` (lab_keeper.py). Every call
+to a SLURM client has a deadline.
 """
 
 import argparse
@@ -42,7 +42,7 @@ import proc_facts
 TOOLS = ("slurmctld", "slurmd", "munged", "sinfo", "srun", "sbatch", "ip", "nsenter", "unshare")
 START_LIMIT_S = 240
 SLURMD_PORT = 6818
-# Where Debian keeps the daemons; not always in the PATH of a user or of ctest.
+# Debian's folders for daemons, which are not always in the PATH of a user or of ctest.
 SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -55,7 +55,7 @@ def daemon_path():
 
 
 def can_namespaces():
-    """None where a cluster can be had here, otherwise the reason as a sentence."""
+    """Returns None if this machine permits a cluster, otherwise the reason."""
     if os.geteuid() != 0:
         return "a throwaway cluster needs root (namespaces, a bridge)"
     missing = [tool for tool in TOOLS if shutil.which(tool, path=daemon_path()) is None]
@@ -76,7 +76,7 @@ def can_namespaces():
 
 
 class Cluster:
-    """One cluster. Use as a context manager; on an exception the logs' ends go to stderr."""
+    """One cluster. Use it as a context manager; on an exception it prints the ends of the logs to stderr."""
 
     def __init__(self, nodes=4, directory=None, message_timeout=30):
         self._count = nodes
@@ -97,7 +97,7 @@ class Cluster:
         self.stop()
 
     def start(self, detached=False):
-        """Returns when all nodes are idle. Raises ClusterError with the logs' ends otherwise."""
+        """Returns when all nodes are idle. Otherwise raises ClusterError with the ends of the logs."""
         if self.directory is None:
             self.directory = lab_slot.temporary_directory()
         os.makedirs(self.directory, mode=0o755, exist_ok=True)
@@ -151,7 +151,7 @@ class Cluster:
 
     @classmethod
     def attach(cls, directory):
-        """One that `up` started; stop() of this object leaves it alone."""
+        """Returns a cluster that `up` started; stop() of this object leaves it running."""
         lab = cls(directory=directory)
         lab._state = read_state(lab.directory)
         return lab
@@ -167,7 +167,7 @@ class Cluster:
         return list(self._state["nodes"])
 
     def _environment(self, extra=None):
-        # A SLURM_* of an outer job would lead the clients astray.
+        # SLURM_* variables of an outer job would mislead the clients.
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith(("SLURM_", "SLURMD_"))}
         environment.update(PATH=daemon_path(), SLURM_CONF=f"{self.directory}/slurm.conf")
@@ -175,7 +175,7 @@ class Cluster:
         return environment
 
     def run_client(self, command, timeout=180, user=None, extra_env=None, cwd=None):
-        """Runs a command as on a login node: CompletedProcess with text. Raises TimeoutExpired."""
+        """Runs a command as on a login node; returns a CompletedProcess with text. Raises TimeoutExpired."""
         identity = {}
         if user is not None:
             entry = pwd.getpwnam(user)
@@ -194,10 +194,10 @@ class Cluster:
         return result.stdout.strip().partition(";")[0]
 
     def job_state(self, job):
-        """RUNNING, PENDING, COMPLETED...; '' for a job that the controller does not know."""
+        """Returns RUNNING, PENDING, COMPLETED...; '' if the controller does not know the job."""
         def answer():
             result = self.run_client(["scontrol", "show", "job", "-o", job])
-            # It, munged and the controller have limits of their own, which are no news of the job.
+            # squeue, munged and the controller have time limits of their own, unrelated to the job.
             unknown = "Invalid job id" in result.stderr
             return re.findall(r"\bJobState=(\w+)", result.stdout) or (unknown and [""])
         return proc_facts.wait_until(answer, f"the controller tells of job {job}")[0]
@@ -216,14 +216,14 @@ class Cluster:
     # -- nodes ------------------------------------------------------------------------------------
 
     def node_init(self, node):
-        """Pid, as seen from here, of a node's process 1."""
+        """Returns the pid, as seen from here, of a node's process 1."""
         inits = proc_facts.children(self._state["pids"][node])
         if not inits:
             raise ClusterError(f"node {node} is down")
         return inits[0]
 
     def node_exec(self, node, command, timeout=120, **options):
-        """Runs a command on a node, as over ssh."""
+        """Runs a command on a node, as ssh would."""
         enter = ["nsenter", f"--target={self.node_init(node)}", "--mount", "--uts", "--ipc",
                  "--net", "--pid", "--root", "--wd"]
         return subprocess.run(enter + [str(part) for part in command], stdin=subprocess.DEVNULL,
@@ -231,7 +231,7 @@ class Cluster:
                               env=self._environment(), **options)
 
     def node_pids(self, node):
-        """Every process of a node, by its pid as seen from here."""
+        """Returns the pids of all processes of a node, as seen from here."""
         space = os.stat(f"/proc/{self.node_init(node)}/ns/pid").st_ino
 
         def inside(pid):
@@ -242,7 +242,7 @@ class Cluster:
         return [pid for pid in proc_facts.pids() if inside(pid)]
 
     def slurmd(self, node):
-        """Pid, as seen from here, of a node's slurmd; None while it is dead."""
+        """Returns the pid, as seen from here, of a node's slurmd; None while it is dead."""
         for pid in proc_facts.children(self.node_init(node)):
             if proc_facts.comm(pid) == "slurmd":
                 return pid
@@ -261,12 +261,12 @@ class Cluster:
         self.signal_slurmd(node, signal.SIGCONT)
 
     def kill_slurmd(self, node):
-        """The ranks of the node go on without it."""
+        """Kills a node's slurmd; the ranks of the node go on without it."""
         self.signal_slurmd(node, signal.SIGKILL)
         proc_facts.wait_until(lambda: self.slurmd(node) is None, f"slurmd of {node} is dead")
 
     def restart_slurmd(self, node):
-        """After kill_slurmd: a new one, on the same node, that takes orders."""
+        """After kill_slurmd: starts a new slurmd on the same node; returns when it accepts requests."""
         with open(f"{self.directory}/run/{node}.wake", "w", encoding="ascii") as wake:
             wake.write("go\n")
         self.wait_listens(node, SLURMD_PORT)
@@ -277,14 +277,14 @@ class Cluster:
 
     @property
     def controller(self):
-        """Pid of slurmctld."""
+        """Returns the pid of slurmctld."""
         return self._state["pids"]["slurmctld"]
 
     def stop_controller(self):
         os.kill(self.controller, signal.SIGSTOP)
 
     def continue_controller(self):
-        """Returns when it has caught up with what it was asked meanwhile."""
+        """Continues it; returns when it has handled the requests that arrived meanwhile."""
         os.kill(self.controller, signal.SIGCONT)
         proc_facts.wait_until(lambda: self.run_client(["squeue", "-h"]).returncode == 0,
                               "the controller answers again")
@@ -292,11 +292,11 @@ class Cluster:
     # -- when things go wrong ---------------------------------------------------------------------
 
     def logs(self, lines=12):
-        """The ends of what the daemons said, with their names."""
+        """Returns the ends of the daemons' logs, with their names."""
         folder = f"{self.directory}/log"
         parts = []
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            if not name.endswith(".out"):  # *.log says the same again
+            if not name.endswith(".out"):  # *.log has the same text
                 continue
             with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:
                 tail = file.readlines()[-lines:]
@@ -325,7 +325,7 @@ def command_up(directory, nodes):
         try:
             read_state(directory)
             print(os.path.abspath(directory))
-            return 0  # up already
+            return 0  # already up
         except ClusterError:
             pass
     lab = Cluster(nodes, directory)

@@ -1,5 +1,5 @@
-"""Native stacks of a process by gdb, as bare addresses: physical frames only (no inlined or
-tail-call frames, which gdb makes up from debug information)."""
+"""Reads the native stacks of a process with gdb, as bare addresses. Physical frames only: no inlined or
+tail-call frames, which gdb makes up from debug information."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ for thread in gdb.selected_inferior().threads():
 
 
 def why_not():
-    """A reason not to ask gdb, or None."""
+    """Returns a reason not to use gdb, or None."""
     if shutil.which("gdb") is None:
         return "gdb is not installed"
     probe = subprocess.run(["gdb", "-batch", "-nx", "-ex", "python print('fine')"],
@@ -34,7 +34,7 @@ def why_not():
 
 
 def frames(pid, timeout=240):
-    """{tid: [pc, ...]} of all threads, innermost first. Stops the process while gdb reads it."""
+    """Returns {tid: [pc, ...]} of all threads, innermost first. gdb stops the process while it reads."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
         script.write(SCRIPT)
         script.flush()

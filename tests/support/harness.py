@@ -1,7 +1,7 @@
-"""What the Python tests have in common: finding the binary, skipping with a reason, running it.
+"""Code that the Python tests share: it finds the binary, skips with a reason, and runs oddrank.
 
-A test program is called as `x_test.py --oddrank PATH [unittest's options]`. It ends with 77 after
-a line "ODDRANK_SKIP: reason" where the machine lacks what it needs.
+A test program is called as `x_test.py --oddrank PATH [options of unittest]`. If the machine lacks what
+the test needs, it prints "ODDRANK_SKIP: reason" and exits with 77.
 """
 
 import argparse
@@ -21,22 +21,22 @@ SKIPPED = 77
 SANITIZER = re.compile(r"Sanitizer|runtime error:")
 NOTHING_READ = 4  # exit statuses of oddrank
 PARTIAL = 3
-# For what is not about time: machines that run tests may stand still for seconds.
+# For tests that are not about time: machines that run tests may stand still for seconds.
 PATIENTLY = ("--timeout", "60s")
 
 
 class Options:
     oddrank = None
-    # A second build of it, which is asked the same of the same jobs: CI's sanitized one. It has to
-    # come to the same end, and nothing else of it is looked at.
+    # A second build (in CI the sanitized one), which is run with the same commands on the same jobs.
+    # It has to exit with the same status; nothing else is compared.
     also = os.environ.get("ODDRANK_ALSO")
-    # Longest that `oddrank job` may take on a healthy cluster; the CMake file says which build.
+    # The longest that `oddrank job` may take on a healthy cluster; depends on the build (CMakeLists.txt).
     limit_s = 5.0
 
 
 def main(*needs):
-    """Runs the test cases of the calling program; `needs` are functions that return a reason not
-    to, or None."""
+    """Runs the test cases of the calling program. `needs` are functions that return a reason not to run
+    them, or None."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--oddrank")
     parser.add_argument("--limit", type=float, default=Options.limit_s)
@@ -65,7 +65,7 @@ def needs_torch():
 
 
 def needs_other_user():
-    """Tests as an ordinary user need one who can reach the tree and the interpreter."""
+    """Returns why tests cannot run as an ordinary user, who has to reach the tree and the interpreter."""
     binaries = [path for path in (Options.oddrank, training_job.find_torch_python()) if path]
     for path in binaries:
         seen = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
@@ -77,19 +77,19 @@ def needs_other_user():
 
 @contextlib.contextmanager
 def scratch():
-    """A folder for everybody, gone at the end."""
+    """Makes a folder that every user may enter, and removes it at the end."""
     with tempfile.TemporaryDirectory(prefix="oddrank-test-") as directory:
         os.chmod(directory, 0o1777)
         yield directory
 
 
 def run_here(command, timeout=240, env=None, also=True):
-    """`also`: False where it matters how often oddrank was run."""
+    """Runs a command here. `also`: False if it matters how often oddrank is run."""
     def run(words):
         return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=timeout, check=False, env=env)
     twice = also and Options.also and command[0] == Options.oddrank
-    # A thread that polls and is met awake may not get the CPU that it needs to stop: once more.
+    # A polling thread that is found awake may not get the CPU that it needs to stop, so try twice.
     for _ in range(2):
         other = run([Options.also, *command[1:]]) if twice else None
         result = run(command)
@@ -102,7 +102,7 @@ def run_here(command, timeout=240, env=None, also=True):
 
 
 class Run:
-    """One finished run of oddrank. str() of it is what a failed assertion should show."""
+    """One finished run of oddrank. Pass it to assertions: its str() is useful in a failure."""
 
     def __init__(self, result):
         self.status = result.returncode
@@ -117,7 +117,7 @@ class Run:
 
 
 def check_trouble(test, run, *words, status=NOTHING_READ):
-    """oddrank could not do it, and says so in few clear words on stderr."""
+    """Checks that oddrank failed and says why in a few clear words on stderr."""
     test.assertEqual(run.status, status, run)
     for word in words:
         test.assertIn(word.lower(), run.err.lower(), run)

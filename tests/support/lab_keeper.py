@@ -1,11 +1,11 @@
-"""The process that keeps one throwaway SLURM cluster: starts it, holds it, takes it down.
+"""The process that keeps one throwaway SLURM cluster: it starts it, holds it, and takes it down.
 
-Everything that belongs to the cluster is a child of the keeper with PR_SET_PDEATHSIG, and each node
-is a pid namespace whose init dies with it. So the cluster ends when the keeper is told to (SIGTERM),
-when the one who asked for it is gone (end of file on stdin), and also when the keeper itself is
-killed; then only the bridge and a folder are left, which the next cluster cleans (lab_slot.py).
+Everything in the cluster is a child of the keeper with PR_SET_PDEATHSIG, and each node is a pid
+namespace whose init dies with the keeper. So the cluster ends when the keeper gets SIGTERM, when the
+process that asked for it is gone (end of file on stdin), and when the keeper itself is killed. In the
+last case only the bridge and a folder are left; the next cluster removes them (lab_slot.py).
 
-Started by cluster.py only. Says "ready" by writing state.json into the cluster's folder.
+Only cluster.py starts it. It reports that it is ready by writing state.json into the cluster's folder.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-# Pid 1 of a node: reaps, and survives its slurmd. A line on the FIFO starts slurmd (again).
+# Pid 1 of a node: reaps children and outlives its slurmd. A line on the FIFO starts slurmd (again).
 NODE_INIT = """#!/bin/bash
 # Pid 1 of one node of a throwaway cluster; see tests/support/lab_keeper.py.
 lab=$1 node=$2
@@ -80,10 +80,10 @@ def die_with_parent():
 
 
 def mount_propagation():
-    """How `unshare --propagation` has to be called here, or None where it cannot be safe.
+    """Returns the argument for `unshare --propagation` here, or None if no argument is safe.
 
-    In a chroot the root is no mount point and cannot be made private. The mounts of a node then
-    stay inside of its namespace only where the machine's own mounts are not shared.
+    In a chroot the root is not a mount point and cannot be made private. The mounts of a node then
+    stay inside its namespace only if the machine's own mounts are not shared.
     """
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         if any(line.split()[4] == "/" for line in mounts):
@@ -97,8 +97,8 @@ def mount_propagation():
 
 
 def cgroup_plugin():
-    """One that needs no cgroups: with none named, slurmd looks for them and ends where a machine
-    (or a chroot) has none, or has them without systemd. Nothing here uses the plugin."""
+    """Returns a plugin that needs no cgroups. Without one in its configuration, slurmd looks for cgroups,
+    and exits if there are none, or no systemd. Nothing here uses the plugin."""
     version = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=60,
                              check=False).stdout  # "slurm-wlm 22.05.8"
     match = re.search(r" (\d+)\.", version)
@@ -142,7 +142,7 @@ class Keeper:
             host=host, subnet=self.slot.subnet, port=self.slot.controller_port, lab=self.lab,
             message_timeout=self.message_timeout, names=",".join(self.names),
             addresses=",".join(addresses)))
-        for index in range(2):  # fake GPUs: any character device does
+        for index in range(2):  # fake GPUs: any character device will do
             os.mknod(f"{self.lab}/run/gpu{index}", 0o20666, os.makedev(1, 3))
         self._write("gres.conf", f"NodeName={','.join(self.names)} Name=gpu "
                                  f"File={self.lab}/run/gpu[0-1]\n")
@@ -151,7 +151,7 @@ class Keeper:
         rows += [f"{address} {name}" for address, name in zip(addresses, self.names)]
         self._write("hosts", "\n".join(rows) + "\n")
         self._write("run/node-init.sh", NODE_INIT)
-        if not os.path.exists("/etc/hosts"):  # a mount point for the nodes' own; minimal roots
+        if not os.path.exists("/etc/hosts"):  # a mount point for the nodes' own folder; minimal roots lack it
             with open("/etc/hosts", "w", encoding="utf-8") as hosts:
                 hosts.write("127.0.0.1 localhost\n")
 
@@ -212,7 +212,7 @@ class Keeper:
             try:
                 fd = os.open(f"{self.lab}/run/{name}.wake", os.O_WRONLY | os.O_NONBLOCK)
             except OSError as error:
-                if error.errno != errno.ENXIO:  # nobody reads yet
+                if error.errno != errno.ENXIO:  # no reader yet
                     raise
                 return False
             os.write(fd, b"go\n")
@@ -259,7 +259,7 @@ class Keeper:
     # -- holding and ending -----------------------------------------------------------------------
 
     def hold(self, lifeline, signals):
-        """Until a signal, or until the other end of `lifeline` (if any) is closed."""
+        """Waits for a signal, or until the other end of `lifeline` (if any) is closed."""
         watched = [signals] + ([lifeline] if lifeline is not None else [])
         while True:
             ready, _, _ = select.select(watched, [], [], 1.0)
@@ -272,7 +272,8 @@ class Keeper:
             self._reap()
 
     def _reap(self):
-        """Also orphans of our children: process 1 of a container may not reap. False: none left."""
+        """Reaps children, and orphans of our children, because process 1 of a container may not do it.
+        Returns False if none is left."""
         ours = {child.pid: (name, child) for name, child in self.children.items()}
         while True:
             try:
@@ -291,7 +292,7 @@ class Keeper:
         for name in self.names:  # each takes its pid namespace with it
             if name in self.children:
                 self._end(name, signal.SIGKILL)
-        for name in ("slurmctld", "munged"):  # their state is thrown away, so no goodbye
+        for name in ("slurmctld", "munged"):  # their state is thrown away, so they are killed
             if name in self.children:
                 self._end(name, signal.SIGKILL)
         deadline = time.monotonic() + 60

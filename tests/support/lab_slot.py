@@ -1,9 +1,8 @@
-"""Numbers for throwaway clusters, so that several can live on one machine at once.
+"""Numbers for throwaway clusters, so that several can run on one machine at once.
 
-A slot k owns the subnet 10.77.k.0/24, the bridge oddrank<k> and a controller port. Whoever uses it
-holds an flock on its file in REGISTRY; the kernel drops that lock when the holder dies, however it
-dies. So a slot with a record but without a lock is what a crash left behind, and is cleaned before
-it is used again.
+A slot k owns the subnet 10.77.k.0/24, the bridge oddrank<k> and a controller port. Its user holds an
+flock on its file in REGISTRY. The kernel drops that lock when the holder dies, however it dies. So a slot
+with a record but without a lock was left behind by a crash, and is cleaned before it is used again.
 """
 
 import contextlib
@@ -20,18 +19,18 @@ import time
 REGISTRY = "/run/oddrank-lab"
 LAST_SLOT = 250
 CONTROLLER_PORT_BASE = 17000
-# Only folders that carry this mark are ever removed.
+# Only folders with this mark are ever removed.
 TEMPORARY_PREFIX = "oddrank-lab-"
 
 
 def quiet(*command, timeout=60):
-    """Runs a command whose failure says that there was nothing to do."""
+    """Runs a command that fails if there is nothing to do."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, timeout=timeout, check=False).returncode
 
 
 def start_time(pid):
-    """Clock tick at which a process started; with the pid it names one process for ever."""
+    """Returns the clock tick at which a process started; with the pid it identifies one process for ever."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             return int(stat.read().rpartition(")")[2].split()[19])
@@ -40,7 +39,7 @@ def start_time(pid):
 
 
 class Slot:
-    """One number, ours until close() or death."""
+    """One number, ours until close() or our death."""
 
     def __init__(self, number, lock_fd):
         self.number = number
@@ -50,11 +49,11 @@ class Slot:
         self.controller_port = CONTROLLER_PORT_BASE + number
 
     def veth(self, index):
-        """The host's end of a node's cable; the other end is the node's eth0."""
+        """Returns the name of the host's end of a node's veth pair; the other end is the node's eth0."""
         return f"oddr{self.number}v{index}"
 
     def record(self, nodes, directory, temporary, pids):
-        """Writes down what a successor has to clean if we die; call again as it grows."""
+        """Records what a successor has to clean up if we die; call it again as that grows."""
         entry = {"nodes": nodes, "directory": directory, "temporary": temporary,
                  "keeper": [os.getpid(), start_time(os.getpid())],
                  "pids": [[pid, start_time(pid)] for pid in pids]}
@@ -83,7 +82,7 @@ def read_record(number):
 
 
 def try_lock(number):
-    """A file descriptor that holds the slot's lock, or None where somebody alive has it."""
+    """Returns a file descriptor that holds the slot's lock, or None if a live process has it."""
     fd = os.open(f"{REGISTRY}/{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,13 +93,13 @@ def try_lock(number):
 
 
 def clean_leftovers(number):
-    """Ends and removes what the slot's record names. Call with its lock held."""
+    """Ends and removes what the slot's record names. Call it with the lock held."""
     entry = read_record(number)
     if entry is None:
         return
     for pid, started in entry["pids"]:
         if started is not None and start_time(pid) == started:
-            with contextlib.suppress(ProcessLookupError):  # it dies with its keeper, just now
+            with contextlib.suppress(ProcessLookupError):  # it is dying with its keeper
                 os.kill(pid, signal.SIGKILL)
     for index in range(entry["nodes"]):
         quiet("ip", "link", "del", f"oddr{number}v{index}")
@@ -112,7 +111,7 @@ def clean_leftovers(number):
 
 
 def remove(directory):
-    """Daemons that die with their keeper may write there until they have."""
+    """Removes the folder. Daemons that die with their keeper may write there until they are dead."""
     deadline = time.monotonic() + 60
     while os.path.exists(directory) and time.monotonic() < deadline:
         shutil.rmtree(directory, ignore_errors=True)
@@ -120,7 +119,7 @@ def remove(directory):
 
 
 def in_use_by_others(number):
-    """Whether somebody outside of this registry (another root, say) has the slot's resources."""
+    """Returns whether a user outside this registry (in another root, say) has the slot's resources."""
     if os.path.exists(f"/sys/class/net/oddrank{number}"):
         return True
     addresses = subprocess.run(["ip", "-o", "-4", "addr", "show"], capture_output=True, text=True,
@@ -139,7 +138,7 @@ def in_use_by_others(number):
 
 
 def known_slots():
-    """Numbers that have a record, used or left behind."""
+    """Returns the numbers that have a record, in use or left behind."""
     try:
         names = os.listdir(REGISTRY)
     except OSError:
@@ -149,7 +148,7 @@ def known_slots():
 
 
 def sweep():
-    """Cleans after every crashed cluster; those alive are left alone."""
+    """Cleans up after every crashed cluster; live ones are left alone."""
     for number in known_slots():
         fd = try_lock(number)
         if fd is not None:
@@ -158,7 +157,7 @@ def sweep():
 
 
 def claim():
-    """The lowest free slot, locked. Raises RuntimeError when all are taken."""
+    """Returns the lowest free slot, locked. Raises RuntimeError if all are taken."""
     os.makedirs(REGISTRY, mode=0o755, exist_ok=True)
     sweep()
     for number in range(1, LAST_SLOT + 1):
@@ -173,7 +172,7 @@ def claim():
 
 
 def temporary_directory():
-    """A fresh folder that any user may enter (munge's socket and slurm.conf lie in it)."""
+    """Makes a new folder that any user may enter (for munge's socket and slurm.conf)."""
     directory = tempfile.mkdtemp(prefix=TEMPORARY_PREFIX)
     os.chmod(directory, 0o755)
     return directory

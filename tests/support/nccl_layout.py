@@ -1,9 +1,9 @@
-"""Where NCCL keeps what its RAS service needs, from the symbols and debug information of a real
-libnccl.so.2: addresses of two internal functions and offsets of a few fields.
+"""Finds where NCCL keeps what its RAS service needs, from the symbols and debug information of a real
+libnccl.so.2: the addresses of two internal functions and the offsets of a few fields.
 
     nccl_layout.py LIBRARY        prints them as JSON
 
-Needs nm and gdb. The libraries of NVIDIA's wheels have both kinds of tables.
+Needs nm and gdb. The libraries in NVIDIA's wheels have both symbols and debug information.
 """
 
 import glob
@@ -22,8 +22,8 @@ PEER = ("rank", "cudaDev", "nvmlDev", "hostHash", "pidHash")
 
 
 def find_libraries():
-    """Real libraries, oldest version first: ODDRANK_NCCL (paths, separated by ':'), else those of
-    NVIDIA's wheels in the repository's environment."""
+    """Returns real libraries, oldest version first: those in ODDRANK_NCCL (paths, separated by ':'), or
+    else those of NVIDIA's wheels in the repository's environment."""
     named = os.environ.get("ODDRANK_NCCL")
     paths = named.split(":") if named else glob.glob(
         f"{ROOT}/.venv/lib/python3*/site-packages/nvidia/nccl/lib/libnccl.so.2")
@@ -44,7 +44,7 @@ def function_addresses(library):
 
 
 def ask_gdb(library, expressions):
-    """The number that each expression is, by the library's debug information; None for nonsense."""
+    """Evaluates each expression with the library's debug information; None if it is not a number."""
     command = ["gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off"]
     for at, expression in enumerate(expressions):
         command += ["-ex", f"echo {at}:", "-ex", f"output {expression}", "-ex", "echo \\n"]
@@ -61,7 +61,7 @@ def offset(struct, member):
 
 
 def offsets(library):
-    """Members that a version lacks have none."""
+    """Returns the offsets of the members; None for a member that the version lacks."""
     values = ask_gdb(library, ["sizeof(struct ncclComm)", "sizeof(struct ncclPeerInfo)",
                                *(offset("ncclComm", name) for name in COMM),
                                *(offset("ncclPeerInfo", name) for name in PEER)])

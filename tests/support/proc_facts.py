@@ -3,7 +3,7 @@
 import os
 import time
 
-# Numbers of system calls on x86-64.
+# System call numbers on x86-64.
 READ, WRITE, POLL, PAUSE, NANOSLEEP, RECVFROM = 0, 1, 7, 34, 35, 45
 WAIT4, FLOCK, FSYNC, FUTEX, CLOCK_NANOSLEEP, EPOLL_WAIT = 61, 73, 74, 202, 230, 232
 SELECTS = (23, 270)  # select, pselect6
@@ -18,7 +18,7 @@ def _read(path):
     try:
         with open(path, "rb") as file:
             return file.read()
-    except OSError:  # gone, or not ours to read
+    except OSError:  # the process is gone, or we may not read it
         return b""
 
 
@@ -29,19 +29,19 @@ def environ(pid):
 
 
 def status(pid, tid=None):
-    """/proc/PID/status as a dict of strings; empty if the process is gone."""
+    """Returns /proc/PID/status as a dict of strings; empty if the process is gone."""
     path = f"/proc/{pid}/status" if tid is None else f"/proc/{pid}/task/{tid}/status"
     rows = (row.partition(":") for row in _read(path).decode(errors="replace").splitlines())
     return {key: value.strip() for key, _, value in rows}
 
 
 def state(pid):
-    """One letter as in ps (R S D T t Z), '' if the process is gone."""
+    """Returns one letter as in ps (R S D T t Z), '' if the process is gone."""
     return status(pid).get("State", "")[:1]
 
 
 def has_ended(pid):
-    """Whether the process is gone, or a zombie."""
+    """Returns whether the process is gone, or a zombie."""
     return state(pid) in ("", "Z")
 
 
@@ -58,13 +58,13 @@ def comm(pid):
 
 
 def namespace_pid(pid):
-    """The pid by which the process knows itself."""
+    """Returns the pid by which the process knows itself."""
     names = status(pid).get("NSpid", "").split()
     return int(names[-1]) if names else 0
 
 
 def syscall(pid):
-    """(number, first argument) of a blocked main thread, None where it runs or is gone."""
+    """Returns (number, first argument) of a blocked main thread's call, None if it runs or is gone."""
     fields = _read(f"/proc/{pid}/syscall").split()
     if len(fields) < 3 or fields[0] == b"-1":
         return None
@@ -72,13 +72,13 @@ def syscall(pid):
 
 
 def in_call(pid, *numbers):
-    """Whether the main thread is blocked in one of these system calls."""
+    """Returns whether the main thread is blocked in one of these system calls."""
     call = syscall(pid)
     return call is not None and call[0] in numbers
 
 
 def threads(pid):
-    """The tids, the main thread's first; none if the process is gone."""
+    """Returns the tids, the main thread's first; none if the process is gone."""
     try:
         return sorted(map(int, os.listdir(f"/proc/{pid}/task")), key=lambda tid: (tid != pid, tid))
     except OSError:
@@ -86,32 +86,32 @@ def threads(pid):
 
 
 def wants_lock(tid):
-    """Whether the thread is blocked in futex() without a time limit. One that merely wants Python's
-    GIL waits there, too, but with one."""
+    """Returns whether the thread is blocked in futex() without a time limit. A thread that only wants
+    Python's GIL waits there too, but with a time limit."""
     fields = _read(f"/proc/{tid}/syscall").split()
     return len(fields) > 4 and int(fields[0]) == FUTEX and int(fields[4], 16) == 0
 
 
 def asleep(pid):
-    """Whether the main thread is in its program's own sleep: Python's, the C library's."""
+    """Returns whether the main thread is in a sleep of its program: Python's or the C library's."""
     return in_call(pid, NANOSLEEP, CLOCK_NANOSLEEP, *SELECTS)
 
 
 def reads(pid, path):
-    """Whether the main thread is blocked in read() of that file."""
+    """Returns whether the main thread is blocked in read() of that file."""
     call = syscall(pid)
     return call is not None and call[0] == READ and fd_is(pid, call[1], path)
 
 
 def listens(pid, port):
-    """Whether anybody in the network namespace of the process takes connections there."""
+    """Returns whether any process in this process's network namespace accepts connections there."""
     rows = [row.split() for name in ("tcp", "tcp6")
             for row in _read(f"/proc/{pid}/net/{name}").decode().splitlines()[1:]]
     return any(row[1].endswith(f":{port:04X}") and row[3] == TCP_LISTEN for row in rows)
 
 
 def fd_link(pid, fd):
-    """What the descriptor is, as "pipe:[123]"; "" where it cannot be told."""
+    """Returns what the descriptor is, as in "pipe:[123]"; "" if that is unknown."""
     try:
         return os.readlink(f"/proc/{pid}/fd/{fd}")
     except OSError:
@@ -119,14 +119,14 @@ def fd_link(pid, fd):
 
 
 def in_call_on(tid, number, kind):
-    """Whether the thread is blocked in that system call, on a descriptor of that kind: "pipe:"."""
+    """Returns whether the thread is blocked in that call, on a descriptor of that kind: "pipe:"."""
     call = syscall(tid)
     return call is not None and call[0] == number and fd_link(tid, call[1]).startswith(kind)
 
 
 def fd_is(pid, fd, path):
-    """Whether the descriptor is that file. By inode: the process may see it by another name, from
-    another mount namespace or root."""
+    """Returns whether the descriptor is that file. Compares inodes, because the process may see the file
+    under another name, from another mount namespace or root."""
     try:
         there, here = os.stat(f"/proc/{pid}/fd/{fd}"), os.stat(path)
     except OSError:
@@ -135,22 +135,22 @@ def fd_is(pid, fd, path):
 
 
 def pending(pid, number):
-    """Whether the signal was sent to the process and has not come yet."""
+    """Returns whether the signal was sent to the process and has not been delivered yet."""
     return bool(int(status(pid).get("ShdPnd", "0"), 16) >> (number - 1) & 1)
 
 
 def blocks(pid, number):
-    """Whether the process takes the signal when it likes."""
+    """Returns whether the process blocks the signal."""
     return bool(int(status(pid).get("SigBlk", "0"), 16) >> (number - 1) & 1)
 
 
 def wake_ups(pid):
-    """How often the main thread gave up its CPU; 0 where it is gone."""
+    """Returns how often the main thread gave up its CPU; 0 if it is gone."""
     return int(status(pid).get("voluntary_ctxt_switches", 0))
 
 
 def switches(pid):
-    """Voluntary and other context switches of all threads: equal twice means that nothing ran."""
+    """Returns the context switches of all threads. If two results are equal, no thread ran between."""
     try:
         tids = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -161,7 +161,7 @@ def switches(pid):
 
 
 def sleeping(pid):
-    """Whether the main thread is blocked and stays so over two looks 50 ms apart."""
+    """Returns whether the main thread is blocked in two samples, 50 ms apart."""
     def look():
         row = status(pid)
         return row.get("State", "")[:1], row.get("voluntary_ctxt_switches")
@@ -171,14 +171,14 @@ def sleeping(pid):
 
 
 def stolen(cpu):
-    """Seconds since boot that a hypervisor took from this CPU."""
+    """Returns the seconds since boot that a hypervisor took from this CPU."""
     rows = (row.split() for row in _read("/proc/stat").decode().splitlines())
     return sum(int(row[8]) for row in rows if row[0] == f"cpu{cpu}") / os.sysconf("SC_CLK_TCK")
 
 
 def wait_until(fact, what, seconds=120.0, every=0.05):
-    """Polls until `fact()` is true and returns its value; TimeoutError names `what` otherwise. The
-    last look is after the deadline: a machine may stand still from the look before until then."""
+    """Polls until `fact()` is true and returns its value; otherwise raises TimeoutError, which names
+    `what`. It polls once more after the deadline, because the machine may have stood still until then."""
     deadline = time.monotonic() + seconds
     while True:
         late = time.monotonic() > deadline

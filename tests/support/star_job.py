@@ -1,8 +1,8 @@
-"""A job of plain Python ranks on a cluster: all receive from rank 0, which reads a FIFO that nobody
-writes to. Starts in a second or two, where ranks with PyTorch take half a minute.
+"""A job of plain Python ranks on a cluster: all receive from rank 0, which reads a FIFO without a writer.
+It starts in a second or two; ranks with PyTorch take half a minute.
 
     job = StarJob(lab, folder, nodes=2, ranks=2).start()     # returns when it hangs
-    job.feed()                                               # the data comes: it ends
+    job.feed()                                               # the data arrives, and the job ends
 """
 
 import json
@@ -28,8 +28,8 @@ class StarJob:
         self.id = None
 
     def start(self, *options, others=(), batch=None, environment=None):
-        """`others`: ranks that are some other program, and say nothing of themselves. `batch`: the
-        whole batch script, where it is not the usual one."""
+        """Starts the job; returns when it hangs. `others`: ranks that are another program, which writes
+        no facts. `batch`: a batch script to use instead of the usual one."""
         if not os.path.exists(self.fifo):
             os.mkfifo(self.fifo)
         script = f"{self.folder}/job.sh"
@@ -44,7 +44,7 @@ class StarJob:
         return self
 
     def fact(self, rank):
-        """What it said of itself before it blocked; None until then."""
+        """Returns what the rank wrote before it blocked; None until then."""
         try:
             with open(f"{self.folder}/rank-{rank}.json", encoding="utf-8") as file:
                 return json.load(file)
@@ -52,13 +52,13 @@ class StarJob:
             return None
 
     def host_pid(self, rank):
-        """Its pid as seen from here; None where there is none."""
+        """Returns the rank's pid as seen from here; None if there is none."""
         fact = self.fact(rank)
         return next((pid for pid in (self.lab.node_pids(fact["host"]) if fact else [])
                      if proc_facts.namespace_pid(pid) == fact["pid"]), None)
 
     def blocked(self, rank):
-        """For good: rank 0 in the file, another in what it wants from rank 0."""
+        """Returns whether the rank is blocked for good: rank 0 in read(), the others in recv()."""
         pid = self.host_pid(rank)
         if pid is None:
             return False

@@ -4,11 +4,11 @@
     job = TrainingJob(directory, python, how="input")     # folder with shards, FIFO, job.sh, facts
     job_id = lab.submit(job.script)                       # or: with LocalRanks(job): ...
     job.wait_hung(lab)                                    # by facts and /proc, never by time
-    job.feed()                                            # the missing shard arrives: it goes on
+    job.feed()                                            # the missing shard arrives; the job goes on
 
     training_job.py prepare DIR [--how ...]   makes DIR/job.sh for sbatch
     training_job.py wait DIR --cluster LAB    returns when the job hangs as it should
-    training_job.py feed DIR                  the stuck storage delivers
+    training_job.py feed DIR                  makes the stuck storage deliver
     training_job.py local DIR [--how ...]     runs the ranks here without SLURM, prints "hung" when
                                               they are, and ends them at end of file on stdin
 """
@@ -50,7 +50,7 @@ exec 9<>{fifo}
 
 
 def find_torch_python():
-    """An interpreter with PyTorch, or None. scripts/setup --with-torch makes one."""
+    """Returns an interpreter with PyTorch, or None. scripts/setup --with-torch makes one."""
     for python in (os.environ.get("ODDRANK_TORCH_PYTHON"), f"{ROOT}/.venv/bin/python"):
         if python and os.access(python, os.X_OK):
             return python
@@ -58,8 +58,8 @@ def find_torch_python():
 
 
 def reserve_port():
-    """(port, socket): no other program is given that port while the socket is open, but one that
-    asks for it by number and with SO_REUSEADDR, as PyTorch's store does, gets it."""
+    """Returns (port, socket). While the socket is open, the kernel gives that port to no other program,
+    unless it asks for the port by number and with SO_REUSEADDR, as PyTorch's store does."""
     reserved = socket.socket()
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     reserved.bind(("", 0))
@@ -75,7 +75,7 @@ def write_shard(path, samples):
 
 
 class TrainingJob:
-    """One job's folder. Ranks start with `at` healthy steps, then rank `rank` hangs as `how` says."""
+    """One job's folder. Ranks take `at` healthy steps, then rank `rank` hangs in the way `how`."""
 
     def __init__(self, directory, python, how="input", ranks=8, nodes=4, rank=5, at=4, steps=8):
         if python is None:
@@ -95,10 +95,10 @@ class TrainingJob:
         self._python = python
 
     def prepare(self):
-        """Makes the folder's contents; the folder may exist, a second call starts afresh."""
+        """Makes the contents of the folder, which may exist; a second call starts afresh."""
         os.makedirs(self.data, exist_ok=True)
         os.makedirs(self.facts_directory, exist_ok=True)
-        os.chmod(self.facts_directory, 0o1777)  # the ranks may be another user's
+        os.chmod(self.facts_directory, 0o1777)  # the ranks may run as another user
         os.chmod(self.directory, 0o1777)
         for name in os.listdir(self.facts_directory):
             os.unlink(f"{self.facts_directory}/{name}")
@@ -126,7 +126,7 @@ class TrainingJob:
     # -- facts ------------------------------------------------------------------------------------
 
     def fact(self, rank, kind="rank"):
-        """What the rank (or its "worker") last said of itself; {} if nothing yet."""
+        """Returns what the rank (or its "worker") last wrote; {} if nothing yet."""
         try:
             with open(f"{self.facts_directory}/{kind}-{rank}.json", encoding="utf-8") as file:
                 return json.load(file)
@@ -134,7 +134,7 @@ class TrainingJob:
             return {}
 
     def host_pid(self, rank, kind="rank", lab=None):
-        """The rank's pid as seen from here; None where it cannot be found (any more)."""
+        """Returns the rank's pid as seen from here; None if it cannot be found (any more)."""
         fact = self.fact(rank, kind)
         if not fact or lab is None:
             return fact.get("pid")
@@ -149,7 +149,7 @@ class TrainingJob:
                          for rank, row in enumerate(rows))
 
     def _expected(self, rank):
-        """(step, doing) of a rank while the job hangs."""
+        """Returns (step, doing) of a rank while the job hangs."""
         if rank != self.rank:
             return self.at, "all_reduce"
         return {"input": (self.at, "next_batch"), "lock": (self.at, "next_batch"),
@@ -179,7 +179,7 @@ class TrainingJob:
                 and proc_facts.wants_lock(pid))
 
     def wait_hung(self, lab=None, seconds=400, still_there=lambda: True):
-        """Returns when every rank is where the hang leaves it, and blocked there."""
+        """Returns when every rank has reached the place where it hangs, and is blocked there."""
         def hung():
             if not still_there():
                 daemons = lab.logs(40) if lab is not None else ""
@@ -191,7 +191,7 @@ class TrainingJob:
             raise TimeoutError(f"{error} ({self.describe()})\n{self.tail()}") from error
 
     def feed(self):
-        """What the storage withheld, so that a job that hangs in its input goes on."""
+        """Delivers the missing data, so that a job that hangs in its input goes on."""
         with open(f"{self.data}/late-{self.rank}.tar", "rb") as late:
             content = late.read()
         with open(self.fifo, "wb", buffering=0) as fifo:
@@ -206,7 +206,7 @@ class TrainingJob:
 
 
 class LocalRanks:
-    """The job's ranks as processes of this machine, without SLURM. A context manager."""
+    """The job's ranks as processes on this machine, without SLURM. A context manager."""
 
     def __init__(self, job):
         self.job = job

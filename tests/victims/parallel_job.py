@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eight ranks (gloo) of a job that is parallel in several dimensions; one rank stands still and the
+"""Eight ranks (gloo) of a job that is parallel in several dimensions. One rank stands still, and the
 others end up waiting in groups of several sizes.
 
     RANK=r WORLD_SIZE=8 MASTER_ADDR=... parallel_job.py --facts DIR [--how megatron|mesh|plain|p2p]
@@ -8,13 +8,13 @@ Tensor groups {0-3}, {4-7}; data groups {0,4}, {1,5}, {2,6}, {3,7}; pipeline gro
 {4,5}, {6,7}. In each step a rank reduces in its tensor group, then broadcasts in its pipeline group
 from the lower rank, then reduces in its data group. In step 2 rank 5 sleeps before all of them.
 
-how: where the groups are kept, which is what a reader from outside finds. "megatron": in the globals
-of a module called megatron.core.parallel_state; "mesh": in a DeviceMesh; "plain": in locals. "p2p":
-a pipeline 0 -> 1 -> ... -> 7 that passes batches of sends and receives on; rank 5 sleeps in step 2.
+--how is where the groups are kept, for a reader from outside to find. "megatron": in the globals of a
+module called megatron.core.parallel_state; "mesh": in a DeviceMesh; "plain": in locals. "p2p": a
+pipeline 0 -> 1 -> ... -> 7 that passes on batches of sends and receives; rank 5 sleeps in step 2.
 
-With TORCH_WORKER_SERVER_SOCKET set a rank serves PyTorch's control plane there.
+If TORCH_WORKER_SERVER_SOCKET is set, each rank serves PyTorch's control plane there.
 
-Each rank writes DIR/rank-R.json {pid, step, doing} before it does what it says, and ends at end of
+Each rank writes DIR/rank-R.json {pid, step, doing} before it does what it wrote, and exits at end of
 file on stdin.
 """
 
@@ -48,7 +48,7 @@ class Facts:
 
 
 def make_groups(rank):
-    """{"tp": group, "pp": group, "dp": group} of this rank, by new_group on all of them."""
+    """Returns this rank's {"tp": group, "pp": group, "dp": group}; calls new_group for all groups."""
     layout = {
         "tp": [[0, 1, 2, 3], [4, 5, 6, 7]],
         "pp": [[0, 1], [2, 3], [4, 5], [6, 7]],
@@ -111,7 +111,7 @@ def run_mesh(facts, rank):
 
 
 def pass_on(facts, step, rank, group):
-    """Receives from the stage before, then sends to the next: one batch each."""
+    """Receives from the previous stage, then sends to the next: one batch each."""
     if rank > 0:
         facts.say(step, "recv")
         ops = [dist.P2POp(dist.irecv, torch.zeros(4), rank - 1, group)]

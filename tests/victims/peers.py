@@ -4,21 +4,21 @@
   pipe     the child reads what the parent does not write
   tcp      the child receives what the parent does not send
   local    the child receives from a local socket what the parent does not send
-  outside  a rank receives from the parent, which is none
+  outside  a rank receives from the parent, which is not a rank
   tls      the same, in the first step of TLS
-  output   writes to stdout until nobody takes it any more
-  join     waits for the end of a child that has not been read from
-  flock    rank 0 has a lock on FOLDER/lock, and takes steps until stdin has a line or ends; rank 1
+  output   writes to stdout until the pipe is full
+  join     waits for the end of a child whose pipe it has not read
+  flock    rank 0 holds a lock on FOLDER/lock, and takes steps until stdin has a line or ends; rank 1
            waits for the lock
   baton    rank 0 has made the file FOLDER/lock, rank 1 polls until it is gone
-  filelock the same, by the frames of another library
-  stale    polls a file FOLDER/lock that nobody has open
-  mplock   rank waits for a lock of multiprocessing that its child has in a `with`
+  filelock the same, with the frames of another library
+  stale    polls a file FOLDER/lock that no process has open
+  mplock   rank waits for a lock of multiprocessing that its child holds in a `with`
   mprlock  the same with a recursive lock, by acquire() in a thread of the child
   mpforked the same, but a grandchild that was forked meanwhile has a copy of the child's count
-  mpfull   rank puts a second item into a multiprocessing.Queue(1) that nobody empties
-  several  child polls a pipe and a connection that the parent has, and a pipe to itself
-  ranks    SLURM tasks: all receive from rank 0, which reads a FIFO; when it has, all end
+  mpfull   rank puts a second item into a multiprocessing.Queue(1) that no process empties
+  several  child polls a pipe and a connection whose other ends the parent has, and a pipe to itself
+  ranks    SLURM tasks: all receive from rank 0, which reads a FIFO; when it has read, all exit
 """
 import fcntl
 import json
@@ -122,7 +122,7 @@ def join():
 
 
 def have_lock(lock, said, mode):
-    """In a child: has the lock and says so with the tid of the thread that has it."""
+    """In a child: takes the lock and sends the tid of the thread that holds it."""
     def acquire():
         lock.acquire()
         said.send(threading.get_native_id())
@@ -187,7 +187,7 @@ def several():
 
 
 def step_until_told():
-    """Not standing still yet, for who watches."""
+    """Keeps moving, as a watcher sees it, until stdin has a line or ends."""
     stdin = select.poll()
     stdin.register(0, select.POLLIN)
     step = 0
@@ -206,7 +206,7 @@ def flock():
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-# By the names of the libraries' own files, classes and variables, which are what is looked for.
+# oddrank looks for the names of the libraries' files, classes and variables, so these use them.
 BATON = """
 import os, time
 class FileBaton:

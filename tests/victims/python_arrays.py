@@ -1,4 +1,4 @@
-"""Arrays as locals of a blocked function; prints what each should be read as, then "ready".
+"""Arrays as locals of a blocked function; prints the text expected for each, then "ready".
 
   local NAME TEXT
 Leaves out what cannot be imported (numpy, torch).

@@ -1,4 +1,4 @@
-"""A forked child of Python that waits for its stdin; prints its pid."""
+"""Forks a Python child that waits for its stdin, and prints the child's pid."""
 import os
 import threading
 import warnings
@@ -9,7 +9,7 @@ def waits():
 
 
 threading.Thread(target=waits, daemon=True).start()
-warnings.simplefilter("ignore")  # of fork with threads: training jobs do just that
+warnings.simplefilter("ignore")  # about fork with threads, which training jobs do too
 child = os.fork()
 if child == 0:
     os.read(0, 1)

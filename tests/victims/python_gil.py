@@ -1,4 +1,4 @@
-"""The main thread blocks in pause() without letting go of the GIL; another waits for the GIL."""
+"""The main thread blocks in pause() without releasing the GIL; another waits for the GIL."""
 import ctypes
 import threading
 import time

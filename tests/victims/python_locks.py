@@ -1,5 +1,5 @@
 """Python threads that wait for each other's locks: `python_locks.py MODE`. Prints "ready" and tids
-before it blocks: first the thread that the main thread's wait must name (0: nobody may be named),
+before it blocks: first the thread that the main thread's wait must name (0: no thread may be named),
 then a second one. Runs on every Python that oddrank reads."""
 import concurrent.futures
 import ctypes
@@ -20,7 +20,7 @@ def ready(owner=0, other=0):
 
 
 def start(work):
-    """Returns when the thread has said its tid."""
+    """Returns when the thread has sent its tid."""
     said = threading.Semaphore(0)
     tid = []
 
@@ -54,7 +54,7 @@ def crossed():
 
 
 class Store:
-    """A lock in an attribute, and a `with` within a loop, a try and another `with`."""
+    """A lock in an attribute, and a `with` inside a loop, a try and another `with`."""
 
     def __init__(self, go):
         self.lock = first
@@ -99,8 +99,8 @@ def crossed_deep():
 
 
 def left_before():
-    """A thread has left a `with` of the lock, whose slot still holds it; another has the lock by
-    acquire(), which cannot be known: nobody may be named."""
+    """One thread has left a `with` of the lock, and its stack slot still has the lock. Another thread got
+    the lock by acquire(), which cannot be known. So no thread may be named."""
     def acquires(said):
         first.acquire()
         said.release()
@@ -217,7 +217,7 @@ def future():
 
 
 def gil():
-    """Main keeps the GIL and waits for a mutex; its owner wants the GIL."""
+    """The main thread keeps the GIL and waits for a mutex; the mutex's owner wants the GIL."""
     mutex = ctypes.create_string_buffer(64)
     lock_without_gil = ctypes.CDLL(None).pthread_mutex_lock
     lock_with_gil = ctypes.PyDLL(None).pthread_mutex_lock  # calls through PyDLL keep the GIL

@@ -1,12 +1,12 @@
-"""Threads in every kind of Python frame, blocked; prints what each of them is doing.
+"""Blocked threads in every kind of Python frame; prints what each of them is doing.
 
 Lines on stdout, each thread's frames innermost first:
   version 3.11.7
   thread TID NAME
   frame LINE<TAB>FUNCTION<TAB>FILE
   ready
-Then all threads stay blocked until stdin is closed; the main thread in a read on the very line that
-it printed.
+Then all threads stay blocked until stdin is closed; the main thread in a read, on the line that it
+printed.
 """
 import functools
 import linecache
@@ -93,7 +93,7 @@ def in_lambda():
 
 
 def multi_line_call():
-    # The line of a call goes back to where it began: negative line deltas.
+    # The line of a call goes back to where the call began: negative line deltas.
     return max(
         1,
         2,
@@ -183,7 +183,7 @@ def main():
     start("generator", in_generator)
     start("lambda", in_lambda)
     start("multi_line", multi_line_call)
-    # Called by C, so that an evaluation loop is left in which no frame is left.
+    # Called by C, so that it leaves an evaluation loop that has no other frame.
     start("destructor", functools.partial(leaving_a_function))
     start("unicode", clé_訓練)
     start("foreign_file", from_foreign_file)

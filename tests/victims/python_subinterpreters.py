@@ -1,10 +1,10 @@
-"""Threads in interpreters beside the main one; lines on stdout say which, then "ready".
+"""Threads in interpreters other than the main one; lines on stdout say which, then "ready".
 
   nested TID     runs code of another interpreter, which blocks in read(): frames of both. From 3.11
-                 on the main thread made that interpreter; before, nothing tells who runs it now
+                 on the main thread made that interpreter; before, nothing tells which thread runs it
   busy TID ID    from 3.12 on: runs in interpreter ID without end, under a GIL of its own
   none           this Python has no module for that
-Everything ends when stdin does.
+Everything exits when stdin ends.
 """
 import os
 import sys
@@ -57,7 +57,7 @@ def start(function, *arguments):
 
 
 def main():
-    # The imports of that interpreter are done then, which come to read() as well.
+    # By then that interpreter has done its imports, which call read() as well.
     tells, told = os.pipe()
     start(run_nested, interpreters.create() if sys.version_info >= (3, 11) else None, told)
     os.read(tells, 1)

@@ -3,8 +3,8 @@
   task NAME STATE AWAITS     STATE: waits, runs, new; AWAITS: name of a task, "<Type>", or -
   member NAME            of what it gathers or waits for, where that has not ended: as AWAITS
   frame LINE\tFUNCTION\tFILE   of the task before, innermost first; of the running one the outermost
-All of it as Python itself tells: cr_frame and cr_await and their like, and gc.get_referents for the
-small objects that show nothing. The main thread blocks inside of the task "main" until stdin ends.
+All of it comes from Python itself: cr_frame, cr_await and the like, and gc.get_referents for small
+objects that have no such attributes. The main thread blocks in the task "main" until stdin ends.
 """
 import asyncio
 import gc
@@ -29,7 +29,7 @@ async def middle(future):
 
 
 class Waits:
-    """Its __await__ is a generator that hands on to a coroutine's."""
+    """Its __await__ is a generator that delegates to a coroutine's."""
 
     def __init__(self, future):
         self.future = future
@@ -126,7 +126,7 @@ async def not_begun():
     pass
 
 
-# Name of a task -> what it waits for, if that is several.
+# Name of a task -> what it waits for, if it waits for several.
 MEMBERS = {}
 
 
@@ -214,7 +214,7 @@ async def main():
         MEMBERS[name] = [first, future, ended]
         start(name, function(*MEMBERS[name]))
     if sys.version_info < (3, 13):
-        del MEMBERS["completed"]  # nothing that the task holds leads to them
+        del MEMBERS["completed"]  # nothing in the task leads to them
     MEMBERS["limit"] = [first]
     start("limit", waits_with_limit(first))
     if hasattr(asyncio, "TaskGroup"):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A process whose main thread waits in one of the ways that Python's library has, for ever.
+"""A process whose main thread waits for ever, in one of the ways of Python's library.
 
     python_waits.py HOW
 
-Prints "ready" just before; a wait that needs a child process ends when stdin does.
+Prints "ready" just before it waits. A wait that needs a child process ends when stdin ends.
 """
 import asyncio
 import concurrent.futures

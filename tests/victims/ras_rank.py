@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""One rank with a real RAS service of NCCL and no GPU: loads a real libnccl.so.2, hands its RAS a
+"""One rank with a real RAS service of NCCL and no GPU: it loads a real libnccl.so.2, gives its RAS a
 made-up communicator, and sleeps.
 
     RANK=r WORLD_SIZE=n NCCL_RAS_ADDR=... ras_rank.py LAYOUT.json DIR COUNT
 
-LAYOUT.json is of tests/support/nccl_layout.py. DIR is where the ranks meet; COUNT is how many
-AllReduces this rank is made to have launched. A line on stdin is a new count; with a number behind
-a "+", as in "0+20", a thread adds one as often a second until the first line comes. At the end of
-stdin the rank ends. Writes DIR/ready-R when its RAS knows all ranks.
+LAYOUT.json is the output of tests/support/nccl_layout.py. The ranks meet in DIR. COUNT is the number
+of AllReduces that this rank pretends to have launched; with "0+20" a thread starts at 0 and adds one
+20 times a second until the first line arrives. Each line on stdin is a new count; at the end of stdin
+the rank exits. It writes DIR/ready-R when its RAS knows all ranks.
 """
 
 import ctypes
@@ -77,7 +77,7 @@ class Rank:
         return mine.raw[:RANK_INIT.size]
 
     def meet(self, mine):
-        """Everybody's rasRankInit, by files."""
+        """Exchanges the rasRankInit of all ranks through files."""
         with open(f"{self.directory}/.rank-{self.rank}", "wb") as file:
             file.write(mine)
         os.rename(f"{self.directory}/.rank-{self.rank}", f"{self.directory}/rank-{self.rank}")

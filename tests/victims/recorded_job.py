@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Real jobs of six gloo ranks that hang in known ways, and the dumps of PyTorch's flight recorder
-that they leave: OUT/HOW/trace_rank_R (pickle) and OUT/HOW/json/trace_rank_R.json.
+"""Runs real jobs of six gloo ranks that hang in known ways and dump PyTorch's flight recorder into
+OUT/HOW/trace_rank_R (pickle) and OUT/HOW/json/trace_rank_R.json.
 
     recorded_job.py OUT HOW [HOW ...]      prints "done" at the end, and leaves no process behind
 
-Two groups beside the default one: "left", the first half of the ranks, and "right", the other. In
-each of three healthy steps a rank reduces in its half, then in all. What the fourth step is:
+There are two groups beside the default one: "left", the first half of the ranks, and "right", the
+other. In three healthy steps each rank reduces in its half, then in all. The fourth step is one of:
 
-behind     rank 5 calls nothing any more; 3, 4 wait for it in "right", 0-2 for "right" in all
+behind     rank 5 makes no more calls; 3 and 4 wait for it in "right", 0-2 for "right" in all
 wrapped    the same, after so many steps that the ring has lost its beginning
-skip       rank 5 leaves out its half's call, and does that of all with the others
-operation  in the half rank 5 broadcasts where the others reduce
-order      rank 5 calls all first, and the others of its half that: a circle
-uneven     nobody hangs: the halves exchange tensors of different sizes
-healthy    nobody hangs
+skip       rank 5 skips the call of its half, and makes that of all with the others
+operation  in its half, rank 5 broadcasts while the others reduce
+order      rank 5 makes the call of all first, the others that of their half: a circle
+uneven     no rank hangs: the halves exchange tensors of different sizes
+healthy    no rank hangs
 
-Calls are asynchronous, so that a rank can dump while they hang. It does so when as many of its calls
-are open as the story wants. Ranks are forked from one process, since importing torch takes seconds.
+Calls are asynchronous, so a rank can dump while they hang. It dumps when the expected number of its
+calls is open. The ranks are forked from one process, because importing torch takes seconds.
 """
 
 import datetime
@@ -39,13 +39,13 @@ import torch.distributed as dist
 
 RANKS, LAST = 6, 5
 STEPS = {"wrapped": 40}
-# By story: calls that stay open on ranks 0-2, on 3 and 4, on 5.
+# For each way to hang: calls that stay open on ranks 0-2, on 3 and 4, and on 5.
 OPEN = {"behind": (1, 1, 0), "wrapped": (1, 1, 0), "skip": (0, 1, 0), "operation": (1, 2, 1),
         "order": (1, 1, 1), "uneven": (0, 0, 0), "healthy": (0, 0, 0)}
 
 
 def last_step(how, half, rank):
-    """The calls that hang; returns their handles, which keep them alive."""
+    """Makes the calls that hang; returns their handles, which keep them alive."""
     def reduce_half():
         return dist.all_reduce(torch.ones(4), group=half, async_op=True)
 
@@ -65,7 +65,7 @@ def last_step(how, half, rank):
 
 
 def exchange_unevenly(half, rank):
-    """Rank i of a half sends i + 1 numbers to each of it."""
+    """Rank i of a half sends i + 1 numbers to each rank of that half."""
     size = RANKS // 2
     inputs = torch.ones(size * (1 + rank % size))
     outputs = torch.ones(sum(1 + at for at in range(size)))
@@ -104,7 +104,7 @@ def run_rank(how, directory, rank):
     write(f"{directory}/trace_rank_{rank}", c10d._dump_fr_trace())
     write(f"{directory}/json/trace_rank_{rank}.json", c10d._dump_fr_trace_json())
     write(f"{directory}/store.dumped-{rank}", b"")
-    time.sleep(600)  # the others still need it; it is killed
+    time.sleep(600)  # the others still need this process; it is killed later
     del works
 
 

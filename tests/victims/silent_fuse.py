@@ -1,8 +1,8 @@
 """Two ranks that wait for a file system whose server does not answer them:
 `unshare -m silent_fuse.py FOLDER`, as root. FOLDER becomes a FUSE file system in a mount namespace of
 its own. Rank 0 reads FOLDER/shard-0.tar through the page cache, rank 1 syncs FOLDER/shard-1.tar.
-Prints "ready RANK0 RANK1" when both requests have come to the server; from then on a line
-"asked OPCODE" for each further one. Ends with status 3 where FUSE may not be used.
+Prints "ready RANK0 RANK1" when both requests have reached the server, and from then on a line
+"asked OPCODE" for each further request. Exits with status 3 if FUSE may not be used.
 
 Source: the kernel's include/uapi/linux/fuse.h.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rank's training loop that stands still: all ranks at the same lines, one of them a step behind.
+"""A training loop that stands still: all ranks at the same lines, one of them a step behind.
 
     RANK=r WORLD_SIZE=n skewed_loop.py
 
@@ -32,7 +32,7 @@ def train(rank):
     last = 1206 if rank == LAGGING else 1207
     for step in range(1200, last + 1):
         if step == last:
-            # Most agree on the shard, nobody on the loss.
+            # Most ranks agree on the shard, none on the loss.
             train_step(step, "shard-b.tar" if rank == 1 else "shard-a.tar", 0.5 + rank / 16)
     return epoch, learning_rate, api_key
 

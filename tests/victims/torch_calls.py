@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two ranks (gloo); rank 0 waits in many calls at once, one thread each, rank 1 takes part in none.
+"""Two ranks (gloo). Rank 0 waits in many calls at once, one per thread; rank 1 takes part in none.
 
     RANK=0 WORLD_SIZE=2 torch_calls.py STORE      STORE: a file that does not exist yet
     RANK=1 WORLD_SIZE=2 torch_calls.py STORE
 
-Rank 0's threads are told apart by the function of this file that they are in; its main thread waits
-in DDP's backward. Both print "ready" when all groups are made, rank 0 right before its main thread
-starts to wait, and both end at end of file on stdin.
+Each of rank 0's threads is in another function of this file, which tells them apart; its main thread
+waits in DDP's backward. Both ranks print "ready" when all groups exist, rank 0 just before its main
+thread starts to wait. Both exit at end of file on stdin.
 """
 
 import datetime
@@ -24,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 class Calls:
-    """One thread each, all of them for ever: rank 1 takes part in none."""
+    """Calls that wait for ever, one thread each: rank 1 takes part in none."""
 
     def __init__(self, group):
         self.group = group

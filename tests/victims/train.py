@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""A small but real data-parallel training job, one rank of it, that can be made to hang.
+"""One rank of a small but real data-parallel training job that can be made to hang.
 
     RANK=0 WORLD_SIZE=8 MASTER_ADDR=... MASTER_PORT=... train.py --data DIR --facts DIR
     srun train.py --data DIR --facts DIR         (rank and world size from SLURM)
 
 Every rank streams its own tar shards through a DataLoader with one forked worker, and averages
 gradients by hand with dist.all_reduce (gloo). One rank (--rank) leaves the common path at one step
-(--at), in one of the ways of --how:
+(--at), in the way that --how names:
 
-    input    its shard-R.tar is a FIFO on which nothing comes: the worker sits in read()
-    lock     its worker wants a lock that a thread of the rank had when the worker was forked
-    sleep    it sleeps in its own code, as if it waited for something outside of the job
-    skip     it is out of data: leaves the loop and waits in a barrier of another group
-    stopped  it is stopped (SIGSTOP to itself)
-    none     nothing happens; the job ends by itself
+    input    its shard-R.tar is a FIFO without data, so the worker is stuck in read()
+    lock     its worker wants a lock that a thread of the rank held when the worker was forked
+    sleep    it sleeps in its own code, as if it waited for something outside the job
+    skip     it is out of data: it leaves the loop and waits in a barrier of another group
+    stopped  it is stopped (it sends itself SIGSTOP)
+    none     no rank hangs; the job ends by itself
 
-Before it does anything that may last, a rank writes what it is about to do into
-FACTS/rank-R.json, and a worker the shard it opens into FACTS/worker-R.json: tests compare the
-verdict with these. tests/support/training_job.py makes the data and starts the job.
+Before a rank does anything that may take long, it writes what it is about to do into
+FACTS/rank-R.json; a worker writes the shard it opens into FACTS/worker-R.json. Tests compare the
+verdict with these files. tests/support/training_job.py makes the data and starts the job.
 """
 
 import argparse
@@ -31,7 +31,7 @@ import threading
 import time
 import warnings
 
-warnings.filterwarnings("ignore", message="Failed to initialize NumPy")  # which is not needed
+warnings.filterwarnings("ignore", message="Failed to initialize NumPy")  # NumPy is not needed
 
 # pylint: disable=wrong-import-position
 import torch
@@ -40,11 +40,11 @@ from torch.utils.data import DataLoader, IterableDataset
 
 FEATURES = 64
 BATCH = 4
-INDEX_LOCK = threading.Lock()  # of an index of shards, as data sets have one
+INDEX_LOCK = threading.Lock()  # guards an index of shards, as data sets have one
 
 
 def take_rank_from_slurm():
-    """What torchrun would have set; a plain `srun train.py` has SLURM's names only."""
+    """Sets what torchrun would have set; a plain `srun train.py` has only SLURM's names."""
     for ours, slurms in (("RANK", "SLURM_PROCID"), ("LOCAL_RANK", "SLURM_LOCALID"),
                          ("WORLD_SIZE", "SLURM_NTASKS")):
         if ours not in os.environ and slurms in os.environ:
@@ -61,7 +61,7 @@ def write_fact(fact_path, **fact):
 
 
 class TarShards(IterableDataset):
-    """Samples of this rank, streamed from its shards one after the other."""
+    """The samples of this rank, streamed from its shards one after the other."""
 
     def __init__(self, paths, fact_path):
         super().__init__()
@@ -117,7 +117,7 @@ class Trainer:
                    doing=doing)
 
     def go_astray(self, step):
-        """The odd rank at its step. True: it leaves the loop."""
+        """Makes the odd rank hang at its step. Returns True if it has to leave the loop."""
         how = self.options.how
         if how == "sleep":
             self.fact(step, "sleep")
@@ -137,8 +137,8 @@ class Trainer:
         return loss.item()
 
     def start_loader(self):
-        """Forks the worker, in the odd rank while a thread has the lock; it gives it back here, but
-        not in the worker."""
+        """Forks the worker; in the odd rank, while a thread holds the lock. The thread releases it
+        here, but not in the worker."""
         if not self.odd or self.options.how != "lock":
             return iter(self.loader)
         held, forked = threading.Event(), threading.Event()

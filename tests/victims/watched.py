@@ -1,10 +1,10 @@
-"""A rank to be watched: `watched.py MODE`. Prints "ready PID" first; without torch.
+"""A rank to watch, without torch: `watched.py MODE`. It prints "ready PID" first.
 
-  signals  prints "got NUMBER" for each of HUP, INT, TERM, USR1 and USR2; ends at end of stdin
-  steady   a step every 50 ms, for ever; prints "paused" where one came late (the machine paused)
-  spin     goes round the same three lines for ever, with the time in a variable
-  busy     some steps, then one call of the interpreter that computes for minutes
-  lines    is quiet until a line comes, prints "step", and is quiet again
+  signals  prints "got NUMBER" for each of HUP, INT, TERM, USR1 and USR2; exits at end of stdin
+  steady   takes a step every 50 ms; prints "paused" if one came late (the machine paused)
+  spin     loops over the same three lines for ever, with the time in a variable
+  busy     takes some steps, then computes for minutes in one call of the interpreter
+  lines    is quiet until a line arrives, prints "step", and is quiet again
 """
 import hashlib
 import os
@@ -12,13 +12,13 @@ import signal
 import sys
 import time
 
-PAUSE = 0.9  # seconds without a step: less than what is a stall to the watchers of the tests
+PAUSE = 0.9  # seconds without a step: less than a stall for the watchers in the tests
 
 
 def signals():
     numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
     for number in numbers:
-        # Not print(), which fails where a signal comes while it is still about the one before.
+        # Not print(), which fails if a signal arrives while it still prints the previous one.
         signal.signal(number, lambda got, frame: os.write(1, b"got %d\n" % got))
     print("ready", os.getpid(), flush=True)
     sys.stdin.read()

@@ -5,15 +5,15 @@ then a second one, 0 where there is none.
   executor   a future of a ProcessPoolExecutor with one worker at work and one idle
   pool       a result of a multiprocessing.Pool, likewise
   starmap    the same, by another of its methods
-  compile    as torch.compile has it: a helper program has the pool, and the rank has a future that
-             one of its threads fulfils when the helper answers; OTHER is the helper
-  threads    a future of a ThreadPoolExecutor with one thread at work on it and one idle, while a
-             worker of a process pool is at work on something else; OTHER is that worker
+  compile    as in torch.compile: a helper program has the pool, and the rank has a future that one
+             of its threads fulfils when the helper answers; OTHER is the helper
+  threads    a future of a ThreadPoolExecutor with one thread working on it and one idle, while a
+             worker of a process pool works on something else; OTHER is that worker
   processes  the other way round; OTHER is the thread
-  queued     a future that no thread has begun, with all threads at work, and a worker process, too:
-             it may be of any; WORKER is 0
+  queued     a future that no thread has begun, while all threads and a worker process are at work:
+             any of them may owe it; WORKER is 0
   killed     a queue whose only writer was killed by signal 9
-  failed     a queue whose only writer has ended with status 3
+  failed     a queue whose only writer has exited with status 3
 """
 import concurrent.futures
 import multiprocessing
@@ -38,7 +38,7 @@ def begin():
 
 
 def stuck(number=0):
-    """Says who does it, and never ends."""
+    """Reports its pid, and never returns."""
     os.write(said, b"%d\n" % os.getpid())
     os.read(never, 1)
 
@@ -48,7 +48,7 @@ def hear():
 
 
 def started(pool, submit):
-    """The pool, when each of its two workers has begun."""
+    """Returns the pool when both of its workers have begun."""
     for result in [submit(begin), submit(begin)]:
         getattr(result, "result", getattr(result, "get", None))()
     return pool
@@ -86,7 +86,7 @@ def starmap():
 
 
 def helper():
-    """What the helper program does: one job in a pool of its own, and says who does it."""
+    """Main function of the helper program: runs a job in its own pool; prints the worker's pid."""
     processes = make_executor()
     future = processes.submit(stuck)
     print(hear(), flush=True)
@@ -114,7 +114,7 @@ def stuck_thread(tids):
 
 
 def make_threads():
-    """Two threads, of which one is stuck; its tid, and the future that it owes."""
+    """Makes two threads, one of them stuck; returns its tid and the future that it owes."""
     begun = threading.Barrier(2)
     for future in [thread_pool.submit(begun.wait), thread_pool.submit(begun.wait)]:
         future.result()
