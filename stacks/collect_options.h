@@ -8,10 +8,6 @@
 
 #include "cpython/python_process.h"
 
-namespace oddrank::cpython {
-class PythonProcess;
-}
-
 namespace oddrank::stacks {
 
 struct CollectOptions {
