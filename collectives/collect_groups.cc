@@ -19,8 +19,7 @@
 namespace oddrank::collectives {
 namespace {
 
-using cpython::Layout;
-using cpython::RemoteReader;
+using cpython::PythonMemory;
 
 constexpr std::string_view kAt = " at 0x";
 constexpr std::string_view kMesh = "<DeviceMesh ";
@@ -65,8 +64,7 @@ void for_each_local(snapshot::ProcessCapture& process, const Visit& visit) {
 
 // Name of group -> dimension of the mesh that it was made for. Meshes are kept where the program
 // keeps them: in locals of its frames or in variables of its main module.
-std::map<std::string, std::string> labels_of_meshes(RemoteReader& reader,
-                                                    const Layout& layout,
+std::map<std::string, std::string> labels_of_meshes(PythonMemory& memory,
                                                     const NameTable& modules,
                                                     const snapshot::Tables& tables,
                                                     snapshot::ProcessCapture& process) {
@@ -82,9 +80,9 @@ std::map<std::string, std::string> labels_of_meshes(RemoteReader& reader,
     }
   });
   const Addr main = modules.find("__main__");
-  for (const auto& variable : cpython::read_module(reader, layout, main)) {
-    if (cpython::type_name(reader, layout, variable.value) == "DeviceMesh") {
-      add(cpython::print_object(reader, layout, variable.value));
+  for (const auto& variable : cpython::read_module(memory, main)) {
+    if (cpython::type_name(memory, variable.value) == "DeviceMesh") {
+      add(cpython::print_object(memory, variable.value));
     }
   }
   return labels;
@@ -112,14 +110,13 @@ std::string group_text(std::string_view name) {
 void collect_groups(const cpython::PythonProcess& python,
                     snapshot::Tables& tables,
                     snapshot::ProcessCapture& process) {
-  RemoteReader reader(python.target());
-  const Layout& layout = python.layout();
-  const NameTable modules = NameTable::of_modules(reader, layout, python.main_interpreter());
+  PythonMemory memory = python.memory();
+  const NameTable modules = NameTable::of_modules(memory, python.main_interpreter());
   process.groups.clear();
   Names names;
-  if (const auto torch = read_torch_tables(reader, layout, modules)) {
-    const auto of_libraries = read_group_labels(reader, layout, modules);
-    const auto of_meshes = labels_of_meshes(reader, layout, modules, tables, process);
+  if (const auto torch = read_torch_tables(memory, modules)) {
+    const auto of_libraries = read_group_labels(memory, modules);
+    const auto of_meshes = labels_of_meshes(memory, modules, tables, process);
     for (const TorchGroup& group : torch->groups) {
       if (group.name.empty()) {
         continue;  // it is being made, or destroyed

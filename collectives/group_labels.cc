@@ -13,7 +13,7 @@ namespace {
 
 using attach::Addr;
 using cpython::Layout;
-using cpython::RemoteReader;
+using cpython::PythonMemory;
 using cpython::TypeFlag;
 
 constexpr std::size_t kMostInOneVariable = 64;
@@ -58,17 +58,18 @@ constexpr std::array kSources = {
 };
 
 // Of a list or dict its items, else the object itself.
-std::vector<Addr> objects_in(RemoteReader& reader, const Layout& layout, Addr object) {
+std::vector<Addr> objects_in(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
   std::vector<Addr> objects;
-  if (cpython::is_instance(reader, layout, object, TypeFlag::kDict)) {
-    for (const auto& item : cpython::read_dict(reader, layout, object, kMostInOneVariable)) {
+  if (cpython::is_instance(memory, object, TypeFlag::kDict)) {
+    for (const auto& item : cpython::read_dict(memory, object, kMostInOneVariable)) {
       objects.push_back(item.value);
     }
-  } else if (cpython::is_instance(reader, layout, object, TypeFlag::kList)) {
-    const auto size = reader.value<std::uint64_t>(object + layout.object.size).value_or(0);
-    const Addr items = reader.pointer_or_null(object + layout.object.list_items);
+  } else if (cpython::is_instance(memory, object, TypeFlag::kList)) {
+    const auto size = memory.value<std::uint64_t>(object + layout.object.size).value_or(0);
+    const Addr items = memory.pointer_or_null(object + layout.object.list_items);
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, kMostInOneVariable); ++i) {
-      objects.push_back(reader.pointer_or_null(items + i * sizeof(std::uint64_t)));
+      objects.push_back(memory.pointer_or_null(items + i * sizeof(std::uint64_t)));
     }
   } else {
     objects.push_back(object);
@@ -76,18 +77,15 @@ std::vector<Addr> objects_in(RemoteReader& reader, const Layout& layout, Addr ob
   return objects;
 }
 
-void add_labels(RemoteReader& reader,
-                const Layout& layout,
-                const NameTable& variables,
-                std::vector<GroupLabel>& labels) {
+void add_labels(PythonMemory& memory, const NameTable& variables, std::vector<GroupLabel>& labels) {
   for (const LabelSource& source : kSources) {
     const Addr value = variables.find(source.variable);
     if (value == Addr{}) {
       continue;
     }
-    for (Addr object : objects_in(reader, layout, value)) {
+    for (Addr object : objects_in(memory, value)) {
       if (!source.member.empty()) {
-        object = cpython::read_attribute(reader, layout, object, source.member);
+        object = cpython::read_attribute(memory, object, source.member);
       }
       labels.push_back({object, std::string(source.label)});
     }
@@ -146,13 +144,11 @@ std::span<const LabelSource> label_sources() {
   return kSources;
 }
 
-std::vector<GroupLabel> read_group_labels(RemoteReader& reader,
-                                          const Layout& layout,
-                                          const NameTable& modules) {
+std::vector<GroupLabel> read_group_labels(PythonMemory& memory, const NameTable& modules) {
   std::vector<GroupLabel> labels;
   for (const std::string_view name : kModules) {
     if (const Addr module = modules.find(name); module != Addr{}) {
-      add_labels(reader, layout, NameTable::of_module(reader, layout, module), labels);
+      add_labels(memory, NameTable::of_module(memory, module), labels);
     }
   }
   return labels;

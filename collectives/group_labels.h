@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "collectives/name_table.h"
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::collectives {
 
@@ -33,9 +32,7 @@ struct GroupLabel {
 
 // `modules`: sys.modules. In the order of the sources; a group may be there several times, the
 // first counts.
-std::vector<GroupLabel> read_group_labels(cpython::RemoteReader& reader,
-                                          const cpython::Layout& layout,
-                                          const NameTable& modules);
+std::vector<GroupLabel> read_group_labels(cpython::PythonMemory& memory, const NameTable& modules);
 
 // Name of group -> dimension of a mesh, from a DeviceMesh as print_object shows it. Empty if it has
 // no names of dimensions.

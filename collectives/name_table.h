@@ -6,26 +6,19 @@
 #include <string_view>
 #include <vector>
 
-#include "cpython/layouts/layout.h"
 #include "cpython/objects/dicts.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::collectives {
 
 class NameTable {
  public:
-  // Keeps references to reader and layout.
-  NameTable(cpython::RemoteReader& reader,
-            const cpython::Layout& layout,
-            const std::vector<cpython::DictItem>& items);
+  // `memory` must outlive the table.
+  NameTable(cpython::PythonMemory& memory, const std::vector<cpython::DictItem>& items);
   // The names of a module; empty if it is none.
-  static NameTable of_module(cpython::RemoteReader& reader,
-                             const cpython::Layout& layout,
-                             attach::Addr module);
+  static NameTable of_module(cpython::PythonMemory& memory, attach::Addr module);
   // sys.modules of an interpreter.
-  static NameTable of_modules(cpython::RemoteReader& reader,
-                              const cpython::Layout& layout,
-                              attach::Addr interpreter);
+  static NameTable of_modules(cpython::PythonMemory& memory, attach::Addr interpreter);
 
   // Null if there is none.
   attach::Addr find(std::string_view name) const;
@@ -36,8 +29,7 @@ class NameTable {
     std::uint64_t length = 0;
     cpython::DictItem item;
   };
-  cpython::RemoteReader& reader_;
-  const cpython::Layout& layout_;
+  cpython::PythonMemory& memory_;
   std::vector<Row> rows_;
 };
 

@@ -12,6 +12,7 @@ namespace oddrank::collectives {
 namespace {
 
 using cpython::Layout;
+using cpython::PythonMemory;
 using cpython::RemoteReader;
 using std::chrono::milliseconds;
 
@@ -45,12 +46,13 @@ bool is_prefix_store(RemoteReader& reader, Addr store, std::uint64_t timeout_off
 
 }  // namespace
 
-Addr prefix_store_of(RemoteReader& reader, const Layout& layout, Addr object) {
-  if (object == Addr{} || !cpython::type_name(reader, layout, object).ends_with("PrefixStore")) {
+Addr prefix_store_of(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
+  if (object == Addr{} || !cpython::type_name(memory, object).ends_with("PrefixStore")) {
     return {};
   }
-  const Addr store = reader.pointer_or_null(object + layout.object.head);
-  const Addr holder = reader.pointer_or_null(object + layout.object.head + 8);
+  const Addr store = memory.pointer_or_null(object + layout.object.head);
+  const Addr holder = memory.pointer_or_null(object + layout.object.head + 8);
   return store == holder ? store : Addr{};
 }
 
@@ -77,16 +79,15 @@ std::optional<milliseconds> read_store_timeout(RemoteReader& reader, Addr store)
 }
 
 std::optional<milliseconds> read_group_timeout(const cpython::PythonProcess& python) {
-  RemoteReader reader(python.target());
-  const Layout& layout = python.layout();
-  const NameTable modules = NameTable::of_modules(reader, layout, python.main_interpreter());
-  const auto torch = read_torch_tables(reader, layout, modules);
+  PythonMemory memory = python.memory();
+  const NameTable modules = NameTable::of_modules(memory, python.main_interpreter());
+  const auto torch = read_torch_tables(memory, modules);
   if (!torch) {
     return std::nullopt;
   }
   for (const TorchGroup& group : torch->groups) {
     if (group.is_default) {
-      return read_store_timeout(reader, prefix_store_of(reader, layout, group.store));
+      return read_store_timeout(memory, prefix_store_of(memory, group.store));
     }
   }
   return std::nullopt;

@@ -18,9 +18,8 @@
 #include <chrono>
 #include <optional>
 
-#include "cpython/layouts/layout.h"
+#include "cpython/python_memory.h"
 #include "cpython/python_process.h"
-#include "cpython/remote_reader.h"
 
 namespace oddrank::collectives {
 
@@ -28,9 +27,7 @@ namespace oddrank::collectives {
 std::optional<std::chrono::milliseconds> read_group_timeout(const cpython::PythonProcess& python);
 
 // The C++ object of a PrefixStore's Python object; null if it is none.
-attach::Addr prefix_store_of(cpython::RemoteReader& reader,
-                             const cpython::Layout& layout,
-                             attach::Addr object);
+attach::Addr prefix_store_of(cpython::PythonMemory& memory, attach::Addr object);
 
 // `store`: a c10d::PrefixStore. The timeout of the store below all of them.
 std::optional<std::chrono::milliseconds> read_store_timeout(cpython::RemoteReader& reader,

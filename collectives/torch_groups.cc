@@ -13,8 +13,7 @@ namespace oddrank::collectives {
 namespace {
 
 using cpython::DictItem;
-using cpython::Layout;
-using cpython::RemoteReader;
+using cpython::PythonMemory;
 using cpython::TypeFlag;
 
 constexpr std::string_view kModule = "torch.distributed.distributed_c10d";
@@ -22,8 +21,7 @@ constexpr std::size_t kNameLimit = 128;
 
 class TableReader {
  public:
-  TableReader(RemoteReader& reader, const Layout& layout, NameTable names)
-      : reader_(reader), layout_(layout), names_(std::move(names)) {}
+  TableReader(PythonMemory& memory, NameTable names) : memory_(memory), names_(std::move(names)) {}
 
   TorchTables read() {
     TorchTables tables;
@@ -53,7 +51,7 @@ class TableReader {
   Addr global(std::string_view name) { return names_.find(name); }
 
   std::vector<DictItem> table(std::string_view name) {
-    return cpython::read_dict(reader_, layout_, global(name), kMostGroups);
+    return cpython::read_dict(memory_, global(name), kMostGroups);
   }
 
   static Addr value_for(const std::vector<DictItem>& items, Addr key) {
@@ -66,38 +64,38 @@ class TableReader {
   Addr default_group() {
     const Addr world = global("_world");
     const Addr group =
-        world == Addr{} ? Addr{} : cpython::read_attribute(reader_, layout_, world, "_default_pg");
-    return group != Addr{} && cpython::type_name(reader_, layout_, group) == "NoneType" ? Addr{}
-                                                                                        : group;
+        world == Addr{} ? Addr{} : cpython::read_attribute(memory_, world, "_default_pg");
+    return group != Addr{} && cpython::type_name(memory_, group) == "NoneType" ? Addr{} : group;
   }
 
   std::string text_of(Addr object) {
-    const auto text = object == Addr{} ? std::nullopt
-                                       : cpython::read_string(reader_, layout_, object, kNameLimit);
+    const auto text =
+        object == Addr{} ? std::nullopt : cpython::read_string(memory_, object, kNameLimit);
     return text && !text->cut ? text->utf8 : std::string();
   }
 
   // Null where it is none, or has no such item.
   Addr of_tuple(Addr tuple, std::uint32_t index) {
-    if (!cpython::is_instance(reader_, layout_, tuple, TypeFlag::kTuple) ||
-        reader_.value<std::int64_t>(tuple + layout_.object.size).value_or(0) <= index) {
+    if (!cpython::is_instance(memory_, tuple, TypeFlag::kTuple) ||
+        memory_.value<std::int64_t>(tuple + memory_.layout().object.size).value_or(0) <= index) {
       return {};
     }
-    return reader_.pointer_or_null(tuple + layout_.object.tuple_items + std::uint64_t{8} * index);
+    return memory_.pointer_or_null(tuple + memory_.layout().object.tuple_items +
+                                   std::uint64_t{8} * index);
   }
 
   // {global rank: rank within the group} in the order of the latter; empty unless every rank within
   // the group is there once.
   std::vector<std::int32_t> members_of(Addr dict) {
-    const auto items = cpython::read_dict(reader_, layout_, dict, snapshot::kMostRanks + 1);
+    const auto items = cpython::read_dict(memory_, dict, snapshot::kMostRanks + 1);
     if (items.size() > snapshot::kMostRanks) {
       return {};
     }
     announce_numbers(items);
     std::vector<std::int32_t> members(items.size(), -1);
     for (const DictItem& item : items) {
-      const auto global = cpython::read_int(reader_, layout_, item.key);
-      const auto within = cpython::read_int(reader_, layout_, item.value);
+      const auto global = cpython::read_int(memory_, item.key);
+      const auto within = cpython::read_int(memory_, item.value);
       if (!global || !within || *global < 0 || *global > INT32_MAX || *within < 0 ||
           static_cast<std::size_t>(*within) >= members.size() ||
           members[static_cast<std::size_t>(*within)] >= 0) {
@@ -110,34 +108,31 @@ class TableReader {
 
   // All of them in one system call.
   void announce_numbers(const std::vector<DictItem>& items) {
-    std::vector<RemoteReader::Range> ranges;
+    std::vector<PythonMemory::Range> ranges;
     ranges.reserve(items.size() * 2);
     for (const DictItem& item : items) {
-      ranges.push_back({item.key, layout_.object.int_digits + 8});
-      ranges.push_back({item.value, layout_.object.int_digits + 8});
+      ranges.push_back({item.key, memory_.layout().object.int_digits + 8});
+      ranges.push_back({item.value, memory_.layout().object.int_digits + 8});
     }
-    reader_.prefetch(ranges);
+    memory_.prefetch(ranges);
   }
 
-  RemoteReader& reader_;
-  const Layout& layout_;
+  PythonMemory& memory_;
   NameTable names_;
 };
 
 }  // namespace
 
-std::optional<TorchTables> read_torch_tables(RemoteReader& reader,
-                                             const Layout& layout,
-                                             const NameTable& modules) {
+std::optional<TorchTables> read_torch_tables(PythonMemory& memory, const NameTable& modules) {
   const Addr module = modules.find(kModule);
   if (module == Addr{}) {
     return std::nullopt;
   }
-  NameTable names = NameTable::of_module(reader, layout, module);
+  NameTable names = NameTable::of_module(memory, module);
   if (names.empty()) {
     return std::nullopt;
   }
-  return TableReader(reader, layout, std::move(names)).read();
+  return TableReader(memory, std::move(names)).read();
 }
 
 }  // namespace oddrank::collectives

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "collectives/name_table.h"
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::collectives {
 
@@ -39,8 +38,7 @@ struct TorchTables {
 
 // `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be read. Bounded
 // by kMostGroups and snapshot::kMostRanks.
-std::optional<TorchTables> read_torch_tables(cpython::RemoteReader& reader,
-                                             const cpython::Layout& layout,
+std::optional<TorchTables> read_torch_tables(cpython::PythonMemory& memory,
                                              const NameTable& modules);
 
 inline constexpr std::size_t kMostGroups = 1024;

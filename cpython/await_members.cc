@@ -14,7 +14,7 @@
 namespace oddrank::cpython {
 namespace {
 
-// A function that waits, and the variable with what it waits for; `attribute`: of that variable.
+// A function that waits, and its variable (or an attribute of the variable) that holds the members.
 struct WaitingFunction {
   std::string_view file;
   std::string_view name;  // without its class; "" = any
@@ -24,34 +24,35 @@ struct WaitingFunction {
 
 constexpr auto kWaitingFunctions = std::to_array<WaitingFunction>({
     {"/asyncio/tasks.py", "_wait", "fs", ""},
-    {"/asyncio/tasks.py", "wait_for", "fut", ""},             // up to 3.11 by a future of its own
+    {"/asyncio/tasks.py", "wait_for", "fut", ""},             // up to 3.11 by its own future
     {"/asyncio/tasks.py", "_wait_for_one", "self", "_todo"},  // as_completed from 3.13 on
     {"/asyncio/taskgroups.py", "", "self", "_tasks"},
 });
 
-std::vector<Addr> members_of(RemoteReader& reader, const Layout& layout, Addr collection) {
+std::vector<Addr> members_of(PythonMemory& memory, Addr collection) {
+  const Layout& layout = memory.layout();
   if (collection == Addr{}) {
     return {};
   }
-  const bool list = is_instance(reader, layout, collection, TypeFlag::kList);
-  if (!list && !is_instance(reader, layout, collection, TypeFlag::kTuple)) {
-    const std::string type = type_name(reader, layout, collection);
-    return type == "set" ? read_set(reader, layout, collection, kAwaitedLimit)
+  const bool list = is_instance(memory, collection, TypeFlag::kList);
+  if (!list && !is_instance(memory, collection, TypeFlag::kTuple)) {
+    const std::string type = type_name(memory, collection);
+    return type == "set" ? read_set(memory, collection, kMaxAwaited)
                          : std::vector<Addr>{collection};
   }
-  const Addr items = list ? reader.pointer_or_null(collection + layout.object.list_items)
+  const Addr items = list ? memory.pointer_or_null(collection + layout.object.list_items)
                           : collection + layout.object.tuple_items;
-  const auto count = reader.value<std::uint64_t>(collection + layout.object.size).value_or(0);
+  const auto count = memory.value<std::uint64_t>(collection + layout.object.size).value_or(0);
   std::vector<Addr> members;
-  for (std::uint64_t i = 0; i < count && i < kAwaitedLimit; ++i) {
-    members.push_back(reader.pointer_or_null(items + i * sizeof(std::uint64_t)));
+  for (std::uint64_t i = 0; i < count && i < kMaxAwaited; ++i) {
+    members.push_back(memory.pointer_or_null(items + i * sizeof(std::uint64_t)));
   }
   return members;
 }
 
-// What the library's innermost function that waits has in the variable that tells.
-Addr told_by_frames(RemoteReader& reader,
-                    const Layout& layout,
+// Returns the collection of members that the innermost waiting function of the library holds; null
+// if there is none.
+Addr held_by_frames(PythonMemory& memory,
                     const CodeCache& codes,
                     const std::vector<RawFrame>& frames) {
   for (const RawFrame& frame : frames) {
@@ -64,26 +65,24 @@ Addr told_by_frames(RemoteReader& reader,
       if (!code.file.ends_with(waiting.file) || (!waiting.name.empty() && waiting.name != name)) {
         continue;
       }
-      const Addr value = read_local(reader, layout, frame, waiting.variable);
-      const Addr told = value == Addr{} || waiting.attribute.empty()
+      const Addr value = read_local(memory, frame, waiting.variable);
+      const Addr held = value == Addr{} || waiting.attribute.empty()
                             ? value
-                            : read_attribute(reader, layout, value, waiting.attribute);
-      if (told != Addr{}) {
-        return told;
+                            : read_attribute(memory, value, waiting.attribute);
+      if (held != Addr{}) {
+        return held;
       }
     }
   }
   return Addr{};
 }
 
-std::vector<Addr> find_members(RemoteReader& reader,
-                               const Layout& layout,
+std::vector<Addr> find_members(PythonMemory& memory,
                                const CodeCache& codes,
                                const AwaitChain& chain) {
-  const bool gathers = type_name(reader, layout, chain.awaited).ends_with("_GatheringFuture");
-  auto members = members_of(reader, layout,
-                            gathers ? read_attribute(reader, layout, chain.awaited, "_children")
-                                    : told_by_frames(reader, layout, codes, chain.frames));
+  const bool gathers = type_name(memory, chain.awaited).ends_with("_GatheringFuture");
+  auto members = members_of(memory, gathers ? read_attribute(memory, chain.awaited, "_children")
+                                            : held_by_frames(memory, codes, chain.frames));
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
   return members;
@@ -91,8 +90,7 @@ std::vector<Addr> find_members(RemoteReader& reader,
 
 }  // namespace
 
-std::vector<std::string> read_awaited_members(RemoteReader& reader,
-                                              const Layout& layout,
+std::vector<std::string> read_awaited_members(PythonMemory& memory,
                                               const CodeCache& codes,
                                               const AwaitChain& chain,
                                               const TaskNames& names) {
@@ -101,12 +99,12 @@ std::vector<std::string> read_awaited_members(RemoteReader& reader,
   if (chain.awaited == Addr{}) {
     return tasks;
   }
-  for (const Addr member : find_members(reader, layout, codes, chain)) {
+  for (const Addr member : find_members(memory, codes, chain)) {
     if (const auto task = names.find(value_of(member)); task != names.end()) {
       tasks.push_back(task->second.empty() ? "<Task>" : task->second);
       continue;
     }
-    const std::string type = type_name(reader, layout, member);
+    const std::string type = type_name(memory, member);
     if (type.find("Future") != std::string::npos) {
       futures.push_back("<" + type.substr(type.rfind('.') + 1) + ">");
     }

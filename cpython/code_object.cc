@@ -9,17 +9,17 @@
 namespace oddrank::cpython {
 namespace {
 
-using Ranges = std::vector<RemoteReader::Range>;
+using Ranges = std::vector<PythonMemory::Range>;
 
-CodeObject read_head(RemoteReader& reader, const Layout& layout, Addr address) {
-  const CodeOffsets& offsets = layout.code;
+CodeObject read_head(PythonMemory& memory, Addr address) {
+  const CodeOffsets& offsets = memory.layout().code;
   CodeObject code;
   const bool has_qualname = offsets.qualname != kAbsent;
-  code.file_object = reader.pointer_or_null(address + offsets.filename);
+  code.file_object = memory.pointer_or_null(address + offsets.filename);
   code.function_object =
-      reader.pointer_or_null(address + (has_qualname ? offsets.qualname : offsets.name));
-  code.line_table_object = reader.pointer_or_null(address + offsets.line_table);
-  code.first_line = reader.value<std::int32_t>(address + offsets.first_line).value_or(0);
+      memory.pointer_or_null(address + (has_qualname ? offsets.qualname : offsets.name));
+  code.line_table_object = memory.pointer_or_null(address + offsets.line_table);
+  code.first_line = memory.value<std::int32_t>(address + offsets.first_line).value_or(0);
   if (offsets.instructions != kAbsent) {
     code.instructions = address + offsets.instructions;
   }
@@ -31,102 +31,102 @@ bool same_head(const CodeObject& a, const CodeObject& b) {
          a.line_table_object == b.line_table_object && a.first_line == b.first_line;
 }
 
-// Everything that read_parts will want, fetched in two steps: the objects' heads, then their data.
-void prefetch_parts(RemoteReader& reader, const Layout& layout, std::span<const Addr> codes) {
+// Fetches what read_parts will need, in two steps: the objects' heads, then their data.
+void prefetch_parts(PythonMemory& memory, std::span<const Addr> codes) {
+  const Layout& layout = memory.layout();
   Ranges heads;
   std::vector<CodeObject> objects;
   for (const Addr address : codes) {
-    objects.push_back(read_head(reader, layout, address));
+    objects.push_back(read_head(memory, address));
     const CodeObject& code = objects.back();
-    heads.push_back({type_of(reader, layout, address), layout.object.type_flags + 8});
+    heads.push_back({type_of(memory, address), layout.object.type_flags + 8});
     heads.push_back({code.file_object, layout.object.str_compact_data});
     heads.push_back({code.function_object, layout.object.str_compact_data});
     heads.push_back({code.line_table_object, layout.object.bytes_data});
   }
-  reader.prefetch(heads);
+  memory.prefetch(heads);
   Ranges data;
   for (const CodeObject& code : objects) {
-    data.push_back(string_range(reader, layout, code.file_object));
-    data.push_back(string_range(reader, layout, code.function_object));
+    data.push_back(string_range(memory, code.file_object));
+    data.push_back(string_range(memory, code.function_object));
     const auto size =
-        reader.value<std::uint64_t>(code.line_table_object + layout.object.size).value_or(0);
-    if (size <= kBytesLimit) {
+        memory.value<std::uint64_t>(code.line_table_object + layout.object.size).value_or(0);
+    if (size <= kMaxBytes) {
       data.push_back(
           {code.line_table_object + layout.object.bytes_data, static_cast<std::size_t>(size)});
     }
-    data.push_back({type_of(reader, layout, code.file_object), layout.object.type_flags + 8});
-    data.push_back({type_of(reader, layout, code.line_table_object), layout.object.type_flags + 8});
+    data.push_back({type_of(memory, code.file_object), layout.object.type_flags + 8});
+    data.push_back({type_of(memory, code.line_table_object), layout.object.type_flags + 8});
   }
-  reader.prefetch(data);
+  memory.prefetch(data);
 }
 
-void read_parts(RemoteReader& reader, const Layout& layout, Addr address, CodeObject& code) {
-  if (type_name(reader, layout, address) != "code") {
+void read_parts(PythonMemory& memory, Addr address, CodeObject& code) {
+  if (type_name(memory, address) != "code") {
     return;
   }
-  const auto function = read_string(reader, layout, code.function_object);
-  const auto file = read_string(reader, layout, code.file_object);
+  const auto function = read_string(memory, code.function_object);
+  const auto file = read_string(memory, code.file_object);
   if (!function && !file) {
     return;
   }
   code.readable = true;
   code.function = function ? function->utf8 : "";
   code.file = file ? file->utf8 : "";
-  // Without a line table a frame is still worth having; its line is then unknown.
-  if (auto table = read_bytes(reader, layout, code.line_table_object)) {
+  // A frame is useful without its line table, too; the line is then unknown.
+  if (auto table = read_bytes(memory, code.line_table_object)) {
     code.line_table = *std::move(table);
   }
 }
 
 }  // namespace
 
-void CodeCache::load(RemoteReader& reader, const Layout& layout, std::span<const Addr> codes) {
-  if (codes_.size() > kLimit) {
+void CodeCache::load(PythonMemory& memory, std::span<const Addr> codes) {
+  const Layout& layout = memory.layout();
+  if (codes_.size() > kMaxCodes) {
     codes_.clear();
   }
   Ranges heads;
   for (const Addr address : codes) {
     heads.push_back({address, layout.code.size});
   }
-  reader.prefetch(heads);
+  memory.prefetch(heads);
 
   std::vector<Addr> wanted;
   for (const Addr address : codes) {
     auto& slot = codes_[value_of(address)];
-    CodeObject head = read_head(reader, layout, address);
+    CodeObject head = read_head(memory, address);
     if (slot == nullptr || !slot->readable || !same_head(*slot, head)) {
       slot = std::make_unique<CodeObject>(std::move(head));
       wanted.push_back(address);
     }
   }
-  prefetch_parts(reader, layout, wanted);
+  prefetch_parts(memory, wanted);
   for (const Addr address : wanted) {
-    read_parts(reader, layout, address, *codes_[value_of(address)]);
+    read_parts(memory, address, *codes_[value_of(address)]);
   }
   if (layout.code.thread_code != kAbsent) {
-    load_copies(reader, layout, codes);
+    load_copies(memory, codes);
   }
 }
 
-// Threads get their copies when they first run a function, so these are read anew each time.
-void CodeCache::load_copies(RemoteReader& reader,
-                            const Layout& layout,
-                            std::span<const Addr> codes) {
-  constexpr std::size_t kCopyLimit = 4096;
+// A thread gets its copy when it first runs a function, so the copies are read anew each time.
+void CodeCache::load_copies(PythonMemory& memory, std::span<const Addr> codes) {
+  constexpr std::size_t kMaxCopies = 4096;
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   Ranges ranges;
   for (const Addr address : codes) {
-    const Addr array = reader.pointer_or_null(address + layout.code.thread_code);
+    const Addr array = memory.pointer_or_null(address + memory.layout().code.thread_code);
     ranges.push_back({array, kWord});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const Addr array = ranges[i].address;
     CodeObject& code = *codes_[value_of(codes[i])];
-    const std::uint64_t size = reader.value<std::uint64_t>(array).value_or(0);
-    code.copies.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kCopyLimit)));
+    const std::uint64_t size = memory.value<std::uint64_t>(array).value_or(0);
+    code.copies.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kMaxCopies)));
     for (std::size_t copy = 0; copy < code.copies.size(); ++copy) {
-      code.copies[copy] = reader.pointer_or_null(array + (copy + 1) * kWord);
+      code.copies[copy] = memory.pointer_or_null(array + (copy + 1) * kWord);
     }
   }
 }

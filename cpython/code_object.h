@@ -1,5 +1,5 @@
-// Code objects: the names and line tables behind frames. Read in batches, kept for the life of a
-// process: the same few hundred serve every thread and every sample.
+// Code objects: the names and line tables of frames. They are read in batches and kept as long as
+// the process is read: the same few hundred serve every thread and every sample.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "cpython/frame_chain.h"
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
@@ -23,8 +22,8 @@ struct CodeObject {
   std::int64_t first_line = 0;
   std::vector<std::byte> line_table;
   Addr instructions{};       // 3.11+
-  std::vector<Addr> copies;  // free-threaded 3.14+: of the instructions, one a thread
-  // Where the parts were read from: a code object that was freed and another in its place differ.
+  std::vector<Addr> copies;  // free-threaded 3.14+: each thread's copy of the instructions
+  // Where the parts were read from. They tell whether another code object has taken the address.
   Addr file_object{};
   Addr function_object{};
   Addr line_table_object{};
@@ -32,21 +31,21 @@ struct CodeObject {
 
 class CodeCache {
  public:
-  // Reads those of `codes` that are not there yet or have changed, in few system calls.
-  void load(RemoteReader& reader, const Layout& layout, std::span<const Addr> codes);
+  // Reads those of `codes` that are not cached yet or have changed, in a few system calls.
+  void load(PythonMemory& memory, std::span<const Addr> codes);
 
-  // Of an address given to load(); otherwise an unreadable one.
+  // Returns the code object of an address that load() was given; an unreadable one for others.
   const CodeObject& at(Addr code) const;
 
  private:
-  static constexpr std::size_t kLimit = 65536;  // then the cache starts anew
-  void load_copies(RemoteReader& reader, const Layout& layout, std::span<const Addr> codes);
+  static constexpr std::size_t kMaxCodes = 65536;  // beyond it the cache is emptied
+  void load_copies(PythonMemory& memory, std::span<const Addr> codes);
 
   std::unordered_map<std::uint64_t, std::unique_ptr<CodeObject>> codes_;
   CodeObject none_;
 };
 
-// Line of the instruction that a frame is at; 0 = unknown.
+// Returns the line of a frame's current instruction; 0 = unknown.
 std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame);
 
 }  // namespace oddrank::cpython

@@ -12,9 +12,9 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kPartLimit = 4;
-constexpr std::uint64_t kCodeLimit = 1U << 20;  // bytes of one part that are looked through
-constexpr unsigned kJumpsIntoPart = 4;          // fewer may be bytes that only look like jumps
+constexpr std::size_t kMaxParts = 4;
+constexpr std::uint64_t kMaxCodeBytes = 1U << 20;  // bytes of one part that are searched
+constexpr unsigned kMinJumpsIntoPart = 4;          // fewer may be other bytes taken for jumps
 
 template <typename T>
 T number_at(std::span<const std::byte> bytes, std::size_t offset) {
@@ -25,71 +25,80 @@ T number_at(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
-// The index in .eh_frame_hdr, in the form that linkers write for x86-64 (Linux Standard Base).
+// The index in .eh_frame_hdr, in the form that linkers write on x86-64 (Linux Standard Base).
 class UnwindIndex {
  public:
-  explicit UnwindIndex(const elf::ElfImage& image) : image_(image) {
-    constexpr std::array<std::uint8_t, 4> kUsualForm = {1, 0x1b, 0x03, 0x3b};
-    const auto header = image.eh_frame_hdr();
-    if (!header) {
-      return;
-    }
-    const auto bytes = image.bytes_at(header->address, header->size);
-    if (bytes.size() < kHead || std::memcmp(bytes.data(), kUsualForm.data(), 4) != 0) {
-      return;
-    }
-    address_ = header->address;
-    const std::size_t room = (bytes.size() - kHead) / kRow;
-    rows_ = bytes.subspan(kHead,
-                          std::min<std::size_t>(number_at<std::uint32_t>(bytes, 8), room) * kRow);
-  }
+  explicit UnwindIndex(const elf::ElfImage& image);
 
-  // The range whose entry covers the address.
-  std::optional<elf::ElfRange> find(std::uint64_t address) const {
-    std::size_t low = 0;
-    std::size_t high = rows_.size() / kRow;
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (start_of(middle) <= address) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low == 0) {
-      return std::nullopt;
-    }
-    const std::uint64_t start = start_of(low - 1);
-    const std::uint64_t entry = relative(number_at<std::int32_t>(rows_, (low - 1) * kRow + 4));
-    // Length, offset of the common entry, start of the code, length of the code: 4 bytes each.
-    const auto bytes = image_.bytes_at(entry, 16);
-    const std::uint64_t size = number_at<std::uint32_t>(bytes, 12);
-    if (address - start >= size) {
-      return std::nullopt;
-    }
-    return elf::ElfRange{start, size};
-  }
+  // Returns the range whose entry covers the address; nullopt if there is none.
+  std::optional<elf::ElfRange> find(std::uint64_t address) const;
 
  private:
   static constexpr std::size_t kHead = 12;
   static constexpr std::size_t kRow = 8;
 
-  std::uint64_t relative(std::int32_t offset) const {
-    return address_ + static_cast<std::uint64_t>(std::int64_t{offset});
-  }
-  std::uint64_t start_of(std::size_t row) const {
-    return relative(number_at<std::int32_t>(rows_, row * kRow));
-  }
+  std::uint64_t relative(std::int32_t offset) const;
+  std::uint64_t start_of(std::size_t row) const;
 
   const elf::ElfImage& image_;
   std::uint64_t address_ = 0;
   std::span<const std::byte> rows_;
 };
 
-// Where the near jumps of some code may go; instructions are not decoded, so some are none.
+UnwindIndex::UnwindIndex(const elf::ElfImage& image) : image_(image) {
+  constexpr std::array<std::uint8_t, 4> kUsualForm = {1, 0x1b, 0x03, 0x3b};
+  const auto header = image.eh_frame_hdr();
+  if (!header) {
+    return;
+  }
+  const auto bytes = image.bytes_at(header->address, header->size);
+  if (bytes.size() < kHead || std::memcmp(bytes.data(), kUsualForm.data(), 4) != 0) {
+    return;
+  }
+  address_ = header->address;
+  const std::size_t room = (bytes.size() - kHead) / kRow;
+  rows_ =
+      bytes.subspan(kHead, std::min<std::size_t>(number_at<std::uint32_t>(bytes, 8), room) * kRow);
+}
+
+std::optional<elf::ElfRange> UnwindIndex::find(std::uint64_t address) const {
+  std::size_t low = 0;
+  std::size_t high = rows_.size() / kRow;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (start_of(middle) <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) {
+    return std::nullopt;
+  }
+  const std::uint64_t start = start_of(low - 1);
+  const std::uint64_t entry = relative(number_at<std::int32_t>(rows_, (low - 1) * kRow + 4));
+  // Length, offset of the common entry, start of the code, length of the code: 4 bytes each.
+  const auto bytes = image_.bytes_at(entry, 16);
+  const std::uint64_t size = number_at<std::uint32_t>(bytes, 12);
+  if (address - start >= size) {
+    return std::nullopt;
+  }
+  return elf::ElfRange{start, size};
+}
+
+std::uint64_t UnwindIndex::relative(std::int32_t offset) const {
+  return address_ + static_cast<std::uint64_t>(std::int64_t{offset});
+}
+
+std::uint64_t UnwindIndex::start_of(std::size_t row) const {
+  return relative(number_at<std::int32_t>(rows_, row * kRow));
+}
+
+// Returns where the near jumps of some code may lead. Instructions are not decoded, so some of the
+// results are not jumps.
 std::vector<std::uint64_t> jump_targets(const elf::ElfImage& image, const elf::ElfRange& code) {
   constexpr std::size_t kOperand = 4;
-  const auto bytes = image.bytes_at(code.address, std::min(code.size, kCodeLimit));
+  const auto bytes = image.bytes_at(code.address, std::min(code.size, kMaxCodeBytes));
   std::vector<std::uint64_t> targets;
   for (std::size_t i = 0; i + 1 + kOperand < bytes.size(); ++i) {
     const auto first = std::to_integer<std::uint8_t>(bytes[i]);
@@ -117,7 +126,7 @@ bool contains(const std::vector<elf::ElfRange>& ranges, std::uint64_t address) {
 std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::ElfRange& function) {
   const UnwindIndex index(image);
   std::vector<elf::ElfRange> parts = {function};
-  for (std::size_t i = 0; i < parts.size() && parts.size() <= kPartLimit; ++i) {
+  for (std::size_t i = 0; i < parts.size() && parts.size() <= kMaxParts; ++i) {
     std::map<std::uint64_t, unsigned> hits;  // start of a part -> jumps into its middle
     std::map<std::uint64_t, elf::ElfRange> ranges;
     for (const std::uint64_t target : jump_targets(image, parts[i])) {
@@ -129,7 +138,7 @@ std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::Elf
     }
     for (const auto& [start, count] : hits) {
       const bool named = !image.names_of(std::span(&start, 1)).front().empty();
-      if (count >= kJumpsIntoPart && !named && parts.size() <= kPartLimit) {
+      if (count >= kMinJumpsIntoPart && !named && parts.size() <= kMaxParts) {
         parts.push_back(ranges[start]);
       }
     }

@@ -19,7 +19,7 @@ struct Candidate {
   const elf::ElfImage* image = nullptr;
   std::uint64_t bias = 0;
   bool is_program = false;
-  std::optional<Version> named;  // what its file name says
+  std::optional<Version> named;  // the version in its file name
 };
 
 bool named_like_python(const std::string& path) {
@@ -31,7 +31,7 @@ std::vector<Candidate> find_candidates(elf::ModuleMap& modules) {
   std::vector<Candidate> candidates;
   const std::vector<elf::Module>& all = modules.modules();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // The program itself lies lowest in memory.
+    // The program itself has the lowest address.
     if (i != 0 && !named_like_python(all[i].path)) {
       continue;
     }
@@ -53,8 +53,9 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
   }
   if (candidate.named) {
     const Layout* layout = static_layout(*candidate.named);
-    if (layout != nullptr && !tells_offsets(*candidate.named)) {
-      return scan_for_interpreters(target, *candidate.module, *layout);
+    if (layout != nullptr && !publishes_offsets(*candidate.named)) {
+      PythonMemory memory(target, *layout);
+      return scan_for_interpreters(memory, *candidate.module);
     }
   }
   // A program of any name may have a Python linked in.
@@ -82,18 +83,19 @@ std::optional<Version> find_version(RemoteReader& reader, const Candidate& candi
   return candidate.named;
 }
 
-// Debug builds check references: they export what a failed check calls.
+// Returns whether this is a debug build: these export the function that a failed reference check
+// calls.
 bool is_debug_build(const Candidate& candidate) {
   return candidate.image->symbol("_Py_NegativeRefcount").has_value();
 }
 
-// Version and layout of a candidate; not yet whether they fit.
+// Finds the version and layout of a candidate; does not check whether they fit.
 Result<Runtime> examine(const attach::Target& target, const Candidate& candidate) {
   RemoteReader reader(target);
   Runtime runtime;
   runtime.address = find_runtime(target, candidate);
   if (runtime.address == Addr{}) {
-    // Before 3.7 there was no _PyRuntime; the small program beside a libpython has none, either.
+    // Before 3.7 there was no _PyRuntime; a small program that loads a libpython has none, either.
     if (candidate.named && candidate.image->symbol("_PyEval_EvalFrameDefault")) {
       return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
     }
@@ -121,7 +123,7 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
     return fail(Errc::kUnsupported, "a Python of unknown version in " + candidate.module->path);
   }
   const Layout* layout = static_layout(*version);
-  if (layout == nullptr || tells_offsets(*version)) {
+  if (layout == nullptr || publishes_offsets(*version)) {
     return fail(unsupported_version(*version));
   }
   runtime.version = *version;
@@ -130,8 +132,8 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
 }
 
 Status check(const attach::Target& target, const Runtime& runtime) {
-  RemoteReader reader(target);
-  const auto threads = read_thread_states(reader, runtime.layout, runtime.address);
+  PythonMemory memory(target, runtime.layout);
+  const auto threads = read_thread_states(memory, runtime.address);
   if (!threads) {
     return fail(Error(threads.error()).in("Python " + runtime.version.text));
   }
@@ -140,7 +142,7 @@ Status check(const attach::Target& target, const Runtime& runtime) {
 
 void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
   auto parts = candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault");
-  if (parts.size() == 1) {  // no symbol of a part that lies elsewhere: there is none, or no name
+  if (parts.size() == 1) {  // no cold part, or one without a symbol
     const auto cold = cold_parts(*candidate.image, parts.front());
     parts.insert(parts.end(), cold.begin(), cold.end());
   }
@@ -149,7 +151,7 @@ void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
   }
 }
 
-// How much a failure tells: an unsupported Python more than a broken one, that more than none.
+// Ranks failures by what they say: an unsupported Python above a broken one, that above none.
 int weight(Errc code) {
   return code == Errc::kUnsupported ? 2 : code == Errc::kNotFound ? 0 : 1;
 }

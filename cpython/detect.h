@@ -1,9 +1,10 @@
 // Finds the CPython runtime of a target: its module, `_PyRuntime`, the version and the layout.
 //
-// Candidates are the modules that are named like a Python, and the program itself (which may have
-// one linked in). A name proves nothing: a candidate counts only if its first thread state points
-// back to its interpreter. A file may be mapped twice (ctypes does), and two different libpythons
-// are legal: each is tried, the first that passes is taken. Nothing of the target is executed.
+// Candidates are the modules with a name like Python's, and the program itself (a Python may be
+// linked into it). A name proves nothing: a candidate is accepted only if its first thread state
+// points back to its interpreter. A file may be mapped twice (ctypes does), and a process may have
+// two different libpythons: each is tried, and the first that passes is taken. Nothing of the
+// target is executed.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct Runtime {
   std::vector<elf::ElfRange> evaluation_ranges;
 };
 
-// kNotFound: no CPython. kUnsupported: one whose version is not known here; `what` names it.
-// kBadData: one that cannot be followed now (it starts up or shuts down).
+// Finds the first candidate that passes. kNotFound: there is no CPython. kUnsupported: its version
+// is not known here; `what` names it. kBadData: it cannot be read now (it starts up or shuts down).
 Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules);
 
 }  // namespace oddrank::cpython

@@ -15,16 +15,12 @@ namespace oddrank::cpython {
 namespace {
 
 constexpr std::size_t kNumbers = 13;  // 64-bit numbers in the block; the same in 3.14 and 3.15
-constexpr std::uint64_t kFarthest = 4U << 20;  // no struct is longer
+constexpr std::uint64_t kMaxOffset = 4U << 20;  // no struct is longer
 
 class TaskSet {
  public:
-  bool full() const { return tasks_.size() >= kTaskLimit; }
-  void add(Addr task) {
-    if (task != Addr{} && !full() && seen_.insert(value_of(task)).second) {
-      tasks_.push_back(task);
-    }
-  }
+  bool full() const { return tasks_.size() >= kMaxTasks; }
+  void add(Addr task);
   std::vector<Addr> take() { return std::move(tasks_); }
 
  private:
@@ -32,26 +28,33 @@ class TaskSet {
   std::unordered_set<std::uint64_t> seen_;
 };
 
-// The objects that a set of weak references leads to.
-void add_weak_set(RemoteReader& reader, const Layout& layout, Addr set, TaskSet& tasks) {
-  const std::vector<Addr> references = read_set(reader, layout, set, kTaskLimit);
-  std::vector<RemoteReader::Range> ranges;
+void TaskSet::add(Addr task) {
+  if (task != Addr{} && !full() && seen_.insert(value_of(task)).second) {
+    tasks_.push_back(task);
+  }
+}
+
+// Adds the objects that a set of weak references leads to.
+void add_weak_set(PythonMemory& memory, Addr set, TaskSet& tasks) {
+  const Layout& layout = memory.layout();
+  const std::vector<Addr> references = read_set(memory, set, kMaxTasks);
+  std::vector<PythonMemory::Range> ranges;
   ranges.reserve(references.size());
   for (const Addr reference : references) {
     ranges.push_back({reference, layout.object.weakref_target + sizeof(std::uint64_t)});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   for (const Addr reference : references) {
-    if (type_name(reader, layout, reference).starts_with("weakref")) {
-      tasks.add(reader.pointer_or_null(reference + layout.object.weakref_target));
+    if (type_name(memory, reference).starts_with("weakref")) {
+      tasks.add(memory.pointer_or_null(reference + layout.object.weakref_target));
     }
   }
 }
 
-// A ring through the members of tasks, which begins and ends at its head.
+// Adds the tasks of a ring, which begins and ends at its head.
 void add_ring(RemoteReader& reader, const TaskLists& lists, Addr head, TaskSet& tasks) {
   Addr node = reader.pointer_or_null(head);
-  for (std::size_t i = 0; i < kTaskLimit && node != Addr{} && node != head; ++i) {
+  for (std::size_t i = 0; i < kMaxTasks && node != Addr{} && node != head; ++i) {
     tasks.add(Addr{value_of(node) - lists.node});
     node = reader.pointer_or_null(node);
   }
@@ -80,39 +83,37 @@ std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& m
     const auto block =
         reader.value<std::array<std::uint64_t, kNumbers>>(Addr{section->address + *bias});
     if (!block || std::any_of(block->begin(), block->end(),
-                              [](std::uint64_t number) { return number > kFarthest; })) {
+                              [](std::uint64_t number) { return number > kMaxOffset; })) {
       continue;
     }
-    // Of a task: its size, five fields, its member of a list; of an interpreter: its size, the
-    // head; of a thread state: its size, two fields, the head.
+    // The numbers are: of a task, its size, five fields, the list node; of an interpreter, its
+    // size, the head; of a thread state, its size, two fields, the head.
     return TaskLists{(*block)[8], (*block)[12], (*block)[6]};
   }
   return std::nullopt;
 }
 
-std::vector<Addr> find_tasks(RemoteReader& reader,
-                             const Layout& layout,
+std::vector<Addr> find_tasks(PythonMemory& memory,
                              const ThreadStates& states,
                              const std::optional<TaskLists>& lists) {
   TaskSet tasks;
   for (const InterpreterRow& interpreter : states.interpreters) {
-    const Addr module = find_module(reader, layout, interpreter.address, "asyncio.tasks");
-    const auto names =
-        module == Addr{} ? std::vector<DictItem>() : read_module(reader, layout, module);
+    const Addr module = find_module(memory, interpreter.address, "asyncio.tasks");
+    const auto names = module == Addr{} ? std::vector<DictItem>() : read_module(memory, module);
     for (const std::string_view name : {"_all_tasks", "_scheduled_tasks"}) {
-      const Addr weak = find_key(reader, layout, names, name);
-      const Addr set = weak == Addr{} ? weak : read_attribute(reader, layout, weak, "data");
+      const Addr weak = find_key(memory, names, name);
+      const Addr set = weak == Addr{} ? weak : read_attribute(memory, weak, "data");
       if (set != Addr{}) {
-        add_weak_set(reader, layout, set, tasks);
+        add_weak_set(memory, set, tasks);
       }
     }
     if (lists) {
-      add_ring(reader, *lists, interpreter.address + lists->interpreter_head, tasks);
+      add_ring(memory, *lists, interpreter.address + lists->interpreter_head, tasks);
     }
   }
   for (const ThreadStateRow& thread : states.threads) {
     if (lists) {
-      add_ring(reader, *lists, thread.address + lists->thread_head, tasks);
+      add_ring(memory, *lists, thread.address + lists->thread_head, tasks);
     }
   }
   return tasks.take();

@@ -1,9 +1,9 @@
-// Where asyncio keeps the tasks that have not ended.
+// Finds the asyncio tasks that have not ended.
 //
-// Up to 3.13 in a WeakSet of the module asyncio.tasks. From 3.14 on the tasks of the C module are
-// members of lists, one a thread state and one an interpreter (for tasks whose thread has ended);
-// where the heads are tells a block of numbers in that module, `_AsyncioDebug`. The WeakSet is
-// still there for tasks of another make.
+// Up to 3.13 they are in a WeakSet of the module asyncio.tasks. From 3.14 on the tasks of the C
+// module are members of lists: one for each thread state, and one for each interpreter (tasks whose
+// thread has ended). A block of numbers in that module, `_AsyncioDebug`, says where the heads of
+// the lists are. The WeakSet still holds the tasks of other implementations.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,25 @@
 #include <span>
 #include <vector>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 #include "cpython/thread_state.h"
 #include "elf/module_map.h"
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kTaskLimit = 4096;  // of a process
+inline constexpr std::size_t kMaxTasks = 4096;  // of a process
 
 struct TaskLists {
   std::uint64_t interpreter_head = 0;  // offsets of the lists' heads
   std::uint64_t thread_head = 0;
-  std::uint64_t node = 0;  // of a task's member
+  std::uint64_t node = 0;  // offset of the list node in a task
 };
 
-// nullopt: no such block, as before 3.14 or where asyncio was not imported.
+// Reads the block; nullopt if there is none: before 3.14, or if asyncio was not imported.
 std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& modules);
 
-// The task objects, each once, at most kTaskLimit. Some may have ended since.
-std::vector<Addr> find_tasks(RemoteReader& reader,
-                             const Layout& layout,
+// Returns the task objects, each once, at most kMaxTasks. Some may have ended meanwhile.
+std::vector<Addr> find_tasks(PythonMemory& memory,
                              const ThreadStates& states,
                              const std::optional<TaskLists>& lists);
 

@@ -2,11 +2,11 @@
 // evaluation loop.
 //
 // Up to 3.10 each frame is a heap object with its own native evaluation. From 3.11 on a call from
-// Python to Python stays in the loop; frames lie in chunks and chain through `previous`. From 3.12
-// on a shim frame marks each place where a loop was entered (from 3.15 on there is one more below
-// all others, which marks no loop). Shims are left out here, unless a loop has no Python frame at
-// all (a frame was popped and what it owned is being destroyed): then a placeholder keeps the
-// counts right for the merge with native frames.
+// Python to Python stays in the loop; frames lie in chunks and are linked through `previous`. From
+// 3.12 on a shim frame marks each place where a loop was entered (from 3.15 on there is one more
+// below all others, which marks no loop). Shims are left out here. But if a loop has no Python
+// frame at all (a frame was popped and the objects it owned are being destroyed), a placeholder
+// takes its place, so that the counts match when Python frames are merged with native ones.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,31 @@
 #include <span>
 #include <vector>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kFrameLimit = 4096;  // a thread
+inline constexpr std::size_t kMaxFrames = 4096;  // of one thread
 
 struct RawFrame {
-  Addr address{};                 // null: placeholder of a loop without a frame
-  Addr code{};                    // object; not checked
-  std::uint64_t instruction = 0;  // as the layout's InstructionFormat says
+  Addr address{};                 // null: placeholder for a loop without a frame
+  Addr code{};                    // the code object; not checked
+  std::uint64_t instruction = 0;  // in the layout's InstructionFormat
   std::uint32_t code_copy = 0;    // free-threaded: which of the code's copies `instruction` is in
   bool entry = false;
 };
 
 struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
-  bool cut = false;              // longer than the limit, circular or not readable to the end
-  bool too_long = false;         // cut since it is longer than the limit
-  Addr innermost_shim{};         // 3.12+: lies on the native stack; null if there is none
+  bool cut = false;              // longer than the limit, circular, or not readable to the end
+  bool too_long = false;         // cut because it is longer than the limit
+  Addr innermost_shim{};         // 3.12+: an address on the native stack; null if there is none
 };
 
-// One chain for each newest frame (null: an empty chain). All chains are followed side by side, so
-// that one system call serves all threads.
-std::vector<FrameChain> read_chains(RemoteReader& reader,
-                                    const Layout& layout,
+// Returns one chain for each newest frame (null: an empty chain). Follows all chains side by side,
+// so that one system call serves all threads.
+std::vector<FrameChain> read_chains(PythonMemory& memory,
                                     std::span<const Addr> newest,
-                                    std::size_t limit = kFrameLimit);
+                                    std::size_t limit = kMaxFrames);
 
 }  // namespace oddrank::cpython

@@ -45,9 +45,9 @@ std::vector<PythonThread> join_interpreters(std::vector<OrderedThread> all) {
     }
     std::vector<std::size_t>& states = found->second;
     if (states.empty()) {
-      continue;  // came with the first of them
+      continue;  // joined with the first of them
     }
-    // Up to 3.10 there is no anchor: of those interpreters the older one called the newer.
+    // Up to 3.10 there is no anchor; then the older interpreter called the newer.
     std::sort(states.begin(), states.end(), [&all](std::size_t a, std::size_t b) {
       return std::tuple(all[b].anchor, b) < std::tuple(all[a].anchor, a);
     });

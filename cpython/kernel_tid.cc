@@ -9,7 +9,7 @@ namespace {
 
 using Tids = std::unordered_set<pid_t>;
 
-// tids of the target's threads, as it sees them. The main thread's is the first of the list.
+// The tids of the target's threads, in its own pid namespace.
 struct Tasks {
   pid_t main = 0;
   Tids tids;
@@ -35,7 +35,7 @@ pid_t tid_at(RemoteReader& reader, std::uint64_t pthread, std::uint32_t offset) 
   return reader.value<std::int32_t>(Addr{pthread} + offset).value_or(0);
 }
 
-// Whether every thread has a tid of the target's at this place, or none (it ended).
+// Returns whether each thread has, at this offset, a tid of the target, or none (it ended).
 bool fits(RemoteReader& reader,
           std::span<const ThreadStateRow> rows,
           std::uint32_t offset,
@@ -46,7 +46,7 @@ bool fits(RemoteReader& reader,
   });
 }
 
-// Where the main thread's struct pthread holds its tid.
+// Returns the offset of the tid in struct pthread; nullopt if it is not found.
 std::optional<std::uint32_t> find_offset(RemoteReader& reader,
                                          std::uint64_t main_pthread,
                                          std::span<const ThreadStateRow> rows,
@@ -56,8 +56,8 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
   if (tasks.main == 0) {
     return std::nullopt;
   }
-  // At the usual place any tid of the target's will do: an embedded Python's main thread need not
-  // be the process's.
+  // At the usual offset, any tid of the target is accepted: the main thread of an embedded Python
+  // need not be the process's main thread.
   if (tasks.tids.contains(tid_at(reader, main_pthread, kUsual))) {
     return kUsual;
   }
@@ -72,11 +72,10 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
 
 }  // namespace
 
-std::vector<pid_t> KernelTids::resolve(const attach::Target& target,
-                                       RemoteReader& reader,
-                                       const Layout& layout,
+std::vector<pid_t> KernelTids::resolve(PythonMemory& memory,
                                        Addr runtime,
                                        std::span<const ThreadStateRow> rows) {
+  const Layout& layout = memory.layout();
   std::vector<pid_t> tids(rows.size(), 0);
   if (layout.thread.native_thread_id != kAbsent) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -88,18 +87,18 @@ std::vector<pid_t> KernelTids::resolve(const attach::Target& target,
   }
   if (!offset_) {
     const auto main_pthread =
-        reader.value<std::uint64_t>(runtime + layout.runtime.main_thread).value_or(0);
-    offset_ = find_offset(reader, main_pthread, rows, read_tasks(target));
+        memory.value<std::uint64_t>(runtime + layout.runtime.main_thread).value_or(0);
+    offset_ = find_offset(memory, main_pthread, rows, read_tasks(memory.target()));
   }
   if (offset_) {
-    std::vector<RemoteReader::Range> ranges;  // each on a stack of its own
+    std::vector<PythonMemory::Range> ranges;  // each on its own stack
     ranges.reserve(rows.size());
     for (const ThreadStateRow& row : rows) {
       ranges.push_back({Addr{row.pthread} + *offset_, sizeof(std::int32_t)});
     }
-    reader.prefetch(ranges);
+    memory.prefetch(ranges);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      tids[i] = std::max(tid_at(reader, rows[i].pthread, *offset_), pid_t{0});
+      tids[i] = std::max(tid_at(memory, rows[i].pthread, *offset_), pid_t{0});
     }
   }
   return tids;
@@ -110,7 +109,7 @@ void correct_tids(const attach::Target& target,
                   std::span<const Addr> anchors,
                   pid_t main_tid,
                   std::vector<pid_t>& tids) {
-  const std::vector<pid_t> told = tids;
+  const std::vector<pid_t> stored = tids;
   for (std::size_t i = 0; i < rows.size() && i < anchors.size(); ++i) {
     const attach::Mapping* stack = target.maps().find(anchors[i]);
     if (anchors[i] == Addr{} || stack == nullptr) {
@@ -120,13 +119,13 @@ void correct_tids(const attach::Target& target,
       tids[i] = main_tid != 0 ? main_tid : tids[i];
       continue;
     }
-    // glibc keeps a thread's struct pthread at the upper end of its stack. Which tid belongs to it
-    // is right in every row, since both are noted together.
+    // glibc puts a thread's struct pthread at the upper end of its stack. The pair of pthread_t and
+    // tid is right in every row: both are stored together.
     std::uint64_t nearest = stack->end;
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (rows[j].pthread > value_of(anchors[i]) && rows[j].pthread < nearest && told[j] != 0) {
+      if (rows[j].pthread > value_of(anchors[i]) && rows[j].pthread < nearest && stored[j] != 0) {
         nearest = rows[j].pthread;
-        tids[i] = told[j];
+        tids[i] = stored[j];
       }
     }
   }

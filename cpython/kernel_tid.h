@@ -1,9 +1,9 @@
-// Which kernel thread a Python thread is.
+// Finds the kernel thread of a Python thread.
 //
-// From 3.11 on CPython notes the tid itself. Before that only the pthread_t is known: the address
-// of glibc's struct pthread, in which the tid is a field. Its place is found once per process, in
-// the struct of the main thread, whose tid is the pid. Both are right in forked children, too. All
-// tids here are those of the target's own pid namespace.
+// From 3.11 on CPython stores the tid. Before that, only the pthread_t is known: the address of
+// glibc's struct pthread, which has the tid in a field. The offset of this field is found once per
+// process, in the struct of the main thread, whose tid is the pid. Both ways are right in forked
+// children, too. All tids here are those of the target's own pid namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -14,30 +14,27 @@
 #include <vector>
 
 #include "attach/target.h"
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 #include "cpython/thread_state.h"
 
 namespace oddrank::cpython {
 
 class KernelTids {
  public:
-  // One tid for each row; 0 = the thread ended, or its tid could not be found out.
-  std::vector<pid_t> resolve(const attach::Target& target,
-                             RemoteReader& reader,
-                             const Layout& layout,
+  // Returns one tid for each row; 0 = the thread ended, or its tid could not be found.
+  std::vector<pid_t> resolve(PythonMemory& memory,
                              Addr runtime,
                              std::span<const ThreadStateRow> rows);
 
  private:
-  // Offset of the tid in struct pthread of this target; looked for until it is found.
+  // Offset of the tid in struct pthread of this target; searched for until it is found.
   std::optional<std::uint32_t> offset_;
 };
 
-// A thread state that was made by one thread and is used by another (up to 3.12 interpreters beside
-// the main one come with one) still tells the tid of its maker. The native stack on which its
-// frames run tells better: `anchors` are addresses on it, null where none is known. `main_tid`: of
-// the process's main thread. Corrects `tids`; what cannot be found out stays.
+// Corrects the tids of thread states that one thread made and another uses (up to 3.12 each
+// interpreter beside the main one is created with such a state): they hold the tid of their maker.
+// The right tid belongs to the native stack on which the frames run: `anchors` are addresses on it,
+// null if unknown. `main_tid` is the process's main thread. What cannot be found stays.
 void correct_tids(const attach::Target& target,
                   std::span<const ThreadStateRow> rows,
                   std::span<const Addr> anchors,

@@ -52,63 +52,69 @@ class LocationTable {
 
   struct Entry {
     std::int64_t bytes = 0;       // of code
-    std::int64_t line_delta = 0;  // to the line before
+    std::int64_t line_delta = 0;  // from the line before
     bool has_line = true;
   };
 
-  // nullopt at the end, or where the table is damaged.
-  std::optional<Entry> next() {
-    if (at_ >= table_.size()) {
-      return std::nullopt;
-    }
-    const std::uint8_t head = byte_at(table_, at_++);
-    if ((head & 0x80) == 0) {
-      return std::nullopt;
-    }
-    Entry entry;
-    entry.bytes = ((head & 7) + 1) * kUnit;
-    const unsigned kind = head >> 3 & 15;
-    if (kind < 10) {  // same line, columns in one byte
-      at_ += 1;
-    } else if (kind < 13) {  // 0, 1 or 2 lines further, columns in two bytes
-      entry.line_delta = kind - 10;
-      at_ += 2;
-    } else if (kind == 13) {  // no columns
-      entry.line_delta = signed_number();
-    } else if (kind == 14) {  // end line, column and end column follow
-      entry.line_delta = signed_number();
-      number();
-      number();
-      number();
-    } else {
-      entry.has_line = false;
-    }
-    return entry;
-  }
+  // Returns the next entry; nullopt at the end, or where the table is damaged.
+  std::optional<Entry> next();
 
  private:
-  // Six bits a byte, the lowest first; bit 6 says that another byte follows.
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; at_ < table_.size() && shift < 60; shift += 6) {
-      const std::uint8_t byte = byte_at(table_, at_++);
-      value |= std::uint64_t{byte & 0x3fU} << shift;
-      if ((byte & 0x40) == 0) {
-        break;
-      }
-    }
-    return value;
-  }
-  // The sign is the lowest bit.
-  std::int64_t signed_number() {
-    const std::uint64_t value = number();
-    const auto magnitude = static_cast<std::int64_t>(value >> 1);
-    return (value & 1) != 0 ? -magnitude : magnitude;
-  }
+  // Reads six bits a byte, the lowest first; bit 6 means that another byte follows.
+  std::uint64_t number();
+  // Reads a number whose lowest bit is the sign.
+  std::int64_t signed_number();
 
   std::span<const std::byte> table_;
   std::size_t at_ = 0;
 };
+
+std::optional<LocationTable::Entry> LocationTable::next() {
+  if (at_ >= table_.size()) {
+    return std::nullopt;
+  }
+  const std::uint8_t head = byte_at(table_, at_++);
+  if ((head & 0x80) == 0) {
+    return std::nullopt;
+  }
+  Entry entry;
+  entry.bytes = ((head & 7) + 1) * kUnit;
+  const unsigned kind = head >> 3 & 15;
+  if (kind < 10) {  // same line, columns in one byte
+    at_ += 1;
+  } else if (kind < 13) {  // 0, 1 or 2 lines further, columns in two bytes
+    entry.line_delta = kind - 10;
+    at_ += 2;
+  } else if (kind == 13) {  // no columns
+    entry.line_delta = signed_number();
+  } else if (kind == 14) {  // end line, column and end column follow
+    entry.line_delta = signed_number();
+    number();
+    number();
+    number();
+  } else {
+    entry.has_line = false;
+  }
+  return entry;
+}
+
+std::uint64_t LocationTable::number() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; at_ < table_.size() && shift < 60; shift += 6) {
+    const std::uint8_t byte = byte_at(table_, at_++);
+    value |= std::uint64_t{byte & 0x3fU} << shift;
+    if ((byte & 0x40) == 0) {
+      break;
+    }
+  }
+  return value;
+}
+
+std::int64_t LocationTable::signed_number() {
+  const std::uint64_t value = number();
+  const auto magnitude = static_cast<std::int64_t>(value >> 1);
+  return (value & 1) != 0 ? -magnitude : magnitude;
+}
 
 std::uint32_t line_of_locations(std::span<const std::byte> bytes,
                                 std::int64_t line,
@@ -119,7 +125,7 @@ std::uint32_t line_of_locations(std::span<const std::byte> bytes,
   LocationTable table(bytes);
   std::int64_t end = 0;
   while (const auto entry = table.next()) {
-    // Wraps on a damaged table only; the line is checked at the end.
+    // Wraps only if the table is damaged; the line is checked at the end.
     line = static_cast<std::int64_t>(static_cast<std::uint64_t>(line) +
                                      static_cast<std::uint64_t>(entry->line_delta));
     end += entry->bytes;

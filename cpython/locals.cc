@@ -14,57 +14,55 @@ namespace {
 
 // Bits of co_localspluskinds; the same in 3.11 to 3.15 (pycore_code.h).
 constexpr std::uint8_t kCellOrFree = 0x40 | 0x80;
-constexpr std::size_t kNameLimit = 128;
+constexpr std::size_t kMaxNameLength = 128;
 
 struct Slot {
   Addr name{};
   bool may_be_cell = false;
 };
 
-// Appends the strings of a tuple as slots; as many as the limit allows.
-void append_slots(RemoteReader& reader,
-                  const Layout& layout,
-                  Addr tuple,
-                  bool may_be_cell,
-                  std::vector<Slot>& slots) {
-  if (!is_instance(reader, layout, tuple, TypeFlag::kTuple)) {
+// Appends the strings of a tuple as slots, up to kMaxLocals.
+void append_slots(PythonMemory& memory, Addr tuple, bool may_be_cell, std::vector<Slot>& slots) {
+  const Layout& layout = memory.layout();
+  if (!is_instance(memory, tuple, TypeFlag::kTuple)) {
     return;
   }
-  const auto size = reader.value<std::uint64_t>(tuple + layout.object.size).value_or(0);
-  for (std::uint64_t i = 0; i < size && slots.size() < kLocalLimit; ++i) {
+  const auto size = memory.value<std::uint64_t>(tuple + layout.object.size).value_or(0);
+  for (std::uint64_t i = 0; i < size && slots.size() < kMaxLocals; ++i) {
     const Addr item = tuple + layout.object.tuple_items + i * sizeof(std::uint64_t);
-    slots.push_back({reader.pointer_or_null(item), may_be_cell});
+    slots.push_back({memory.pointer_or_null(item), may_be_cell});
   }
 }
 
-std::vector<Slot> read_slots(RemoteReader& reader, const Layout& layout, Addr code) {
+std::vector<Slot> read_slots(PythonMemory& memory, Addr code) {
+  const Layout& layout = memory.layout();
   const CodeOffsets& offsets = layout.code;
   std::vector<Slot> slots;
-  append_slots(reader, layout, reader.pointer_or_null(code + offsets.local_names), false, slots);
+  append_slots(memory, memory.pointer_or_null(code + offsets.local_names), false, slots);
   if (offsets.local_kinds == kAbsent) {
     // Variables, then cells, then free variables; the first two share no slot here.
-    append_slots(reader, layout, reader.pointer_or_null(code + offsets.cell_names), true, slots);
-    append_slots(reader, layout, reader.pointer_or_null(code + offsets.free_names), true, slots);
+    append_slots(memory, memory.pointer_or_null(code + offsets.cell_names), true, slots);
+    append_slots(memory, memory.pointer_or_null(code + offsets.free_names), true, slots);
     return slots;
   }
-  const Addr kinds = reader.pointer_or_null(code + offsets.local_kinds) + layout.object.bytes_data;
+  const Addr kinds = memory.pointer_or_null(code + offsets.local_kinds) + layout.object.bytes_data;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    slots[i].may_be_cell = (reader.value<std::uint8_t>(kinds + i).value_or(0) & kCellOrFree) != 0;
+    slots[i].may_be_cell = (memory.value<std::uint8_t>(kinds + i).value_or(0) & kCellOrFree) != 0;
   }
   return slots;
 }
 
-// What the frame's slot refers to, through its cell if it is one; null if it is not bound.
-Addr value_in_slot(RemoteReader& reader,
-                   const Layout& layout,
+// Returns what the frame's slot refers to, through its cell if it has one; null if it is not bound.
+Addr value_in_slot(PythonMemory& memory,
                    const RawFrame& frame,
                    const std::vector<Slot>& slots,
                    std::size_t index) {
+  const Layout& layout = memory.layout();
   const Addr at = frame.address + layout.frame.localsplus + index * sizeof(std::uint64_t);
-  const Addr value = without_tags(layout, reader.pointer_or_null(at));
+  const Addr value = without_tags(layout, memory.pointer_or_null(at));
   const bool is_cell =
-      value != Addr{} && slots[index].may_be_cell && type_name(reader, layout, value) == "cell";
-  return is_cell ? reader.pointer_or_null(value + layout.object.cell_value) : value;
+      value != Addr{} && slots[index].may_be_cell && type_name(memory, value) == "cell";
+  return is_cell ? memory.pointer_or_null(value + layout.object.cell_value) : value;
 }
 
 }  // namespace
@@ -80,73 +78,68 @@ bool sounds_secret(std::string_view name) {
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const RawFrame> frames) {
-  constexpr std::size_t kPointers = kLocalLimit * sizeof(std::uint64_t);
-  constexpr std::size_t kObject = 64;  // the start of an object tells most of it
-  std::vector<RemoteReader::Range> ranges;
+void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
+  const Layout& layout = memory.layout();
+  constexpr std::size_t kPointers = kMaxLocals * sizeof(std::uint64_t);
+  constexpr std::size_t kObject = 64;  // the start of most objects, with what is printed of them
+  std::vector<PythonMemory::Range> ranges;
   for (const RawFrame& frame : frames) {
-    const Addr names = reader.pointer_or_null(frame.code + layout.code.local_names);
+    const Addr names = memory.pointer_or_null(frame.code + layout.code.local_names);
     ranges.push_back({names, layout.object.tuple_items + kPointers});
     ranges.push_back({frame.address + layout.frame.localsplus, kPointers});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
 
   std::vector<Addr> values;
   ranges.clear();
   for (const RawFrame& frame : frames) {
-    const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
+    const std::vector<Slot> slots = read_slots(memory, frame.code);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
-      values.push_back(without_tags(layout, reader.pointer_or_null(slot)));
+      values.push_back(without_tags(layout, memory.pointer_or_null(slot)));
       ranges.push_back({values.back(), kObject});
       ranges.push_back({slots[i].name, layout.object.str_compact_data + kObject});
     }
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
 
   ranges.clear();
   for (const Addr value : values) {
-    ranges.push_back({type_of(reader, layout, value), layout.object.type_flags + 8});
+    ranges.push_back({type_of(memory, value), layout.object.type_flags + 8});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   ranges.clear();
   for (const Addr value : values) {
-    const Addr type = type_of(reader, layout, value);
-    ranges.push_back({reader.pointer_or_null(type + layout.object.type_name), kObject});
+    const Addr type = type_of(memory, value);
+    ranges.push_back({memory.pointer_or_null(type + layout.object.type_name), kObject});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
 }
 
-std::vector<PythonLocal> read_locals(RemoteReader& reader,
-                                     const Layout& layout,
-                                     const RawFrame& frame,
-                                     bool plain_only) {
+std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only) {
   std::vector<PythonLocal> locals;
-  const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
+  const std::vector<Slot> slots = read_slots(memory, frame.code);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Addr value = value_in_slot(reader, layout, frame, slots, i);
-    const auto name = read_string(reader, layout, slots[i].name, kNameLimit);
+    const Addr value = value_in_slot(memory, frame, slots, i);
+    const auto name = read_string(memory, slots[i].name, kMaxNameLength);
     if (value == Addr{} || !name) {
       continue;  // not bound (yet, or any more)
     }
-    if (plain_only && !is_plain(reader, layout, value) && !is_telling(reader, layout, value)) {
+    if (plain_only && !is_plain(memory, value) && !is_telling(memory, value)) {
       continue;
     }
     locals.push_back(
-        {name->utf8, sounds_secret(name->utf8) ? "<hidden>" : print_object(reader, layout, value)});
+        {name->utf8, sounds_secret(name->utf8) ? "<hidden>" : print_object(memory, value)});
   }
   return locals;
 }
 
-Addr read_local(RemoteReader& reader,
-                const Layout& layout,
-                const RawFrame& frame,
-                std::string_view name) {
-  const std::vector<Slot> slots = read_slots(reader, layout, frame.code);
+Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name) {
+  const std::vector<Slot> slots = read_slots(memory, frame.code);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const auto text = read_string(reader, layout, slots[i].name, kNameLimit);
+    const auto text = read_string(memory, slots[i].name, kMaxNameLength);
     if (text && text->utf8 == name) {
-      return value_in_slot(reader, layout, frame, slots, i);
+      return value_in_slot(memory, frame, slots, i);
     }
   }
   return Addr{};

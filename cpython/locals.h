@@ -1,4 +1,4 @@
-// Fast locals of a frame: arguments and variables in source order, cells looked into.
+// Fast locals of a frame: arguments and variables in source order, with the contents of cells.
 #pragma once
 
 #include <cstddef>
@@ -7,31 +7,26 @@
 #include <vector>
 
 #include "cpython/frame_chain.h"
-#include "cpython/layouts/layout.h"
+#include "cpython/python_memory.h"
 #include "cpython/python_process.h"
-#include "cpython/remote_reader.h"
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kLocalLimit = 64;  // a frame
+inline constexpr std::size_t kMaxLocals = 64;  // of one frame
 
-// Those that are bound at this moment; `plain_only`: numbers, bools, None and texts. The values of
-// names that sound like secrets are "<hidden>". Empty if the frame or its names cannot be read.
-std::vector<PythonLocal> read_locals(RemoteReader& reader,
-                                     const Layout& layout,
-                                     const RawFrame& frame,
-                                     bool plain_only);
+// Returns the locals that are bound now. `plain_only`: only numbers, bools, None, texts and telling
+// types (objects.h). If a name sounds like a secret, its value is "<hidden>". Empty if the frame or
+// its names cannot be read.
+std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only);
 
-// The object that a variable refers to; null if there is none of this name, or it is not bound.
-Addr read_local(RemoteReader& reader,
-                const Layout& layout,
-                const RawFrame& frame,
-                std::string_view name);
+// Returns the object that a variable refers to; null if there is no such variable, or it is not
+// bound.
+Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name);
 
-// Fetches what read_locals will want of these frames, in few system calls.
-void prefetch_locals(RemoteReader& reader, const Layout& layout, std::span<const RawFrame> frames);
+// Fetches what read_locals will need of these frames, in a few system calls.
+void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames);
 
-// Whether the name contains token, password, secret, key or credential, in any case.
+// Returns whether the name contains token, password, secret, key or credential, in any case.
 bool sounds_secret(std::string_view name);
 
 }  // namespace oddrank::cpython

@@ -14,24 +14,23 @@
 #include "cpython/join_interpreters.h"
 #include "cpython/kernel_tid.h"
 #include "cpython/locals.h"
-#include "cpython/remote_reader.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
 namespace oddrank::cpython {
 namespace {
 
-// Frames whose locals are read: the innermost ones of a thread, and of all threads together. What
-// people look for (step, rank, the batch) lies in the loops near the top and the bottom of short
+// Locals are read in the innermost frames of each thread, up to a total for the process. What
+// people want to know (step, rank, the batch) is in loops near the top and the bottom of short
 // stacks; deep recursions are cut.
-constexpr std::size_t kFramesWithLocals = 128;
-constexpr std::size_t kLocalsOfProcess = 16384;
+constexpr std::size_t kMaxFramesWithLocals = 128;
+constexpr std::size_t kMaxLocalsOfProcess = 16384;
 
-// A loop that is entered but has no frame: what a popped frame owned is being destroyed.
+// A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kNoFrame = "<leaving a function>";
 constexpr const char* kUnreadable = "<unreadable>";
 
-// A GIL is named after the first interpreter that uses it: the oldest, and so the last of the list.
+// Names a GIL by the first interpreter that uses it: the oldest, which is the last in the list.
 std::int64_t name_of_gil(const std::vector<InterpreterRow>& interpreters, std::size_t index) {
   const auto user =
       std::find_if(interpreters.rbegin(), interpreters.rend(),
@@ -39,7 +38,7 @@ std::int64_t name_of_gil(const std::vector<InterpreterRow>& interpreters, std::s
   return user->id;
 }
 
-// Where on its native stack each thread's innermost evaluation stands; null up to 3.10.
+// Returns where on its native stack each thread's innermost evaluation is; null up to 3.10.
 std::vector<Addr> anchors_of(const std::vector<ThreadStateRow>& rows,
                              const std::vector<FrameChain>& chains) {
   std::vector<Addr> anchors;
@@ -60,120 +59,142 @@ struct PythonProcess::Impl {
   CodeCache codes;
   KernelTids tids;
   ThreadNames names;
-  pid_t main_tid = 0;  // as the target sees it; 0 = not known yet
-  // Of threads(): looks one after the other, and what the last one found; nullopt: nothing yet, or
-  // it was handed over.
-  std::optional<RemoteReader> looks;
-  std::optional<std::vector<ThreadLook>> last_threads;
+  pid_t main_tid = 0;  // in the target's pid namespace; 0 = not known yet
+  // The sample that the last call of threads() took; nullopt: none yet, or it was handed over.
+  std::optional<PythonMemory> sample_memory;
+  std::optional<std::vector<ThreadSample>> sample_threads;
 
   Impl(const attach::Target& target_in, elf::ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
 
-  PythonFrame make_frame(const RawFrame& raw) const {
-    PythonFrame frame;
-    frame.entry = raw.entry;
-    const CodeObject& code = codes.at(raw.code);
-    frame.readable = raw.address != Addr{} && code.readable;
-    if (frame.readable) {
-      frame.function = code.function;
-      frame.file = code.file;
-      frame.line = line_of(runtime.layout, code, raw);
-    } else {
-      frame.function = raw.address == Addr{} ? kNoFrame : kUnreadable;
-    }
-    return frame;
-  }
+  // Returns a memory of which nothing has been read yet.
+  PythonMemory fresh_memory() const { return {target, runtime.layout}; }
 
-  pid_t find_main_tid() {
-    if (main_tid == 0) {
-      const auto main = target.thread(target.pid());
-      main_tid = main ? main->target_tid : 0;
-    }
-    return main_tid;
-  }
+  // Forgets the last sample; the memory returned has the pages that it needed, read anew.
+  PythonMemory& begin_sample();
+  void keep_sample(const std::vector<ThreadStateRow>& rows,
+                   const std::vector<pid_t>& kernel_tids,
+                   std::vector<FrameChain> chains);
 
-  bool is_distributed(const RawFrame& frame) const {
-    return codes.at(frame.code).file.find("torch/distributed/") != std::string::npos;
-  }
-
-  // Of how many frames, from the innermost on, the locals are wanted.
-  std::size_t frames_with_locals(const FrameChain& chain, Locals locals, bool is_main) const {
-    const bool wanted =
-        locals == Locals::kAll ||
-        (locals == Locals::kDeciding &&
-         (is_main || std::any_of(chain.frames.begin(), chain.frames.end(),
-                                 [this](const RawFrame& frame) { return is_distributed(frame); })));
-    return wanted ? std::min(chain.frames.size(), kFramesWithLocals) : 0;
-  }
-
-  // One announcement for all frames whose locals will be read; `counts` of each chain's.
-  void announce_locals(RemoteReader& reader,
-                       const std::vector<FrameChain>& chains,
-                       const std::vector<std::size_t>& counts) const {
-    std::vector<RawFrame> frames;
-    for (std::size_t i = 0; i < chains.size(); ++i) {
-      for (const RawFrame& frame : std::span(chains[i].frames).first(counts[i])) {
-        if (codes.at(frame.code).readable && frames.size() < kLocalsOfProcess / 8) {
-          frames.push_back(frame);
-        }
-      }
-    }
-    if (!frames.empty()) {
-      prefetch_locals(reader, runtime.layout, frames);
-    }
-  }
-
-  void name_threads(RemoteReader& reader,
+  PythonFrame make_frame(const RawFrame& raw) const;
+  pid_t find_main_tid();
+  bool is_distributed(const RawFrame& frame) const;
+  // Returns how many frames, from the innermost on, need their locals.
+  std::size_t frames_with_locals(const FrameChain& chain, Locals locals, bool is_main) const;
+  // Fetches at once what the locals will need; `counts`: frames with locals of each chain.
+  void prefetch_chain_locals(PythonMemory& memory,
+                             const std::vector<FrameChain>& chains,
+                             const std::vector<std::size_t>& counts) const;
+  void name_threads(PythonMemory& memory,
                     const ThreadStates& states,
-                    std::vector<OrderedThread>& threads) {
-    for (std::size_t index = 0; index < states.interpreters.size(); ++index) {
-      if (std::none_of(states.threads.begin(), states.threads.end(),
-                       [index](const ThreadStateRow& row) { return row.interpreter == index; })) {
-        continue;
-      }
-      const auto known = names.read(reader, runtime.layout, states.interpreters[index].address);
-      for (std::size_t i = 0; i < threads.size(); ++i) {
-        const auto name = known.find(states.threads[i].pthread);
-        if (states.threads[i].interpreter == index && name != known.end()) {
-          threads[i].thread.name = name->second;
-        }
-      }
-    }
-  }
-
-  RemoteReader& look() {
-    last_threads.reset();
-    if (looks) {
-      looks->look_again();
-    } else {
-      looks.emplace(target);
-    }
-    return *looks;
-  }
-
-  void keep_look(const std::vector<ThreadStateRow>& rows,
-                 const std::vector<pid_t>& kernel_tids,
-                 std::vector<FrameChain> chains) {
-    std::vector<ThreadLook>& threads = last_threads.emplace();
-    threads.reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      threads.push_back({kernel_tids[i], rows[i].pthread, std::move(chains[i].frames)});
-    }
-  }
-
-  void load_codes(RemoteReader& reader, const std::vector<FrameChain>& chains) {
-    std::vector<Addr> wanted;
-    std::unordered_set<std::uint64_t> seen;
-    for (const FrameChain& chain : chains) {
-      for (const RawFrame& frame : chain.frames) {
-        if (frame.code != Addr{} && seen.insert(value_of(frame.code)).second) {
-          wanted.push_back(frame.code);
-        }
-      }
-    }
-    codes.load(reader, runtime.layout, wanted);
-  }
+                    std::vector<OrderedThread>& threads);
+  void load_codes(PythonMemory& memory, const std::vector<FrameChain>& chains);
 };
+
+PythonMemory& PythonProcess::Impl::begin_sample() {
+  sample_threads.reset();
+  if (sample_memory) {
+    sample_memory->refresh();
+  } else {
+    sample_memory.emplace(target, runtime.layout);
+  }
+  return *sample_memory;
+}
+
+void PythonProcess::Impl::keep_sample(const std::vector<ThreadStateRow>& rows,
+                                      const std::vector<pid_t>& kernel_tids,
+                                      std::vector<FrameChain> chains) {
+  std::vector<ThreadSample>& threads = sample_threads.emplace();
+  threads.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    threads.push_back({kernel_tids[i], rows[i].pthread, std::move(chains[i].frames)});
+  }
+}
+
+PythonFrame PythonProcess::Impl::make_frame(const RawFrame& raw) const {
+  PythonFrame frame;
+  frame.entry = raw.entry;
+  const CodeObject& code = codes.at(raw.code);
+  frame.readable = raw.address != Addr{} && code.readable;
+  if (frame.readable) {
+    frame.function = code.function;
+    frame.file = code.file;
+    frame.line = line_of(runtime.layout, code, raw);
+  } else {
+    frame.function = raw.address == Addr{} ? kNoFrame : kUnreadable;
+  }
+  return frame;
+}
+
+pid_t PythonProcess::Impl::find_main_tid() {
+  if (main_tid == 0) {
+    const auto main = target.thread(target.pid());
+    main_tid = main ? main->target_tid : 0;
+  }
+  return main_tid;
+}
+
+bool PythonProcess::Impl::is_distributed(const RawFrame& frame) const {
+  return codes.at(frame.code).file.find("torch/distributed/") != std::string::npos;
+}
+
+std::size_t PythonProcess::Impl::frames_with_locals(const FrameChain& chain,
+                                                    Locals locals,
+                                                    bool is_main) const {
+  const bool wanted =
+      locals == Locals::kAll ||
+      (locals == Locals::kDeciding &&
+       (is_main || std::any_of(chain.frames.begin(), chain.frames.end(),
+                               [this](const RawFrame& frame) { return is_distributed(frame); })));
+  return wanted ? std::min(chain.frames.size(), kMaxFramesWithLocals) : 0;
+}
+
+void PythonProcess::Impl::prefetch_chain_locals(PythonMemory& memory,
+                                                const std::vector<FrameChain>& chains,
+                                                const std::vector<std::size_t>& counts) const {
+  std::vector<RawFrame> frames;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    for (const RawFrame& frame : std::span(chains[i].frames).first(counts[i])) {
+      if (codes.at(frame.code).readable && frames.size() < kMaxLocalsOfProcess / 8) {
+        frames.push_back(frame);
+      }
+    }
+  }
+  if (!frames.empty()) {
+    prefetch_locals(memory, frames);
+  }
+}
+
+void PythonProcess::Impl::name_threads(PythonMemory& memory,
+                                       const ThreadStates& states,
+                                       std::vector<OrderedThread>& threads) {
+  for (std::size_t index = 0; index < states.interpreters.size(); ++index) {
+    if (std::none_of(states.threads.begin(), states.threads.end(),
+                     [index](const ThreadStateRow& row) { return row.interpreter == index; })) {
+      continue;
+    }
+    const auto known = names.read(memory, states.interpreters[index].address);
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      const auto name = known.find(states.threads[i].pthread);
+      if (states.threads[i].interpreter == index && name != known.end()) {
+        threads[i].thread.name = name->second;
+      }
+    }
+  }
+}
+
+void PythonProcess::Impl::load_codes(PythonMemory& memory, const std::vector<FrameChain>& chains) {
+  std::vector<Addr> wanted;
+  std::unordered_set<std::uint64_t> seen;
+  for (const FrameChain& chain : chains) {
+    for (const RawFrame& frame : chain.frames) {
+      if (frame.code != Addr{} && seen.insert(value_of(frame.code)).second) {
+        wanted.push_back(frame.code);
+      }
+    }
+  }
+  codes.load(memory, wanted);
+}
 
 PythonProcess::PythonProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 PythonProcess::PythonProcess(PythonProcess&&) noexcept = default;
@@ -194,10 +215,9 @@ const std::vector<elf::ElfRange>& PythonProcess::evaluation_ranges() const {
 }
 
 std::vector<Gil> PythonProcess::gils() const {
-  RemoteReader reader(impl_->target);
-  const Layout& layout = impl_->runtime.layout;
+  PythonMemory memory = impl_->fresh_memory();
   std::vector<Gil> gils;
-  auto interpreters = read_interpreters(reader, layout, impl_->runtime.address);
+  auto interpreters = read_interpreters(memory, impl_->runtime.address);
   std::reverse(interpreters.begin(), interpreters.end());  // the main one first
   for (const InterpreterRow& interpreter : interpreters) {
     const std::uint64_t address = value_of(interpreter.gil);
@@ -205,34 +225,31 @@ std::vector<Gil> PythonProcess::gils() const {
       return gil.words.address == address;
     });
     if (address != 0 && interpreter.gil_enabled && !known) {
-      gils.push_back({interpreter.id, {address, layout.gil.size}});
+      gils.push_back({interpreter.id, {address, memory.layout().gil.size}});
     }
   }
   return gils;
 }
 
-std::optional<PythonLook> PythonProcess::take_look() {
-  if (!impl_->last_threads) {
+std::optional<PythonSample> PythonProcess::release_sample() {
+  if (!impl_->sample_threads) {
     return std::nullopt;
   }
-  std::optional<PythonLook> look(std::in_place, *std::move(impl_->looks), impl_->runtime.layout,
-                                 std::exchange(impl_->codes, {}), *std::move(impl_->last_threads));
-  impl_->looks.reset();
-  impl_->last_threads.reset();
-  return look;
+  std::optional<PythonSample> sample(std::in_place, *std::move(impl_->sample_memory),
+                                     std::exchange(impl_->codes, {}),
+                                     *std::move(impl_->sample_threads));
+  impl_->sample_memory.reset();
+  impl_->sample_threads.reset();
+  return sample;
 }
 
-const attach::Target& PythonProcess::target() const {
-  return impl_->target;
-}
-
-const Layout& PythonProcess::layout() const {
-  return impl_->runtime.layout;
+PythonMemory PythonProcess::memory() const {
+  return impl_->fresh_memory();
 }
 
 Addr PythonProcess::main_interpreter() const {
-  RemoteReader reader(impl_->target);
-  const auto interpreters = read_interpreters(reader, layout(), impl_->runtime.address);
+  PythonMemory memory = impl_->fresh_memory();
+  const auto interpreters = read_interpreters(memory, impl_->runtime.address);
   return interpreters.empty() ? Addr{} : interpreters.back().address;  // the newest comes first
 }
 
@@ -242,19 +259,18 @@ elf::ElfRange PythonProcess::gil_words() const {
 }
 
 Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
-  const Layout& layout = impl_->runtime.layout;
-  const Addr address = impl_->runtime.address;
-  RemoteReader& reader = impl_->look();
-  ODDRANK_TRY(const ThreadStates states, read_thread_states(reader, layout, address));
+  const Addr runtime = impl_->runtime.address;
+  PythonMemory& memory = impl_->begin_sample();
+  ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, runtime));
   const std::vector<ThreadStateRow>& rows = states.threads;
   std::vector<Addr> newest;
   newest.reserve(rows.size());
   for (const ThreadStateRow& row : rows) {
     newest.push_back(row.newest_frame);
   }
-  std::vector<FrameChain> chains = read_chains(reader, layout, newest);
-  impl_->load_codes(reader, chains);
-  std::vector<pid_t> tids = impl_->tids.resolve(impl_->target, reader, layout, address, rows);
+  std::vector<FrameChain> chains = read_chains(memory, newest);
+  impl_->load_codes(memory, chains);
+  std::vector<pid_t> tids = impl_->tids.resolve(memory, runtime, rows);
   const std::vector<Addr> anchors = anchors_of(rows, chains);
   const pid_t main_tid = impl_->find_main_tid();
   if (states.interpreters.size() > 1) {
@@ -266,15 +282,15 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
     const bool is_main = tids[i] != 0 && tids[i] == main_tid;
     with_locals[i] = impl_->frames_with_locals(chains[i], locals, is_main);
   }
-  impl_->announce_locals(reader, chains, with_locals);
+  impl_->prefetch_chain_locals(memory, chains, with_locals);
 
   std::vector<OrderedThread> threads(rows.size());
-  std::size_t budget = kLocalsOfProcess;
+  std::size_t budget = kMaxLocalsOfProcess;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     PythonThread& thread = threads[i].thread;
     threads[i].anchor = anchors[i];
     thread.target_tid = tids[i];
-    // Without an anchor it is not certain whose state an interpreter beside the main one has.
+    // Without an anchor it is uncertain whose thread state a subinterpreter has.
     const bool certain = states.interpreters[rows[i].interpreter].id == 0 || anchors[i] != Addr{};
     thread.holds_gil = rows[i].holds_gil && certain;
     thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);
@@ -287,41 +303,39 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
       PythonFrame& frame = thread.frames.back();
       if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
         const bool plain_only = locals == Locals::kDeciding && !impl_->is_distributed(raw);
-        frame.locals = read_locals(reader, layout, raw, plain_only);
+        frame.locals = read_locals(memory, raw, plain_only);
         budget -= std::min(budget, frame.locals.size());
       }
     }
   }
-  impl_->name_threads(reader, states, threads);
-  impl_->keep_look(rows, tids, std::move(chains));
+  impl_->name_threads(memory, states, threads);
+  impl_->keep_sample(rows, tids, std::move(chains));
   return join_interpreters(std::move(threads));
 }
 
 Result<std::vector<PythonTask>> PythonProcess::tasks() const {
-  const Layout& layout = impl_->runtime.layout;
-  RemoteReader reader(impl_->target);
-  ODDRANK_TRY(const ThreadStates states,
-              read_thread_states(reader, layout, impl_->runtime.address));
-  const auto lists = find_task_lists(reader, impl_->modules);
+  PythonMemory memory = impl_->fresh_memory();
+  ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, impl_->runtime.address));
+  const auto lists = find_task_lists(memory, impl_->modules);
   std::vector<AwaitChain> waits;
-  std::vector<FrameChain> chains;  // one a task: its frames' code is loaded together
+  std::vector<FrameChain> chains;  // one for each task; their code objects are loaded together
   TaskNames names;
-  for (const Addr address : find_tasks(reader, layout, states, lists)) {
-    AwaitChain chain = read_await_chain(reader, layout, address);
+  for (const Addr address : find_tasks(memory, states, lists)) {
+    AwaitChain chain = read_await_chain(memory, address);
     if (chain.state != TaskState::kUnknown && chain.state != TaskState::kEnded) {
       names.emplace(value_of(address), chain.name);
       chains.emplace_back().frames = chain.frames;
       waits.push_back(std::move(chain));
     }
   }
-  impl_->load_codes(reader, chains);
+  impl_->load_codes(memory, chains);
   std::vector<PythonTask> tasks;
   for (AwaitChain& chain : waits) {
     PythonTask& task = tasks.emplace_back();
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(raw));
     }
-    task.members = read_awaited_members(reader, layout, impl_->codes, chain, names);
+    task.members = read_awaited_members(memory, impl_->codes, chain, names);
     task.name = std::move(chain.name);
     task.state = chain.state;
     task.awaits = std::move(chain.awaits);

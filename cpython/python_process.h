@@ -1,5 +1,5 @@
-// A CPython runtime inside a target: its version, its threads, their frames, the GIL. Read from
-// memory without stopping the process; every list is bounded, every length is checked.
+// A CPython runtime inside a target: its version, its threads, their frames, the GIL. It is read
+// from memory without stopping the process; every list is bounded, every length is checked.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "cpython/layouts/layout.h"
-#include "cpython/python_look.h"
+#include "cpython/python_memory.h"
+#include "cpython/python_sample.h"
 #include "elf/elf_image.h"
 #include "elf/module_map.h"
 
@@ -22,14 +22,14 @@ namespace oddrank::cpython {
 
 struct PythonLocal {
   std::string name;
-  std::string value;  // text: "1207", "None", "'train'", "<Tensor>"; cut; secrets masked
+  std::string value;  // "1207", "None", "'train'", "<Tensor>"; may be cut; secrets masked
 };
 
-// Whose locals are read, and which.
+// Which locals are read.
 enum class Locals : std::uint8_t {
   kNone,
-  // What tells loop skew, and which collective it is: numbers, bools, None and texts of the main
-  // thread and of threads that are in torch.distributed; there also what its functions were given.
+  // Those that show loop skew, and which collective a thread is in: numbers, bools, None and texts
+  // of the main thread and of threads in torch.distributed; also the arguments of its functions.
   kDeciding,
   kAll,  // of all threads; lists, dicts, arrays and objects as summaries
 };
@@ -39,8 +39,8 @@ struct PythonFrame {
   std::string file;
   std::uint32_t line = 0;  // 0 = unknown
   bool entry = false;      // an evaluation loop was entered for this frame
-  // false: a frame is here whose code object could not be read ("<unreadable>"), or an evaluation
-  // loop without a frame: what a popped frame owned is being destroyed ("<leaving a function>").
+  // false: the frame's code object could not be read ("<unreadable>"), or an evaluation loop has no
+  // frame because the objects of a popped one are being destroyed ("<leaving a function>").
   bool readable = true;
   std::vector<PythonLocal> locals;
 };
@@ -49,11 +49,11 @@ struct PythonThread {
   pid_t target_tid = 0;  // in the target's pid namespace; 0 = ended or unknown
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
-  std::int64_t gil = 0;             // which one: Gil::interpreter of its interpreter's
-  std::int64_t interpreter = 0;     // id; 0 = the main one. Of the innermost frame
+  std::int64_t gil = 0;             // which one: Gil::interpreter of its GIL
+  std::int64_t interpreter = 0;     // id; 0 = the main one. That of the innermost frame
   std::vector<PythonFrame> frames;  // innermost first; shims are left out
-  bool cut = false;                 // the chain was longer than kFrameLimit, or broken
-  bool too_long = false;            // cut since it was longer
+  bool cut = false;                 // the chain was longer than kMaxFrames, or broken
+  bool too_long = false;            // cut because it was longer
 };
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
@@ -62,27 +62,27 @@ enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnd
 struct PythonTask {
   std::string name;  // "Task-7", or as the program named it; "" if unknown
   TaskState state = TaskState::kUnknown;
-  // Its coroutine and what that awaits, innermost first. Of a task that runs its coroutine only:
-  // the rest are frames of a thread. `entry` means nothing here.
+  // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs: the
+  // rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;
-  // What the innermost of them awaits: the name of another task, "<Future>", "<_GatheringFuture>";
-  // "" if it is nothing like that.
+  // What the innermost frame awaits: the name of another task, "<Future>", "<_GatheringFuture>"; ""
+  // if it awaits something else.
   std::string awaits;
-  // Where that is a future which waits for others (await_members.h): those that have not ended,
-  // tasks first, each like `awaits`.
+  // If that is a future that waits for others (await_members.h): those that have not ended, tasks
+  // first, each in the form of `awaits`.
   std::vector<std::string> members;
 };
 
-// One lock, and the words in it that threads wait on.
+// One GIL, and the words in it that threads wait on.
 struct Gil {
-  std::int64_t interpreter = 0;  // id; the first that uses it
+  std::int64_t interpreter = 0;  // id of the first that uses it
   elf::ElfRange words;
 };
 
 class PythonProcess {
  public:
-  // kNotFound: no CPython here, a normal answer. kUnsupported: one that we cannot read; `what`
-  // names the version found. kBadData: one that cannot be followed now (it starts up or shuts
+  // Finds the CPython of a target. kNotFound: it has none, a normal answer. kUnsupported: it cannot
+  // be read here; `what` names its version. kBadData: it cannot be read now (it starts up or shuts
   // down). Both arguments must outlive the object.
   static Result<PythonProcess> find(const attach::Target& target, elf::ModuleMap& modules);
 
@@ -92,31 +92,34 @@ class PythonProcess {
   PythonProcess& operator=(const PythonProcess&) = delete;
   ~PythonProcess();
 
-  const std::string& version() const;  // "3.11.7"; "3.14.0t" for a free-threaded build
-  // Address ranges (absolute, in the target) of the evaluation loop's code: a native frame whose pc
-  // lies in one is an evaluation.
+  // Returns "3.11.7"; "3.14.0t" for a free-threaded build.
+  const std::string& version() const;
+  // Returns the address ranges (absolute, in the target) of the evaluation loop's code: a native
+  // frame whose pc lies in one is an evaluation.
   const std::vector<elf::ElfRange>& evaluation_ranges() const;
-  // The GILs: one up to 3.11, then one for each interpreter that has its own; none where a
-  // free-threaded build runs without. Futex words in its range: who waits there wants the GIL.
+  // Returns the GILs: one up to 3.11, then one for each interpreter that has its own; none if a
+  // free-threaded build runs without it. A thread that waits on a futex in the range of words wants
+  // that GIL.
   std::vector<Gil> gils() const;
-  // The first of them; an empty range if there is none.
+  // Returns the words of the first GIL; an empty range if there is none.
   elf::ElfRange gil_words() const;
 
-  // All Python threads of all interpreters. A thread that runs several interpreters, one called by
-  // the other, is one row with the frames of all, the newest first. Locals are bounded in number,
-  // length and depth.
+  // Takes a sample of all Python threads of all interpreters. A thread that runs several
+  // interpreters, one called by the other, is one row with the frames of all, the newest first.
+  // Locals are bounded in number, length and depth.
   Result<std::vector<PythonThread>> threads(Locals locals) const;
 
-  // The asyncio tasks of all interpreters, by name; bounded (find_tasks.h, await_chain.h).
+  // Returns the asyncio tasks of all interpreters, sorted by name; bounded (find_tasks.h,
+  // await_chain.h).
   Result<std::vector<PythonTask>> tasks() const;
 
-  // What the last call of threads() has seen, handed over: a second call finds nothing.
-  std::optional<PythonLook> take_look();
+  // Hands over the sample that the last call of threads() took; a second call returns nullopt.
+  std::optional<PythonSample> release_sample();
 
-  // For readers of other objects (attributes.h): whose memory, laid out how, and the main
-  // interpreter (null if it cannot be read).
-  const attach::Target& target() const;
-  const Layout& layout() const;
+  // Returns the memory to read other objects from (attributes.h). Nothing of it has been read yet;
+  // the target must outlive it.
+  PythonMemory memory() const;
+  // Returns the main interpreter; null if it cannot be read.
   attach::Addr main_interpreter() const;
 
  private:

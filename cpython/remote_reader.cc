@@ -7,23 +7,26 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kRangeLimit = std::size_t{64} << 10;
-// User space ends below 2^47 (2^56 with five-level paging, which nobody gets unasked); the first
-// page is never mapped. Saves a system call for each garbage pointer.
+constexpr std::size_t kMaxRangeSize = std::size_t{64} << 10;
+// User space ends at 2^47 (at 2^56 with five-level paging, but a process gets that only on
+// request); the first page is never mapped. These bounds save a system call for each garbage
+// pointer.
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kLowest = kPageBytes;
 constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
 
-// Lists and stacks are followed step by step, and their members were mostly made one after another:
-// who comes from a neighbouring page will want the next ones. `there` tells which pages are known.
+// Adds the pages that will probably be read next. Lists and stacks are followed step by step, and
+// most of their members were allocated one after another: if a neighbouring page is known, the walk
+// goes on in the same direction. `there` says which pages are known.
 template <typename IsThere>
 std::vector<std::uint64_t> with_next(std::span<const std::uint64_t> numbers, const IsThere& there) {
   constexpr std::uint64_t kAhead = 3;
-  constexpr std::size_t kFew = 64;  // more at once are no steps
+  constexpr std::size_t kMaxSteps = 64;  // more at once are not a walk
   constexpr std::uint64_t kFirst = kLowest / kPageBytes;
   constexpr std::uint64_t kLast = kHighest / kPageBytes - 1;
   std::vector<std::uint64_t> all(numbers.begin(), numbers.end());
-  for (const std::uint64_t number : numbers.first(numbers.size() > kFew ? 0 : numbers.size())) {
+  for (const std::uint64_t number :
+       numbers.first(numbers.size() > kMaxSteps ? 0 : numbers.size())) {
     for (std::uint64_t i = 1; i <= kAhead; ++i) {
       if (there(number - 1) && number + i <= kLast) {
         all.push_back(number + i);
@@ -40,7 +43,7 @@ std::vector<std::uint64_t> with_next(std::span<const std::uint64_t> numbers, con
 }
 
 std::size_t slot_of(std::uint64_t number, std::size_t slots) {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio: spreads
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio: spreads bits
   return static_cast<std::size_t>(number * kGolden >> 32) & (slots - 1);
 }
 
@@ -57,7 +60,6 @@ std::uint32_t RemoteReader::find(std::uint64_t number) const {
   return index_[slot];
 }
 
-// A page that is not there yet; its bytes are to come.
 void RemoteReader::add(std::uint64_t number) {
   constexpr std::size_t kSlots = 512;  // at first
   const auto place = [this](std::size_t page) {
@@ -81,6 +83,10 @@ void RemoteReader::add(std::uint64_t number) {
   }
 }
 
+std::byte* RemoteReader::bytes_of(std::size_t page) {
+  return blocks_[page / kBlockPages].get() + page % kBlockPages * kPageSize;
+}
+
 void RemoteReader::forget() {
   pages_.clear();
   last_ = {};
@@ -88,7 +94,7 @@ void RemoteReader::forget() {
 }
 
 void RemoteReader::fetch(std::span<const std::uint64_t> numbers) {
-  if (pages_.size() + numbers.size() > kPageLimit) {
+  if (pages_.size() + numbers.size() > kMaxPages) {
     forget();
   }
   const std::size_t first = pages_.size();
@@ -106,10 +112,10 @@ void RemoteReader::fetch(std::span<const std::uint64_t> numbers) {
   }
 }
 
-// Pages that were read whole last time and lie side by side, there and here, are one request: the
-// kernel takes half as long. Should one of them be gone by now, those behind it count as not read;
-// then they are read piece by piece, and alone the next time.
-void RemoteReader::look_again() {
+// Pages that were read whole last time and are neighbours, in the target and here, become one
+// request: it takes the kernel half as long. If one of them is gone by now, those after it count as
+// not read; then they are read piece by piece, and each alone the next time.
+void RemoteReader::refresh() {
   std::vector<Page> wanted;
   std::copy_if(pages_.begin(), pages_.end(), std::back_inserter(wanted),
                [](const Page& page) { return page.used; });
@@ -152,7 +158,7 @@ void RemoteReader::prefetch(std::span<const Range> ranges) {
     if (start < kLowest || start >= kHighest || range.size == 0) {
       continue;
     }
-    const std::uint64_t last = start + std::min(range.size, kRangeLimit) - 1;
+    const std::uint64_t last = start + std::min(range.size, kMaxRangeSize) - 1;
     for (std::uint64_t number = start / kPageSize; number <= last / kPageSize; ++number) {
       if (find(number) == kNoPage) {
         missing.push_back(number);
@@ -164,8 +170,8 @@ void RemoteReader::prefetch(std::span<const Range> ranges) {
   }
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  if (missing.size() > kPageLimit) {
-    missing.resize(kPageLimit);
+  if (missing.size() > kMaxPages) {
+    missing.resize(kMaxPages);
   }
   fetch(with_next(missing, [this](std::uint64_t number) { return find(number) != kNoPage; }));
 }
@@ -193,7 +199,8 @@ bool RemoteReader::read(Addr address, std::span<std::byte> into) {
     pages_[page].used = true;
     last_ = {pages_[page].number, pages_[page].got, bytes_of(page)};
     if (offset + count > pages_[page].got) {
-      // The page's start is not to be had, perhaps these bytes are (a core file cuts anywhere).
+      // The page could not be read to this point; these bytes may be readable all the same (a core
+      // file can end anywhere).
       ++calls_;
       return target_.read(address, into).has_value();
     }

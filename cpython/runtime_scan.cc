@@ -9,13 +9,12 @@
 #include "cpython/layouts/debug_offsets.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/types.h"
-#include "cpython/remote_reader.h"
 
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::uint64_t kScanLimit = 16U << 20;  // bytes of one mapping
-constexpr int kMostBehind = 16;
+constexpr std::uint64_t kMaxScannedBytes = 16U << 20;  // bytes of one mapping
+constexpr int kMaxMappingsBehind = 16;
 constexpr std::size_t kStep = 1U << 16;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
@@ -24,12 +23,12 @@ struct Region {
   std::uint64_t end = 0;
 };
 
-// The module's data, and the zeroed memory that the loader puts behind it.
+// Returns the module's data, and the zeroed memory that the loader maps after it.
 std::vector<Region> writable_regions(const attach::Target& target, const elf::Module& module) {
   std::vector<Region> regions;
   const auto add = [&regions](const attach::Mapping& mapping) {
     if (mapping.writable) {
-      regions.push_back({mapping.start, std::min(mapping.end, mapping.start + kScanLimit)});
+      regions.push_back({mapping.start, std::min(mapping.end, mapping.start + kMaxScannedBytes)});
     }
   };
   std::uint64_t end = module.end;
@@ -38,7 +37,7 @@ std::vector<Region> writable_regions(const attach::Target& target, const elf::Mo
       add(mapping);
     }
   }
-  for (int i = 0; i < kMostBehind; ++i) {
+  for (int i = 0; i < kMaxMappingsBehind; ++i) {
     const attach::Mapping* behind = target.maps().find(Addr{end});
     if (behind == nullptr || behind->start != end || !behind->path.empty()) {
       break;
@@ -49,9 +48,9 @@ std::vector<Region> writable_regions(const attach::Target& target, const elf::Mo
   return regions;
 }
 
-// Calls `look` with each block of the regions until it returns an address.
-template <typename Look>
-Addr search(const attach::Target& target, const elf::Module& module, Look look) {
+// Calls `find_in` with each block of the regions until it returns an address.
+template <typename FindIn>
+Addr search(const attach::Target& target, const elf::Module& module, FindIn find_in) {
   std::vector<std::byte> block(kStep);
   for (const Region& region : writable_regions(target, module)) {
     for (std::uint64_t at = region.start; at < region.end; at += kStep) {
@@ -60,7 +59,7 @@ Addr search(const attach::Target& target, const elf::Module& module, Look look) 
       if (!target.read(Addr{at}, part)) {
         break;
       }
-      const Addr found = look(Addr{at}, part);
+      const Addr found = find_in(Addr{at}, part);
       if (found != Addr{}) {
         return found;
       }
@@ -75,68 +74,77 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
   return word;
 }
 
-// Which words of a block may be pointers to interpreters: heap or the module's own data.
+// Finds the pointers to interpreters in blocks of the module's data.
 class InterpreterSearch {
  public:
-  InterpreterSearch(const attach::Target& target, const Layout& layout)
-      : target_(target), layout_(layout), reader_(target) {}
+  explicit InterpreterSearch(PythonMemory& memory) : memory_(memory) {}
 
-  Addr look(Addr start, std::span<const std::byte> block) {
-    std::vector<std::pair<Addr, Addr>> candidates;  // where it stands, what it points to
-    for (std::size_t offset = 0; offset + 2 * kWord <= block.size(); offset += kWord) {
-      const std::uint64_t head = word_at(block, offset);
-      const std::uint64_t main = word_at(block, offset + kWord);
-      if (plausible(head) && (head == main || plausible(main))) {
-        candidates.emplace_back(start + offset, Addr{head});
-      }
-    }
-    announce(candidates);
-    for (const auto& [place, interpreter] : candidates) {
-      if (is_interpreter(interpreter) && is_interpreter(reader_.pointer_or_null(place + kWord))) {
-        return Addr{value_of(place) - layout_.runtime.interpreters_head};
-      }
-    }
-    return Addr{};
-  }
+  // Returns the address of the runtime whose interpreters the block points to; null if there is
+  // none.
+  Addr find_in(Addr start, std::span<const std::byte> block);
 
  private:
-  bool plausible(std::uint64_t word) const {
-    if (word % kWord != 0 || word == 0) {
-      return false;
-    }
-    const attach::Mapping* mapping = target_.maps().find(Addr{word});
-    return mapping != nullptr && mapping->writable;
-  }
+  // Returns whether the word may point to an interpreter, on the heap or in the module's own data.
+  bool plausible(std::uint64_t word) const;
+  // Fetches what is_interpreter will need of the candidates.
+  void prefetch(const std::vector<std::pair<Addr, Addr>>& candidates);
+  // Returns whether its first thread state points back and sys.modules has `sys`. (Doubly linked
+  // lists and the pools of Python's allocator point back, too; but they have no sys.modules.)
+  bool is_interpreter(Addr interpreter);
 
-  void announce(const std::vector<std::pair<Addr, Addr>>& candidates) {
-    std::vector<RemoteReader::Range> ranges;
-    ranges.reserve(candidates.size());
-    for (const auto& candidate : candidates) {
-      ranges.push_back({candidate.second + layout_.interpreter.threads_head, kWord});
-    }
-    reader_.prefetch(ranges);
-    for (RemoteReader::Range& range : ranges) {
-      range.address = reader_.pointer_or_null(range.address) + layout_.thread.interp;
-    }
-    reader_.prefetch(ranges);
-  }
-
-  // Lists that are linked both ways point back, too, as the pools of Python's allocator do; but
-  // they have no sys.modules.
-  bool is_interpreter(Addr interpreter) {
-    const Addr thread = reader_.pointer_or_null(interpreter + layout_.interpreter.threads_head);
-    if (thread == Addr{} || interpreter == Addr{} ||
-        reader_.pointer_or_null(thread + layout_.thread.interp) != interpreter) {
-      return false;
-    }
-    const Addr sys = find_module(reader_, layout_, interpreter, "sys");
-    return type_name(reader_, layout_, sys) == "module";
-  }
-
-  const attach::Target& target_;
-  const Layout& layout_;
-  RemoteReader reader_;
+  PythonMemory& memory_;
 };
+
+Addr InterpreterSearch::find_in(Addr start, std::span<const std::byte> block) {
+  std::vector<std::pair<Addr, Addr>> candidates;  // where the word is, what it points to
+  for (std::size_t offset = 0; offset + 2 * kWord <= block.size(); offset += kWord) {
+    const std::uint64_t head = word_at(block, offset);
+    const std::uint64_t main = word_at(block, offset + kWord);
+    if (plausible(head) && (head == main || plausible(main))) {
+      candidates.emplace_back(start + offset, Addr{head});
+    }
+  }
+  prefetch(candidates);
+  for (const auto& [place, interpreter] : candidates) {
+    if (is_interpreter(interpreter) && is_interpreter(memory_.pointer_or_null(place + kWord))) {
+      return Addr{value_of(place) - memory_.layout().runtime.interpreters_head};
+    }
+  }
+  return Addr{};
+}
+
+bool InterpreterSearch::plausible(std::uint64_t word) const {
+  if (word % kWord != 0 || word == 0) {
+    return false;
+  }
+  const attach::Mapping* mapping = memory_.target().maps().find(Addr{word});
+  return mapping != nullptr && mapping->writable;
+}
+
+void InterpreterSearch::prefetch(const std::vector<std::pair<Addr, Addr>>& candidates) {
+  const Layout& layout = memory_.layout();
+  std::vector<PythonMemory::Range> ranges;
+  ranges.reserve(candidates.size());
+  for (const auto& candidate : candidates) {
+    ranges.push_back({candidate.second + layout.interpreter.threads_head, kWord});
+  }
+  memory_.prefetch(ranges);
+  for (PythonMemory::Range& range : ranges) {
+    range.address = memory_.pointer_or_null(range.address) + layout.thread.interp;
+  }
+  memory_.prefetch(ranges);
+}
+
+bool InterpreterSearch::is_interpreter(Addr interpreter) {
+  const Layout& layout = memory_.layout();
+  const Addr thread = memory_.pointer_or_null(interpreter + layout.interpreter.threads_head);
+  if (thread == Addr{} || interpreter == Addr{} ||
+      memory_.pointer_or_null(thread + layout.thread.interp) != interpreter) {
+    return false;
+  }
+  const Addr sys = find_module(memory_, interpreter, "sys");
+  return type_name(memory_, sys) == "module";
+}
 
 }  // namespace
 
@@ -151,12 +159,10 @@ Addr scan_for_cookie(const attach::Target& target, const elf::Module& module) {
   });
 }
 
-Addr scan_for_interpreters(const attach::Target& target,
-                           const elf::Module& module,
-                           const Layout& layout) {
-  InterpreterSearch interpreters(target, layout);
-  return search(target, module, [&](Addr start, std::span<const std::byte> block) {
-    return interpreters.look(start, block);
+Addr scan_for_interpreters(PythonMemory& memory, const elf::Module& module) {
+  InterpreterSearch interpreters(memory);
+  return search(memory.target(), module, [&](Addr start, std::span<const std::byte> block) {
+    return interpreters.find_in(start, block);
   });
 }
 

@@ -1,22 +1,20 @@
-// `_PyRuntime` of a file without symbols and sections: looked for in the module's writable memory.
-// The last resort: reads some megabytes.
+// Finds the `_PyRuntime` of a file without symbols and sections in the module's writable memory.
+// The last resort: reads several megabytes.
 #pragma once
 
 #include "attach/target.h"
-#include "cpython/layouts/layout.h"
+#include "cpython/python_memory.h"
 #include "elf/module_map.h"
 
 namespace oddrank::cpython {
 
 using attach::Addr;
 
-// From 3.13 on: the cookie of `_Py_DebugOffsets`. Null if it is not there.
+// From 3.13 on: finds the cookie of `_Py_DebugOffsets`; null if it is not there.
 Addr scan_for_cookie(const attach::Target& target, const elf::Module& module);
 
-// Up to 3.12: two words side by side, the head of the list of interpreters and the main one, each
-// of which has a thread state that points back. Null if there are none.
-Addr scan_for_interpreters(const attach::Target& target,
-                           const elf::Module& module,
-                           const Layout& layout);
+// Up to 3.12: finds two neighbouring words, the head of the list of interpreters and the main
+// interpreter, each of which has a thread state that points back; null if they are not there.
+Addr scan_for_interpreters(PythonMemory& memory, const elf::Module& module);
 
 }  // namespace oddrank::cpython

@@ -1,5 +1,5 @@
-// Types of PyTorch whose instances, as locals of a frame, tell in which group a collective is. They
-// are printed with more than the name of their type (objects.h).
+// Types of PyTorch whose instances, as locals of a frame, tell in which group a collective is. Such
+// instances are printed with more than the name of their type (objects.h).
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 namespace oddrank::cpython {
 
 struct TellingType {
-  // Last part of the type's name; a trailing '*' stands for any rest.
+  // Last part of the type's name; a trailing '*' matches any rest.
   std::string_view name;
-  bool identity = false;  // "<ProcessGroup at 0x7f31c0>": the address names it
-  // "<P2POp peer=3 ...>": own attributes, those that it has.
+  bool identity = false;  // "<ProcessGroup at 0x7f31c0>": the address identifies it
+  // "<P2POp peer=3 ...>": these attributes, if it has them.
   std::array<std::string_view, 4> attributes{};
 };
 
-// Up to torch 1.13 a group is an instance of its backend's type, ProcessGroupNCCL or so. The names
-// of a mesh's dimensions and groups were renamed with 2.8 and 2.2.
+// Up to torch 1.13 a group is an instance of its backend's type, such as ProcessGroupNCCL. The
+// attributes with the names of a mesh's dimensions and groups were renamed in 2.8 and 2.2.
 inline constexpr std::array kTellingTypes = {
     TellingType{"ProcessGroup*", true, {}},
     TellingType{"P2POp", false, {"op", "peer", "group"}},
@@ -25,7 +25,7 @@ inline constexpr std::array kTellingTypes = {
                 {"_mesh_dim_names", "mesh_dim_names", "_dim_group_names", "_dim_group_infos"}},
 };
 
-// `name`: last part of a type's name. nullptr if it tells no more than that.
+// Finds the type by the last part of its name; nullptr if it is not one of these.
 constexpr const TellingType* find_telling_type(std::string_view name) {
   for (const TellingType& type : kTellingTypes) {
     const bool open = type.name.ends_with('*');

@@ -1,4 +1,4 @@
-// Names that Python's `threading` gave to threads: what `_active` of that module says, which maps
+// Names that Python's `threading` gave to threads, from the module's dict `_active`, which maps
 // identifiers (pthread_t) to Thread objects.
 #pragma once
 
@@ -7,8 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
@@ -16,9 +15,9 @@ class ThreadNames {
  public:
   using Names = std::unordered_map<std::uint64_t, std::string>;  // pthread_t -> name
 
-  // Of one interpreter. Empty if `threading` was not imported, or its tables do not look as they
-  // should. The place of the table is found once.
-  Names read(RemoteReader& reader, const Layout& layout, Addr interpreter);
+  // Returns the names in one interpreter. Empty if `threading` was not imported, or its tables are
+  // not as expected. Finds each table only once.
+  Names read(PythonMemory& memory, Addr interpreter);
 
  private:
   std::map<std::uint64_t, Addr> active_;  // interpreter -> its dict `_active`

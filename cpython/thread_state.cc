@@ -6,124 +6,118 @@
 namespace oddrank::cpython {
 namespace {
 
-Addr gil_of(RemoteReader& reader, const Layout& layout, Addr runtime, Addr interpreter) {
+Addr gil_of(PythonMemory& memory, Addr runtime, Addr interpreter) {
+  const Layout& layout = memory.layout();
   if (layout.interpreter.gil != kAbsent) {
-    return reader.pointer_or_null(interpreter + layout.interpreter.gil);
+    return memory.pointer_or_null(interpreter + layout.interpreter.gil);
   }
   return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
-// Thread states of one interpreter. One that does not point back ends the list: either it was freed
-// meanwhile, or it never was a thread state.
-void read_list(RemoteReader& reader,
-               const Layout& layout,
-               Addr interpreter,
-               std::vector<ThreadStateRow>& rows) {
+// Appends the thread states of one interpreter. One that does not point back ends the list: it was
+// freed meanwhile, or it never was a thread state.
+void read_list(PythonMemory& memory, Addr interpreter, std::vector<ThreadStateRow>& rows) {
+  const Layout& layout = memory.layout();
   constexpr std::uint64_t kNear = std::uint64_t{32} << 10;
   const ThreadOffsets& offsets = layout.thread;
   const std::size_t first = rows.size();
-  Addr next = reader.pointer_or_null(interpreter + layout.interpreter.threads_head);
-  // A list that runs in circles comes back to one of its members; a power-of-two anchor finds it
-  // without a set (Brent).
+  Addr next = memory.pointer_or_null(interpreter + layout.interpreter.threads_head);
+  // A list that runs in circles comes back to an anchor that moves at each power of two (Brent's
+  // algorithm), so no set of visited members is needed.
   Addr anchor{};
-  while (next != Addr{} && rows.size() < kThreadLimit && next != anchor) {
+  while (next != Addr{} && rows.size() < kMaxThreads && next != anchor) {
     const std::size_t count = rows.size() - first;
     if (count == 1) {
-      // The list can only be followed step by step; but its members were mostly made one after
-      // another, and lie near each other.
-      const RemoteReader::Range around{Addr{value_of(next) - kNear}, 2 * kNear};
-      reader.prefetch(std::span(&around, 1));
+      // The list can only be followed step by step; but most of its members were allocated one
+      // after another, near each other.
+      const PythonMemory::Range around{Addr{value_of(next) - kNear}, 2 * kNear};
+      memory.prefetch(std::span(&around, 1));
     }
     if ((count & (count - 1)) == 0) {
       anchor = next;
     }
-    if (reader.pointer_or_null(next + offsets.interp) != interpreter) {
+    if (memory.pointer_or_null(next + offsets.interp) != interpreter) {
       return;
     }
     ThreadStateRow row;
     row.address = next;
-    row.pthread = reader.value<std::uint64_t>(next + offsets.thread_id).value_or(0);
+    row.pthread = memory.value<std::uint64_t>(next + offsets.thread_id).value_or(0);
     if (offsets.native_thread_id != kAbsent) {
       row.native_thread_id =
-          reader.value<std::uint64_t>(next + offsets.native_thread_id).value_or(0);
+          memory.value<std::uint64_t>(next + offsets.native_thread_id).value_or(0);
     }
     rows.push_back(row);
-    next = reader.pointer_or_null(next + offsets.next);
+    next = memory.pointer_or_null(next + offsets.next);
   }
 }
 
-void read_newest_frames(RemoteReader& reader,
-                        const Layout& layout,
-                        std::vector<ThreadStateRow>& rows) {
-  const ThreadOffsets& offsets = layout.thread;
+void read_newest_frames(PythonMemory& memory, std::vector<ThreadStateRow>& rows) {
+  const ThreadOffsets& offsets = memory.layout().thread;
   if (offsets.cframe == kAbsent) {
     for (ThreadStateRow& row : rows) {
-      row.newest_frame = reader.pointer_or_null(row.address + offsets.frame);
+      row.newest_frame = memory.pointer_or_null(row.address + offsets.frame);
     }
     return;
   }
   std::vector<Addr> cframes;
-  std::vector<RemoteReader::Range> ranges;
+  std::vector<PythonMemory::Range> ranges;
   for (const ThreadStateRow& row : rows) {
-    cframes.push_back(reader.pointer_or_null(row.address + offsets.cframe));
+    cframes.push_back(memory.pointer_or_null(row.address + offsets.cframe));
     ranges.push_back({cframes.back(), offsets.frame + sizeof(std::uint64_t)});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].newest_frame = reader.pointer_or_null(cframes[i] + offsets.frame);
+    rows[i].newest_frame = memory.pointer_or_null(cframes[i] + offsets.frame);
     rows[i].native_anchor = cframes[i];
   }
 }
 
 }  // namespace
 
-std::vector<InterpreterRow> read_interpreters(RemoteReader& reader,
-                                              const Layout& layout,
-                                              Addr runtime) {
+std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime) {
+  const Layout& layout = memory.layout();
   std::vector<InterpreterRow> list;
-  Addr next = reader.pointer_or_null(runtime + layout.runtime.interpreters_head);
+  Addr next = memory.pointer_or_null(runtime + layout.runtime.interpreters_head);
   const auto seen = [&list](Addr address) {
     return std::any_of(list.begin(), list.end(),
                        [&](const InterpreterRow& one) { return one.address == address; });
   };
-  while (next != Addr{} && list.size() < kInterpreterLimit && !seen(next)) {
+  while (next != Addr{} && list.size() < kMaxInterpreters && !seen(next)) {
     InterpreterRow row;
     row.address = next;
-    row.id = reader.value<std::int64_t>(next + layout.interpreter.id).value_or(-1);
-    row.gil = gil_of(reader, layout, runtime, next);
+    row.id = memory.value<std::int64_t>(next + layout.interpreter.id).value_or(-1);
+    row.gil = gil_of(memory, runtime, next);
     if (layout.gil.enabled != kAbsent) {
-      row.gil_enabled = reader.value<std::int32_t>(row.gil + layout.gil.enabled).value_or(0) != 0;
+      row.gil_enabled = memory.value<std::int32_t>(row.gil + layout.gil.enabled).value_or(0) != 0;
     }
     list.push_back(row);
-    next = reader.pointer_or_null(next + layout.interpreter.next);
+    next = memory.pointer_or_null(next + layout.interpreter.next);
   }
   return list;
 }
 
-Addr gil_holder(RemoteReader& reader,
-                const Layout& layout,
-                Addr runtime,
-                const InterpreterRow& interpreter) {
+Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interpreter) {
+  const Layout& layout = memory.layout();
   if (layout.runtime.tstate_current != kAbsent) {
     // Null from before the GIL is dropped until after it is taken again.
-    return reader.pointer_or_null(runtime + layout.runtime.tstate_current);
+    return memory.pointer_or_null(runtime + layout.runtime.tstate_current);
   }
   const Addr gil = interpreter.gil;
   if (gil == Addr{} || !interpreter.gil_enabled ||
-      reader.value<std::int32_t>(gil + layout.gil.locked).value_or(0) != 1) {
-    return Addr{};  // last_holder outlives the holding
+      memory.value<std::int32_t>(gil + layout.gil.locked).value_or(0) != 1) {
+    return Addr{};  // last_holder stays set after the release
   }
-  return reader.pointer_or_null(gil + layout.gil.last_holder);
+  return memory.pointer_or_null(gil + layout.gil.last_holder);
 }
 
-Result<ThreadStates> read_thread_states(RemoteReader& reader, const Layout& layout, Addr runtime) {
+Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
   ThreadStates states;
-  states.interpreters = read_interpreters(reader, layout, runtime);
+  states.interpreters = read_interpreters(memory, runtime);
   for (std::size_t index = 0; index < states.interpreters.size(); ++index) {
     const InterpreterRow& interpreter = states.interpreters[index];
     const std::size_t first = states.threads.size();
-    const Addr holder = gil_holder(reader, layout, runtime, interpreter);
-    read_list(reader, layout, interpreter.address, states.threads);
+    const Addr holder = gil_holder(memory, runtime, interpreter);
+    read_list(memory, interpreter.address, states.threads);
     for (std::size_t i = first; i < states.threads.size(); ++i) {
       states.threads[i].interpreter = index;
       states.threads[i].holds_gil = states.threads[i].address == holder;
@@ -133,7 +127,7 @@ Result<ThreadStates> read_thread_states(RemoteReader& reader, const Layout& layo
     return fail(Errc::kBadData, "no thread state points back to an interpreter",
                 "the interpreter may be starting up or shutting down; try again");
   }
-  read_newest_frames(reader, layout, states.threads);
+  read_newest_frames(memory, states.threads);
   return states;
 }
 

@@ -5,15 +5,15 @@
 namespace oddrank::cpython {
 namespace {
 
-// Later versions have the symbol Py_Version. Numbers of other libraries are thus less often taken
-// for a Python's.
+// Later versions have the symbol Py_Version. With this bound, fewer version numbers of other
+// libraries are taken for Python's.
 constexpr std::uint32_t kLastWithoutSymbol = 10;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Takes the digits at the front of `text` off; nullopt if there are none or too many.
+// Removes the digits at the front of `text`; nullopt if there are none or too many.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::size_t digits = 0;
   while (digits < text.size() && is_digit(text[digits])) {
@@ -35,7 +35,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// "MINOR.PATCH" and perhaps "a1", "b2", "rc1", "+" up to the NUL.
+// Reads "3.MINOR.PATCH" and perhaps "a1", "b2", "rc1", "+", up to the NUL.
 std::optional<Version> constant_at(std::string_view text, std::optional<std::uint32_t> minor) {
   const std::string_view whole = text.substr(0, text.find('\0'));
   if (whole.size() == text.size() || whole.size() > 16) {
@@ -105,8 +105,8 @@ std::optional<Version> version_from_constants(std::string_view bytes,
   constexpr std::string_view kStart = "3.";
   for (auto at = bytes.find(kStart); at != std::string_view::npos;
        at = bytes.find(kStart, at + 1)) {
-    // Not the tail of "13.2" or "1.3.0". Other text may stand in front: the linker keeps one copy
-    // of a constant and of a longer one that ends with it ("/usr/local/python/3.8.18").
+    // Not the end of "13.2" or "1.3.0". Other text may precede it: the linker keeps one copy of a
+    // constant and of a longer one that ends with it ("/usr/local/python/3.8.18").
     if (at > 0 && (is_digit(bytes[at - 1]) || bytes[at - 1] == '.')) {
       continue;
     }

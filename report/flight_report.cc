@@ -22,7 +22,7 @@ constexpr std::size_t kWidth = 60;
 
 std::size_t entries_of(const aggregate::FlightReport& report) {
   std::size_t entries = 0;
-  for (const FlightRecord* record : report.job.records) {
+  for (const snapshot::FlightRecord* record : report.job.records) {
     entries += record->entries.size();
   }
   return entries;
@@ -30,7 +30,7 @@ std::size_t entries_of(const aggregate::FlightReport& report) {
 
 std::string versions_of(const aggregate::FlightReport& report) {
   std::set<std::string> versions;
-  for (const FlightRecord* record : report.job.records) {
+  for (const snapshot::FlightRecord* record : report.job.records) {
     versions.insert(record->version == snapshot::StringId{}
                         ? "unknown"
                         : printable(report.job.texts->text(record->version)));

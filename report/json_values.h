@@ -31,7 +31,7 @@ inline Json or_null(std::string_view text) {
 
 template <typename Number>
 Json or_null_if(Number value, Number unknown) {
-  return value == aggregate::unknown ? Json(nullptr) : Json(value);
+  return value == unknown ? Json(nullptr) : Json(value);
 }
 
 inline Json known(snapshot::Known value) {

@@ -233,7 +233,7 @@ Result<Collected> collect_stacks(const attach::Target& target,
   if (options.visit_python && reader.python()) {
     options.visit_python(*reader.python());
   }
-  Collected collected{{}, reader.take_look()};
+  Collected collected{{}, reader.release_sample()};
   collected.threads.reserve(readings.size());
   for (Reading& reading : readings) {
     if (!reading.gone) {

@@ -7,7 +7,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "stacks/collect_options.h"
@@ -19,7 +19,7 @@ struct Collected {
   // As they were when their stacks were read; those that ended meanwhile are left out.
   std::vector<attach::ThreadState> threads;
   // Where a Python was read; borrows the target.
-  std::optional<cpython::PythonLook> python;
+  std::optional<cpython::PythonSample> python;
 };
 
 // Appends one sample to each thread of `process` (a thread seen first gets its row; one that ended

@@ -110,8 +110,8 @@ void ProcessReader::read_python(std::vector<Reading>& readings, const Which& whi
   }
 }
 
-std::optional<cpython::PythonLook> ProcessReader::take_look() {
-  return python_ ? python_->take_look() : std::nullopt;
+std::optional<cpython::PythonSample> ProcessReader::release_sample() {
+  return python_ ? python_->release_sample() : std::nullopt;
 }
 
 void ProcessReader::look_again(Reading& reading) {

@@ -42,8 +42,8 @@ class ProcessReader {
   elf::ModuleMap& modules() { return modules_; }
   // Empty if this is no Python, or Python was not wanted.
   const std::optional<cpython::PythonProcess>& python() const { return python_; }
-  // What the last look at it has seen, handed over; nullopt as python().
-  std::optional<cpython::PythonLook> take_look();
+  // Hands over the last sample of it; nullopt as python().
+  std::optional<cpython::PythonSample> release_sample();
   // Why there are no Python frames where there should be; "" if there are.
   const std::string& python_trouble() const { return python_trouble_; }
   // Threads that were stopped, and for how long: from the first request until all were let go.

@@ -21,7 +21,7 @@ namespace oddrank::waits {
 namespace {
 
 using attach::ThreadState;
-using cpython::PythonLook;
+using cpython::PythonSample;
 using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
@@ -146,7 +146,7 @@ std::vector<ThreadWait> waits_of(const attach::Target& target,
 
 void finish(std::vector<ThreadWait>& waits,
             const std::vector<ThreadState>& states,
-            std::optional<PythonLook>& python,
+            std::optional<PythonSample>& python,
             snapshot::Tables& tables,
             ProcessCapture& process) {
   if (python) {
@@ -179,7 +179,7 @@ void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCaptur
 
 void collect_waits(const attach::Target& target,
                    const std::vector<ThreadState>& states,
-                   std::optional<PythonLook>& python,
+                   std::optional<PythonSample>& python,
                    snapshot::Tables& tables,
                    ProcessCapture& process) {
   const LiveFiles files(target.pid());
@@ -194,7 +194,7 @@ void collect_waits(const attach::Target& target,
 
 void collect_core_waits(const attach::Target& target,
                         const std::vector<ThreadState>& states,
-                        std::optional<PythonLook>& python,
+                        std::optional<PythonSample>& python,
                         snapshot::Tables& tables,
                         ProcessCapture& process) {
   std::vector<ThreadWait> waits = waits_of(target, states, NoFiles(), process);

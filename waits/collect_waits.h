@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attach/target.h"
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "snapshot/capture.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
@@ -18,7 +18,7 @@ namespace oddrank::waits {
 // blocks on the target's files: paths are read as links, nothing is stat'ed or opened.
 void collect_waits(const attach::Target& target,
                    const std::vector<attach::ThreadState>& states,
-                   std::optional<cpython::PythonLook>& python,
+                   std::optional<cpython::PythonSample>& python,
                    snapshot::Tables& tables,
                    snapshot::ProcessCapture& process);
 
@@ -26,7 +26,7 @@ void collect_waits(const attach::Target& target,
 // processes may have these numbers by now.
 void collect_core_waits(const attach::Target& target,
                         const std::vector<attach::ThreadState>& states,
-                        std::optional<cpython::PythonLook>& python,
+                        std::optional<cpython::PythonSample>& python,
                         snapshot::Tables& tables,
                         snapshot::ProcessCapture& process);
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kCookie = "xdebugpy";
 
-// No field lies further in than this; what does is no CPython.
-constexpr std::uint32_t kBigStruct = 4U << 20;  // the runtime and interpreters
-constexpr std::uint32_t kSmallStruct = 4096;    // threads, frames, code, objects
+// No field of a CPython has a larger offset.
+constexpr std::uint32_t kMaxBigOffset = 4U << 20;  // the runtime and interpreters
+constexpr std::uint32_t kMaxSmallOffset = 4096;    // threads, frames, code, objects
 
 std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
   std::uint64_t value = 0;
@@ -25,7 +25,7 @@ std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// Takes the block apart by the names of its members; remembers the first offset that cannot be.
+// Reads the block by the names of its members; remembers the first impossible offset.
 class Block {
  public:
   Block(std::span<const std::byte> bytes, std::string_view members)
@@ -33,23 +33,10 @@ class Block {
 
   bool has(std::string_view member) const { return member_index(members_, member).has_value(); }
 
-  std::uint64_t raw(std::string_view member) const {
-    // A member that the list does not have reads as 0, behind the end of any block.
-    const std::size_t index = member_index(members_, member).value_or(bytes_.size());
-    return number_at(bytes_, kDebugOffsetsHead + index * sizeof(std::uint64_t));
-  }
+  std::uint64_t raw(std::string_view member) const;
 
-  // An offset of a field that is `alignment` bytes long, in a struct below `limit`.
-  std::uint32_t offset(std::string_view member, std::uint32_t limit, std::uint32_t alignment = 8) {
-    const std::uint64_t value = raw(member);
-    if (value >= limit || value % alignment != 0) {
-      if (bad_.empty()) {
-        bad_ = std::string(member) + " = " + std::to_string(value);
-      }
-      return 0;
-    }
-    return static_cast<std::uint32_t>(value);
-  }
+  // Returns the offset of a field; notes it as bad unless it is below `limit` and aligned.
+  std::uint32_t offset(std::string_view member, std::uint32_t limit, std::uint32_t alignment = 8);
 
   const std::string& bad() const { return bad_; }
 
@@ -59,93 +46,112 @@ class Block {
   std::string bad_;
 };
 
+std::uint64_t Block::raw(std::string_view member) const {
+  // A member that is not in the list reads as 0: its index is beyond the end of the block.
+  const std::size_t index = member_index(members_, member).value_or(bytes_.size());
+  return number_at(bytes_, kDebugOffsetsHead + index * sizeof(std::uint64_t));
+}
+
+std::uint32_t Block::offset(std::string_view member, std::uint32_t limit, std::uint32_t alignment) {
+  const std::uint64_t value = raw(member);
+  if (value >= limit || value % alignment != 0) {
+    if (bad_.empty()) {
+      bad_ = std::string(member) + " = " + std::to_string(value);
+    }
+    return 0;
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
 void take_runtime(Block& block, Layout& layout) {
-  layout.runtime.interpreters_head = block.offset("runtime.interpreters_head", kBigStruct);
-  layout.runtime.finalizing = block.offset("runtime.finalizing", kBigStruct);
-  layout.interpreter.next = block.offset("interpreter.next", kBigStruct);
-  layout.interpreter.id = block.offset("interpreter.id", kBigStruct);
-  layout.interpreter.threads_head = block.offset("interpreter.threads_head", kBigStruct);
-  layout.interpreter.modules = block.offset("interpreter.imports_modules", kBigStruct);
-  layout.interpreter.gil = block.offset("interpreter.ceval_gil", kBigStruct);
-  // The fields of the GIL are told for the one inside of the interpreter's struct.
-  const std::uint32_t gil = block.offset("interpreter.gil_runtime_state", kBigStruct);
-  const std::uint32_t locked = block.offset("interpreter.gil_runtime_state_locked", kBigStruct, 4);
-  const std::uint32_t holder = block.offset("interpreter.gil_runtime_state_holder", kBigStruct);
-  if (locked >= gil && holder >= gil && std::max(locked, holder) - gil < kSmallStruct) {
+  layout.runtime.interpreters_head = block.offset("runtime.interpreters_head", kMaxBigOffset);
+  layout.runtime.finalizing = block.offset("runtime.finalizing", kMaxBigOffset);
+  layout.interpreter.next = block.offset("interpreter.next", kMaxBigOffset);
+  layout.interpreter.id = block.offset("interpreter.id", kMaxBigOffset);
+  layout.interpreter.threads_head = block.offset("interpreter.threads_head", kMaxBigOffset);
+  layout.interpreter.modules = block.offset("interpreter.imports_modules", kMaxBigOffset);
+  layout.interpreter.gil = block.offset("interpreter.ceval_gil", kMaxBigOffset);
+  // The block has the offsets of the GIL that lies inside the interpreter's struct.
+  const std::uint32_t gil = block.offset("interpreter.gil_runtime_state", kMaxBigOffset);
+  const std::uint32_t locked =
+      block.offset("interpreter.gil_runtime_state_locked", kMaxBigOffset, 4);
+  const std::uint32_t holder = block.offset("interpreter.gil_runtime_state_holder", kMaxBigOffset);
+  if (locked >= gil && holder >= gil && std::max(locked, holder) - gil < kMaxSmallOffset) {
     layout.gil.locked = locked - gil;
     layout.gil.last_holder = holder - gil;
   }
   if (layout.semantics.free_threaded) {
-    layout.gil.enabled = block.offset("interpreter.gil_runtime_state_enabled", kSmallStruct, 4);
+    layout.gil.enabled = block.offset("interpreter.gil_runtime_state_enabled", kMaxSmallOffset, 4);
   }
 }
 
 void take_frames(Block& block, Layout& layout) {
-  layout.thread.next = block.offset("thread.next", kSmallStruct);
-  layout.thread.interp = block.offset("thread.interp", kSmallStruct);
-  layout.thread.frame = block.offset("thread.current_frame", kSmallStruct);
-  layout.thread.thread_id = block.offset("thread.thread_id", kSmallStruct);
-  layout.thread.native_thread_id = block.offset("thread.native_thread_id", kSmallStruct);
+  layout.thread.next = block.offset("thread.next", kMaxSmallOffset);
+  layout.thread.interp = block.offset("thread.interp", kMaxSmallOffset);
+  layout.thread.frame = block.offset("thread.current_frame", kMaxSmallOffset);
+  layout.thread.thread_id = block.offset("thread.thread_id", kMaxSmallOffset);
+  layout.thread.native_thread_id = block.offset("thread.native_thread_id", kMaxSmallOffset);
   if (block.has("thread.base_frame")) {
-    layout.thread.base_frame = block.offset("thread.base_frame", kSmallStruct);
+    layout.thread.base_frame = block.offset("thread.base_frame", kMaxSmallOffset);
   }
-  layout.frame.previous = block.offset("frame.previous", kSmallStruct);
-  layout.frame.code = block.offset("frame.executable", kSmallStruct);
-  layout.frame.instruction = block.offset("frame.instr_ptr", kSmallStruct);
-  layout.frame.owner = block.offset("frame.owner", kSmallStruct, 1);
-  layout.frame.localsplus = block.offset("frame.localsplus", kSmallStruct);
+  layout.frame.previous = block.offset("frame.previous", kMaxSmallOffset);
+  layout.frame.code = block.offset("frame.executable", kMaxSmallOffset);
+  layout.frame.instruction = block.offset("frame.instr_ptr", kMaxSmallOffset);
+  layout.frame.owner = block.offset("frame.owner", kMaxSmallOffset, 1);
+  layout.frame.localsplus = block.offset("frame.localsplus", kMaxSmallOffset);
   if (layout.frame.tlbc_index != kAbsent) {
-    layout.frame.tlbc_index = block.offset("frame.tlbc_index", kSmallStruct, 4);
-    layout.code.thread_code = block.offset("code.co_tlbc", kSmallStruct);
+    layout.frame.tlbc_index = block.offset("frame.tlbc_index", kMaxSmallOffset, 4);
+    layout.code.thread_code = block.offset("code.co_tlbc", kMaxSmallOffset);
   }
   if (block.has("frame.stackpointer")) {
-    layout.frame.stack_top = block.offset("frame.stackpointer", kSmallStruct);
-    layout.generator.frame = block.offset("gen.gi_iframe", kSmallStruct);
-    layout.generator.state = block.offset("gen.gi_frame_state", kSmallStruct, 1);
+    layout.frame.stack_top = block.offset("frame.stackpointer", kMaxSmallOffset);
+    layout.generator.frame = block.offset("gen.gi_iframe", kMaxSmallOffset);
+    layout.generator.state = block.offset("gen.gi_frame_state", kMaxSmallOffset, 1);
   }
-  layout.code.filename = block.offset("code.filename", kSmallStruct);
-  layout.code.name = block.offset("code.name", kSmallStruct);
-  layout.code.qualname = block.offset("code.qualname", kSmallStruct);
-  layout.code.line_table = block.offset("code.linetable", kSmallStruct);
-  layout.code.first_line = block.offset("code.firstlineno", kSmallStruct, 4);
-  layout.code.local_names = block.offset("code.localsplusnames", kSmallStruct);
-  layout.code.local_kinds = block.offset("code.localspluskinds", kSmallStruct);
-  layout.code.instructions = block.offset("code.co_code_adaptive", kSmallStruct, 2);
-  // Ours, not the block's: no more of a code object is read than what the fields need.
+  layout.code.filename = block.offset("code.filename", kMaxSmallOffset);
+  layout.code.name = block.offset("code.name", kMaxSmallOffset);
+  layout.code.qualname = block.offset("code.qualname", kMaxSmallOffset);
+  layout.code.line_table = block.offset("code.linetable", kMaxSmallOffset);
+  layout.code.first_line = block.offset("code.firstlineno", kMaxSmallOffset, 4);
+  layout.code.local_names = block.offset("code.localsplusnames", kMaxSmallOffset);
+  layout.code.local_kinds = block.offset("code.localspluskinds", kMaxSmallOffset);
+  layout.code.instructions = block.offset("code.co_code_adaptive", kMaxSmallOffset, 2);
+  // Not the block's size: no more of a code object is read than the fields need.
   layout.code.size = layout.code.instructions;
 }
 
 void take_objects(Block& block, Layout& layout) {
   ObjectOffsets& object = layout.object;
-  object.type = block.offset("object.ob_type", kSmallStruct);
-  object.size = block.offset("tuple.ob_size", kSmallStruct);
-  object.type_name = block.offset("type.tp_name", kSmallStruct);
-  object.type_flags = block.offset("type.tp_flags", kSmallStruct);
+  object.type = block.offset("object.ob_type", kMaxSmallOffset);
+  object.size = block.offset("tuple.ob_size", kMaxSmallOffset);
+  object.type_name = block.offset("type.tp_name", kMaxSmallOffset);
+  object.type_flags = block.offset("type.tp_flags", kMaxSmallOffset);
   if (block.has("heap_type.ht_cached_keys")) {
-    object.type_basic_size = block.offset("type.tp_basicsize", kSmallStruct);
-    object.type_dict_offset = block.offset("type.tp_dictoffset", kSmallStruct);
-    object.type_cached_keys = block.offset("heap_type.ht_cached_keys", kSmallStruct);
+    object.type_basic_size = block.offset("type.tp_basicsize", kMaxSmallOffset);
+    object.type_dict_offset = block.offset("type.tp_dictoffset", kMaxSmallOffset);
+    object.type_cached_keys = block.offset("heap_type.ht_cached_keys", kMaxSmallOffset);
   }
-  object.str_length = block.offset("unicode.length", kSmallStruct);
-  object.str_state = block.offset("unicode.state", kSmallStruct, 4);
-  object.str_ascii_data = block.offset("unicode.asciiobject_size", kSmallStruct);
+  object.str_length = block.offset("unicode.length", kMaxSmallOffset);
+  object.str_state = block.offset("unicode.state", kMaxSmallOffset, 4);
+  object.str_ascii_data = block.offset("unicode.asciiobject_size", kMaxSmallOffset);
   // PyCompactUnicodeObject adds the length and the address of a UTF-8 copy.
   object.str_compact_data = object.str_ascii_data + 16;
-  object.bytes_data = block.offset("bytes.ob_sval", kSmallStruct, 1);
-  object.tuple_items = block.offset("tuple.ob_item", kSmallStruct);
-  object.list_items = block.offset("list.ob_item", kSmallStruct);
-  object.int_tag = block.offset("long.lv_tag", kSmallStruct);
-  object.int_digits = block.offset("long.ob_digit", kSmallStruct, 4);
-  object.float_value = block.offset("float.ob_fval", kSmallStruct);
+  object.bytes_data = block.offset("bytes.ob_sval", kMaxSmallOffset, 1);
+  object.tuple_items = block.offset("tuple.ob_item", kMaxSmallOffset);
+  object.list_items = block.offset("list.ob_item", kMaxSmallOffset);
+  object.int_tag = block.offset("long.lv_tag", kMaxSmallOffset);
+  object.int_digits = block.offset("long.ob_digit", kMaxSmallOffset, 4);
+  object.float_value = block.offset("float.ob_fval", kMaxSmallOffset);
   if (block.has("set.table")) {
-    object.set_mask = block.offset("set.mask", kSmallStruct);
-    object.set_table = block.offset("set.table", kSmallStruct);
+    object.set_mask = block.offset("set.mask", kMaxSmallOffset);
+    object.set_table = block.offset("set.table", kMaxSmallOffset);
   }
-  object.dict_keys = block.offset("dict.ma_keys", kSmallStruct);
-  object.dict_values = block.offset("dict.ma_values", kSmallStruct);
+  object.dict_keys = block.offset("dict.ma_keys", kMaxSmallOffset);
+  object.dict_values = block.offset("dict.ma_values", kMaxSmallOffset);
 }
 
-// Alpha and beta versions still move fields; candidates and later ones do not.
+// Returns whether the version is a release candidate or later: alpha and beta versions still move
+// fields.
 bool is_settled(std::uint64_t hex) {
   return (hex >> 4 & 0xf) >= 0xc;
 }

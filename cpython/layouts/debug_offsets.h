@@ -1,8 +1,8 @@
-// `_Py_DebugOffsets`: from 3.13 on, CPython tells at the start of _PyRuntime where its fields lie.
+// `_Py_DebugOffsets`: from 3.13 on, the start of _PyRuntime says where CPython's fields lie.
 //
-// The block is a cookie, the version, and then one 64-bit number for each field, in an order that
-// belongs to the minor version (offset_members.h). A version whose order nobody has compared with
-// its headers is refused rather than guessed, as are alpha and beta versions.
+// The block has a cookie, the version, and one 64-bit number for each field, in an order that
+// depends on the minor version (offset_members.h). A version whose order has not been compared with
+// its headers is refused, not guessed; so are alpha and beta versions.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 namespace oddrank::cpython {
 
 inline constexpr std::size_t kDebugOffsetsHead = 24;    // cookie, version, free_threaded
-inline constexpr std::size_t kDebugOffsetsSize = 2048;  // enough of _PyRuntime for every version
+inline constexpr std::size_t kDebugOffsetsSize = 2048;  // long enough for every version
 
-// Whether the bytes begin with the cookie.
+// Returns whether the bytes begin with the cookie.
 bool has_debug_offsets(std::span<const std::byte> bytes);
 
 struct DebugOffsets {
@@ -25,12 +25,13 @@ struct DebugOffsets {
   Layout layout;
 };
 
-// `bytes`: the start of _PyRuntime. kUnsupported names the version: one whose order of members is
-// not known here. kBadData: an offset that cannot be true. What the block does not tell is of the
-// constant table of that version. A free-threaded build's version text ends in "t".
+// Parses `bytes`, the start of _PyRuntime. Fields that the block does not have come from the
+// version's constant table. The version text of a free-threaded build ends in "t". kUnsupported:
+// the order of members of this version is not known here; `what` names the version. kBadData: an
+// offset is impossible.
 Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes);
 
-// kUnsupported; names the version and those that are known.
+// Returns kUnsupported; names the version and the supported ones.
 Error unsupported_version(const Version& version);
 
 }  // namespace oddrank::cpython

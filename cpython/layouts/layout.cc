@@ -28,7 +28,7 @@ const Layout* static_layout(const Version& version, bool free_threaded) {
   }
 }
 
-bool tells_offsets(const Version& version) {
+bool publishes_offsets(const Version& version) {
   return version.major == 3 && version.minor >= 13;
 }
 

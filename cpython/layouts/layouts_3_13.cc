@@ -1,5 +1,5 @@
-// CPython 3.13: offsets that `_Py_DebugOffsets` does not tell are taken from here, the others are
-// replaced by what the process says (debug_offsets.h).
+// CPython 3.13: offsets that `_Py_DebugOffsets` does not have are taken from here; the process
+// itself says the others (debug_offsets.h).
 //
 // Offsets printed by scripts/cpython_offsets.c with the headers of 3.13.0; do not edit by hand.
 #include "cpython/layouts/layout.h"

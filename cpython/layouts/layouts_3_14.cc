@@ -1,6 +1,6 @@
-// CPython 3.14: offsets that `_Py_DebugOffsets` does not tell are taken from here, the others are
-// replaced by what the process says (debug_offsets.h). References in frames carry tags; the owner 3
-// is a loop's shim, 4 is a frame on the C stack.
+// CPython 3.14: offsets that `_Py_DebugOffsets` does not have are taken from here; the process
+// itself says the others (debug_offsets.h). References in frames carry tags; owner 3
+// is the shim of a loop, owner 4 is a frame on the C stack.
 //
 // Offsets printed by scripts/cpython_offsets.c with the headers of 3.14.8; do not edit by hand.
 #include "cpython/layouts/layout.h"

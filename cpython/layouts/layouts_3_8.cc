@@ -1,4 +1,5 @@
-// CPython 3.8: frames are heap objects, one native evaluation for each; one GIL in _PyRuntime.
+// CPython 3.8: frames are heap objects, each has its own native evaluation; the one GIL is in
+// _PyRuntime.
 //
 // Offsets printed by scripts/cpython_offsets.c with the headers of 3.8.18; do not edit by hand.
 #include "cpython/layouts/layout.h"

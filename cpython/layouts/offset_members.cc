@@ -7,7 +7,7 @@
 namespace oddrank::cpython {
 namespace {
 
-// Include/internal/pycore_debug_offsets.h; 3.13.0 to 3.13.5 were compared.
+// Include/internal/pycore_debug_offsets.h; compared with 3.13.0 to 3.13.5.
 constexpr std::string_view kMembersOf13 =
     "runtime size finalizing interpreters_head\n"
     "interpreter size id next threads_head gc imports_modules sysdict builtins ceval_gil"
@@ -28,7 +28,7 @@ constexpr std::string_view kMembersOf13 =
     "unicode size state length asciiobject_size\n"
     "gc size collecting";
 
-// 3.14.8.
+// Compared with 3.14.8.
 constexpr std::string_view kMembersOf14 =
     "runtime size finalizing interpreters_head\n"
     "interpreter size id next threads_head threads_main gc imports_modules sysdict builtins"
@@ -54,7 +54,7 @@ constexpr std::string_view kMembersOf14 =
     "debugger eval_breaker remote_debugger_support remote_debugging_enabled"
     " debugger_pending_call debugger_script_path debugger_script_path_size";
 
-// 3.15.0.
+// Compared with 3.15.0.
 constexpr std::string_view kMembersOf15 =
     "runtime size finalizing interpreters_head\n"
     "interpreter size id next threads_head threads_main gc imports_modules sysdict builtins"

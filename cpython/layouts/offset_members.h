@@ -1,5 +1,5 @@
-// The order of the members of `_Py_DebugOffsets`, which is that of the minor version. All members
-// are 64-bit numbers and follow the block's head (debug_offsets.h).
+// The order of the members of `_Py_DebugOffsets` in each minor version. All members are 64-bit
+// numbers and follow the block's head (debug_offsets.h).
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,15 @@
 
 namespace oddrank::cpython {
 
-// One line for each group of members: "tuple size ob_item ob_size". Empty for a minor version whose
-// order is not known here.
+// Returns one line for each group of members: "tuple size ob_item ob_size". Empty for a minor
+// version whose order is not known here.
 std::string_view offset_members(std::uint32_t minor);
 
-// Which number of the block "tuple.ob_item" is; nullopt if the list does not have it.
+// Returns the index of a member, such as "tuple.ob_item", in the block; nullopt if the list does
+// not have it.
 std::optional<std::size_t> member_index(std::string_view members, std::string_view name);
 
-// How many numbers the block has.
+// Returns how many numbers the block has.
 std::size_t member_count(std::string_view members);
 
 }  // namespace oddrank::cpython

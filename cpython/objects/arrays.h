@@ -1,18 +1,17 @@
-// Arrays of numbers as text: numpy's ndarray and scalars, PyTorch's Tensor. What they hold is not
-// read, only their shape and type; nothing of the target is executed.
+// Arrays of numbers as text: numpy's ndarray and scalars, PyTorch's Tensor. Only their shape and
+// type are read, not their contents; nothing of the target is executed.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
-// "<ndarray (2, 3) float32>" · "<Tensor (8, 128) bfloat16 cuda:0>" · "<Parameter (10,) float32
-// cpu>" · "int64(7)" of a numpy scalar. nullopt: none of these (subclasses count), or one that does
-// not look as these do up to numpy 2 and PyTorch 2.
-std::optional<std::string> print_array(RemoteReader& reader, const Layout& layout, Addr object);
+// Returns "<ndarray (2, 3) float32>" · "<Tensor (8, 128) bfloat16 cuda:0>" · "<Parameter (10,)
+// float32 cpu>" · "int64(7)" for a numpy scalar. Returns nullopt if the object is none of these
+// (subclasses count), or is not laid out as they are up to numpy 2 and PyTorch 2.
+std::optional<std::string> print_array(PythonMemory& memory, Addr object);
 
 }  // namespace oddrank::cpython

@@ -10,9 +10,9 @@ constexpr std::uint64_t kManagedDict = 1U << 4;
 constexpr std::uint64_t kInlineValues = 1U << 2;
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
-constexpr std::size_t kAttributeLimit = 256;
+constexpr std::size_t kMaxAttributes = 256;
 
-// Where an instance's attributes are: in a dict, or in values whose keys the type has.
+// Where an instance's attributes are: in a dict, or in an array of values whose keys the type has.
 struct Place {
   Addr dict{};
   Addr values{};
@@ -22,31 +22,29 @@ Addr back(Addr address, std::uint64_t words) {
   return Addr{value_of(address) - words * kWord};
 }
 
-Place place_of_managed(RemoteReader& reader,
-                       const Layout& layout,
-                       Addr object,
-                       std::uint64_t flags) {
+Place place_of_managed(PythonMemory& memory, Addr object, std::uint64_t flags) {
+  const Layout& layout = memory.layout();
   Place place;
   switch (layout.semantics.attributes) {
     case AttributeFormat::kDictOnly:
       break;
     case AttributeFormat::kTwoPointers:
-      place.values = reader.pointer_or_null(back(object, 4));
-      place.dict = reader.pointer_or_null(back(object, 3));
+      place.values = memory.pointer_or_null(back(object, 4));
+      place.dict = memory.pointer_or_null(back(object, 3));
       break;
     case AttributeFormat::kTaggedDict: {
-      const Addr word = reader.pointer_or_null(back(object, 3));
+      const Addr word = memory.pointer_or_null(back(object, 3));
       const bool values = (value_of(word) & 1) != 0;
-      // The pointer is kept one byte low, so that the bit is set.
+      // The pointer is stored one byte low, which sets the bit.
       place = values ? Place{Addr{}, word + 1} : Place{word, Addr{}};
       break;
     }
     case AttributeFormat::kInlineValues: {
-      // Free-threaded builds have no header of the garbage collector before an object.
-      place.dict = reader.pointer_or_null(back(object, layout.semantics.free_threaded ? 1 : 3));
+      // Free-threaded builds have no garbage collector header before an object.
+      place.dict = memory.pointer_or_null(back(object, layout.semantics.free_threaded ? 1 : 3));
       if (place.dict == Addr{} && (flags & kInlineValues) != 0) {
-        const Addr type = type_of(reader, layout, object);
-        const auto size = reader.value<std::uint32_t>(type + layout.object.type_basic_size);
+        const Addr type = type_of(memory, object);
+        const auto size = memory.value<std::uint32_t>(type + layout.object.type_basic_size);
         place.values = size ? object + *size : Addr{};
       }
       break;
@@ -55,90 +53,83 @@ Place place_of_managed(RemoteReader& reader,
   return place;
 }
 
-Place place_of(RemoteReader& reader, const Layout& layout, Addr object) {
-  const std::uint64_t flags = type_flags(reader, layout, object);
+Place place_of(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
+  const std::uint64_t flags = type_flags(memory, object);
   if (layout.semantics.attributes != AttributeFormat::kDictOnly && (flags & kManagedDict) != 0) {
-    return place_of_managed(reader, layout, object, flags);
+    return place_of_managed(memory, object, flags);
   }
-  constexpr std::int64_t kFar = 1 << 20;
-  const Addr type = type_of(reader, layout, object);
-  const auto offset = reader.value<std::int64_t>(type + layout.object.type_dict_offset);
-  if (!offset || *offset <= 0 || *offset > kFar) {  // negative: of variable-sized objects
+  constexpr std::int64_t kMaxDictOffset = 1 << 20;
+  const Addr type = type_of(memory, object);
+  const auto offset = memory.value<std::int64_t>(type + layout.object.type_dict_offset);
+  if (!offset || *offset <= 0 || *offset > kMaxDictOffset) {  // negative: a variable-sized object
     return {};
   }
-  return {reader.pointer_or_null(object + static_cast<std::uint64_t>(*offset)), Addr{}};
+  return {memory.pointer_or_null(object + static_cast<std::uint64_t>(*offset)), Addr{}};
 }
 
-Addr cached_keys(RemoteReader& reader, const Layout& layout, Addr object) {
-  return reader.pointer_or_null(type_of(reader, layout, object) + layout.object.type_cached_keys);
+Addr cached_keys(PythonMemory& memory, Addr object) {
+  return memory.pointer_or_null(type_of(memory, object) + memory.layout().object.type_cached_keys);
 }
 
 }  // namespace
 
-std::vector<DictItem> read_attributes(RemoteReader& reader, const Layout& layout, Addr object) {
-  const Place place = place_of(reader, layout, object);
+std::vector<DictItem> read_attributes(PythonMemory& memory, Addr object) {
+  const Place place = place_of(memory, object);
   if (place.values != Addr{}) {
-    return read_split(reader, layout, cached_keys(reader, layout, object), place.values,
-                      kAttributeLimit);
+    return read_split(memory, cached_keys(memory, object), place.values, kMaxAttributes);
   }
-  return read_dict(reader, layout, place.dict, kAttributeLimit);
+  return read_dict(memory, place.dict, kMaxAttributes);
 }
 
-Addr read_attribute(RemoteReader& reader,
-                    const Layout& layout,
-                    Addr object,
-                    std::string_view name) {
-  return find_key(reader, layout, read_attributes(reader, layout, object), name);
+Addr read_attribute(PythonMemory& memory, Addr object, std::string_view name) {
+  return find_key(memory, read_attributes(memory, object), name);
 }
 
-void prefetch_attributes(RemoteReader& reader,
-                         const Layout& layout,
-                         std::span<const Addr> objects) {
-  constexpr std::size_t kBefore = 4;    // words that may lie before an object
-  constexpr std::size_t kBehind = 256;  // enough for the inline values of most
+void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects) {
+  const Layout& layout = memory.layout();
+  constexpr std::size_t kBefore = 4;    // words that may precede an object
+  constexpr std::size_t kBehind = 256;  // enough for the inline values of most objects
   constexpr std::size_t kHead = 64;
-  std::vector<RemoteReader::Range> ranges;
+  std::vector<PythonMemory::Range> ranges;
   for (const Addr object : objects) {
     ranges.push_back({back(object, kBefore), kBefore * kWord + kBehind});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   ranges.clear();
   for (const Addr object : objects) {
-    const Addr type = type_of(reader, layout, object);
+    const Addr type = type_of(memory, object);
     ranges.push_back({type, layout.object.type_cached_keys + kWord});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   std::vector<Place> places;
   ranges.clear();
   for (const Addr object : objects) {
-    places.push_back(place_of(reader, layout, object));
+    places.push_back(place_of(memory, object));
     ranges.push_back({places.back().dict, kHead});
     ranges.push_back({places.back().values, kBehind});
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
   ranges.clear();
   for (const Place& place : places) {
     if (place.dict != Addr{}) {
-      ranges.push_back({reader.pointer_or_null(place.dict + layout.object.dict_keys), kBehind});
-      ranges.push_back({reader.pointer_or_null(place.dict + layout.object.dict_values), kBehind});
+      ranges.push_back({memory.pointer_or_null(place.dict + layout.object.dict_keys), kBehind});
+      ranges.push_back({memory.pointer_or_null(place.dict + layout.object.dict_values), kBehind});
     }
   }
-  reader.prefetch(ranges);
+  memory.prefetch(ranges);
 }
 
-std::vector<DictItem> read_module(RemoteReader& reader, const Layout& layout, Addr module) {
-  if (type_name(reader, layout, module) != "module") {
+std::vector<DictItem> read_module(PythonMemory& memory, Addr module) {
+  if (type_name(memory, module) != "module") {
     return {};
   }
-  return read_dict(reader, layout, reader.pointer_or_null(module + layout.object.module_dict));
+  return read_dict(memory, memory.pointer_or_null(module + memory.layout().object.module_dict));
 }
 
-Addr find_module(RemoteReader& reader,
-                 const Layout& layout,
-                 Addr interpreter,
-                 std::string_view name) {
-  const Addr modules = reader.pointer_or_null(interpreter + layout.interpreter.modules);
-  return find_key(reader, layout, read_dict(reader, layout, modules), name);
+Addr find_module(PythonMemory& memory, Addr interpreter, std::string_view name) {
+  const Addr modules = memory.pointer_or_null(interpreter + memory.layout().interpreter.modules);
+  return find_key(memory, read_dict(memory, modules), name);
 }
 
 }  // namespace oddrank::cpython

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-// Where the entries of a table lie, and how long one is.
+// Where the entries of a table are, and the size of one.
 struct Entries {
   Addr start{};
   std::size_t count = 0;
@@ -20,11 +20,12 @@ struct Entries {
   std::size_t key = 0;  // offset of the key; the value follows it
 };
 
-std::optional<Entries> locate_logarithmic(RemoteReader& reader, const Layout& layout, Addr keys) {
-  constexpr std::uint8_t kLargest = 40;
-  const auto index_bytes = reader.value<std::uint8_t>(keys + layout.keys.index_bytes);
-  const auto kind = reader.value<std::uint8_t>(keys + layout.keys.kind);
-  if (!index_bytes || !kind || *index_bytes > kLargest || *kind > 2) {
+std::optional<Entries> locate_logarithmic(PythonMemory& memory, Addr keys) {
+  const Layout& layout = memory.layout();
+  constexpr std::uint8_t kMaxIndexBits = 40;
+  const auto index_bytes = memory.value<std::uint8_t>(keys + layout.keys.index_bytes);
+  const auto kind = memory.value<std::uint8_t>(keys + layout.keys.kind);
+  if (!index_bytes || !kind || *index_bytes > kMaxIndexBits || *kind > 2) {
     return std::nullopt;
   }
   Entries entries;
@@ -35,10 +36,11 @@ std::optional<Entries> locate_logarithmic(RemoteReader& reader, const Layout& la
   return entries;
 }
 
-std::optional<Entries> locate_sized(RemoteReader& reader, const Layout& layout, Addr keys) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;
-  const auto size = reader.value<std::uint64_t>(keys + layout.keys.size);
-  if (!size || *size == 0 || *size > kLargest) {
+std::optional<Entries> locate_sized(PythonMemory& memory, Addr keys) {
+  const Layout& layout = memory.layout();
+  constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40;
+  const auto size = memory.value<std::uint64_t>(keys + layout.keys.size);
+  if (!size || *size == 0 || *size > kMaxSize) {
     return std::nullopt;
   }
   std::uint64_t width = 8;
@@ -56,31 +58,29 @@ std::optional<Entries> locate_sized(RemoteReader& reader, const Layout& layout, 
   return entries;
 }
 
-std::optional<Entries> locate(RemoteReader& reader,
-                              const Layout& layout,
-                              Addr keys,
-                              std::size_t limit) {
-  auto entries = layout.keys.index_bytes == kAbsent ? locate_sized(reader, layout, keys)
-                                                    : locate_logarithmic(reader, layout, keys);
-  const auto count = reader.value<std::int64_t>(keys + layout.keys.count);
+std::optional<Entries> locate(PythonMemory& memory, Addr keys, std::size_t limit) {
+  const Layout& layout = memory.layout();
+  auto entries = layout.keys.index_bytes == kAbsent ? locate_sized(memory, keys)
+                                                    : locate_logarithmic(memory, keys);
+  const auto count = memory.value<std::int64_t>(keys + layout.keys.count);
   if (!entries || !count || *count < 0) {
     return std::nullopt;
   }
   entries->count = std::min(static_cast<std::size_t>(*count), limit);
-  const RemoteReader::Range range{entries->start, entries->count * entries->stride};
-  reader.prefetch(std::span(&range, 1));
+  const PythonMemory::Range range{entries->start, entries->count * entries->stride};
+  memory.prefetch(std::span(&range, 1));
   return entries;
 }
 
 }  // namespace
 
-std::vector<DictItem> read_split(
-    RemoteReader& reader, const Layout& layout, Addr keys, Addr values, std::size_t limit) {
+std::vector<DictItem> read_split(PythonMemory& memory, Addr keys, Addr values, std::size_t limit) {
   std::vector<DictItem> items;
-  const auto entries = locate(reader, layout, keys, limit);
+  const auto entries = locate(memory, keys, limit);
   for (std::size_t i = 0; entries && i < entries->count; ++i) {
-    const Addr key = reader.pointer_or_null(entries->start + i * entries->stride + entries->key);
-    const Addr value = reader.pointer_or_null(values + layout.keys.first_value + i * kWord);
+    const Addr key = memory.pointer_or_null(entries->start + i * entries->stride + entries->key);
+    const Addr value =
+        memory.pointer_or_null(values + memory.layout().keys.first_value + i * kWord);
     if (key != Addr{} && value != Addr{}) {
       items.push_back({key, value});
     }
@@ -88,50 +88,46 @@ std::vector<DictItem> read_split(
   return items;
 }
 
-std::vector<DictItem> read_dict(RemoteReader& reader,
-                                const Layout& layout,
-                                Addr dict,
-                                std::size_t limit) {
+std::vector<DictItem> read_dict(PythonMemory& memory, Addr dict, std::size_t limit) {
+  const Layout& layout = memory.layout();
   std::vector<DictItem> items;
-  if (!is_instance(reader, layout, dict, TypeFlag::kDict)) {
+  if (!is_instance(memory, dict, TypeFlag::kDict)) {
     return items;
   }
-  const Addr keys = reader.pointer_or_null(dict + layout.object.dict_keys);
-  const Addr values = reader.pointer_or_null(dict + layout.object.dict_values);
+  const Addr keys = memory.pointer_or_null(dict + layout.object.dict_keys);
+  const Addr values = memory.pointer_or_null(dict + layout.object.dict_values);
   if (values != Addr{}) {
-    return read_split(reader, layout, keys, values, limit);
+    return read_split(memory, keys, values, limit);
   }
-  const auto entries = locate(reader, layout, keys, limit);
+  const auto entries = locate(memory, keys, limit);
   for (std::size_t i = 0; entries && i < entries->count; ++i) {
     const Addr at = entries->start + i * entries->stride + entries->key;
-    const DictItem item{reader.pointer_or_null(at), reader.pointer_or_null(at + kWord)};
-    if (item.key != Addr{} && item.value != Addr{}) {  // else removed
+    const DictItem item{memory.pointer_or_null(at), memory.pointer_or_null(at + kWord)};
+    if (item.key != Addr{} && item.value != Addr{}) {  // null: removed
       items.push_back(item);
     }
   }
   return items;
 }
 
-Addr find_key(RemoteReader& reader,
-              const Layout& layout,
-              const std::vector<DictItem>& items,
-              std::string_view key) {
+Addr find_key(PythonMemory& memory, const std::vector<DictItem>& items, std::string_view key) {
+  const Layout& layout = memory.layout();
   constexpr std::size_t kBatch = 128;
-  std::vector<RemoteReader::Range> ranges;
+  std::vector<PythonMemory::Range> ranges;
   for (std::size_t start = 0; start < items.size(); start += kBatch) {
     const auto batch = std::span(items).subspan(start, std::min(kBatch, items.size() - start));
     ranges.clear();
     for (const DictItem& item : batch) {
       ranges.push_back({item.key, layout.object.str_compact_data + key.size()});
     }
-    reader.prefetch(ranges);
+    memory.prefetch(ranges);
     for (const DictItem& item : batch) {
-      // The length first: it spares most of the comparisons.
-      const auto length = reader.value<std::uint64_t>(item.key + layout.object.str_length);
+      // Comparing the length first avoids most reads of the text.
+      const auto length = memory.value<std::uint64_t>(item.key + layout.object.str_length);
       if (length != key.size()) {
         continue;
       }
-      const auto text = read_string(reader, layout, item.key, key.size());
+      const auto text = read_string(memory, item.key, key.size());
       if (text && text->utf8 == key) {
         return item.value;
       }

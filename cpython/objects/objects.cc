@@ -15,9 +15,9 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kTextLimit = 80;
-constexpr std::size_t kShownItems = 4;
-constexpr int kDepthLimit = 2;
+constexpr std::size_t kMaxTextLength = 80;
+constexpr std::size_t kMaxShownItems = 4;
+constexpr int kMaxDepth = 2;
 constexpr unsigned kDigitBits = 30;
 
 // An int is a sign and digits of 30 bits, the lowest first.
@@ -27,8 +27,9 @@ struct IntShape {
 };
 constexpr std::uint64_t kPlainDigits = 2;  // 60 bits
 
-std::optional<IntShape> int_shape(RemoteReader& reader, const Layout& layout, Addr object) {
-  const auto tag = reader.value<std::int64_t>(object + layout.object.int_tag);
+std::optional<IntShape> int_shape(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
+  const auto tag = memory.value<std::int64_t>(object + layout.object.int_tag);
   if (!tag) {
     return std::nullopt;
   }
@@ -40,21 +41,15 @@ std::optional<IntShape> int_shape(RemoteReader& reader, const Layout& layout, Ad
   return IntShape{*tag < 0 ? -bits : bits, *tag < 0};
 }
 
-std::uint64_t digit_at(RemoteReader& reader,
-                       const Layout& layout,
-                       Addr object,
-                       std::uint64_t index) {
-  const Addr at = object + layout.object.int_digits + index * sizeof(std::uint32_t);
-  return reader.value<std::uint32_t>(at).value_or(0) & ((1U << kDigitBits) - 1);
+std::uint64_t digit_at(PythonMemory& memory, Addr object, std::uint64_t index) {
+  const Addr at = object + memory.layout().object.int_digits + index * sizeof(std::uint32_t);
+  return memory.value<std::uint32_t>(at).value_or(0) & ((1U << kDigitBits) - 1);
 }
 
-std::int64_t plain_value(RemoteReader& reader,
-                         const Layout& layout,
-                         Addr object,
-                         const IntShape& shape) {
+std::int64_t plain_value(PythonMemory& memory, Addr object, const IntShape& shape) {
   std::uint64_t value = 0;
   for (std::uint64_t i = 0; i < shape.digits && i < kPlainDigits; ++i) {
-    value |= digit_at(reader, layout, object, i) << (i * kDigitBits);
+    value |= digit_at(memory, object, i) << (i * kDigitBits);
   }
   const auto magnitude = static_cast<std::int64_t>(value);
   return shape.negative ? -magnitude : magnitude;
@@ -62,221 +57,232 @@ std::int64_t plain_value(RemoteReader& reader,
 
 class Printer {
  public:
-  Printer(RemoteReader& reader, const Layout& layout) : reader_(reader), layout_(layout) {}
+  explicit Printer(PythonMemory& memory) : memory_(memory) {}
 
-  std::string print(Addr object, int depth) {
-    const std::uint64_t flags = type_flags(reader_, layout_, object);
-    const std::string name = type_name(reader_, layout_, object);
-    const auto is = [flags](TypeFlag flag) {
-      return (flags & static_cast<std::uint64_t>(flag)) != 0;
-    };
-    if (name.empty()) {
-      return "<unreadable>";
-    }
-    if (name == "NoneType") {
-      return "None";
-    }
-    if (name == "float") {
-      return print_float(object);
-    }
-    if (is(TypeFlag::kInt)) {
-      return print_int(object, name);
-    }
-    if (is(TypeFlag::kStr)) {
-      return print_str(object);
-    }
-    if (is(TypeFlag::kBytes)) {
-      return "<bytes of " + count_text(object + layout_.object.size) + ">";
-    }
-    if (is(TypeFlag::kDict)) {
-      const std::string kind = name.substr(name.rfind('.') + 1);
-      return "<" + kind + " of " + count_text(object + layout_.object.dict_used) + ">";
-    }
-    if (name == "tuple") {
-      return print_items(object, object + layout_.object.tuple_items, "()", depth);
-    }
-    if (name == "list") {
-      const Addr items = reader_.pointer_or_null(object + layout_.object.list_items);
-      return print_items(object, items, "[]", depth);
-    }
-    if (const auto array = print_array(reader_, layout_, object)) {
-      return *array;
-    }
-    // Static types carry their module, others do not: "<OrderedDict>" in both cases.
-    return print_instance(object, name.substr(name.rfind('.') + 1));
-  }
+  std::string print(Addr object, int depth);
 
  private:
-  static std::string with_address(const std::string& name, Addr object) {
-    std::array<char, 20> digits{};
-    const auto written =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value_of(object), 16);
-    return "<" + name + " at 0x" + std::string(digits.data(), written.ptr) + ">";
-  }
+  static std::string with_address(const std::string& name, Addr object);
+  std::string print_instance(Addr object, const std::string& name);
+  std::string count_text(Addr field);
+  std::string print_float(Addr object);
+  std::string print_int(Addr object, const std::string& name);
+  std::string print_str(Addr object);
+  std::string print_items(Addr object, Addr items, const char* brackets, int depth);
 
-  std::string print_instance(Addr object, const std::string& name) {
-    const TellingType* type = find_telling_type(name);
-    if (type != nullptr && type->identity) {
-      return with_address(name, object);
-    }
-    if (in_instance_) {
-      return name == "function" ? with_address(name, object) : "<" + name + ">";
-    }
-    std::string text = "<" + name;
-    if (type != nullptr) {
-      in_instance_ = true;  // one within another is not looked into: nesting ends here
-      const auto attributes = read_attributes(reader_, layout_, object);
-      for (const std::string_view attribute : type->attributes) {
-        const Addr value = find_key(reader_, layout_, attributes, attribute);
-        if (!attribute.empty() && value != Addr{}) {
-          text += " " + std::string(attribute) + "=" + print(value, 0);
-        }
-      }
-      in_instance_ = false;
-    }
-    return text + ">";
-  }
-
-  std::string count_text(Addr field) {
-    const auto count = reader_.value<std::int64_t>(field);
-    return count && *count >= 0 ? std::to_string(*count) : "?";
-  }
-
-  std::string print_float(Addr object) {
-    const auto value = reader_.value<double>(object + layout_.object.float_value);
-    if (!value) {
-      return "<unreadable>";
-    }
-    // As repr() does: no exponent between 1e-4 and 1e16.
-    const double size = std::fabs(*value);
-    const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
-    std::array<char, 40> text{};
-    const auto written =
-        std::to_chars(text.data(), text.data() + text.size(), *value,
-                      fixed ? std::chars_format::fixed : std::chars_format::scientific);
-    if (written.ec != std::errc{}) {
-      return "<float>";
-    }
-    std::string result(text.data(), written.ptr);
-    const bool looks_like_int = result.find_first_not_of("-0123456789") == std::string::npos;
-    return std::isfinite(*value) && looks_like_int ? result + ".0" : result;
-  }
-
-  std::string print_int(Addr object, const std::string& name) {
-    const auto shape = int_shape(reader_, layout_, object);
-    if (!shape) {
-      return "<unreadable>";
-    }
-    if (shape->digits > kPlainDigits) {
-      const std::uint64_t rest = (shape->digits - 1) * kDigitBits;
-      const std::uint64_t top = digit_at(reader_, layout_, object, shape->digits - 1);
-      return "<int of " + std::to_string(rest + std::bit_width(top)) + " bits>";
-    }
-    const std::int64_t value = plain_value(reader_, layout_, object, *shape);
-    if (name == "bool") {
-      return value != 0 ? "True" : "False";
-    }
-    const std::string text = std::to_string(value);
-    return name == "int" ? text : name.substr(name.rfind('.') + 1) + "(" + text + ")";
-  }
-
-  std::string print_str(Addr object) {
-    const auto text = read_string(reader_, layout_, object, kTextLimit);
-    if (!text) {
-      return "<unreadable>";
-    }
-    std::string result = "'";
-    for (const char c : text->utf8) {
-      if (c == '\'' || c == '\\') {
-        result += '\\';
-        result += c;
-      } else if (c == '\n') {
-        result += "\\n";
-      } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-        constexpr std::string_view kHex = "0123456789abcdef";
-        const auto byte = static_cast<unsigned char>(c);
-        result += "\\x";
-        result += kHex[byte >> 4];
-        result += kHex[byte & 15];
-      } else {
-        result += c;
-      }
-    }
-    return result + (text->cut ? "'..." : "'");
-  }
-
-  std::string print_items(Addr object, Addr items, const char* brackets, int depth) {
-    const auto count = reader_.value<std::int64_t>(object + layout_.object.size);
-    if (!count || *count < 0) {
-      return "<unreadable>";
-    }
-    const auto size = static_cast<std::uint64_t>(*count);
-    std::string text(1, brackets[0]);
-    if (depth >= kDepthLimit && size > 0) {
-      return text + "..." + brackets[1];
-    }
-    for (std::uint64_t i = 0; i < size && i < kShownItems; ++i) {
-      const Addr item = reader_.pointer_or_null(items + i * sizeof(std::uint64_t));
-      text += (i == 0 ? "" : ", ") + print(item, depth + 1);
-    }
-    if (size > kShownItems) {
-      text += ", ... " + std::to_string(size) + " items";
-    } else if (size == 1 && brackets[0] == '(') {
-      text += ",";
-    }
-    return text + brackets[1];
-  }
-
-  RemoteReader& reader_;
-  const Layout& layout_;
+  PythonMemory& memory_;
   bool in_instance_ = false;
 };
 
+std::string Printer::print(Addr object, int depth) {
+  const Layout& layout = memory_.layout();
+  const std::uint64_t flags = type_flags(memory_, object);
+  const std::string name = type_name(memory_, object);
+  const auto is = [flags](TypeFlag flag) {
+    return (flags & static_cast<std::uint64_t>(flag)) != 0;
+  };
+  if (name.empty()) {
+    return "<unreadable>";
+  }
+  if (name == "NoneType") {
+    return "None";
+  }
+  if (name == "float") {
+    return print_float(object);
+  }
+  if (is(TypeFlag::kInt)) {
+    return print_int(object, name);
+  }
+  if (is(TypeFlag::kStr)) {
+    return print_str(object);
+  }
+  if (is(TypeFlag::kBytes)) {
+    return "<bytes of " + count_text(object + layout.object.size) + ">";
+  }
+  if (is(TypeFlag::kDict)) {
+    const std::string kind = name.substr(name.rfind('.') + 1);
+    return "<" + kind + " of " + count_text(object + layout.object.dict_used) + ">";
+  }
+  if (name == "tuple") {
+    return print_items(object, object + layout.object.tuple_items, "()", depth);
+  }
+  if (name == "list") {
+    const Addr items = memory_.pointer_or_null(object + layout.object.list_items);
+    return print_items(object, items, "[]", depth);
+  }
+  if (const auto array = print_array(memory_, object)) {
+    return *array;
+  }
+  // The names of static types include the module, others do not: "<OrderedDict>" in both cases.
+  return print_instance(object, name.substr(name.rfind('.') + 1));
+}
+
+std::string Printer::with_address(const std::string& name, Addr object) {
+  std::array<char, 20> digits{};
+  const auto written =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value_of(object), 16);
+  return "<" + name + " at 0x" + std::string(digits.data(), written.ptr) + ">";
+}
+
+std::string Printer::print_instance(Addr object, const std::string& name) {
+  const TellingType* type = find_telling_type(name);
+  if (type != nullptr && type->identity) {
+    return with_address(name, object);
+  }
+  if (in_instance_) {
+    return name == "function" ? with_address(name, object) : "<" + name + ">";
+  }
+  std::string text = "<" + name;
+  if (type != nullptr) {
+    in_instance_ = true;  // attributes of nested instances are not read: nesting ends here
+    const auto attributes = read_attributes(memory_, object);
+    for (const std::string_view attribute : type->attributes) {
+      const Addr value = find_key(memory_, attributes, attribute);
+      if (!attribute.empty() && value != Addr{}) {
+        text += " " + std::string(attribute) + "=" + print(value, 0);
+      }
+    }
+    in_instance_ = false;
+  }
+  return text + ">";
+}
+
+std::string Printer::count_text(Addr field) {
+  const auto count = memory_.value<std::int64_t>(field);
+  return count && *count >= 0 ? std::to_string(*count) : "?";
+}
+
+std::string Printer::print_float(Addr object) {
+  const auto value = memory_.value<double>(object + memory_.layout().object.float_value);
+  if (!value) {
+    return "<unreadable>";
+  }
+  // Like repr(): no exponent between 1e-4 and 1e16.
+  const double size = std::fabs(*value);
+  const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
+  std::array<char, 40> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), *value,
+                    fixed ? std::chars_format::fixed : std::chars_format::scientific);
+  if (written.ec != std::errc{}) {
+    return "<float>";
+  }
+  std::string result(text.data(), written.ptr);
+  const bool looks_like_int = result.find_first_not_of("-0123456789") == std::string::npos;
+  return std::isfinite(*value) && looks_like_int ? result + ".0" : result;
+}
+
+std::string Printer::print_int(Addr object, const std::string& name) {
+  const auto shape = int_shape(memory_, object);
+  if (!shape) {
+    return "<unreadable>";
+  }
+  if (shape->digits > kPlainDigits) {
+    const std::uint64_t rest = (shape->digits - 1) * kDigitBits;
+    const std::uint64_t top = digit_at(memory_, object, shape->digits - 1);
+    return "<int of " + std::to_string(rest + std::bit_width(top)) + " bits>";
+  }
+  const std::int64_t value = plain_value(memory_, object, *shape);
+  if (name == "bool") {
+    return value != 0 ? "True" : "False";
+  }
+  const std::string text = std::to_string(value);
+  return name == "int" ? text : name.substr(name.rfind('.') + 1) + "(" + text + ")";
+}
+
+std::string Printer::print_str(Addr object) {
+  const auto text = read_string(memory_, object, kMaxTextLength);
+  if (!text) {
+    return "<unreadable>";
+  }
+  std::string result = "'";
+  for (const char c : text->utf8) {
+    if (c == '\'' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      constexpr std::string_view kHex = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(c);
+      result += "\\x";
+      result += kHex[byte >> 4];
+      result += kHex[byte & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + (text->cut ? "'..." : "'");
+}
+
+std::string Printer::print_items(Addr object, Addr items, const char* brackets, int depth) {
+  const auto count = memory_.value<std::int64_t>(object + memory_.layout().object.size);
+  if (!count || *count < 0) {
+    return "<unreadable>";
+  }
+  const auto size = static_cast<std::uint64_t>(*count);
+  std::string text(1, brackets[0]);
+  if (depth >= kMaxDepth && size > 0) {
+    return text + "..." + brackets[1];
+  }
+  for (std::uint64_t i = 0; i < size && i < kMaxShownItems; ++i) {
+    const Addr item = memory_.pointer_or_null(items + i * sizeof(std::uint64_t));
+    text += (i == 0 ? "" : ", ") + print(item, depth + 1);
+  }
+  if (size > kMaxShownItems) {
+    text += ", ... " + std::to_string(size) + " items";
+  } else if (size == 1 && brackets[0] == '(') {
+    text += ",";
+  }
+  return text + brackets[1];
+}
+
 }  // namespace
 
-std::optional<std::int64_t> read_int(RemoteReader& reader, const Layout& layout, Addr object) {
-  if (!is_instance(reader, layout, object, TypeFlag::kInt)) {
+std::optional<std::int64_t> read_int(PythonMemory& memory, Addr object) {
+  if (!is_instance(memory, object, TypeFlag::kInt)) {
     return std::nullopt;
   }
-  const auto shape = int_shape(reader, layout, object);
+  const auto shape = int_shape(memory, object);
   if (!shape || shape->digits > kPlainDigits) {
     return std::nullopt;
   }
-  return plain_value(reader, layout, object, *shape);
+  return plain_value(memory, object, *shape);
 }
 
-bool is_plain(RemoteReader& reader, const Layout& layout, Addr object) {
-  const std::uint64_t flags = type_flags(reader, layout, object);
+bool is_plain(PythonMemory& memory, Addr object) {
+  const std::uint64_t flags = type_flags(memory, object);
   if ((flags & (static_cast<std::uint64_t>(TypeFlag::kInt) |
                 static_cast<std::uint64_t>(TypeFlag::kStr))) != 0) {
     return true;
   }
-  const std::string name = type_name(reader, layout, object);
+  const std::string name = type_name(memory, object);
   return name == "float" || name == "NoneType";
 }
 
-bool is_telling(RemoteReader& reader, const Layout& layout, Addr object) {
-  const std::string name = type_name(reader, layout, object);
+bool is_telling(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
+  const std::string name = type_name(memory, object);
   if (find_telling_type(std::string_view(name).substr(name.rfind('.') + 1)) != nullptr) {
     return true;
   }
-  // [P2POp, ...], as batch_isend_irecv takes it: of one type, so that the first item decides.
+  // [P2POp, ...], the argument of batch_isend_irecv: all items are of one type, so check the first.
   const bool is_list = name == "list";
   if (!is_list && name != "tuple") {
     return false;
   }
-  const auto count = reader.value<std::int64_t>(object + layout.object.size);
-  const Addr items = is_list ? reader.pointer_or_null(object + layout.object.list_items)
+  const auto count = memory.value<std::int64_t>(object + layout.object.size);
+  const Addr items = is_list ? memory.pointer_or_null(object + layout.object.list_items)
                              : object + layout.object.tuple_items;
   if (!count || *count < 1 || items == Addr{}) {
     return false;
   }
-  const std::string item = type_name(reader, layout, reader.pointer_or_null(items));
+  const std::string item = type_name(memory, memory.pointer_or_null(items));
   return find_telling_type(std::string_view(item).substr(item.rfind('.') + 1)) != nullptr;
 }
 
-std::string print_object(RemoteReader& reader, const Layout& layout, Addr object) {
-  return Printer(reader, layout).print(object, 0);
+std::string print_object(PythonMemory& memory, Addr object) {
+  return Printer(memory).print(object, 0);
 }
 
 }  // namespace oddrank::cpython

@@ -8,21 +8,19 @@
 
 namespace oddrank::cpython {
 
-std::vector<Addr> read_set(RemoteReader& reader,
-                           const Layout& layout,
-                           Addr set,
-                           std::size_t limit) {
+std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit) {
+  const Layout& layout = memory.layout();
   constexpr std::uint64_t kEntry = 16;   // the object and its hash
-  constexpr std::uint64_t kSparse = 16;  // a table is that much longer than what it holds, at most
+  constexpr std::uint64_t kSparse = 16;  // at most so many entries for each member
   std::vector<Addr> members;
-  const std::string type = type_name(reader, layout, set);
-  const auto mask = reader.value<std::uint64_t>(set + layout.object.set_mask);
-  const Addr table = reader.pointer_or_null(set + layout.object.set_table);
+  const std::string type = type_name(memory, set);
+  const auto mask = memory.value<std::uint64_t>(set + layout.object.set_mask);
+  const Addr table = memory.pointer_or_null(set + layout.object.set_table);
   if ((type != "set" && type != "frozenset") || !mask || *mask >= kSparse * limit ||
       table == Addr{}) {
     return members;
   }
-  const auto entries = reader.bytes(table, (*mask + 1) * kEntry);
+  const auto entries = memory.bytes(table, (*mask + 1) * kEntry);
   for (std::size_t at = 0; entries && at < entries->size() && members.size() < limit;
        at += kEntry) {
     std::uint64_t member = 0;

@@ -1,16 +1,15 @@
-// Members of Python's sets, from the hash table that the target keeps.
+// Members of Python's sets, read from the hash table in the target's memory.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
-// In the order of the table; at most `limit`. Empty if `set` is no set (or frozenset), cannot be
-// read, or has a table that is far longer than `limit`.
-std::vector<Addr> read_set(RemoteReader& reader, const Layout& layout, Addr set, std::size_t limit);
+// Returns the members in the order of the table, at most `limit`. Empty if `set` is not a set or
+// frozenset, cannot be read, or has a table far longer than `limit`.
+std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit);
 
 }  // namespace oddrank::cpython

@@ -14,10 +14,11 @@ struct StringData {
   std::size_t unit = 0;      // bytes a character: 1, 2, 4
 };
 
-std::optional<StringData> locate(RemoteReader& reader, const Layout& layout, Addr object) {
+std::optional<StringData> locate(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
   const ObjectOffsets& offsets = layout.object;
-  const auto length = reader.value<std::int64_t>(object + offsets.str_length);
-  const auto state = reader.value<std::uint32_t>(object + offsets.str_state);
+  const auto length = memory.value<std::int64_t>(object + offsets.str_length);
+  const auto state = memory.value<std::uint32_t>(object + offsets.str_state);
   if (!length || !state || *length < 0) {
     return std::nullopt;
   }
@@ -32,7 +33,7 @@ std::optional<StringData> locate(RemoteReader& reader, const Layout& layout, Add
   data.length = static_cast<std::uint64_t>(*length);
   data.unit = kind;
   if (!compact) {
-    data.address = reader.pointer_or_null(object + offsets.str_compact_data);
+    data.address = memory.pointer_or_null(object + offsets.str_compact_data);
   } else {
     data.address = object + (ascii ? offsets.str_ascii_data : offsets.str_compact_data);
   }
@@ -79,19 +80,16 @@ void append_utf8(std::string& text, char32_t code_point) {
   }
 }
 
-std::optional<PythonString> read_string(RemoteReader& reader,
-                                        const Layout& layout,
-                                        Addr object,
-                                        std::size_t limit) {
-  if (!is_instance(reader, layout, object, TypeFlag::kStr)) {
+std::optional<PythonString> read_string(PythonMemory& memory, Addr object, std::size_t limit) {
+  if (!is_instance(memory, object, TypeFlag::kStr)) {
     return std::nullopt;
   }
-  const auto data = locate(reader, layout, object);
+  const auto data = locate(memory, object);
   if (!data) {
     return std::nullopt;
   }
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(data->length, limit));
-  const auto bytes = reader.bytes(data->address, count * data->unit);
+  const auto bytes = memory.bytes(data->address, count * data->unit);
   if (!bytes) {
     return std::nullopt;
   }
@@ -104,26 +102,26 @@ std::optional<PythonString> read_string(RemoteReader& reader,
   return result;
 }
 
-RemoteReader::Range string_range(RemoteReader& reader, const Layout& layout, Addr object) {
-  const auto data = locate(reader, layout, object);
+PythonMemory::Range string_range(PythonMemory& memory, Addr object) {
+  const auto data = locate(memory, object);
   if (!data) {
     return {};
   }
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(data->length, kStringLimit));
+  const auto count =
+      static_cast<std::size_t>(std::min<std::uint64_t>(data->length, kMaxStringLength));
   return {data->address, count * data->unit};
 }
 
-std::optional<std::vector<std::byte>> read_bytes(RemoteReader& reader,
-                                                 const Layout& layout,
-                                                 Addr object) {
-  if (!is_instance(reader, layout, object, TypeFlag::kBytes)) {
+std::optional<std::vector<std::byte>> read_bytes(PythonMemory& memory, Addr object) {
+  const Layout& layout = memory.layout();
+  if (!is_instance(memory, object, TypeFlag::kBytes)) {
     return std::nullopt;
   }
-  const auto size = reader.value<std::uint64_t>(object + layout.object.size);
-  if (!size || *size > kBytesLimit) {
+  const auto size = memory.value<std::uint64_t>(object + layout.object.size);
+  if (!size || *size > kMaxBytes) {
     return std::nullopt;
   }
-  return reader.bytes(object + layout.object.bytes_data, static_cast<std::size_t>(*size));
+  return memory.bytes(object + layout.object.bytes_data, static_cast<std::size_t>(*size));
 }
 
 }  // namespace oddrank::cpython

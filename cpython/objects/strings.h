@@ -1,8 +1,8 @@
-// Python's str and bytes objects, as UTF-8 and bytes of ours.
+// Python's str and bytes objects, as UTF-8 and as bytes.
 //
-// A str keeps 1, 2 or 4 bytes a character. Its data follow one of two headers (the shorter one for
-// ASCII) or lie elsewhere (subclasses of str). Non-ASCII text is ordinary here: file names, names
-// of functions.
+// A str has 1, 2 or 4 bytes a character. Its data follows one of two headers (the shorter one for
+// ASCII) or is elsewhere (subclasses of str). Non-ASCII text is common: in file names and names of
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,34 @@
 #include <string>
 #include <vector>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kStringLimit = 4096;  // characters
-inline constexpr std::size_t kBytesLimit = std::size_t{1}
-                                           << 20;  // line tables of generated code are long
+inline constexpr std::size_t kMaxStringLength = 4096;  // characters
+// Line tables of generated code are long.
+inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
 struct PythonString {
   std::string utf8;  // a lone surrogate becomes U+FFFD
   bool cut = false;  // longer than the limit
 };
 
-// nullopt: no str, or not readable. Checks the object's type.
-std::optional<PythonString> read_string(RemoteReader& reader,
-                                        const Layout& layout,
+// Returns the text of a str; nullopt if the object is not a str, or cannot be read. Checks its
+// type.
+std::optional<PythonString> read_string(PythonMemory& memory,
                                         Addr object,
-                                        std::size_t limit = kStringLimit);
+                                        std::size_t limit = kMaxStringLength);
 
-// The range of memory that holds the characters, for prefetch; size 0 if it cannot be told.
-RemoteReader::Range string_range(RemoteReader& reader, const Layout& layout, Addr object);
+// Returns the memory that holds the characters, for prefetch; size 0 if unknown. Does not check the
+// object's type.
+PythonMemory::Range string_range(PythonMemory& memory, Addr object);
 
-// nullopt: no bytes object, or not readable, or longer than kBytesLimit.
-std::optional<std::vector<std::byte>> read_bytes(RemoteReader& reader,
-                                                 const Layout& layout,
-                                                 Addr object);
+// Returns the contents of a bytes object; nullopt if the object is not one, cannot be read, or is
+// longer than kMaxBytes.
+std::optional<std::vector<std::byte>> read_bytes(PythonMemory& memory, Addr object);
 
-// Appends one code point as UTF-8; U+FFFD for surrogates and what is beyond Unicode.
+// Appends one code point as UTF-8; U+FFFD for surrogates and values beyond Unicode.
 void append_utf8(std::string& text, char32_t code_point);
 
 }  // namespace oddrank::cpython

@@ -2,29 +2,29 @@
 
 namespace oddrank::cpython {
 
-Addr type_of(RemoteReader& reader, const Layout& layout, Addr object) {
-  return reader.pointer_or_null(object + layout.object.type);
+Addr type_of(PythonMemory& memory, Addr object) {
+  return memory.pointer_or_null(object + memory.layout().object.type);
 }
 
-std::uint64_t type_flags(RemoteReader& reader, const Layout& layout, Addr object) {
-  const Addr type = type_of(reader, layout, object);
-  return reader.value<std::uint64_t>(type + layout.object.type_flags).value_or(0);
+std::uint64_t type_flags(PythonMemory& memory, Addr object) {
+  const Addr type = type_of(memory, object);
+  return memory.value<std::uint64_t>(type + memory.layout().object.type_flags).value_or(0);
 }
 
-bool is_instance(RemoteReader& reader, const Layout& layout, Addr object, TypeFlag flag) {
-  return (type_flags(reader, layout, object) & static_cast<std::uint64_t>(flag)) != 0;
+bool is_instance(PythonMemory& memory, Addr object, TypeFlag flag) {
+  return (type_flags(memory, object) & static_cast<std::uint64_t>(flag)) != 0;
 }
 
-std::string type_name(RemoteReader& reader, const Layout& layout, Addr object) {
-  return name_of_type(reader, layout, type_of(reader, layout, object));
+std::string type_name(PythonMemory& memory, Addr object) {
+  return name_of_type(memory, type_of(memory, object));
 }
 
-std::string name_of_type(RemoteReader& reader, const Layout& layout, Addr type) {
-  constexpr std::size_t kNameLimit = 64;
-  const Addr text = reader.pointer_or_null(type + layout.object.type_name);
+std::string name_of_type(PythonMemory& memory, Addr type) {
+  constexpr std::size_t kMaxNameLength = 64;
+  const Addr text = memory.pointer_or_null(type + memory.layout().object.type_name);
   std::string name;
-  while (name.size() < kNameLimit) {
-    const auto byte = reader.value<char>(text + name.size());
+  while (name.size() < kMaxNameLength) {
+    const auto byte = memory.value<char>(text + name.size());
     if (!byte || *byte == '\0') {
       break;
     }

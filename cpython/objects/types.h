@@ -1,11 +1,10 @@
-// What kind of object a pointer leads to: the flags and the name of its type.
+// The type of the object at an address: its flags and its name.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
@@ -20,26 +19,27 @@ enum class TypeFlag : std::uint64_t {
   kType = 1U << 31,
 };
 
-// A reference as frames keep it, as an address; null for a plain number and for "nothing here".
+// Returns the address in a frame's reference; null for a plain number and for an empty slot.
 inline Addr without_tags(const Layout& layout, Addr reference) {
   const std::uint64_t tags = value_of(reference) & layout.semantics.reference_tags;
   const bool number = tags != 0 && tags == layout.semantics.reference_tags;
   return number ? Addr{} : Addr{value_of(reference) - tags};
 }
 
-// Address of the object's type; null if it cannot be read.
-Addr type_of(RemoteReader& reader, const Layout& layout, Addr object);
+// Returns the address of the object's type; null if it cannot be read.
+Addr type_of(PythonMemory& memory, Addr object);
 
-// tp_flags of the object's type; 0 if they cannot be read.
-std::uint64_t type_flags(RemoteReader& reader, const Layout& layout, Addr object);
+// Returns tp_flags of the object's type; 0 if they cannot be read.
+std::uint64_t type_flags(PythonMemory& memory, Addr object);
 
-bool is_instance(RemoteReader& reader, const Layout& layout, Addr object, TypeFlag flag);
+// Returns whether the object's type has the flag.
+bool is_instance(PythonMemory& memory, Addr object, TypeFlag flag);
 
-// tp_name of the object's type, printable ASCII, at most 64 characters ("code", "NoneType",
+// Returns tp_name of the object's type: printable ASCII, at most 64 characters ("code", "NoneType",
 // "collections.OrderedDict"); "" if it cannot be read.
-std::string type_name(RemoteReader& reader, const Layout& layout, Addr object);
+std::string type_name(PythonMemory& memory, Addr object);
 
-// The same of a type itself.
-std::string name_of_type(RemoteReader& reader, const Layout& layout, Addr type);
+// Returns the same for a type itself.
+std::string name_of_type(PythonMemory& memory, Addr type);
 
 }  // namespace oddrank::cpython

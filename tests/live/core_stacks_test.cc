@@ -327,7 +327,7 @@ TEST_CASE("waits of a core are told by registers and memory alone") {
   Read read = read_target(*target);
   snapshot::ProcessCapture& process = read.capture.processes.front();
   CHECK(process.state == 'S');
-  std::optional<cpython::PythonLook> no_python;
+  std::optional<cpython::PythonSample> no_python;
   waits::collect_core_waits(*target, read.states, no_python, read.capture.tables, process);
   const snapshot::Wait& wait = process.threads.front().wait;
   CHECK(read.capture.tables.text(wait.syscall_name) == "read");

@@ -49,7 +49,7 @@ Locked look(const std::string& mode) {
     locked.process.threads.emplace_back();
     locked.process.threads.back().tid = thread.tid;
   }
-  std::optional<cpython::PythonLook> no_python;
+  std::optional<cpython::PythonSample> no_python;
   collect_waits(**target, *threads, no_python, locked.tables, locked.process);
   return locked;
 }

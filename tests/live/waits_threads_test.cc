@@ -69,7 +69,7 @@ Seen look(pid_t pid) {
   REQUIRE(target);
   const auto threads = (*target)->threads();
   REQUIRE(threads);
-  std::optional<cpython::PythonLook> no_python;
+  std::optional<cpython::PythonSample> no_python;
   collect_waits(**target, *threads, no_python, seen.tables, seen.process);
   return seen;
 }
@@ -300,7 +300,7 @@ TEST_CASE("a thread row that is no thread any more is left alone") {
   REQUIRE(target);
   const auto threads = (*target)->threads();
   REQUIRE(threads);
-  std::optional<cpython::PythonLook> no_python;
+  std::optional<cpython::PythonSample> no_python;
   collect_waits(**target, *threads, no_python, seen.tables, seen.process);
   CHECK(seen.process.threads[0].wait == snapshot::Wait{});
 }

@@ -12,7 +12,7 @@
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "cpython/look_at_python.h"
+#include "cpython/open_python.h"
 #include "waits/futex_wait.h"
 #include "waits/node/node_family.h"
 #include "waits/python/semaphore_objects.h"
@@ -58,7 +58,7 @@ std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address)
 // did. The tid is 0 where that thread is not there any more.
 std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
   std::map<SemaphoreId, Owner> owners;
-  auto python = cpython::look_at_python(target);
+  auto python = cpython::open_python(target);
   const auto states = target.threads();
   if (!python || !states) {
     return owners;

@@ -17,8 +17,8 @@ namespace {
 using attach::Addr;
 using cpython::InstructionFormat;
 using cpython::Layout;
+using cpython::PythonMemory;
 using cpython::RawFrame;
-using cpython::RemoteReader;
 
 constexpr std::size_t kLocalLimit = 512;
 constexpr std::size_t kStackLimit = 64;  // deeper `with`s and loops are not written by people
@@ -38,14 +38,14 @@ struct Block {  // PyTryBlock
 constexpr std::int32_t kBlockLimit = 20;  // CO_MAXBLOCKS
 constexpr std::uint32_t kBlockStackBytes = kBlockLimit * sizeof(Block);
 
-std::size_t depth_by_blocks(RemoteReader& reader, const Layout& layout, Addr frame) {
-  const std::uint32_t blocks = layout.frame.localsplus - kBlockStackBytes;
-  const auto count = reader.value<std::int32_t>(frame + blocks - kPointer).value_or(0);
+std::size_t depth_by_blocks(PythonMemory& memory, Addr frame) {
+  const std::uint32_t blocks = memory.layout().frame.localsplus - kBlockStackBytes;
+  const auto count = memory.value<std::int32_t>(frame + blocks - kPointer).value_or(0);
   if (count <= 0 || count > kBlockLimit) {
     return 0;
   }
   const auto last =
-      reader.value<Block>(frame + blocks + static_cast<std::uint64_t>(count - 1) * sizeof(Block));
+      memory.value<Block>(frame + blocks + static_cast<std::uint64_t>(count - 1) * sizeof(Block));
   return last && last->level > 0 ? static_cast<std::size_t>(last->level) : 0;
 }
 
@@ -81,57 +81,60 @@ std::size_t depth_by_table(std::span<const std::byte> table, std::uint64_t instr
   return 0;
 }
 
-std::size_t depth_by_code(RemoteReader& reader, const Layout& layout, const RawFrame& frame) {
+std::size_t depth_by_code(PythonMemory& memory, const RawFrame& frame) {
+  const Layout& layout = memory.layout();
   constexpr std::uint64_t kUnit = 2;  // bytes; the table counts in units
   const std::uint64_t begin = attach::value_of(frame.code + layout.code.instructions);
   if (frame.code_copy != 0 || frame.instruction < begin) {
     return 0;
   }
   // co_exceptiontable follows the header with ob_size, co_consts and co_names.
-  const Addr table = reader.pointer_or_null(frame.code + layout.object.size + 3 * kPointer);
-  const auto bytes = cpython::read_bytes(reader, layout, table);
+  const Addr table = memory.pointer_or_null(frame.code + layout.object.size + 3 * kPointer);
+  const auto bytes = cpython::read_bytes(memory, table);
   return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
 }
 
 }  // namespace
 
 std::size_t FrameValues::live_depth(const RawFrame& frame) {
-  if (!has_exception_table(layout_)) {
-    return depth_by_blocks(reader_, layout_, frame.address);
+  if (!has_exception_table(memory_.layout())) {
+    return depth_by_blocks(memory_, frame.address);
   }
   const auto [at, is_new] =
       depths_.try_emplace({attach::value_of(frame.code), frame.instruction}, 0);
   if (is_new) {
-    at->second = depth_by_code(reader_, layout_, frame);
+    at->second = depth_by_code(memory_, frame);
   }
   return at->second;
 }
 
 std::size_t FrameValues::count_locals(Addr code) {
+  const Layout& layout = memory_.layout();
   const auto [at, is_new] = locals_.try_emplace(attach::value_of(code), 0);
   if (is_new) {
-    const Addr names = reader_.pointer_or_null(code + layout_.code.local_names);
-    const auto count = reader_.value<std::uint64_t>(names + layout_.object.size).value_or(0);
+    const Addr names = memory_.pointer_or_null(code + layout.code.local_names);
+    const auto count = memory_.value<std::uint64_t>(names + layout.object.size).value_or(0);
     at->second = static_cast<std::size_t>(std::min<std::uint64_t>(count, kLocalLimit));
   }
   return at->second;
 }
 
 Addr FrameValues::stack_base(const RawFrame& frame) {
-  if (has_exception_table(layout_)) {
-    return frame.address + layout_.frame.localsplus + count_locals(frame.code) * kPointer;
+  const Layout& layout = memory_.layout();
+  if (has_exception_table(layout)) {
+    return frame.address + layout.frame.localsplus + count_locals(frame.code) * kPointer;
   }
-  return reader_.pointer_or_null(frame.address + layout_.frame.code + 4 * kPointer);
+  return memory_.pointer_or_null(frame.address + layout.frame.code + 4 * kPointer);
 }
 
 std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
   std::vector<Addr> values;
   for (std::size_t i = 0; i < count && base != Addr{}; ++i) {
-    const auto slot = reader_.pointer(base + i * kPointer);
+    const auto slot = memory_.pointer(base + i * kPointer);
     if (!slot) {
       break;
     }
-    if (const Addr value = cpython::without_tags(layout_, *slot); value != Addr{}) {
+    if (const Addr value = cpython::without_tags(memory_.layout(), *slot); value != Addr{}) {
       values.push_back(value);
     }
   }
@@ -139,8 +142,9 @@ std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
 }
 
 Addr FrameValues::slot(const RawFrame& frame, std::size_t index) {
-  const Addr at = frame.address + layout_.frame.localsplus + index * kPointer;
-  return cpython::without_tags(layout_, reader_.pointer_or_null(at));
+  const Layout& layout = memory_.layout();
+  const Addr at = frame.address + layout.frame.localsplus + index * kPointer;
+  return cpython::without_tags(layout, memory_.pointer_or_null(at));
 }
 
 Addr FrameValues::self(const RawFrame& frame) {
@@ -148,11 +152,12 @@ Addr FrameValues::self(const RawFrame& frame) {
 }
 
 Addr FrameValues::local(const RawFrame& frame, std::string_view name) {
-  const Addr names = reader_.pointer_or_null(frame.code + layout_.code.local_names);
+  const Layout& layout = memory_.layout();
+  const Addr names = memory_.pointer_or_null(frame.code + layout.code.local_names);
   const std::size_t count = count_locals(frame.code);
   for (std::size_t i = 0; i < count; ++i) {
-    const Addr text = reader_.pointer_or_null(names + layout_.object.tuple_items + i * kPointer);
-    const auto read = cpython::read_string(reader_, layout_, text, name.size() + 1);
+    const Addr text = memory_.pointer_or_null(names + layout.object.tuple_items + i * kPointer);
+    const auto read = cpython::read_string(memory_, text, name.size() + 1);
     if (read && read->utf8 == name) {
       return slot(frame, i);
     }
@@ -176,7 +181,7 @@ std::vector<Addr> FrameValues::all(const RawFrame& frame) {
     return {};
   }
   std::vector<Addr> values =
-      read_slots(frame.address + layout_.frame.localsplus, count_locals(frame.code));
+      read_slots(frame.address + memory_.layout().frame.localsplus, count_locals(frame.code));
   const std::vector<Addr> stack = read_slots(stack_base(frame), kStackLimit / 4);
   values.insert(values.end(), stack.begin(), stack.end());
   return values;

@@ -18,17 +18,15 @@
 #include <vector>
 
 #include "cpython/frame_chain.h"
-#include "cpython/layouts/layout.h"
-#include "cpython/remote_reader.h"
+#include "cpython/python_memory.h"
 
 namespace oddrank::waits {
 
 // What is known of code is kept: many frames run the same.
 class FrameValues {
  public:
-  // Both must outlive the object.
-  FrameValues(cpython::RemoteReader& reader, const cpython::Layout& layout)
-      : reader_(reader), layout_(layout) {}
+  // `memory` must outlive the object.
+  explicit FrameValues(cpython::PythonMemory& memory) : memory_(memory) {}
 
   // The objects in stack slots that are in use for certain, outermost first; bounded. Empty: none,
   // or not known (generated code without a table, a free-threaded copy of the code).
@@ -51,8 +49,7 @@ class FrameValues {
   attach::Addr stack_base(const cpython::RawFrame& frame);
   std::vector<attach::Addr> read_slots(attach::Addr base, std::size_t count);
 
-  cpython::RemoteReader& reader_;
-  const cpython::Layout& layout_;
+  cpython::PythonMemory& memory_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> depths_;  // code, instruction
   std::unordered_map<std::uint64_t, std::size_t> locals_;                  // by code
 };

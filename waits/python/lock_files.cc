@@ -16,8 +16,8 @@ namespace oddrank::waits {
 namespace {
 
 using attach::Addr;
-using cpython::PythonLook;
-using cpython::ThreadLook;
+using cpython::PythonSample;
+using cpython::ThreadSample;
 using snapshot::WaitOn;
 
 // A frame that polls, and its local that is the path, or whose attribute is.
@@ -48,18 +48,18 @@ bool polls(const snapshot::ThreadCapture& thread,
   });
 }
 
-std::string read_path(PythonLook& python,
+std::string read_path(PythonSample& python,
                       const cpython::RawFrame& frame,
                       const LockFileKind& kind) {
-  Addr value = FrameValues(python.reader(), python.layout()).local(frame, kind.local);
+  Addr value = FrameValues(python.memory()).local(frame, kind.local);
   if (!kind.attribute.empty()) {
-    value = cpython::read_attribute(python.reader(), python.layout(), value, kind.attribute);
+    value = cpython::read_attribute(python.memory(), value, kind.attribute);
   }
-  const auto text = cpython::read_string(python.reader(), python.layout(), value);
+  const auto text = cpython::read_string(python.memory(), value);
   return text ? text->utf8 : std::string();
 }
 
-void read_lock_file(PythonLook& python, const ThreadLook& thread, ThreadWait& wait) {
+void read_lock_file(PythonSample& python, const ThreadSample& thread, ThreadWait& wait) {
   for (std::size_t i = 0; i < std::min(thread.frames.size(), kDepth); ++i) {
     const cpython::RawFrame& frame = thread.frames[i];
     for (const LockFileKind& kind : kLockFiles) {
@@ -81,7 +81,7 @@ void read_lock_file(PythonLook& python, const ThreadLook& thread, ThreadWait& wa
 
 }  // namespace
 
-void read_lock_files(PythonLook& python,
+void read_lock_files(PythonSample& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,
                      const snapshot::ProcessCapture& process,
@@ -93,7 +93,7 @@ void read_lock_files(PythonLook& python,
     const auto state = std::find_if(states.begin(), states.end(), [&](const auto& each) {
       return each.tid == process.threads[i].tid;
     });
-    const ThreadLook* thread = state == states.end() ? nullptr : python.by_tid(state->target_tid);
+    const ThreadSample* thread = state == states.end() ? nullptr : python.by_tid(state->target_tid);
     if (thread != nullptr) {
       read_lock_file(python, *thread, waits[i]);
     }

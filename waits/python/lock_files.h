@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attach/target.h"
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "waits/thread_wait.h"
@@ -19,7 +19,7 @@ inline constexpr std::string_view kPollsLockFile = "polls the lock file ";
 // `waits` belong to process.threads, one each, whose stacks have been read. Looks only at those
 // below such a frame; reads nothing if there are none. The wait becomes one for a file
 // lock, with the path and no holder: who has the file open is found over the node (find_peers.h).
-void read_lock_files(cpython::PythonLook& python,
+void read_lock_files(cpython::PythonSample& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,
                      const snapshot::ProcessCapture& process,

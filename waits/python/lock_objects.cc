@@ -20,17 +20,17 @@ constexpr std::uint64_t kLocked = 1;  // _Py_LOCKED of a PyMutex (Include/intern
 }  // namespace
 
 Addr LockObjects::field(Addr object, std::size_t index) {
-  return reader().pointer_or_null(fields_of(object) + index * kPointer);
+  return memory().pointer_or_null(fields_of(object) + index * kPointer);
 }
 
 void LockObjects::prefetch(std::span<const Addr> values) {
   constexpr std::size_t kFields = 4;  // as many as are looked at below
-  std::vector<cpython::RemoteReader::Range> ranges;
+  std::vector<cpython::PythonMemory::Range> ranges;
   ranges.reserve(values.size());
   for (const Addr value : values) {
-    ranges.push_back({value, layout().object.head + kFields * kPointer});
+    ranges.push_back({value, memory().layout().object.head + kFields * kPointer});
   }
-  reader().prefetch(ranges);
+  memory().prefetch(ranges);
 }
 
 std::span<const TypeName<LockObjects::Kind>> LockObjects::type_names() {
@@ -54,7 +54,7 @@ std::optional<LockObject> LockObjects::lock_at(Addr object) {
   if (kind != Kind::kLock && kind != Kind::kRecursiveLock) {
     return std::nullopt;
   }
-  const auto first = reader().value<std::uint64_t>(fields_of(object));
+  const auto first = memory().value<std::uint64_t>(fields_of(object));
   if (!first) {
     return std::nullopt;
   }
@@ -73,7 +73,7 @@ std::optional<LockObject> LockObjects::lock_at(Addr object) {
 
 std::optional<LockObject> LockObjects::lock_of_self(Addr self) {
   return kind_of(self) == Kind::kCondition
-             ? lock_at(cpython::read_attribute(reader(), layout(), self, "_lock"))
+             ? lock_at(cpython::read_attribute(memory(), self, "_lock"))
              : lock_at(self);
 }
 
@@ -91,12 +91,12 @@ std::optional<LockObject> LockObjects::lock_of(Addr value) {
 }
 
 bool LockObjects::is_text(Addr text, std::string_view wanted) {
-  const auto read = cpython::read_string(reader(), layout(), text, wanted.size() + 1);
+  const auto read = cpython::read_string(memory(), text, wanted.size() + 1);
   return read && read->utf8 == wanted;
 }
 
 bool LockObjects::is_c_string(Addr text, std::string_view wanted) {
-  const auto bytes = reader().bytes(text, wanted.size() + 1);
+  const auto bytes = memory().bytes(text, wanted.size() + 1);
   return bytes && (*bytes)[wanted.size()] == std::byte{0} &&
          std::equal(wanted.begin(), wanted.end(), bytes->begin(), [](char a, std::byte b) {
            return static_cast<unsigned char>(a) == std::to_integer<unsigned char>(b);
@@ -106,7 +106,7 @@ bool LockObjects::is_c_string(Addr text, std::string_view wanted) {
 bool LockObjects::is_exit(Addr callable) {
   const Kind kind = kind_of(callable);
   if (kind == Kind::kBuiltinMethod) {  // PyMethodDef begins with the name
-    return is_c_string(reader().pointer_or_null(field(callable, 0)), kExit);
+    return is_c_string(memory().pointer_or_null(field(callable, 0)), kExit);
   }
   if (kind == Kind::kMethodDescriptor) {  // PyDescrObject: d_type, then d_name
     return is_text(field(callable, 1), kExit);
@@ -137,8 +137,8 @@ std::vector<LockObject> LockObjects::entered(std::span<const Addr> live) {
 }
 
 std::uint64_t LockObjects::word_of_futex(std::uint64_t futex) {
-  const Addr byte = reader().pointer_or_null(Addr{futex - kPointer});
-  const Addr object{attach::value_of(byte) - layout().object.head};
+  const Addr byte = memory().pointer_or_null(Addr{futex - kPointer});
+  const Addr object{attach::value_of(byte) - memory().layout().object.head};
   const auto lock = byte == Addr{} ? std::nullopt : lock_at(object);
   return lock && lock->word == attach::value_of(byte) ? lock->word : futex;
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "waits/python/type_kinds.h"
 
 namespace oddrank::waits {
@@ -27,7 +27,7 @@ struct LockObject {
 class LockObjects {
  public:
   // `python` must outlive the object.
-  explicit LockObjects(cpython::PythonLook& python) : python_(python), kinds_(type_names()) {}
+  explicit LockObjects(cpython::PythonSample& python) : python_(python), kinds_(type_names()) {}
 
   // Fetches what lock_of will want of these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
@@ -55,9 +55,8 @@ class LockObjects {
     kCondition,
   };
 
-  cpython::RemoteReader& reader() { return python_.reader(); }
-  const cpython::Layout& layout() const { return python_.layout(); }
-  attach::Addr fields_of(attach::Addr object) const { return object + layout().object.head; }
+  cpython::PythonMemory& memory() { return python_.memory(); }
+  attach::Addr fields_of(attach::Addr object) { return object + memory().layout().object.head; }
   attach::Addr field(attach::Addr object, std::size_t index);
 
   static std::span<const TypeName<Kind>> type_names();
@@ -68,7 +67,7 @@ class LockObjects {
   bool is_text(attach::Addr text, std::string_view wanted);
   bool is_c_string(attach::Addr text, std::string_view wanted);
 
-  cpython::PythonLook& python_;
+  cpython::PythonSample& python_;
   TypeKinds<Kind> kinds_;
 };
 

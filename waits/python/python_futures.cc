@@ -14,9 +14,9 @@ namespace oddrank::waits {
 namespace {
 
 using attach::Addr;
-using cpython::PythonLook;
+using cpython::PythonSample;
 using cpython::RawFrame;
-using cpython::ThreadLook;
+using cpython::ThreadSample;
 
 constexpr std::size_t kDepth = 6;  // of Future.result(), from the innermost frame on
 constexpr std::array kFutureWaits = {
@@ -27,14 +27,16 @@ constexpr std::array kWorkItems = {
     FramePattern{"run", "concurrent/futures/thread.py"},
 };
 
-bool is_any_of(PythonLook& python, const RawFrame& frame, std::span<const FramePattern> patterns) {
+bool is_any_of(PythonSample& python,
+               const RawFrame& frame,
+               std::span<const FramePattern> patterns) {
   const cpython::CodeObject& code = python.code(frame);
   return code.readable && std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
            return matches(pattern, code.function, code.file);
          });
 }
 
-Addr awaited_future(PythonLook& python, FrameValues& values, const ThreadLook& waiter) {
+Addr awaited_future(PythonSample& python, FrameValues& values, const ThreadSample& waiter) {
   const std::span near(waiter.frames.data(), std::min(waiter.frames.size(), kDepth));
   const auto at = std::find_if(near.begin(), near.end(), [&](const RawFrame& frame) {
     return is_any_of(python, frame, kFutureWaits);
@@ -42,32 +44,30 @@ Addr awaited_future(PythonLook& python, FrameValues& values, const ThreadLook& w
   return at == near.end() ? Addr{} : values.self(*at);
 }
 
-bool works_on(PythonLook& python, FrameValues& values, const ThreadLook& thread, Addr future) {
+bool works_on(PythonSample& python, FrameValues& values, const ThreadSample& thread, Addr future) {
   return std::any_of(thread.frames.begin(), thread.frames.end(), [&](const RawFrame& frame) {
     return is_any_of(python, frame, kWorkItems) &&
-           cpython::read_attribute(python.reader(), python.layout(), values.self(frame),
-                                   "future") == future;
+           cpython::read_attribute(python.memory(), values.self(frame), "future") == future;
   });
 }
 
 }  // namespace
 
-std::optional<FutureWait> find_future_wait(PythonLook& python,
+std::optional<FutureWait> find_future_wait(PythonSample& python,
                                            FrameValues& values,
-                                           const ThreadLook& waiter) {
+                                           const ThreadSample& waiter) {
   const Addr future = awaited_future(python, values, waiter);
   const auto state =
       future == Addr{}
           ? std::nullopt
-          : cpython::read_string(
-                python.reader(), python.layout(),
-                cpython::read_attribute(python.reader(), python.layout(), future, "_state"));
+          : cpython::read_string(python.memory(),
+                                 cpython::read_attribute(python.memory(), future, "_state"));
   if (!state) {
     return std::nullopt;
   }
   FutureWait wait;
   wait.begun = state->utf8 != "PENDING";
-  for (const ThreadLook& thread : python.threads()) {
+  for (const ThreadSample& thread : python.threads()) {
     if (wait.begun && &thread != &waiter && works_on(python, values, thread, future)) {
       wait.worker = &thread;
     }

@@ -8,14 +8,15 @@
 #include <optional>
 #include <string_view>
 
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "waits/python/frame_values.h"
 
 namespace oddrank::waits {
 
 struct FutureWait {
-  bool begun = false;                           // somebody has begun with it, or it is done
-  const cpython::ThreadLook* worker = nullptr;  // the thread that works on it; may be null
+  bool begun = false;  // somebody has begun with it, or it is done
+  // The thread that works on it; may be null.
+  const cpython::ThreadSample* worker = nullptr;
 };
 
 // How the details of such waits begin.
@@ -23,8 +24,8 @@ inline constexpr std::string_view kFutureOfThread = "waits for a future that thr
 inline constexpr std::string_view kFutureNotBegun = "waits for a future that nobody has begun";
 
 // nullopt: the thread is in no Future.result() or .exception(), as far as can be read.
-std::optional<FutureWait> find_future_wait(cpython::PythonLook& python,
+std::optional<FutureWait> find_future_wait(cpython::PythonSample& python,
                                            FrameValues& values,
-                                           const cpython::ThreadLook& waiter);
+                                           const cpython::ThreadSample& waiter);
 
 }  // namespace oddrank::waits

@@ -18,9 +18,9 @@ namespace {
 
 using attach::Addr;
 using attach::ThreadState;
-using cpython::PythonLook;
+using cpython::PythonSample;
 using cpython::RawFrame;
-using cpython::ThreadLook;
+using cpython::ThreadSample;
 using snapshot::Known;
 using snapshot::WaitOn;
 
@@ -33,20 +33,20 @@ bool is_in(const cpython::CodeObject& code, std::string_view function, std::stri
 
 // Somebody in the body of a `with`.
 struct Holding {
-  std::size_t thread = 0;  // index into PythonLook::threads()
+  std::size_t thread = 0;  // index into PythonSample::threads()
   RawFrame frame;
 };
 
 class PythonLocks {
  public:
-  explicit PythonLocks(PythonLook& python)
-      : python_(python), values_(python.reader(), python.layout()), objects_(python) {}
+  explicit PythonLocks(PythonSample& python)
+      : python_(python), values_(python.memory()), objects_(python) {}
 
   std::uint64_t word_of_futex(std::uint64_t futex) { return objects_.word_of_futex(futex); }
 
   // The lock with this word among what the innermost frames of the waiting thread point to. Slots
   // may be out of use, but the lock's own word proves what it is.
-  std::optional<LockObject> awaited(const ThreadLook& thread, std::uint64_t word) {
+  std::optional<LockObject> awaited(const ThreadSample& thread, std::uint64_t word) {
     if (const auto known = awaited_.find(word); known != awaited_.end()) {
       return known->second;
     }
@@ -73,7 +73,7 @@ class PythonLocks {
     return held_[word];
   }
 
-  const ThreadLook* joined(const ThreadLook& thread) {
+  const ThreadSample* joined(const ThreadSample& thread) {
     for (std::size_t i = 0; i < std::min<std::size_t>(thread.frames.size(), 3); ++i) {
       const auto& code = python_.code(thread.frames[i]);
       if (is_in(code, "join", "threading.py") ||
@@ -84,29 +84,27 @@ class PythonLocks {
     return nullptr;
   }
 
-  std::optional<FutureWait> future(const ThreadLook& thread) {
+  std::optional<FutureWait> future(const ThreadSample& thread) {
     return find_future_wait(python_, values_, thread);
   }
 
   // Of an import lock: the thread that imports the module, and the module's name.
-  const ThreadLook* importer(const ThreadLook& thread, std::string& module) {
+  const ThreadSample* importer(const ThreadSample& thread, std::string& module) {
     if (thread.frames.empty() ||
         !is_in(python_.code(thread.frames[0]), "acquire", "<frozen importlib._bootstrap>")) {
       return nullptr;
     }
     const Addr lock = values_.self(thread.frames[0]);
-    module = cpython::print_object(reader(), layout(),
-                                   cpython::read_attribute(reader(), layout(), lock, "name"));
+    module = cpython::print_object(memory(), cpython::read_attribute(memory(), lock, "name"));
     return python_.by_ident(ident_of(lock, "owner"));
   }
 
  private:
-  cpython::RemoteReader& reader() { return python_.reader(); }
-  const cpython::Layout& layout() const { return python_.layout(); }
+  cpython::PythonMemory& memory() { return python_.memory(); }
 
   std::uint64_t ident_of(Addr object, std::string_view name) {
-    const Addr value = cpython::read_attribute(reader(), layout(), object, name);
-    const auto ident = cpython::read_int(reader(), layout(), value);
+    const Addr value = cpython::read_attribute(memory(), object, name);
+    const auto ident = cpython::read_int(memory(), value);
     return ident && *ident > 0 ? static_cast<std::uint64_t>(*ident) : 0;
   }
 
@@ -131,7 +129,7 @@ class PythonLocks {
     }
   }
 
-  PythonLook& python_;
+  PythonSample& python_;
   FrameValues values_;
   LockObjects objects_;
   bool scanned_ = false;
@@ -141,13 +139,13 @@ class PythonLocks {
 
 class Resolver {
  public:
-  Resolver(PythonLook& python,
+  Resolver(PythonSample& python,
            const std::vector<ThreadState>& states,
            const snapshot::ProcessCapture& process)
       : python_(python), locks_(python), states_(states), process_(process) {}
 
   void resolve(pid_t tid, ThreadWait& wait) {
-    const ThreadLook* thread = python_.by_tid(target_tid(tid));
+    const ThreadSample* thread = python_.by_tid(target_tid(tid));
     if (thread == nullptr) {
       return;
     }
@@ -173,7 +171,7 @@ class Resolver {
     return at == states_.end() ? 0 : at->target_tid;
   }
 
-  void set_holder(const ThreadLook& thread, ThreadWait& wait) {
+  void set_holder(const ThreadSample& thread, ThreadWait& wait) {
     const auto at = std::find_if(states_.begin(), states_.end(), [&thread](const auto& each) {
       return each.target_tid == thread.target_tid;
     });
@@ -202,11 +200,11 @@ class Resolver {
     }
   }
 
-  void resolve_lock(const ThreadLook& thread, pid_t tid, ThreadWait& wait) {
+  void resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait) {
     const std::uint64_t word = locks_.word_of_futex(wait.address);
     const auto lock = locks_.awaited(thread, word);
     if (lock && lock->recursive) {
-      const ThreadLook* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
+      const ThreadSample* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
       if (owner != nullptr) {
         set_holder(*owner, wait);
         wait.detail = "Python RLock, held by " + who(wait, tid) + " (" +
@@ -230,7 +228,7 @@ class Resolver {
     }
   }
 
-  PythonLook& python_;
+  PythonSample& python_;
   PythonLocks locks_;
   const std::vector<ThreadState>& states_;
   const snapshot::ProcessCapture& process_;
@@ -243,7 +241,7 @@ bool may_be_python_lock(const snapshot::ThreadCapture& thread, const ThreadWait&
 
 }  // namespace
 
-void read_python_locks(PythonLook& python,
+void read_python_locks(PythonSample& python,
                        const std::vector<ThreadState>& states,
                        const snapshot::ProcessCapture& process,
                        std::vector<ThreadWait>& waits) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attach/target.h"
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "snapshot/process_capture.h"
 #include "waits/thread_wait.h"
 
@@ -19,7 +19,7 @@ namespace oddrank::waits {
 
 // `waits` belong to process.threads, one each. Looks only at those that wait for a lock without a
 // known holder and run Python; reads nothing if there are none.
-void read_python_locks(cpython::PythonLook& python,
+void read_python_locks(cpython::PythonSample& python,
                        const std::vector<attach::ThreadState>& states,
                        const snapshot::ProcessCapture& process,
                        std::vector<ThreadWait>& waits);

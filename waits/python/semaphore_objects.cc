@@ -51,11 +51,13 @@ std::span<const TypeName<SemaphoreObjects::Kind>> SemaphoreObjects::type_names()
 
 // m_self of a builtin method, im_self of another.
 Addr SemaphoreObjects::second_field(Addr object) {
-  return python_.reader().pointer_or_null(object + python_.layout().object.head + kPointer);
+  return python_.memory().pointer_or_null(object + python_.memory().layout().object.head +
+                                          kPointer);
 }
 
 std::optional<SemaphoreObject> SemaphoreObjects::read(Addr object) {
-  const auto fields = python_.reader().value<Fields>(object + python_.layout().object.head);
+  const auto fields =
+      python_.memory().value<Fields>(object + python_.memory().layout().object.head);
   if (!fields || fields->handle == 0 || fields->maxvalue != 1) {
     return std::nullopt;
   }
@@ -68,7 +70,7 @@ void SemaphoreObjects::add(Addr value, int depth, std::vector<SemaphoreObject>& 
     return;
   }
   const auto attribute = [&](std::string_view name) {
-    return cpython::read_attribute(python_.reader(), python_.layout(), value, name);
+    return cpython::read_attribute(python_.memory(), value, name);
   };
   switch (kind_of(value)) {
     case Kind::kSemaphore:
@@ -113,11 +115,11 @@ void SemaphoreObjects::add_values(const std::vector<Addr>& values,
 }
 
 std::vector<SemaphoreObject> SemaphoreObjects::find() {
-  FrameValues values(python_.reader(), python_.layout());
+  FrameValues values(python_.memory());
   std::unordered_set<std::uint64_t> seen;
   std::vector<SemaphoreObject> found;
   std::size_t budget = kFrameLimit;
-  for (const cpython::ThreadLook& thread : python_.threads()) {
+  for (const cpython::ThreadSample& thread : python_.threads()) {
     for (const cpython::RawFrame& frame : thread.frames) {
       if (budget-- == 0 || seen.size() > kValueLimit) {
         return found;

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 #include "waits/python/type_kinds.h"
 
 namespace oddrank::waits {
@@ -29,7 +29,8 @@ struct SemaphoreObject {
 class SemaphoreObjects {
  public:
   // `python` must outlive the object.
-  explicit SemaphoreObjects(cpython::PythonLook& python) : python_(python), kinds_(type_names()) {}
+  explicit SemaphoreObjects(cpython::PythonSample& python)
+      : python_(python), kinds_(type_names()) {}
 
   // Those that the frames of all threads lead to, each once; bounded.
   std::vector<SemaphoreObject> find();
@@ -47,7 +48,7 @@ class SemaphoreObjects {
                   std::vector<SemaphoreObject>& found);
   std::optional<SemaphoreObject> read(attach::Addr object);
 
-  cpython::PythonLook& python_;
+  cpython::PythonSample& python_;
   TypeKinds<Kind> kinds_;
   std::unordered_set<std::uint64_t> known_;  // objects that were found
 };

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "cpython/objects/types.h"
-#include "cpython/python_look.h"
+#include "cpython/python_sample.h"
 
 namespace oddrank::waits {
 
@@ -27,11 +27,11 @@ class TypeKinds {
   // `names` must outlive the object.
   explicit TypeKinds(std::span<const TypeName<Kind>> names) : names_(names) {}
 
-  Kind of(cpython::PythonLook& python, attach::Addr object) {
-    const attach::Addr type = cpython::type_of(python.reader(), python.layout(), object);
+  Kind of(cpython::PythonSample& python, attach::Addr object) {
+    const attach::Addr type = cpython::type_of(python.memory(), object);
     const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind{});
     if (is_new && type != attach::Addr{}) {
-      at->second = by_name(cpython::name_of_type(python.reader(), python.layout(), type));
+      at->second = by_name(cpython::name_of_type(python.memory(), type));
     }
     return at->second;
   }

@@ -48,8 +48,8 @@ class Stores {
     return read_store_timeout(reader, store);
   }
   Addr store_of(Addr object) const {
-    cpython::RemoteReader reader(heap_.target());
-    return prefix_store_of(reader, heap_.layout(), object);
+    cpython::PythonMemory memory = heap_.memory();
+    return prefix_store_of(memory, object);
   }
   test::PythonHeap& heap() { return heap_; }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cpython/layouts/layout.h"
 #include "cpython/objects/types.h"
+#include "cpython/python_memory.h"
 #include "tests/support/fake_target.h"
 
 namespace oddrank::test {
@@ -92,7 +92,9 @@ class PythonHeap {
     return str_type_;
   }
 
-  FakeTarget& memory() { return target_; }
+  FakeTarget& target() { return target_; }
+  // Returns a memory of which nothing has been read yet; the heap must outlive it.
+  cpython::PythonMemory memory() const { return {target_, layout_}; }
 
  private:
   static constexpr std::uint64_t kStart = 0x10000000;

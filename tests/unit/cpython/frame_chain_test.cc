@@ -44,8 +44,8 @@ std::string text(const FrameChain& chain) {
 std::string read(const Layout& layout, std::string_view kinds) {
   test::PythonHeap heap(layout);
   const auto frames = put_frames(heap, kinds);
-  RemoteReader reader(heap.target());
-  return text(read_chains(reader, layout, std::span(frames).first(1))[0]);
+  PythonMemory memory = heap.memory();
+  return text(read_chains(memory, std::span(frames).first(1))[0]);
 }
 
 }  // namespace
@@ -78,8 +78,8 @@ TEST_CASE("tags of references are taken off", "[cpython]") {
   const auto frames = put_frames(heap, "ffs");
   heap.put_pointer(frames[0] + layout.frame.code, Addr{0x2001});
   heap.put_pointer(frames[1] + layout.frame.code, Addr{0x2000 | 3});
-  RemoteReader reader(heap.target());
-  const auto chain = read_chains(reader, layout, std::span(frames).first(1))[0];
+  PythonMemory memory = heap.memory();
+  const auto chain = read_chains(memory, std::span(frames).first(1))[0];
   CHECK(chain.frames[0].code == Addr{0x2000});
   CHECK(chain.frames[1].code == Addr{});  // a number
   CHECK(chain.innermost_shim == frames[2]);
@@ -89,9 +89,9 @@ TEST_CASE("threads are followed side by side", "[cpython]") {
   test::PythonHeap heap(layout_3_11());
   const auto first = put_frames(heap, "fe");
   const auto second = put_frames(heap, "ffffe");
-  RemoteReader reader(heap.target());
+  PythonMemory memory = heap.memory();
   const std::array<Addr, 4> newest = {first[0], Addr{}, second[0], Addr{0xdead0000}};
-  const auto chains = read_chains(reader, heap.layout(), newest);
+  const auto chains = read_chains(memory, newest);
   REQUIRE(chains.size() == 4);
   CHECK(text(chains[0]) == "fE");
   CHECK(text(chains[1]).empty());
@@ -103,22 +103,22 @@ TEST_CASE("threads are followed side by side", "[cpython]") {
 TEST_CASE("chains that do not end are cut", "[cpython]") {
   test::PythonHeap heap(layout_3_11());
   const auto frames = put_frames(heap, "ffffffe");
-  RemoteReader limited(heap.target());
-  CHECK(text(read_chains(limited, heap.layout(), std::span(frames).first(1), 3)[0]) == "fff...");
+  PythonMemory limited = heap.memory();
+  CHECK(text(read_chains(limited, std::span(frames).first(1), 3)[0]) == "fff...");
 
   heap.put_pointer(frames[6] + heap.layout().frame.previous, frames[2]);
-  RemoteReader reader(heap.target());
-  const auto circle = read_chains(reader, heap.layout(), std::span(frames).first(1))[0];
+  PythonMemory memory = heap.memory();
+  const auto circle = read_chains(memory, std::span(frames).first(1))[0];
   CHECK(circle.cut);
   CHECK(circle.frames.size() < 32);
 
   heap.put_pointer(frames[1] + heap.layout().frame.previous, frames[1]);
-  RemoteReader again(heap.target());
-  CHECK(read_chains(again, heap.layout(), std::span(frames).first(1))[0].cut);
+  PythonMemory again = heap.memory();
+  CHECK(read_chains(again, std::span(frames).first(1))[0].cut);
 
   heap.put_pointer(frames[3] + heap.layout().frame.previous, Addr{0xdead0000});
-  RemoteReader broken(heap.target());
-  CHECK(text(read_chains(broken, heap.layout(), std::span(frames).subspan(2, 1))[0]) == "ff...");
+  PythonMemory broken = heap.memory();
+  CHECK(text(read_chains(broken, std::span(frames).subspan(2, 1))[0]) == "ff...");
 }
 
 }  // namespace oddrank::cpython

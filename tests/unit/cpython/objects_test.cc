@@ -10,8 +10,8 @@ namespace {
 using attach::Addr;
 
 std::string print(const test::PythonHeap& heap, Addr object) {
-  RemoteReader reader(heap.target());
-  return print_object(reader, heap.layout(), object);
+  PythonMemory memory = heap.memory();
+  return print_object(memory, object);
 }
 
 // `tag` as the version has it: ob_size or lv_tag.
@@ -113,8 +113,8 @@ TEST_CASE("locals are named, cells are looked into, secrets stay where they are"
   for (std::size_t i = 0; i < values.size(); ++i) {
     heap.put_pointer(frame + layout.frame.localsplus + i * 8, values[i]);
   }
-  RemoteReader reader(heap.target());
-  const auto locals = read_locals(reader, layout, RawFrame{frame, code, 0, true}, false);
+  PythonMemory memory = heap.memory();
+  const auto locals = read_locals(memory, RawFrame{frame, code, 0, true}, false);
   REQUIRE(locals.size() == 4);
   CHECK(locals[0].name == "backend");
   CHECK(locals[0].value == "'gloo'");
@@ -123,8 +123,8 @@ TEST_CASE("locals are named, cells are looked into, secrets stay where they are"
   CHECK(locals[2].name == "shared");
   CHECK(locals[2].value == "'inside'");
   CHECK(locals[3].value == "<cell>");
-  CHECK(read_locals(reader, layout, RawFrame{frame, Addr{0xdead0000}, 0, true}, false).empty());
-  CHECK(read_locals(reader, layout, RawFrame{frame, code, 0, true}, true).size() == 3);
+  CHECK(read_locals(memory, RawFrame{frame, Addr{0xdead0000}, 0, true}, false).empty());
+  CHECK(read_locals(memory, RawFrame{frame, code, 0, true}, true).size() == 3);
 }
 
 TEST_CASE("names that sound like secrets", "[cpython]") {

@@ -97,7 +97,7 @@ TEST_CASE("memory that ends behind the page that is wanted is no fault", "[cpyth
   CHECK_FALSE(reader.value<std::uint64_t>(Addr{(std::uint64_t{1} << 47) - kPage}));
 }
 
-TEST_CASE("another look reads the pages of the last one at once, as they are now", "[cpython]") {
+TEST_CASE("a refresh reads the pages of the last sample at once, as they are now", "[cpython]") {
   constexpr std::uint64_t kStart = 0x7f0000000000;
   test::FakeTarget target;
   target.add_memory(Addr{kStart}, pages_at(kStart));
@@ -115,20 +115,20 @@ TEST_CASE("another look reads the pages of the last one at once, as they are now
   const std::uint64_t first = reader.calls();
   target.add_object(Addr{kStart + 20 * kPage + 8}, std::uint64_t{1207});
   CHECK(reader.value<std::uint64_t>(Addr{kStart + 20 * kPage + 8}) != 1207);
-  reader.look_again();
+  reader.refresh();
   CHECK(reader.calls() == first + 1);
   look(1207);
   CHECK(reader.calls() <= first + 2);  // what is not there is asked for again
   // Nothing was used since the last call: nothing is fetched.
-  reader.look_again();
+  reader.refresh();
   const std::uint64_t before = reader.calls();
-  reader.look_again();
+  reader.refresh();
   CHECK(reader.calls() == before);
   CHECK(reader.value<std::uint64_t>(Addr{kStart}) == kStart);
   CHECK(reader.calls() == before + 1);
 }
 
-TEST_CASE("a page that is gone at the next look hides none of its neighbours", "[cpython]") {
+TEST_CASE("a page that is gone at the refresh hides none of its neighbours", "[cpython]") {
   constexpr std::uint64_t kStart = 0x7f0000000000;
   test::FakeTarget before;
   test::FakeTarget after;
@@ -145,8 +145,8 @@ TEST_CASE("a page that is gone at the next look hides none of its neighbours", "
     CHECK(reader.value<std::uint64_t>(Addr{kStart + page * kPage}) == kStart + page * kPage);
   }
   target.change();
-  for (int looks = 0; looks < 3; ++looks) {
-    reader.look_again();
+  for (int round = 0; round < 3; ++round) {
+    reader.refresh();
     for (std::uint64_t page = 0; page < 5; ++page) {
       const auto word = reader.value<std::uint64_t>(Addr{kStart + page * kPage});
       CHECK(word.has_value() == (page != 2));

@@ -15,9 +15,9 @@ const Layout& layout_of(int minor) {
 TEST_CASE("strings of every kind become UTF-8", "[cpython]") {
   const int minor = GENERATE(11, 12);
   test::PythonHeap heap(layout_of(minor));
-  RemoteReader reader(heap.target());
+  PythonMemory memory = heap.memory();
   const auto read = [&](attach::Addr object) {
-    return read_string(reader, heap.layout(), object).value_or(PythonString{"?", false}).utf8;
+    return read_string(memory, object).value_or(PythonString{"?", false}).utf8;
   };
   const auto ascii = heap.str("train_step");
   const auto latin = heap.str(U"caf\xe9", 1);
@@ -36,13 +36,13 @@ TEST_CASE("strings of every kind become UTF-8", "[cpython]") {
 TEST_CASE("a str that is not compact keeps its text elsewhere", "[cpython]") {
   test::PythonHeap heap(layout_3_11());
   const auto text = heap.allocate(16);
-  heap.memory().add_memory(text, "elsewhere");
+  heap.target().add_memory(text, "elsewhere");
   const auto object = heap.object(heap.str_type(), 128);
   heap.put(object + heap.layout().object.str_length, std::int64_t{9});
   heap.put(object + heap.layout().object.str_state, 1U << 2 | 1U << 6 | 1U << 7);
   heap.put_pointer(object + heap.layout().object.str_compact_data, text);
-  RemoteReader reader(heap.target());
-  CHECK(read_string(reader, heap.layout(), object)->utf8 == "elsewhere");
+  PythonMemory memory = heap.memory();
+  CHECK(read_string(memory, object)->utf8 == "elsewhere");
 }
 
 TEST_CASE("strings are cut, and nonsense is refused", "[cpython]") {
@@ -53,16 +53,16 @@ TEST_CASE("strings are cut, and nonsense is refused", "[cpython]") {
   heap.put(negative + heap.layout().object.str_length, std::int64_t{-5});
   const auto huge = heap.str("abc");
   heap.put(huge + heap.layout().object.str_length, std::int64_t{1} << 60);
-  RemoteReader reader(heap.target());
-  const auto cut = read_string(reader, heap.layout(), text, 4);
+  PythonMemory memory = heap.memory();
+  const auto cut = read_string(memory, text, 4);
   CHECK(cut->utf8 == "0123");
   CHECK(cut->cut);
-  CHECK_FALSE(read_string(reader, heap.layout(), other));
-  CHECK_FALSE(read_string(reader, heap.layout(), negative));
-  CHECK(read_string(reader, heap.layout(), huge, 3)->cut);
-  CHECK_FALSE(read_string(reader, heap.layout(), attach::Addr{0}));
-  CHECK_FALSE(read_string(reader, heap.layout(), attach::Addr{0xdead0000}));
-  CHECK_FALSE(read_string(reader, heap.layout(), attach::Addr{~std::uint64_t{0} - 8}));
+  CHECK_FALSE(read_string(memory, other));
+  CHECK_FALSE(read_string(memory, negative));
+  CHECK(read_string(memory, huge, 3)->cut);
+  CHECK_FALSE(read_string(memory, attach::Addr{0}));
+  CHECK_FALSE(read_string(memory, attach::Addr{0xdead0000}));
+  CHECK_FALSE(read_string(memory, attach::Addr{~std::uint64_t{0} - 8}));
 }
 
 TEST_CASE("bytes objects have a bounded size", "[cpython]") {
@@ -71,10 +71,10 @@ TEST_CASE("bytes objects have a bounded size", "[cpython]") {
   const auto huge = heap.bytes("x");
   heap.put(huge + heap.layout().object.size, std::int64_t{-1});
   const auto text = heap.str("no bytes");
-  RemoteReader reader(heap.target());
-  CHECK(read_bytes(reader, heap.layout(), good)->size() == 2);
-  CHECK_FALSE(read_bytes(reader, heap.layout(), huge));
-  CHECK_FALSE(read_bytes(reader, heap.layout(), text));
+  PythonMemory memory = heap.memory();
+  CHECK(read_bytes(memory, good)->size() == 2);
+  CHECK_FALSE(read_bytes(memory, huge));
+  CHECK_FALSE(read_bytes(memory, text));
 }
 
 }  // namespace oddrank::cpython

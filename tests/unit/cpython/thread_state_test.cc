@@ -33,8 +33,8 @@ struct FakeRuntime {
     return thread;
   }
   std::vector<ThreadStateRow> read() {
-    RemoteReader reader(heap.target());
-    return read_thread_states(reader, heap.layout(), runtime).value_or(ThreadStates{}).threads;
+    PythonMemory memory = heap.memory();
+    return read_thread_states(memory, runtime).value_or(ThreadStates{}).threads;
   }
 };
 
@@ -86,12 +86,12 @@ TEST_CASE("lists that do not end, and states that do not fit", "[cpython]") {
   CHECK(fake.read().size() < 16);
 
   fake.heap.put_pointer(newest + layout_3_9().thread.interp, Addr{0x1234567});
-  RemoteReader reader(fake.heap.target());
-  const auto rows = read_thread_states(reader, layout_3_9(), fake.runtime);
+  PythonMemory memory = fake.heap.memory();
+  const auto rows = read_thread_states(memory, fake.runtime);
   REQUIRE_FALSE(rows);
   CHECK(rows.error().code == Errc::kBadData);
-  RemoteReader elsewhere(fake.heap.target());
-  CHECK_FALSE(read_thread_states(elsewhere, layout_3_9(), Addr{0xdead0000}));
+  PythonMemory elsewhere = fake.heap.memory();
+  CHECK_FALSE(read_thread_states(elsewhere, Addr{0xdead0000}));
 }
 
 }  // namespace oddrank::cpython

@@ -1,4 +1,4 @@
-#include "cpython/look_at_python.h"
+#include "cpython/open_python.h"
 
 #include <utility>
 
@@ -7,15 +7,15 @@
 
 namespace oddrank::cpython {
 
-Result<PythonLook> look_at_python(const attach::Target& target) {
+Result<PythonSample> open_python(const attach::Target& target) {
   elf::ModuleMap modules(target);
   ODDRANK_TRY(PythonProcess python, PythonProcess::find(target, modules));
   ODDRANK_TRY(const auto threads, python.threads(Locals::kNone));
-  auto look = python.take_look();
-  if (!look) {
+  auto sample = python.release_sample();
+  if (!sample) {
     return fail(Errc::kBadData, std::to_string(threads.size()) + " Python threads, but no frames");
   }
-  return *std::move(look);
+  return *std::move(sample);
 }
 
 }  // namespace oddrank::cpython

@@ -1,0 +1,38 @@
+#include "cpython/python_sample.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace oddrank::cpython {
+
+PythonSample::PythonSample(PythonMemory memory, CodeCache codes, std::vector<ThreadSample> threads)
+    : memory_(std::move(memory)), codes_(std::move(codes)), threads_(std::move(threads)) {}
+
+const ThreadSample* PythonSample::by_tid(pid_t target_tid) const {
+  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const ThreadSample& thread) {
+    return thread.target_tid == target_tid && target_tid != 0;
+  });
+  return at == threads_.end() ? nullptr : &*at;
+}
+
+const ThreadSample* PythonSample::by_ident(std::uint64_t pthread) const {
+  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const ThreadSample& thread) {
+    return thread.pthread == pthread && pthread != 0;
+  });
+  return at == threads_.end() ? nullptr : &*at;
+}
+
+std::string PythonSample::place(const RawFrame& frame) const {
+  const CodeObject& object = code(frame);
+  if (!object.readable) {
+    return {};
+  }
+  const std::string_view path = object.file;
+  const auto slash = path.rfind('/');
+  return object.function + " (" +
+         std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" +
+         std::to_string(line_of(memory_.layout(), object, frame)) + ")";
+}
+
+}  // namespace oddrank::cpython
