@@ -150,7 +150,7 @@ std::vector<std::int32_t> numbers_of(const JobView& view, const std::vector<std:
   return numbers;
 }
 
-// What one would do to a live process is no advice once only its core is left.
+// Drops advice that needs a live process: only its core is left.
 void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advice) {
   constexpr std::array<std::string_view, 5> kLive = {"oddrank node", "/proc/", "--samples",
                                                      "kill -CONT", "ss -t"};
@@ -162,7 +162,7 @@ void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advic
   for (std::string& text : advice) {
     for (const auto& node : capture.nodes) {
       const std::string place = "on " + printable(node.host) + ": ";
-      if (text.starts_with(place)) {  // a host is often known by its core's file name only
+      if (text.starts_with(place)) {  // a host is often known only by the file name of its core
         text = "on its node: " + text.substr(place.size());
         break;
       }
@@ -205,7 +205,7 @@ Diagnosis diagnose(const JobView& view) {
   }
   report.notes = view.notes();
   for (const auto& node : capture.nodes) {
-    // Which ranks it has is not known, where no rank is missing: then no row of theirs says why.
+    // If no rank of the node is listed as unread, this note gives the reason.
     const auto& unread = report.coverage.unread;
     if (!node.answered && std::none_of(unread.begin(), unread.end(), [&node](const Unread& row) {
           return row.host == node.host;

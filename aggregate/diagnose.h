@@ -1,8 +1,8 @@
 // From a capture to a report: the whole of aggregate/ in one call. Pure, and independent of the
 // order of nodes and processes in the capture.
 //
-// Every report is made from a JobView, and can be made from a capture as well: who wants several of
-// them makes the view once.
+// Every report can be made from a capture or from a JobView. A caller that wants several reports
+// makes the view once.
 #pragma once
 
 #include "aggregate/diagnosis.h"

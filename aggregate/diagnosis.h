@@ -33,34 +33,34 @@ struct Coverage {
   std::size_t nodes_expected = 0;
   std::size_t nodes_answered = 0;
   std::uint64_t skew_us = 0;
-  std::vector<Unread> unread;  // ranks with the same host and reason together
+  std::vector<Unread> unread;  // ranks with the same host and reason are one row
 
   bool complete() const { return read == expected; }
 };
 
-// A process that a culprit waits for, with the stack of the thread that decides.
+// A process that a culprit waits for, with the stack of its deciding thread.
 struct ReportedProcess {
   pid_t pid = 0;
   std::string host;
   std::string what;   // "DataLoader worker"
   std::string stuck;  // "is stuck in read() of /data/x"
   FoldedStack stack;
-  QuietSpan quiet;  // of the thread whose stack it is
+  QuietSpan quiet;  // of the thread that has this stack
 };
 
 struct ReportedGroup {
   std::vector<std::int32_t> ranks;  // known rank numbers, ascending
-  std::vector<pid_t> pids;          // of the first few, in the order of the ranks
+  std::vector<pid_t> pids;          // only the first few, in the order of the ranks
   std::size_t count = 0;
   std::string hosts;        // "n[0-3]"
-  std::string coordinates;  // of a rank alone: "tp1 pp0 dp3"; "" = unknown
+  std::string coordinates;  // if the group is one rank: "tp1 pp0 dp3"; "" = unknown
   std::string phase;
   std::string state;  // "S", "RS"
-  QuietSpan quiet;    // of their leader threads
+  QuietSpan quiet;    // of the ranks' leader threads
   bool culprit = false;
   FoldedStack stack;
-  std::vector<ReportedProcess> awaited;      // of a culprit
-  std::vector<LocalDifference> differences;  // of its ranks' locals, the most telling first
+  std::vector<ReportedProcess> awaited;      // if the group is a culprit
+  std::vector<LocalDifference> differences;  // in its ranks' locals, the most telling first
 };
 
 struct ReportedSlot {
@@ -78,11 +78,11 @@ struct Diagnosis {
   Coverage coverage;
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
   std::vector<ReportedSlot> slots;
-  std::vector<SourceFinding> sources;  // beside the stacks; their sentences are among the notes
+  std::vector<SourceFinding> sources;  // other than the stacks; their sentences are among the notes
   std::vector<std::string> notes;
-  std::optional<Comparison> since;  // against an earlier capture, where there is one
+  std::optional<Comparison> since;  // compared with an earlier capture, if there is one
   std::string job;                  // "job 4711 (pretrain)", "this node", ...; for the first screen
-  bool of_cores = false;            // of core files: the processes are gone
+  bool of_cores = false;            // from core files: the processes are gone
 };
 
 }  // namespace oddrank::aggregate

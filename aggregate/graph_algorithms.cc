@@ -20,59 +20,12 @@ class Tarjan {
         on_stack_(graph.size(), false),
         component_(graph.size(), kFar) {}
 
-  std::vector<std::size_t> run() {
-    for (std::size_t node = 0; node < graph_.size(); ++node) {
-      if (index_[node] == kFar) {
-        visit_from(node);
-      }
-    }
-    return std::move(component_);
-  }
+  std::vector<std::size_t> run();
 
  private:
-  void enter(std::size_t node) {
-    index_[node] = low_[node] = next_index_++;
-    open_.push_back(node);
-    on_stack_[node] = true;
-    path_.push_back({node, 0});
-  }
-
-  void visit_from(std::size_t start) {
-    enter(start);
-    while (!path_.empty()) {
-      Visit& visit = path_.back();
-      const std::size_t node = visit.node;
-      if (visit.next_edge < graph_[node].size()) {
-        const std::size_t target = graph_[node][visit.next_edge++];
-        if (index_[target] == kFar) {
-          enter(target);
-        } else if (on_stack_[target]) {
-          low_[node] = std::min(low_[node], index_[target]);
-        }
-        continue;
-      }
-      path_.pop_back();
-      if (!path_.empty()) {
-        low_[path_.back().node] = std::min(low_[path_.back().node], low_[node]);
-      }
-      if (low_[node] == index_[node]) {
-        close(node);
-      }
-    }
-  }
-
-  void close(std::size_t root) {
-    while (true) {
-      const std::size_t node = open_.back();
-      open_.pop_back();
-      on_stack_[node] = false;
-      component_[node] = components_;
-      if (node == root) {
-        break;
-      }
-    }
-    ++components_;
-  }
+  void enter(std::size_t node);
+  void visit_from(std::size_t start);
+  void close(std::size_t root);
 
   const Adjacency& graph_;
   std::vector<std::size_t> index_;
@@ -84,6 +37,59 @@ class Tarjan {
   std::size_t next_index_ = 0;
   std::size_t components_ = 0;
 };
+
+std::vector<std::size_t> Tarjan::run() {
+  for (std::size_t node = 0; node < graph_.size(); ++node) {
+    if (index_[node] == kFar) {
+      visit_from(node);
+    }
+  }
+  return std::move(component_);
+}
+
+void Tarjan::enter(std::size_t node) {
+  index_[node] = low_[node] = next_index_++;
+  open_.push_back(node);
+  on_stack_[node] = true;
+  path_.push_back({node, 0});
+}
+
+void Tarjan::visit_from(std::size_t start) {
+  enter(start);
+  while (!path_.empty()) {
+    Visit& visit = path_.back();
+    const std::size_t node = visit.node;
+    if (visit.next_edge < graph_[node].size()) {
+      const std::size_t target = graph_[node][visit.next_edge++];
+      if (index_[target] == kFar) {
+        enter(target);
+      } else if (on_stack_[target]) {
+        low_[node] = std::min(low_[node], index_[target]);
+      }
+      continue;
+    }
+    path_.pop_back();
+    if (!path_.empty()) {
+      low_[path_.back().node] = std::min(low_[path_.back().node], low_[node]);
+    }
+    if (low_[node] == index_[node]) {
+      close(node);
+    }
+  }
+}
+
+void Tarjan::close(std::size_t root) {
+  while (true) {
+    const std::size_t node = open_.back();
+    open_.pop_back();
+    on_stack_[node] = false;
+    component_[node] = components_;
+    if (node == root) {
+      break;
+    }
+  }
+  ++components_;
+}
 
 }  // namespace
 

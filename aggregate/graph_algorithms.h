@@ -1,5 +1,5 @@
-// Strongly connected components of a directed graph, without recursion (graphs come from captures
-// that anybody may have written, and may be deep).
+// Strongly connected components of a directed graph and distances in it, without recursion: a
+// capture may come from anybody, and its graph may be deep.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace oddrank::aggregate {
 
 using Adjacency = std::vector<std::vector<std::size_t>>;  // targets of each node
 
-// Component number of each node; components are numbered in reverse topological order (a sink's
-// number is lower than that of whoever waits for it). Tarjan's algorithm.
+// Returns the component number of each node. Components are numbered in reverse topological order:
+// a sink has a lower number than the nodes that wait for it. Tarjan's algorithm.
 std::vector<std::size_t> components_of(const Adjacency& graph);
 
-// Distance from `start` to each node, along the edges; `kFar` where there is no way. `came_from`
-// gets the node before each on a shortest way.
+// Returns the distance from `start` to each node along the edges; `kFar` if there is no path.
+// Stores in `came_from` the node before each on a shortest path.
 inline constexpr std::size_t kFar = static_cast<std::size_t>(-1);
 std::vector<std::size_t> distances(const Adjacency& graph,
                                    const std::vector<std::size_t>& starts,

@@ -12,7 +12,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-// More digits than this are part of the name, not a number (and would not fit).
+// A number with more digits than this is part of the name (and would not fit).
 constexpr std::size_t kMaxDigits = 9;
 
 struct Number {
@@ -26,7 +26,8 @@ bool is_digit(char letter) {
   return std::isdigit(static_cast<unsigned char>(letter)) != 0;
 }
 
-// "node07.cluster" -> {"node", ".cluster"}, 07; false where there is no number to fold.
+// Splits "node07.cluster" into {"node", ".cluster"} and 07; returns false if there is no number to
+// fold.
 bool take_apart(const std::string& host,
                 std::pair<std::string, std::string>& around,
                 Number& number) {
@@ -71,7 +72,7 @@ std::string fold_numbers(std::vector<Number>& numbers) {
   return text;
 }
 
-// The pieces between commas that are not inside of brackets.
+// Returns the pieces between commas outside of brackets.
 Result<std::vector<std::string_view>> top_level_pieces(std::string_view text) {
   std::vector<std::string_view> pieces;
   std::size_t start = 0;
@@ -120,7 +121,7 @@ Status add_range(std::string_view prefix,
   return ok();
 }
 
-// Nothing, one name, or one with brackets (balanced, by top_level_pieces).
+// Takes nothing, one name, or one name with brackets (balanced, by top_level_pieces).
 Status add_piece(std::string_view piece, std::size_t limit, std::vector<std::string>& hosts) {
   const std::size_t open = piece.find('[');
   if (open == std::string_view::npos) {

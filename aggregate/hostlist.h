@@ -1,4 +1,4 @@
-// Host names as SLURM's users write them: "n[0-3]", "node[01-04,07]", "gpu3,login".
+// Host names as users of SLURM write them: "n[0-3]", "node[01-04,07]", "gpu3,login".
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace oddrank::aggregate {
 
-// The last number of a name is what is folded; leading zeros are kept.
+// Folds the last number of each name; leading zeros are kept.
 std::string compress_hosts(std::vector<std::string> hosts);
 
-// kBadData: unbalanced or nested brackets, a bad range, or more than `limit` hosts. One pair of
-// brackets a name.
+// Fails with kBadData: unbalanced or nested brackets, a bad range, or more than `limit` hosts. A
+// name may have one pair of brackets.
 Result<std::vector<std::string>> expand_hosts(std::string_view text,
                                               std::size_t limit = std::size_t{1} << 16);
 

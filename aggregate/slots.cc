@@ -19,8 +19,7 @@ using snapshot::StringId;
 namespace {
 
 std::string group_key(const JobView& view, const CollectiveCall& call) {
-  // Ranks find each other in a store before there are groups: all of them, unless it is said
-  // which.
+  // Before there are groups, ranks meet in a store: all of them, unless the call says which.
   const std::vector<std::int32_t>& members = view.ranks_of(call.members);
   if (call.whole_world ||
       (call.kind == CallKind::kRendezvous && members.empty() && view.text(call.group).empty())) {
@@ -53,7 +52,7 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
   if (slot.group == "world") {
     return all_ranks(view);
   }
-  // The list is part of the group's name: one of them speaks for all.
+  // The list is part of the group's name, so one rank's list stands for all.
   std::set<std::size_t> members;
   const CollectiveCall& call = *view.ranks()[slot.inside.front()].leader->call;
   for (const std::int32_t rank : view.ranks_of(call.members)) {
@@ -64,8 +63,8 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
   return members;
 }
 
-// Nobody's group is known, all who wait are in one call at one place of the program, and those who
-// are not are the fewer: then, and only then, the group may be guessed to be the world.
+// Guesses the world as the group only if no group is known, all waiting ranks are in one call at
+// one place of the program, and the ranks that do not wait are fewer.
 void assume_world(const JobView& view, std::vector<Slot>& slots) {
   if (slots.size() != 1 || slots.front().membership != Membership::kUnknown ||
       slots.front().kind != CallKind::kCollective) {
@@ -129,14 +128,14 @@ bool takes_part(const RankView& rank) {
     return false;
   }
   const char state = rank.state();
-  // Frozen by its cgroup it waits for a signal, whatever its letter is.
+  // A rank that is frozen by its cgroup waits for a signal, whatever its state letter.
   return rank.leader->wait.on != snapshot::WaitOn::kSignal && state != 'T' && state != 't' &&
          state != 'D' && state != 'Z' && state != 'X';
 }
 
 std::vector<Slot> find_slots(const JobView& view) {
   std::map<std::tuple<CallKind, std::string, std::string, std::int64_t>, Slot> by_key;
-  // The slots of calls that are equal to the letter: names of large groups are long.
+  // Finds the slots of identical calls: names of large groups are long.
   std::map<std::tuple<CallKind, bool, StringId, StringId, StringId, std::int64_t>, Slot*> seen;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
@@ -152,7 +151,7 @@ std::vector<Slot> find_slots(const JobView& view) {
       continue;
     }
     const std::string group = group_key(view, call);
-    // Stages of one initialisation have many names and are one wait.
+    // The stages of one initialisation have many names, but are one wait.
     const std::string op = call.kind == CallKind::kRendezvous ? std::string("rendezvous")
                                                               : printable(view.text(call.op), 60);
     Slot& slot = by_key[{call.kind, group, op, call.sequence}];
@@ -172,7 +171,7 @@ std::vector<Slot> find_slots(const JobView& view) {
   for (auto& [key, slot] : by_key) {
     const std::set<std::size_t> members = members_of(view, slot);
     if (!members.empty()) {
-      // That a rendezvous is of the whole world is the rule, not evidence.
+      // A rendezvous includes the whole world by rule, not by evidence.
       const bool guessed = slot.kind == CallKind::kRendezvous && slot.group == "world" &&
                            !view.ranks()[slot.inside.front()].leader->call->whole_world;
       slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;

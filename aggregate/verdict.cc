@@ -6,29 +6,6 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::array<std::string_view, 21> kKindNames = {"healthy",
-                                                         "slow",
-                                                         "missing_rank",
-                                                         "stopped_rank",
-                                                         "skipped_collective",
-                                                         "mismatched_collective",
-                                                         "collective_order",
-                                                         "p2p_order",
-                                                         "input_stall",
-                                                         "child_deadlock",
-                                                         "io_stall",
-                                                         "file_lock",
-                                                         "lock_deadlock",
-                                                         "gil_deadlock",
-                                                         "rendezvous",
-                                                         "external_wait",
-                                                         "failed_rank",
-                                                         "device_stall",
-                                                         "busy_rank",
-                                                         "below_host",
-                                                         "unknown"};
-static_assert(static_cast<std::size_t>(Kind::kUnknown) + 1 == kKindNames.size());
-
 constexpr std::array<std::string_view, 4> kConfidenceNames = {"none", "possible", "likely",
                                                               "certain"};
 
@@ -38,17 +15,13 @@ constexpr std::array<std::string_view, 17> kWaitNames = {
     "rendezvous", "input",      "debugger", "signal", "nothing"};
 static_assert(static_cast<std::size_t>(snapshot::WaitOn::kNothing) + 1 == kWaitNames.size());
 
-// An enumerator that came from a file may be out of range.
+// Returns "unknown" if the index is out of range: the enumerator may come from a file.
 template <std::size_t size>
 std::string_view name_of(const std::array<std::string_view, size>& names, std::size_t index) {
   return index < size ? names[index] : "unknown";
 }
 
 }  // namespace
-
-std::string_view kind_name(Kind kind) {
-  return name_of(kKindNames, static_cast<std::size_t>(kind));
-}
 
 std::string_view confidence_name(Confidence confidence) {
   return name_of(kConfidenceNames, static_cast<std::size_t>(confidence));

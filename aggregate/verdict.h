@@ -12,7 +12,8 @@
 
 namespace oddrank::aggregate {
 
-// The kinds of the contract, in its order; kind_name gives the words of the JSON.
+// The kinds of the contract. One table holds what is decided by kind: rules/all_rules.h, with rows
+// in this order.
 enum class Kind : std::uint8_t {
   kHealthy = 0,
   kSlow,
@@ -39,7 +40,12 @@ enum class Kind : std::uint8_t {
 
 enum class Confidence : std::uint8_t { kNone = 0, kPossible, kLikely, kCertain };
 
-std::string_view kind_name(Kind kind);
+// How a report shows a kind: in red, or in a colour that accuses no rank.
+enum class Tone : std::uint8_t { kBad = 0, kFine, kOpen };
+
+std::string_view kind_name(Kind kind);  // its name in the JSON
+Tone kind_tone(Kind kind);
+bool is_stall(Kind kind);  // false if the job moves, or one rank is merely busy
 std::string_view confidence_name(Confidence confidence);
 std::string_view wait_name(snapshot::WaitOn what);  // "collective", "child", ...
 
@@ -60,12 +66,12 @@ struct WaitsFor {
 struct Culprit {
   std::int32_t rank = -1;  // -1: process without a known rank
   std::string host;
-  pid_t pid = 0;  // 0: there is no such process
+  pid_t pid = 0;  // 0: no such process exists
   pid_t tid = 0;
   WaitsFor waits_for;
 };
 
-// One hop from the largest waiting group to the culprit, and beyond it to what it waits for.
+// One hop from the largest waiting group to the culprit, or from the culprit to what it waits for.
 struct ChainLink {
   std::string waiters;    // rank set, or "pid 3380"
   std::string waits_for;  // rank set, "pid 3380", a path, ...

@@ -11,15 +11,10 @@ namespace {
 constexpr std::size_t kMaxAlternatives = 4;
 
 bool wins(const Finding& a, const Finding& b) {
-  // A healthy job overrules whatever looks odd in one of its samples; and that it is slow says more
-  // than that it is healthy, which it is, too.
   const auto worth = [](const Finding& finding) {
-    const bool gone =
-        finding.kind == Kind::kStoppedRank && finding.confidence >= Confidence::kLikely;
-    const int rules_over_others = finding.kind == Kind::kSlow              ? 2
-                                  : finding.kind == Kind::kHealthy || gone ? 1
-                                                                           : 0;
-    return std::tuple(rules_over_others, finding.confidence, finding.awaited, finding.weight);
+    const Precedence& precedence = row_of(finding.kind).precedence;
+    const int level = finding.confidence >= precedence.from ? precedence.level : 0;
+    return std::tuple(level, finding.confidence, finding.awaited, finding.weight);
   };
   return worth(a) > worth(b);
 }
@@ -34,7 +29,7 @@ bool same_culprits(const Finding& a, const Finding& b) {
 
 std::string why_not(const Finding& winner, const Finding& loser) {
   std::string reason;
-  if (winner.kind == Kind::kHealthy || winner.kind == Kind::kSlow) {
+  if (row_of(winner.kind).pace == Pace::kMoves) {
     reason = "the job moves";
   } else if (!winner.culprits.empty() && same_culprits(winner, loser)) {
     reason = "the same rank; " + std::string(kind_name(winner.kind)) + " explains more of it";

@@ -1,5 +1,5 @@
-// Asks all rules and decides: the finding that one may be surest of wins, among equals the one that
-// explains most; the others stay as alternatives, each with the reason why it lost.
+// Asks all rules and decides. The surest finding wins; among equals, the one that explains most.
+// The others stay as alternatives, each with the reason why it lost.
 #pragma once
 
 #include "aggregate/rules/rule.h"

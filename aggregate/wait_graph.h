@@ -1,10 +1,10 @@
-// The wait-for graph of a job: who waits for whom, from ranks through collectives to ranks, to
-// processes, and to things outside of the job.
+// The wait-for graph of a job: from ranks through collectives to ranks, to processes, and to things
+// outside of the job.
 //
-// Counting stacks shows who is different; this graph shows who is responsible. A rank waits for its
-// slot, a slot for those of its members that are not in it, a receiver for its sender, a rank for
-// its child, a child for a file. Those that wait for no rank, while ranks wait for them, are the
-// roots. A group whose members are not known yields no edge to anybody.
+// Counting stacks shows which rank is different; this graph shows which one is responsible. A rank
+// waits for its slot, a slot for those of its members that are not in it, a receiver for its
+// sender, a rank for its child, a child for a file. Ranks that wait for no rank, while ranks wait
+// for them, are the roots. A group whose members are not known yields no edge to any rank.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ enum class NodeKind : std::uint8_t { kRank = 0, kSlot, kProcess, kResource };
 struct GraphNode {
   NodeKind kind = NodeKind::kRank;
   std::string label;
-  std::size_t index = 0;                              // of JobView::ranks() or WaitGraph::slots
-  const snapshot::ProcessCapture* process = nullptr;  // of a process
+  std::size_t index = 0;                              // into JobView::ranks() or WaitGraph::slots
+  const snapshot::ProcessCapture* process = nullptr;  // if it is a process
 };
 
 struct GraphEdge {
@@ -44,12 +44,12 @@ struct WaitGraph {
   Adjacency in;                        // sources by node
   std::vector<std::size_t> component;  // by node
   std::vector<std::size_t> component_size;
-  std::vector<std::size_t> roots;    // ranks that are waited for and wait for no rank
+  std::vector<std::size_t> roots;    // awaited, and wait for no rank
   std::vector<bool> awaited;         // by rank: some rank waits for it
   std::vector<bool> guessed;         // by rank: awaited through an assumed edge
   std::vector<bool> shown;           // by rank: awaited through an edge with evidence
   std::vector<bool> waits_for_rank;  // by rank
-  // By rank: in a call, but nobody knows for whom it waits (group unknown, or all are inside).
+  // By rank: in a call, but it is unknown for whom it waits (group unknown, or all are inside).
   std::vector<bool> opaque;
 
   const GraphEdge* edge(std::size_t from, std::size_t to) const;
@@ -57,16 +57,17 @@ struct WaitGraph {
 
 WaitGraph build_wait_graph(const JobView& view);
 
-// Ranks (indices) from which a way leads to `rank`, itself left out.
+// Returns the ranks (indices) from which a path leads to `rank`, without `rank`.
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank);
 
-// That anybody waits for the rank is no more than a guess.
+// Returns whether only a guess says that ranks wait for this one.
 bool is_assumed(const WaitGraph& graph, std::size_t rank);
 
-// The path in sentences, from the largest waiting slot to the rank and on to what it waits for.
+// Returns the path in sentences, from the largest waiting slot to the rank and on to what it waits
+// for.
 std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank);
 
-// From a rank on: rank -> child -> file. Also for ranks that nobody waits for.
+// Returns the path from a rank on: rank -> child -> file. Also for ranks that nobody waits for.
 std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank);
 
 }  // namespace oddrank::aggregate

@@ -9,7 +9,8 @@ bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
 }
 
-// Bytes of the well-formed code point at the start of `text`; 0 if there is none.
+// Returns the number of bytes of the well-formed code point at the start of `text`; 0 if there is
+// none.
 std::size_t code_point_size(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t size = lead < 0x80U                    ? 1
@@ -23,7 +24,8 @@ std::size_t code_point_size(std::string_view text) {
     return 0;
   }
   const auto second = size > 1 ? static_cast<unsigned char>(text[1]) : 0U;
-  // Overlong forms, surrogates, beyond U+10FFFF, and the C1 controls (0x9b is an escape prefix).
+  // Rejects overlong forms, surrogates, code points beyond U+10FFFF, and the C1 controls (0x9b is
+  // an escape prefix).
   const bool refused = (lead == 0xe0U && second < 0xa0U) || (lead == 0xedU && second > 0x9fU) ||
                        (lead == 0xf0U && second < 0x90U) || (lead == 0xf4U && second > 0x8fU) ||
                        (lead == 0xc2U && second < 0xa0U);

@@ -1,5 +1,5 @@
-// Text that is safe and fits: everything that came from a target passes through here before it
-// reaches a terminal, since names and paths may hold escape sequences or broken UTF-8.
+// Text that is safe and fits. Everything from a target passes through here before it reaches a
+// terminal: names and paths may hold escape sequences or broken UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@
 
 namespace oddrank {
 
-// Valid UTF-8 without control characters; what is not becomes '?'. Length at most `limit` bytes.
+// Returns valid UTF-8 without control characters; anything else becomes '?'. At most `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit = 4096);
 
-// Columns on a terminal: one a code point (wide scripts are not accounted for).
+// Counts the columns on a terminal: one for each code point (wide scripts are not accounted for).
 std::size_t columns(std::string_view text);
 
-// Cut to `width` columns, at the end or at the front, with "..." in place of what is lost.
+// Cuts to `width` columns, at the end or at the front, with "..." in place of the lost part.
 std::string cut_end(std::string_view text, std::size_t width);
 std::string cut_front(std::string_view text, std::size_t width);
 
-// Lines of at most `width` columns, broken at blanks; a longer word stays whole.
+// Breaks text at blanks into lines of at most `width` columns; a longer word stays whole.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-// "3 ranks", "1 rank".
+// Returns "3 ranks" or "1 rank".
 std::string count_of(std::size_t count, std::string_view noun);
 
 }  // namespace oddrank

@@ -22,20 +22,14 @@
 namespace oddrank::cli {
 namespace {
 
-using aggregate::Kind;
 using snapshot::Capture;
 using snapshot::ProcessCapture;
-using watch::Finding;
+using watch::Examination;
 using watch::PastFile;
 
 constexpr std::chrono::milliseconds kExaminePatience{60000};
 constexpr std::chrono::milliseconds kPastPatience{5000};
 constexpr std::size_t kMostPasts = 8;
-
-// The job goes on, if slowly, or one rank has more to do than the others.
-bool is_stall(Kind kind) {
-  return kind != Kind::kHealthy && kind != Kind::kSlow && kind != Kind::kBusyRank;
-}
 
 // Ranks whose past says more than what was read of them, and those that are named.
 std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
@@ -104,30 +98,30 @@ void save(const Capture& capture,
           const std::string& json,
           const watch::TakenCapture& taken,
           const KeepOptions& options,
-          Finding& finding) {
+          Examination& examination) {
   if (!options.folder.empty()) {
     ::mkdir(options.folder.c_str(), 0777);  // what is wrong with it, writing will tell
     const std::string stem =
         options.folder + "/" + watch::stall_stem(options.name, std::chrono::system_clock::now());
     Status written = write_file(stem + ".odd", snapshot::encode_capture(capture));
     if (written) {
-      finding.capture = stem + ".odd";
+      examination.capture = stem + ".odd";
       written = write_file(stem + ".json", json);
     }
     if (written) {
-      finding.json = stem + ".json";
+      examination.json = stem + ".json";
       written = watch::keep_newest(options.folder, options.name, options.keep);
     }
     if (!written) {
-      finding.trouble = written.error().what;
+      examination.trouble = written.error().what;
     }
   }
-  if (finding.json.empty() && write_file(taken.folder + "/report.json", json)) {
-    finding.json = taken.folder + "/report.json";
+  if (examination.json.empty() && write_file(taken.folder + "/report.json", json)) {
+    examination.json = taken.folder + "/report.json";
   }
 }
 
-Result<Finding> examine_here(const watch::TakenCapture& taken, const KeepOptions& options) {
+Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOptions& options) {
   ODDRANK_TRY(const std::string bytes, read_file(taken.file, std::size_t{1} << 30));
   ODDRANK_TRY(Capture capture, snapshot::decode_capture(bytes));
   aggregate::Diagnosis report = aggregate::diagnose(capture);
@@ -138,38 +132,39 @@ Result<Finding> examine_here(const watch::TakenCapture& taken, const KeepOptions
   }
   add_pasts(capture, report, taken, options);
   report = aggregate::diagnose(capture);
-  Finding finding;
-  finding.stall = is_stall(report.verdict.kind);
-  finding.kind = aggregate::kind_name(report.verdict.kind);
-  finding.summary = std::string(trim(report::report_sentence(report)));
-  finding.text = report::report_text(report, capture, {});
-  if (finding.stall || taken.asked) {
-    save(capture, report::report_json(report, capture), taken, options, finding);
+  Examination examination;
+  examination.stall = aggregate::is_stall(report.verdict.kind);
+  examination.kind = aggregate::kind_name(report.verdict.kind);
+  examination.summary = std::string(trim(report::report_sentence(report)));
+  examination.text = report::report_text(report, capture, {});
+  if (examination.stall || taken.asked) {
+    save(capture, report::report_json(report, capture), taken, options, examination);
   }
-  return finding;
+  return examination;
 }
 
 // Fields ended by NUL, which none of them holds; the first one tells success from failure.
-std::string encode(const Result<Finding>& finding) {
+std::string encode(const Result<Examination>& examination) {
   std::string text;
   const auto put = [&text](const std::string& field) {
     text += field;
     text += '\0';
   };
-  if (!finding) {
+  if (!examination) {
     put("error");
-    put(finding.error().what);
+    put(examination.error().what);
     return text;
   }
-  put(finding->stall ? "stall" : "moves");
-  for (const std::string* field : {&finding->kind, &finding->summary, &finding->text,
-                                   &finding->capture, &finding->json, &finding->trouble}) {
+  put(examination->stall ? "stall" : "moves");
+  for (const std::string* field :
+       {&examination->kind, &examination->summary, &examination->text, &examination->capture,
+        &examination->json, &examination->trouble}) {
     put(*field);
   }
   return text;
 }
 
-Result<Finding> decode(const IsolatedResult& result) {
+Result<Examination> decode(const IsolatedResult& result) {
   const auto fields = split(result.bytes, '\0');
   if (fields.size() >= 2 && fields[0] == "error") {
     return fail(Errc::kBadData, std::string(fields[1]));
@@ -179,20 +174,20 @@ Result<Finding> decode(const IsolatedResult& result) {
                                     ? "the capture could not be examined and saved in time"
                                     : "the capture could not be examined");
   }
-  Finding finding;
-  finding.stall = fields[0] == "stall";
-  finding.kind = fields[1];
-  finding.summary = fields[2];
-  finding.text = fields[3];
-  finding.capture = fields[4];
-  finding.json = fields[5];
-  finding.trouble = fields[6];
-  return finding;
+  Examination examination;
+  examination.stall = fields[0] == "stall";
+  examination.kind = fields[1];
+  examination.summary = fields[2];
+  examination.text = fields[3];
+  examination.capture = fields[4];
+  examination.json = fields[5];
+  examination.trouble = fields[6];
+  return examination;
 }
 
 }  // namespace
 
-Result<Finding> examine(const watch::TakenCapture& taken, const KeepOptions& options) {
+Result<Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options) {
   const IsolatedTask task{[&](int fd) { send_bytes(fd, encode(examine_here(taken, options))); },
                           kExaminePatience};
   return decode(run_isolated({task}, 1).front());

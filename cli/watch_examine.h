@@ -19,7 +19,7 @@ struct KeepOptions {
 // a rank becomes a note of its node where the rank is a culprit or could not be read in full, and
 // of the watcher's own rank; it comes from `taken`, else from what other watchers left in the
 // folder. Errors: the capture cannot be decoded, or nothing in it was read (kNotFound).
-Result<watch::Finding> examine(const watch::TakenCapture& taken, const KeepOptions& options);
+Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
 // Writes or, without words, removes the past of a rank in the folder; in a child as well.
 void leave_past(const watch::PastFile& past, const KeepOptions& options);

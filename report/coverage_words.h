@@ -8,10 +8,10 @@
 
 namespace oddrank::report {
 
-// "7/8 ranks on 4/4 nodes, captured within 15 ms, 1 in part, job 4711 (pretrain)".
+// Returns "7/8 ranks on 4/4 nodes, captured within 15 ms, 1 in part, job 4711 (pretrain)".
 std::string coverage_words(const aggregate::Diagnosis& report);
 
-// "gone", "in part" or "not read".
+// Returns "gone", "in part" or "not read".
 std::string_view unread_words(const aggregate::Unread& unread);
 
 }  // namespace oddrank::report

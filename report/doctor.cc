@@ -18,8 +18,8 @@ using snapshot::Answer;
 using snapshot::Check;
 using snapshot::NodeHealth;
 
-// Beyond so many nodes, those that are alike share a line.
-constexpr std::size_t kLinesEach = 24;
+// If there are more nodes than this, nodes that are alike share a line.
+constexpr std::size_t kMaxLinesEach = 24;
 
 // "access yes, ranks 2, stacks NO (cut)".
 std::string words_of(const NodeHealth& node, const Style& style) {
@@ -53,7 +53,7 @@ std::vector<Line> lines_of(const std::vector<NodeHealth>& nodes, const Style& st
   std::vector<Line> lines;
   for (const NodeHealth& node : nodes) {
     std::string words = words_of(node, style);
-    const auto same = nodes.size() <= kLinesEach
+    const auto same = nodes.size() <= kMaxLinesEach
                           ? lines.end()
                           : std::find_if(lines.begin(), lines.end(), [&words](const Line& line) {
                               return line.words == words;
@@ -67,7 +67,7 @@ std::vector<Line> lines_of(const std::vector<NodeHealth>& nodes, const Style& st
   return lines;
 }
 
-// Each once, with who needs it.
+// Lists each remedy once, with the nodes that need it.
 std::string remedies_of(const std::vector<NodeHealth>& nodes, Answer answer, const Style& style) {
   std::vector<std::pair<std::string, std::vector<std::string>>> remedies;
   for (const NodeHealth& node : nodes) {

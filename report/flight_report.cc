@@ -16,8 +16,8 @@
 namespace oddrank::report {
 namespace {
 
-constexpr std::size_t kMostGroups = 24;  // of a text
-constexpr std::size_t kMostWaits = 16;
+constexpr std::size_t kMaxGroups = 24;  // in a text
+constexpr std::size_t kMaxWaits = 16;
 constexpr std::size_t kWidth = 60;
 
 std::size_t entries_of(const aggregate::FlightReport& report) {
@@ -42,14 +42,14 @@ std::string versions_of(const aggregate::FlightReport& report) {
   return text;
 }
 
-// The first few, each in words of its number and its ranks.
+// Lists the first few, each in words made from its number and its ranks.
 template <typename Ranks, typename Words>
 std::string list_words(const Ranks& by_number, Words words) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMaxShown = 4;
   std::string text;
   std::size_t shown = 0;
   for (const auto& [number, ranks] : by_number) {
-    if (++shown > kMost) {
+    if (++shown > kMaxShown) {
       return text + ", ...";
     }
     text += (text.empty() ? "" : ", ") + words(number, ranks);
@@ -57,7 +57,7 @@ std::string list_words(const Ranks& by_number, Words words) {
   return text;
 }
 
-// "called #12 on 4,6-7, #11 on 5"; the highest first.
+// Returns "called #12 on 4,6-7, #11 on 5"; the highest number first.
 std::string progress_words(const aggregate::FlightMembers& group) {
   std::map<std::int64_t, std::vector<std::int32_t>, std::greater<>> by_number;
   for (const aggregate::FlightTrack& track : group.tracks) {
@@ -95,7 +95,7 @@ std::string groups_text(const aggregate::FlightReport& report) {
     if (group.enqueued < 0) {
       continue;  // sends and receives only, or nothing at all
     }
-    if (++shown > kMostGroups) {
+    if (++shown > kMaxGroups) {
       text += "  ...\n";
       break;
     }
@@ -110,7 +110,7 @@ std::string waits_text(const aggregate::FlightReport& report) {
   std::string text;
   std::size_t shown = 0;
   for (const aggregate::FlightWait& wait : report.waits.waits) {
-    if (++shown > kMostWaits) {
+    if (++shown > kMaxWaits) {
       text += "  ...\n";
       break;
     }

@@ -1,4 +1,4 @@
-// The HTML report's page as it lies in aggregate/html/, put into the program when it is built.
+// The HTML report's page from aggregate/html/, built into the program.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Texts, frames and stacks of an HTML report, each once, and the numbers by which rows name them.
+// Texts, frames and stacks of an HTML report, each once, and the numbers by which rows refer to
+// them.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +18,23 @@ class HtmlTables {
   explicit HtmlTables(aggregate::FrameModel& model) : model_(model) {}
 
   struct FrameRow {
-    std::size_t name = 0;   // text
-    std::size_t place = 0;  // text
+    std::size_t name = 0;   // number of a text
+    std::size_t place = 0;  // number of a text
     char kind = 'n';        // n native, p Python, u Python of the user's own program
   };
 
-  // "" is 0.
+  // Returns the number of a text; "" is 0.
   std::size_t text(const std::string& value);
   std::size_t frame(const aggregate::ShownFrame& frame);
-  // Of a stack as it is folded, without what was left out.
+  // Returns the number of a folded stack, without the frames that were left out.
   std::size_t stack(const aggregate::FoldedStack& stack);
-  // Of all frames of a sample, with a mark at those that folding leaves out.
+  // Returns the number of a stack with all frames of a sample, and a mark at those that folding
+  // leaves out.
   std::size_t stack(const snapshot::ThreadSample& sample);
 
   const std::vector<std::string>& texts() const { return texts_; }
   const std::vector<FrameRow>& frames() const { return frames_; }
-  // Innermost first; 2 * frame, and 1 more where folding leaves it out. [0] is empty.
+  // Stacks, innermost frame first; 2 * frame, plus 1 if folding leaves it out. [0] is empty.
   const std::vector<std::vector<std::size_t>>& stacks() const { return stacks_; }
 
  private:

@@ -12,8 +12,8 @@
 namespace oddrank::report {
 namespace {
 
-// Of a job in which each rank does something else.
-constexpr std::size_t kMostRows = 200;
+// Rows shown at most if every rank does something different.
+constexpr std::size_t kMaxRows = 200;
 
 class TimelineData {
  public:
@@ -22,42 +22,15 @@ class TimelineData {
                HtmlTables& tables)
       : view_(view), timeline_(timeline), tables_(tables) {}
 
-  // Columns: ranks, count, number of the first in `ranks`, moved, looks, steps between them.
-  Json row(const aggregate::TimelineRow& row) {
-    Json looks = Json::array();
-    for (const aggregate::TimelineLook& look : row.looks) {
-      looks.push_back({place(look.place), look.states});
-    }
-    // Least and most CPU time in microseconds, least and most wake-ups.
-    Json steps = Json::array();
-    for (const aggregate::TimelineStep& step : row.steps) {
-      steps.push_back({step.cpu_us.least, step.cpu_us.most, step.wakes.least, step.wakes.most});
-    }
-    std::vector<std::int32_t> numbers;
-    for (const std::size_t rank : row.ranks) {
-      numbers.push_back(view_.ranks()[rank].rank);
-    }
-    return {aggregate::format_ranks(numbers),
-            row.ranks.size(),
-            row.ranks.front(),
-            row.moved ? 1 : 0,
-            std::move(looks),
-            std::move(steps)};
-  }
+  // Columns: ranks, count, number of the first in `ranks`, moved, samples, steps between them.
+  Json row(const aggregate::TimelineRow& row);
 
   // Columns: stack, words.
   Json take_places() { return std::move(places_); }
 
  private:
-  // Only those that a row names are sent.
-  std::size_t place(std::size_t number) {
-    const auto [known, is_new] = ids_.try_emplace(number, places_.size());
-    if (is_new) {
-      const aggregate::TimelinePlace& place = timeline_.places[number];
-      places_.push_back({tables_.stack(*place.sample), tables_.text(printable(place.words))});
-    }
-    return known->second;
-  }
+  // Sends only the places that a row refers to.
+  std::size_t place(std::size_t number);
 
   const aggregate::JobView& view_;
   const aggregate::Timeline& timeline_;
@@ -65,6 +38,37 @@ class TimelineData {
   std::map<std::size_t, std::size_t> ids_;
   Json places_ = Json::array();
 };
+
+Json TimelineData::row(const aggregate::TimelineRow& row) {
+  Json looks = Json::array();
+  for (const aggregate::TimelineLook& look : row.looks) {
+    looks.push_back({place(look.place), look.states});
+  }
+  // Columns: least and most CPU time in microseconds, least and most wake-ups.
+  Json steps = Json::array();
+  for (const aggregate::TimelineStep& step : row.steps) {
+    steps.push_back({step.cpu_us.least, step.cpu_us.most, step.wakes.least, step.wakes.most});
+  }
+  std::vector<std::int32_t> numbers;
+  for (const std::size_t rank : row.ranks) {
+    numbers.push_back(view_.ranks()[rank].rank);
+  }
+  return {aggregate::format_ranks(numbers),
+          row.ranks.size(),
+          row.ranks.front(),
+          row.moved ? 1 : 0,
+          std::move(looks),
+          std::move(steps)};
+}
+
+std::size_t TimelineData::place(std::size_t number) {
+  const auto [known, is_new] = ids_.try_emplace(number, places_.size());
+  if (is_new) {
+    const aggregate::TimelinePlace& place = timeline_.places[number];
+    places_.push_back({tables_.stack(*place.sample), tables_.text(printable(place.words))});
+  }
+  return known->second;
+}
 
 }  // namespace
 
@@ -86,13 +90,13 @@ std::string html_timeline(const aggregate::JobView& view,
   Json shown = Json::array();
   std::size_t left = 0;   // ranks in rows that are not sent
   std::size_t read = 0;   // ranks
-  std::size_t moved = 0;  // of them
+  std::size_t moved = 0;  // ranks that moved
   for (const aggregate::TimelineRow& row : timeline.rows) {
     read += row.ranks.size();
     moved += row.moved ? row.ranks.size() : 0;
   }
   for (std::size_t at = 0; at < rows.size(); ++at) {
-    if (at < kMostRows) {
+    if (at < kMaxRows) {
       shown.push_back(data.row(*rows[at]));
     } else {
       left += rows[at]->ranks.size();

@@ -9,9 +9,15 @@
 namespace oddrank::report {
 namespace {
 
+// Returns a class of page.css; "" for the default colour, which accuses.
+std::string_view tone_class(aggregate::Tone tone) {
+  return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
+}
+
 Json verdict_json(const aggregate::Verdict& verdict) {
   Json json;
   json["kind"] = aggregate::kind_name(verdict.kind);
+  json["tone"] = tone_class(aggregate::kind_tone(verdict.kind));
   json["confidence"] = aggregate::confidence_name(verdict.confidence);
   json["summary"] = verdict.summary;
   json["culprits"] = Json::array();
@@ -32,7 +38,8 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   return json;
 }
 
-// The line of words; and for each reason why ranks were not read: label, ranks, host, reason.
+// Writes the coverage line and, for each reason why ranks were not read: label, ranks, host,
+// reason.
 Json coverage_json(const aggregate::Diagnosis& report) {
   Json json;
   json["words"] = coverage_words(report);
@@ -44,7 +51,8 @@ Json coverage_json(const aggregate::Diagnosis& report) {
   return json;
 }
 
-// "" and rows of ranks and words; the first says how long ago.
+// Writes rows of ranks and words; the first row has "" for ranks and says how long ago the earlier
+// capture was.
 Json since_json(const aggregate::Diagnosis& report) {
   Json json = Json::array();
   if (report.since) {

@@ -1,4 +1,4 @@
-// The first screen of the HTML report as data: what it says in words, and needs no tables for.
+// The first screen of the HTML report as data: the part in words, which needs no tables.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace oddrank::report {
 
-// A JSON object with the members verdict, coverage, notes and since; html/page.js reads them.
+// Returns a JSON object with the members verdict, coverage, notes and since; html/page.js reads
+// them.
 std::string html_verdict(const aggregate::Diagnosis& report);
 
 }  // namespace oddrank::report

@@ -1,5 +1,5 @@
-// Values of the JSON report: what is unknown is null, and text is always valid UTF-8.
-// Private to report/.
+// Values of the JSON report: what is unknown is null, and text is always valid UTF-8. Private to
+// aggregate/.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,16 @@
 
 namespace oddrank::report {
 
-// Fields stay in the order in which they are written.
+// Fields keep the order in which they are written.
 using Json = nlohmann::ordered_json;
 
-// What reads and writes is compiled here alone: it takes seconds in every file that uses it.
-// Always valid UTF-8. `indent`: by so many blanks a level; -1: all in one line.
+// Writes text that is always valid UTF-8. `indent`: blanks for each level; -1: all in one line.
+// Reading and writing are compiled only here: they take seconds in every file that uses them.
 std::string json_text(const Json& json, int indent = -1);
-// An object without fields, with room for so many: what is there is copied when it grows.
+// Makes an object without fields but with room for this many: an object that grows copies its
+// fields.
 Json object_for(std::size_t fields);
-// Discarded (is_discarded()) where the text is no JSON.
+// Returns a discarded value (is_discarded()) if the text is not JSON.
 Json parse_json(std::string_view text);
 
 inline Json or_null(std::string_view text) {
@@ -38,7 +39,7 @@ inline Json known(snapshot::Known value) {
   return value == snapshot::Known::kUnknown ? Json(nullptr) : Json(value == snapshot::Known::kYes);
 }
 
-// As "..._s" fields have it.
+// Returns seconds, as "..._s" fields have them.
 inline double seconds(std::int64_t ms) {
   return static_cast<double>(ms) / 1000;
 }

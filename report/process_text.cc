@@ -39,7 +39,7 @@ std::string header(const aggregate::JobView& view,
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
   facts.push_back(version.empty() ? "no Python found" : "Python " + version);
-  // "3.14.0t"; one that was asked to have a GIL shows who holds it.
+  // Returns "3.14.0t"; a free-threaded Python that was started with a GIL shows the GIL's holder.
   if (version.ends_with('t')) {
     facts.emplace_back("free-threaded");
   }
@@ -73,8 +73,9 @@ std::string header(const aggregate::JobView& view,
   return text;
 }
 
-// ", wants the GIL for 0.5 s or longer". Who waits for a GIL wakes up after each switch interval
-// (5 ms unless the program changed it) to ask for it, so its switches tell the time.
+// Returns ", wants the GIL for 0.5 s or longer". A thread that waits for the GIL wakes after each
+// switch interval (5 ms unless the program changed it) to ask for it, so its switches measure the
+// time.
 std::string gil_words(const ThreadCapture& thread) {
   if (!thread.holds_gil && !thread.wants_gil) {
     return {};
@@ -88,7 +89,7 @@ std::string gil_words(const ThreadCapture& thread) {
     return ", wants " + whose;
   }
   constexpr double kSwitchSeconds = 0.005;
-  constexpr std::uint64_t kFewest = 10;  // fewer may be of anything
+  constexpr std::uint64_t kMinAsked = 10;  // fewer switches may have any cause
   const auto& first = thread.samples.front();
   const auto& last = thread.samples.back();
   const bool stayed = std::all_of(
@@ -96,7 +97,7 @@ std::string gil_words(const ThreadCapture& thread) {
       [&first](const snapshot::ThreadSample& sample) { return sample.stack == first.stack; });
   const std::uint64_t asked =
       last.voluntary_switches - std::min(last.voluntary_switches, first.voluntary_switches);
-  if (!stayed || asked < kFewest) {
+  if (!stayed || asked < kMinAsked) {
     return ", wants " + whose;
   }
   return fmt::format(", wants {}, for about {:.1f} s or longer", whose,
@@ -114,7 +115,7 @@ std::string thread_title(const aggregate::JobView& view,
   if (!name.empty()) {
     title += fmt::format(" \"{}\"", name);
   }
-  // Threads are born with the name of the process, which says nothing.
+  // Threads start with the name of the process, which says nothing.
   if (!python_name.empty() && !os_name.empty() && os_name != python_name &&
       thread.name != process.name) {
     title += fmt::format(" [{}]", os_name);

@@ -1,4 +1,4 @@
-// One process for `oddrank node PID`: all its threads, with one merged stack each.
+// One process for `oddrank node PID`: all its threads, each with one merged stack.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace oddrank::report {
 
-// Idle threads of pools are folded into one line each kind, unless options.all_threads. Ends with a
-// newline.
+// Folds idle threads of pools into one line for each kind, unless options.all_threads is set. Ends
+// with a newline.
 std::string print_process(const snapshot::Capture& capture,
                           const snapshot::ProcessCapture& process,
                           const TextOptions& options);

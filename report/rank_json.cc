@@ -24,9 +24,9 @@ using snapshot::ThreadSample;
 
 namespace {
 
-constexpr std::size_t kMostFields = 18;  // of a rank
+constexpr std::size_t kMaxFields = 18;  // of a rank
 
-// py-spy's names for what it has too, and ours for the rest.
+// Writes a frame with py-spy's field names where py-spy has the field, and our own for the rest.
 Json frame_json(const aggregate::JobView& view, snapshot::FrameId id) {
   const auto& tables = view.capture().tables;
   const Frame& frame = tables.frame(id);
@@ -81,7 +81,7 @@ Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& c
   return json;
 }
 
-// Names and values of each frame that has some, innermost first.
+// Lists names and values for each frame that has locals, innermost first.
 Json locals_json(const aggregate::JobView& view,
                  const ThreadCapture& thread,
                  const ThreadSample& sample) {
@@ -182,7 +182,7 @@ void add_process(const aggregate::JobView& view,
 }  // namespace
 
 Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads) {
-  Json row = object_for(kMostFields);
+  Json row = object_for(kMaxFields);
   row["rank"] = or_null_if(rank.rank, -1);
   row["host"] = or_null(rank.host);
   add_process(view, *rank.process, with_threads, row);
@@ -194,7 +194,7 @@ Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, 
   row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
   row["children"] = Json::array();
   for (const ProcessCapture* child : rank.children) {
-    Json json = object_for(kMostFields);
+    Json json = object_for(kMaxFields);
     add_process(view, *child, with_threads, json);
     row["children"].push_back(std::move(json));
   }

@@ -7,7 +7,8 @@
 
 namespace oddrank::report {
 
-// A row of "ranks"; the rank must have a process. Without threads their number stands instead.
+// Writes a row of "ranks"; the rank must have a process. Without threads, writes their number
+// instead.
 Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads);
 
 }  // namespace oddrank::report

@@ -8,7 +8,8 @@
 
 namespace oddrank::report {
 
-// One digraph with two clusters. Ranks at the same place are one node of the wait-for graph.
+// Returns one digraph with two clusters. Ranks at the same place are one node of the wait-for
+// graph.
 std::string report_dot(const aggregate::JobView& view);
 std::string report_dot(const snapshot::Capture& capture);
 

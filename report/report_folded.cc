@@ -10,7 +10,7 @@
 namespace oddrank::report {
 namespace {
 
-// ';' and line ends separate in this format.
+// Replaces ';' and line ends, which are separators in this format.
 std::string folded_name(const aggregate::ShownFrame& frame) {
   std::string name = frame.kind == snapshot::FrameKind::kPython
                          ? fmt::format("{} ({})", frame.name, frame.place())

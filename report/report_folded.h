@@ -1,5 +1,5 @@
-// Folded stacks for flame graphs: "outermost;...;innermost COUNT", one line a place, with the
-// number of ranks that stand there.
+// Folded stacks for flame graphs: "outermost;...;innermost COUNT", one line for each place, with
+// the number of ranks there.
 #pragma once
 
 #include <string>

@@ -209,10 +209,10 @@ bool has_few_threads(const aggregate::JobView& view) {
   for (const ProcessCapture& process : view.capture().processes) {
     threads += process.threads.size();
   }
-  return threads <= kMostListedThreads;
+  return threads <= kMaxListedThreads;
 }
 
-// A value as it stands in an object that is indented by two.
+// Returns a value as it is written in an object that is indented by two.
 std::string indented(const Json& json) {
   const std::string text = json_text(json, 2);
   std::string result;
@@ -223,7 +223,8 @@ std::string indented(const Json& json) {
   return result;
 }
 
-// Row by row: of a large job, a tree of all of them would take many times the memory of the text.
+// Writes row by row: a tree of all rows of a large job would take many times the memory of the
+// text.
 std::string ranks_text(const aggregate::JobView& view) {
   const bool with_threads = has_few_threads(view);
   std::string text;
@@ -233,7 +234,7 @@ std::string ranks_text(const aggregate::JobView& view) {
     }
     const Json row = rank_json(view, rank, with_threads);
     text += text.empty() ? "[\n    " : ",\n    ";
-    // Rows without threads are one line each.
+    // Rows without threads take one line each.
     text += with_threads ? indented(Json::array({row})).substr(6) : json_text(row);
     if (with_threads) {
       text.resize(text.size() - 4);  // the end of that array

@@ -10,30 +10,32 @@
 namespace oddrank::report {
 namespace {
 
-// Frames are equal here as they are in the tree: by name, file and line.
+// Frames are equal here if they are equal in the tree: same name, file and line.
 class FrameList {
  public:
-  std::size_t index_of(const aggregate::TreeNode& node) {
-    const auto [at, is_new] = index_.try_emplace(node.key, index_.size());
-    if (is_new) {
-      Json frame;
-      frame["name"] = node.frame.name;
-      if (!node.frame.file.empty()) {
-        frame["file"] = node.frame.file;
-      }
-      if (node.frame.line != 0) {
-        frame["line"] = node.frame.line;
-      }
-      frames_.push_back(std::move(frame));
-    }
-    return at->second;
-  }
+  std::size_t index_of(const aggregate::TreeNode& node);
   Json take() { return std::move(frames_); }
 
  private:
   std::map<std::string, std::size_t> index_;
   Json frames_ = Json::array();
 };
+
+std::size_t FrameList::index_of(const aggregate::TreeNode& node) {
+  const auto [at, is_new] = index_.try_emplace(node.key, index_.size());
+  if (is_new) {
+    Json frame;
+    frame["name"] = node.frame.name;
+    if (!node.frame.file.empty()) {
+      frame["file"] = node.frame.file;
+    }
+    if (node.frame.line != 0) {
+      frame["line"] = node.frame.line;
+    }
+    frames_.push_back(std::move(frame));
+  }
+  return at->second;
+}
 
 std::string title(const snapshot::Capture& capture) {
   return capture.job.id.empty() ? std::string("ranks") : "job " + printable(capture.job.id, 60);

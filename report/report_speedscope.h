@@ -1,5 +1,5 @@
 // The stacks of all ranks in the file format of speedscope (a viewer of profiles in a browser): one
-// profile, a sample for each place, as heavy as ranks stand there.
+// profile with a sample for each place, whose weight is the number of ranks there.
 #pragma once
 
 #include <string>

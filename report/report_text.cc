@@ -14,25 +14,26 @@
 namespace oddrank::report {
 namespace {
 
-// What fits into 24 lines.
-constexpr std::size_t kCulpritFrames = 4;
-constexpr std::size_t kWaitingFrames = 3;  // of a culprit that waits for a process shown below it
-constexpr std::size_t kAwaitedFrames = 2;
-constexpr std::size_t kGroupFrames = 4;
-constexpr std::size_t kGroupsWithStack = 3;
+// Limits that make a report fit into 24 lines.
+constexpr std::size_t kMaxCulpritFrames = 4;
+constexpr std::size_t kMaxWaitingFrames =
+    3;  // of a culprit that waits for a process shown below it
+constexpr std::size_t kMaxAwaitedFrames = 2;
+constexpr std::size_t kMaxGroupFrames = 4;
+constexpr std::size_t kMaxGroupsWithStack = 3;
 constexpr std::size_t kMaxGroups = 12;
 constexpr std::size_t kMaxDifferences = 3;
 constexpr std::size_t kMaxUnread = 6;
 constexpr std::size_t kMaxAdvice = 2;
 constexpr std::size_t kRankColumns = 40;
-constexpr std::size_t kIndent = 6;  // of what follows "Why", "Next", "Or"
+constexpr std::size_t kIndent = 6;  // of the text after "Why", "Next", "Or"
 
 std::string ranks_title(const std::vector<std::int32_t>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
                      aggregate::format_ranks_within(ranks, kRankColumns));
 }
 
-// "0-4,6-7" -> "ranks 0-4,6-7", "5" -> "rank 5"; anything else stays.
+// Returns "ranks 0-4,6-7" for "0-4,6-7" and "rank 5" for "5"; anything else stays as it is.
 std::string party(const std::string& who) {
   if (who.empty() || who.find_first_not_of("0123456789-,") != std::string::npos) {
     return who;
@@ -54,12 +55,10 @@ std::string heading(const aggregate::Diagnosis& report, const Style& style) {
   for (const std::string& line : lines) {
     const bool first = text.empty();
     const std::string head = first ? line.substr(0, kind.size()) : std::string();
-    const bool fine = verdict.kind == aggregate::Kind::kHealthy;
-    const bool open =
-        verdict.kind == aggregate::Kind::kUnknown || verdict.kind == aggregate::Kind::kBelowHost;
-    text += (fine   ? style.good(head)
-             : open ? style.warn(head)
-                    : style.bad(head)) +
+    const aggregate::Tone tone = aggregate::kind_tone(verdict.kind);
+    text += (tone == aggregate::Tone::kFine   ? style.good(head)
+             : tone == aggregate::Tone::kOpen ? style.warn(head)
+                                              : style.bad(head)) +
             style.bold(line.substr(head.size())) + '\n';
   }
   const auto cover = wrap(coverage_words(report), style.width());
@@ -102,7 +101,7 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
   return text.empty() ? text : '\n' + text;
 }
 
-// Against an earlier capture.
+// Prints what changed since an earlier capture.
 std::string since_lines(const aggregate::Diagnosis& report, const Style& style) {
   if (!report.since) {
     return {};
@@ -141,10 +140,12 @@ std::string group_title(const aggregate::ReportedGroup& group, const Style& styl
 }
 
 std::size_t frames_shown(const aggregate::ReportedGroup& group) {
-  return !group.awaited.empty() ? kWaitingFrames : group.culprit ? kCulpritFrames : kGroupFrames;
+  return !group.awaited.empty() ? kMaxWaitingFrames
+         : group.culprit        ? kMaxCulpritFrames
+                                : kMaxGroupFrames;
 }
 
-// Ranks of a group that are in different iterations.
+// Prints the locals of ranks in one group that are in different iterations.
 std::string difference_lines(const aggregate::ReportedGroup& group, const Style& style, bool full) {
   std::string text;
   std::size_t shown = 0;
@@ -169,13 +170,13 @@ std::string group_lines(const aggregate::Diagnosis& report, const Style& style, 
     }
     text += group_title(group, style);
     text += difference_lines(group, style, full);
-    if (full || shown < kGroupsWithStack) {
+    if (full || shown < kMaxGroupsWithStack) {
       text += style.stack_lines(group.stack, 4, frames_shown(group));
       for (const aggregate::ReportedProcess& process : group.awaited) {
         text += fmt::format("  its {}, pid {}{}:{}\n", process.what, process.pid,
                             after_comma(process.quiet.words()),
                             process.stack.frames.empty() ? " " + process.stuck : "");
-        text += style.stack_lines(process.stack, 4, kAwaitedFrames);
+        text += style.stack_lines(process.stack, 4, kMaxAwaitedFrames);
       }
     }
     ++shown;

@@ -14,7 +14,7 @@ std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options);
 
-// One line for -q: "input_stall: rank 4 (n0, pid 3121) waits for ...\n".
+// Returns one line for -q: "input_stall: rank 4 (n0, pid 3121) waits for ...\n".
 std::string report_sentence(const aggregate::Diagnosis& report);
 
 }  // namespace oddrank::report

@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t kNameColumns = 34;
 constexpr std::size_t kPlaceColumns = 26;
 
-// Of a stack that is too long, what tells most, in this order: its inner end, the innermost frame
-// of the user's program, the library function that was called there, then alternately from both.
+// Picks the most telling frames of a stack that is too long, in this order: its inner end, the
+// innermost frame of the user's program, the library function that was called there, the frame next
+// to the inner end, the user's next frame, then the rest from the inner end on.
 std::vector<std::size_t> choose(const std::vector<aggregate::ShownFrame>& frames,
                                 std::size_t limit) {
   std::vector<std::size_t> wanted = {0};
@@ -40,7 +41,7 @@ std::vector<std::size_t> choose(const std::vector<aggregate::ShownFrame>& frames
       chosen.insert(at);
     }
   }
-  // A line that says "1 frame" is no shorter than that frame.
+  // A line that says "1 frame" is as long as that frame.
   for (std::size_t at = 1; at + 1 < frames.size(); ++at) {
     if (chosen.contains(at - 1) && chosen.contains(at + 1)) {
       chosen.insert(at);
@@ -79,7 +80,7 @@ std::string Style::frame_line(const aggregate::ShownFrame& frame, std::size_t in
     return std::string(indent, ' ') + cut_end(frame.name, room) +
            (fits && !place.empty() ? std::string(pad, ' ') + dim(place) : std::string()) + '\n';
   }
-  // The tail of a place tells most: the file's own name and the line.
+  // The end of a place is the most telling part: the file's own name and the line.
   const std::size_t tail = std::min(columns(place), kPlaceColumns) + 2;
   const std::string name = cut_end(frame.name, std::max(room / 2, room - std::min(room, tail)));
   const std::size_t pad = columns(name) < kNameColumns ? kNameColumns - columns(name) : 2;

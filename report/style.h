@@ -1,4 +1,4 @@
-// Colours and columns of text reports. Every method gives plain text where colours are off.
+// Colours and columns of text reports. Every method returns plain text if colours are off.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@ class Style {
   std::string warn(std::string_view text) const { return paint("33", text); }
   std::string dim(std::string_view text) const { return paint("2", text); }
 
-  // Text broken at the width; the first line after `first`, the others indented by `indent`.
+  // Breaks text at the width; the first line follows `first`, the others are indented by `indent`.
   std::string paragraph(std::string_view first, std::string_view text, std::size_t indent) const;
 
-  // "    get                     multiprocessing/queues.py:113\n"
+  // Returns "    get                     multiprocessing/queues.py:113\n".
   std::string frame_line(const aggregate::ShownFrame& frame, std::size_t indent) const;
 
-  // At most `limit` frames of a stack (all if full stacks are asked for), innermost first: the
-  // inner end and the user's own, with a line in place of those that are left out between them.
+  // Prints at most `limit` frames of a stack (all if full stacks are asked for), innermost first:
+  // the inner end and the user's own frames, with a line in place of those left out between them.
   std::string stack_lines(const aggregate::FoldedStack& stack,
                           std::size_t indent,
                           std::size_t limit) const;

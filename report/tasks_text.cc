@@ -14,11 +14,11 @@ using snapshot::TaskState;
 
 namespace {
 
-// "task \"load\"", "tasks \"load\", \"save\", <Future>"; the first few, and how many there are
-// more.
+// Returns "task \"load\"" or "tasks \"load\", \"save\", <Future>": the first few, and how many more
+// there are.
 std::string member_words(const aggregate::JobView& view,
                          const std::vector<snapshot::StringId>& members) {
-  constexpr std::size_t kShown = 8;
+  constexpr std::size_t kMaxShown = 8;
   std::vector<std::string> words;
   std::size_t tasks = 0;
   for (const snapshot::StringId id : members) {
@@ -28,10 +28,11 @@ std::string member_words(const aggregate::JobView& view,
     words.push_back(name.starts_with('<') ? name : '"' + name + '"');
   }
   std::string text = tasks == 0 ? "" : tasks == 1 ? "task " : "tasks ";
-  for (std::size_t i = 0; i < words.size() && i < kShown; ++i) {
+  for (std::size_t i = 0; i < words.size() && i < kMaxShown; ++i) {
     text += (i == 0 ? "" : ", ") + words[i];
   }
-  return words.size() <= kShown ? text : fmt::format("{} and {} more", text, words.size() - kShown);
+  return words.size() <= kMaxShown ? text
+                                   : fmt::format("{} and {} more", text, words.size() - kMaxShown);
 }
 
 }  // namespace

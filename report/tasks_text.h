@@ -9,13 +9,13 @@
 
 namespace oddrank::report {
 
-// What each waits for, with its frames; "" if none was read.
+// Prints what each task waits for, with its frames; "" if none was read.
 std::string tasks_text(const aggregate::JobView& view,
                        const snapshot::ProcessCapture& process,
                        const Style& style);
 
-// "waits for task \"load\"", "waits for <Future>", "waits for tasks \"load\", \"save\"", "runs",
-// "has not begun".
+// Returns "waits for task \"load\"", "waits for <Future>", "waits for tasks \"load\", \"save\"",
+// "runs", or "has not begun".
 std::string task_words(const aggregate::JobView& view, const snapshot::AsyncTask& task);
 
 }  // namespace oddrank::report

@@ -58,7 +58,7 @@ aggregate::FoldedStack stack_of(const aggregate::JobView& view,
   return stack;
 }
 
-// "name  place" within `width` columns; the end of the place tells most.
+// Returns "name  place" within `width` columns; the end of the place is the most telling part.
 std::string cell(const std::vector<aggregate::ShownFrame>& frames,
                  std::size_t at,
                  std::size_t width) {
@@ -68,9 +68,9 @@ std::string cell(const std::vector<aggregate::ShownFrame>& frames,
   const std::string place = frames[at].shown_place();
   const std::string name = cut_end(frames[at].name, width);
   const std::size_t used = columns(name) + 2;
-  constexpr std::size_t kLeastPlace = 10;
-  return used + kLeastPlace > width || place.empty() ? name
-                                                     : name + "  " + cut_front(place, width - used);
+  constexpr std::size_t kMinPlace = 10;
+  return used + kMinPlace > width || place.empty() ? name
+                                                   : name + "  " + cut_front(place, width - used);
 }
 
 std::string side_by_side(const aggregate::FoldedStack& native,
@@ -117,8 +117,8 @@ std::string locals_text(const aggregate::JobView& view,
   return text;
 }
 
-// Frames with the locals that belong to them. The frames that are shown are some of those that were
-// read, in the same order.
+// Adds to frames the locals that belong to them. The shown frames are some of those that were read,
+// in the same order.
 std::string with_locals(const aggregate::JobView& view,
                         const ThreadCapture& thread,
                         const aggregate::FoldedStack& stack,

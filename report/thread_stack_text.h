@@ -1,5 +1,5 @@
-// The stack of one thread in the list of a process's threads: frames, why it ends, and, where they
-// are wanted, the locals of Python frames.
+// The stack of one thread in the list of a process's threads: frames, the reason why it ends, and,
+// if wanted, the locals of Python frames.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace oddrank::report {
 
-// Innermost frame first, indented by 4 columns. Native and Python frames that do not fit into one
-// stack stand side by side.
+// Prints the innermost frame first, indented by 4 columns. Native and Python frames that do not fit
+// into one stack are printed side by side.
 std::string thread_stack_text(const aggregate::JobView& view,
                               const snapshot::ThreadCapture& thread,
                               const Style& style,

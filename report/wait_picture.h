@@ -1,4 +1,4 @@
-// The wait-for graph as it is drawn: ranks that stand at the same place are one node, or a job of
+// The wait-for graph as it is drawn: ranks at the same place are one node. Otherwise a job of
 // thousands would be unreadable.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace oddrank::report {
 struct PictureNode {
   aggregate::NodeKind kind = aggregate::NodeKind::kRank;  // kRank: ranks at the same place
   std::string label;                                      // "7 ranks: 0-4,6-7"
-  std::string phase;                                      // of ranks: what they do
-  std::vector<std::size_t> ranks;  // indices of JobView::ranks(); of a node of ranks
-  pid_t pid = 0;                   // of a process
+  std::string phase;                                      // if it is ranks: what they do
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks(), if it is ranks
+  pid_t pid = 0;                   // if it is a process
 };
 
 struct PictureEdge {
-  std::size_t from = 0;  // waits for
+  std::size_t from = 0;  // the node that waits
   std::size_t to = 0;
-  std::string on;  // of the first edge that it stands for
+  std::string on;  // of the first edge that this one stands for
   bool assumed = false;
 };
 

@@ -88,9 +88,9 @@ class Watch {
   std::vector<PastFile> pasts() const;
   bool has_moved(const Reason& reason);
   void excuse(const Reason& reason, const std::string& why);
-  Result<Finding> take(const Reason& reason, const TempFolder& folder);
-  static void report(const Finding& finding, const Reason& reason);
-  void start_hook(const Finding& finding, TempFolder folder);
+  Result<Examination> take(const Reason& reason, const TempFolder& folder);
+  static void report(const Examination& examination, const Reason& reason);
+  void start_hook(const Examination& examination, TempFolder folder);
   void end();
 
   const WatchOptions& options_;
@@ -293,23 +293,24 @@ std::vector<PastFile> Watch::pasts() const {
   return all;
 }
 
-void Watch::report(const Finding& finding, const Reason& reason) {
+void Watch::report(const Examination& examination, const Reason& reason) {
   std::string text = reason.asked() ? "asked to capture now"
                                     : reason.who + " has not moved for " + span_words(reason.quiet);
-  text += "\n" + finding.text;
-  if (!finding.capture.empty()) {
-    text +=
-        std::string(kWatcherWords) + "saved " + finding.capture + " (oddrank report reads it)\n";
+  text += "\n" + examination.text;
+  if (!examination.capture.empty()) {
+    text += std::string(kWatcherWords) + "saved " + examination.capture +
+            " (oddrank report reads it)\n";
   }
   text.pop_back();
   say(text);
 }
 
-void Watch::start_hook(const Finding& finding, TempFolder folder) {
+void Watch::start_hook(const Examination& examination, TempFolder folder) {
   if (options_.on_stall.empty()) {
     return;
   }
-  const StallFacts facts{finding.json, finding.capture, finding.kind, finding.summary};
+  const StallFacts facts{examination.json, examination.capture, examination.kind,
+                         examination.summary};
   auto hook = StallHook::start(options_.on_stall, facts, options_.hook_patience);
   if (!hook) {
     say("the command of --on-stall: " + hook.error().what);
@@ -335,7 +336,7 @@ void Watch::excuse(const Reason& reason, const std::string& why) {
   }
 }
 
-Result<Finding> Watch::take(const Reason& reason, const TempFolder& folder) {
+Result<Examination> Watch::take(const Reason& reason, const TempFolder& folder) {
   TakenCapture taken;
   taken.file = folder.path() + "/capture.odd";
   taken.folder = folder.path();
@@ -349,7 +350,7 @@ Result<Finding> Watch::take(const Reason& reason, const TempFolder& folder) {
     say("captured on this node only: " + complaint);
   }
   if (!reason.asked() && has_moved(reason)) {
-    return Finding{};
+    return Examination{};
   }
   taken.pasts = pasts();
   return hooks_.examine(taken);
@@ -357,26 +358,26 @@ Result<Finding> Watch::take(const Reason& reason, const TempFolder& folder) {
 
 void Watch::capture(const Reason& reason) {
   auto folder = TempFolder::make();
-  auto finding = folder ? take(reason, *folder) : Result<Finding>(fail(folder.error()));
+  auto examination = folder ? take(reason, *folder) : Result<Examination>(fail(folder.error()));
   if (is_over()) {
     return;
   }
-  if (!finding) {
+  if (!examination) {
     say((reason.asked()
              ? ""
              : reason.who + " has not moved for " + span_words(reason.quiet) + ", and ") +
-        "it could not be captured: " + finding.error().what);
+        "it could not be captured: " + examination.error().what);
     alarm_.raise(reason.quiet);
     return;
   }
-  if (!finding->trouble.empty()) {
-    say(finding->trouble);
+  if (!examination->trouble.empty()) {
+    say(examination->trouble);
   }
-  if (!reason.asked() && !finding->stall) {
-    excuse(reason, finding->kind.empty() ? "it moved meanwhile" : finding->kind);
+  if (!reason.asked() && !examination->stall) {
+    excuse(reason, examination->kind.empty() ? "it moved meanwhile" : examination->kind);
     return;
   }
-  report(*finding, reason);
+  report(*examination, reason);
   if (reason.asked()) {
     return;
   }
@@ -384,7 +385,7 @@ void Watch::capture(const Reason& reason) {
   alarm_.raise(reason.quiet);
   stall_said_ = true;
   if (!again && !hook_) {
-    start_hook(*finding, *std::move(folder));
+    start_hook(*examination, *std::move(folder));
   }
 }
 

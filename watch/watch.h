@@ -40,8 +40,8 @@ struct LookRequest {
   bool launches = false;         // and at NCCL's counts of collectives
 };
 
-// What a capture says.
-struct Finding {
+// The examined capture: whether it shows a stall, what it says, and where it was saved.
+struct Examination {
   bool stall = false;   // something holds the job up; else it moves, or one rank is busy
   std::string kind;     // of the verdict
   std::string summary;  // the verdict in one line
@@ -65,7 +65,7 @@ struct WatchHooks {
   // Programs that write a capture to that file and end by themselves, the one of the whole job
   // first: the next one is for when it wrote nothing.
   std::function<std::vector<std::vector<std::string>>(const std::string& file)> capture_commands;
-  std::function<Result<Finding>(const TakenCapture& taken)> examine;
+  std::function<Result<Examination>(const TakenCapture& taken)> examine;
   // The variable of the ranks' environment, "" if it is not set.
   std::function<std::string(const std::string& name)> variable;
   // Leaves the past of a rank where the watcher that captures finds it; with no words: takes it

@@ -1,5 +1,5 @@
-// What the dumps of flight recorders in a capture tell beside its stacks: the analysis of them all
-// (analyze_flight.h), and whether they are of the hang that the stacks show.
+// What the flight-recorder dumps in a capture add to its stacks: the analysis of all dumps
+// (analyze_flight.h), and whether they show the same hang as the stacks.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace oddrank::aggregate {
 
-// nullopt: the capture has none. Borrows the capture.
+// Returns nullopt if the capture has no dumps. Borrows the capture.
 std::optional<FlightReport> analyze_flight_of(const snapshot::Capture& capture);
 
-// All dumps were written within two minutes, and a call on which ranks wait stood still for long
-// (snapshot/flight_calls.h), on a rank that still stands where it did. Otherwise they may be of an
-// earlier time, when the job was well.
+// Returns whether all dumps were written within two minutes, and a call that ranks wait for stood
+// still for long (snapshot/flight_calls.h) on a rank that is still in the same place. Otherwise the
+// dumps may be from an earlier time, when the job was well.
 bool is_current(const FlightReport& report, const JobView& view);
 
-// Whom the recorders accuse, though the stacks show them in a call of the very group in which they
-// are said to be behind: then the dumps are older than what the stacks show. Ascending.
+// Returns the ranks that the recorders accuse, although the stacks show them in a call of the very
+// group in which they are said to be behind. The dumps are then older than the stacks. Ascending.
 std::vector<std::int32_t> contradicted_by_stacks(const FlightReport& report, const JobView& view);
 
 }  // namespace oddrank::aggregate

@@ -21,221 +21,35 @@ class Builder {
  public:
   explicit Builder(const Tables& texts) { job_.texts = &texts; }
 
-  FlightJob run(const std::vector<FlightRecord>& records) {
-    take_records(records);
-    name_groups();
-    for (std::size_t i = 0; i < job_.records.size(); ++i) {
-      add_tracks(i);
-    }
-    for (FlightMembers& group : job_.groups) {
-      complete(group);
-    }
-    sort_groups();
-    return std::move(job_);
-  }
+  FlightJob run(const std::vector<FlightRecord>& records);
 
  private:
   using Key = std::pair<StringId, StringId>;  // name, members
 
-  void take_records(const std::vector<FlightRecord>& records) {
-    std::map<std::int32_t, const FlightRecord*> by_rank;
-    for (const FlightRecord& record : records) {
-      if (record.rank < 0) {
-        job_.notes.push_back(fmt::format("{}: there is no rank in its name; it is left out",
-                                         printable(text(record.source))));
-        continue;
-      }
-      const FlightRecord*& kept = by_rank[record.rank];
-      const bool newer = kept == nullptr || record.written_us > kept->written_us;
-      if (kept != nullptr) {
-        job_.notes.push_back(fmt::format("{}: an{} dump of rank {}; it is left out",
-                                         printable(text((newer ? kept : &record)->source)),
-                                         newer ? " older" : "other", record.rank));
-      }
-      kept = newer ? &record : kept;
-    }
-    for (const auto& [rank, record] : by_rank) {
-      job_.records.push_back(record);
-      if (record->cut) {
-        job_.notes.push_back(fmt::format("{} ends early: {} entries were read",
-                                         printable(text(record->source)), record->entries.size()));
-      }
-    }
-  }
+  void take_records(const std::vector<FlightRecord>& records);
 
   std::string text(StringId id) const { return std::string(job_.texts->text(id)); }
 
-  std::size_t group_index(const Key& key, const FlightGroup& group) {
-    const auto [at, is_new] = by_key_.try_emplace(key, job_.groups.size());
-    if (is_new) {
-      FlightMembers& row = job_.groups.emplace_back();
-      row.name = text(group.name);
-      row.description = text(group.description);
-      row.is_default = row.description == snapshot::kDefaultGroup;
-      row.ranks = ranks_of(key.second);
-      row.ranks_known = !row.ranks.empty();
-      row.ranks_told = row.ranks_known;
-    }
-    return at->second;
-  }
+  std::size_t group_index(const Key& key, const FlightGroup& group);
+  const std::vector<std::int32_t>& ranks_of(StringId members);
 
-  const std::vector<std::int32_t>& ranks_of(StringId members) {
-    const auto [at, is_new] = ranks_of_.try_emplace(members);
-    if (is_new) {
-      at->second = snapshot::ranks_of(job_.texts->text(members));
-    }
-    return at->second;
-  }
+  // Returns the group with this name that the rank is in, among the groups whose members other
+  // ranks recorded; none if several match.
+  StringId known_members(StringId name, std::int32_t rank);
 
-  // Of the groups that others have told the members of, the one with this name that the rank is in;
-  // with several it cannot be told which.
-  StringId known_members(StringId name, std::int32_t rank) {
-    StringId found{};
-    for (auto at = told_.lower_bound({name, StringId{}}); at != told_.end() && at->first == name;
-         ++at) {
-      const std::vector<std::int32_t>& ranks = ranks_of(at->second);
-      if (std::binary_search(ranks.begin(), ranks.end(), rank)) {
-        if (found != StringId{}) {
-          return StringId{};
-        }
-        found = at->second;
-      }
-    }
-    return found;
-  }
+  void name_groups();
+  void add_tracks(std::size_t at);
 
-  void name_groups() {
-    for (const FlightRecord* record : job_.records) {
-      for (const FlightGroup& group : record->groups) {
-        if (group.members != StringId{}) {
-          told_.emplace(group.name, group.members);
-        }
-      }
-    }
-    for (const FlightRecord* record : job_.records) {
-      std::vector<std::size_t>& of_record = job_.group_of.emplace_back();
-      for (const FlightGroup& group : record->groups) {
-        const StringId members =
-            group.members != StringId{} ? group.members : known_members(group.name, record->rank);
-        of_record.push_back(group_index({group.name, members}, group));
-      }
-    }
-  }
+  // Records come by rank: the track is the last one, or a new one.
+  static FlightTrack& track_of(FlightMembers& group, const FlightRecord& record);
 
-  void add_tracks(std::size_t at) {
-    const FlightRecord& record = *job_.records[at];
-    const std::vector<std::size_t>& of_record = job_.group_of[at];
-    std::vector<FlightTrack*> tracks(of_record.size(), nullptr);
-    for (const FlightEntry& entry : record.entries) {
-      if (entry.is_p2p || entry.group >= of_record.size()) {
-        continue;
-      }
-      FlightTrack*& track = tracks[entry.group];
-      if (track == nullptr) {
-        track = &track_of(job_.groups[of_record[entry.group]], record);
-      }
-      track->calls.push_back(&entry);
-    }
-  }
+  // Sorts by number: a ring is written in order, but a damaged file need not be. If several have
+  // one number, keeps the last: calls that are coalesced into one, or a group that was made anew.
+  static void order_calls(std::vector<const FlightEntry*>& calls);
 
-  // Records come by rank: a track is the last one, or new.
-  static FlightTrack& track_of(FlightMembers& group, const FlightRecord& record) {
-    if (group.tracks.empty() || group.tracks.back().rank != record.rank) {
-      FlightTrack& track = group.tracks.emplace_back();
-      track.rank = record.rank;
-      track.record = &record;
-    }
-    return group.tracks.back();
-  }
-
-  // By their numbers. A ring is written in order; a damaged file need not be. Of several with one
-  // number the last stays: calls that are coalesced into one, or a group that was made anew.
-  static void order_calls(std::vector<const FlightEntry*>& calls) {
-    std::stable_sort(calls.begin(), calls.end(),
-                     [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
-    const auto kept = std::unique(calls.rbegin(), calls.rend(), [](const auto* a, const auto* b) {
-      return a->sequence == b->sequence;
-    });
-    calls.erase(calls.begin(), kept.base());
-  }
-
-  void complete(FlightMembers& group) {
-    if (group.is_default && !group.ranks_known) {
-      for (const FlightRecord* record : job_.records) {
-        group.ranks.push_back(record->rank);
-      }
-      group.ranks_known = true;
-    }
-    std::set<std::int32_t> members(group.ranks.begin(), group.ranks.end());
-    for (const FlightTrack& track : group.tracks) {
-      members.insert(track.rank);
-    }
-    group.ranks.assign(members.begin(), members.end());
-    for (const std::int32_t rank : group.ranks) {
-      const FlightRecord* record = job_.record(rank);
-      if (record == nullptr) {
-        group.no_dump.push_back(rank);
-      } else if (group.track(rank) == nullptr) {
-        FlightTrack track;
-        track.rank = rank;
-        track.record = record;
-        const auto after = std::find_if(group.tracks.begin(), group.tracks.end(),
-                                        [rank](const auto& one) { return one.rank > rank; });
-        group.tracks.insert(after, std::move(track));
-      }
-    }
-    count(group);
-  }
-
-  void count(FlightMembers& group) const {
-    bool any = false;
-    for (FlightTrack& track : group.tracks) {
-      order_calls(track.calls);
-      if (track.calls.empty()) {
-        continue;
-      }
-      group.first = any ? std::min(group.first, track.calls.front()->sequence)
-                        : track.calls.front()->sequence;
-      any = true;
-    }
-    for (FlightTrack& track : group.tracks) {
-      if (!track.calls.empty()) {
-        track.enqueued = track.calls.back()->sequence;
-      } else if (is_whole(*track.record)) {
-        track.enqueued = group.first - 1;
-      }
-      const auto open =
-          std::find_if(track.calls.begin(), track.calls.end(),
-                       [this](const auto* call) { return !has_ended(*call, *job_.texts); });
-      track.pending = open == track.calls.end() ? -1 : (*open)->sequence;
-      group.enqueued = std::max(group.enqueued, track.enqueued);
-    }
-  }
-
-  void sort_groups() {
-    std::vector<std::size_t> order(job_.groups.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-      const FlightMembers& left = job_.groups[a];
-      const FlightMembers& right = job_.groups[b];
-      return left.ranks.size() != right.ranks.size() ? left.ranks.size() > right.ranks.size()
-                                                     : left.name < right.name;
-    });
-    std::vector<std::size_t> position(order.size());
-    std::vector<FlightMembers> sorted;
-    for (const std::size_t index : order) {
-      position[index] = sorted.size();
-      sorted.push_back(std::move(job_.groups[index]));
-    }
-    job_.groups = std::move(sorted);
-    for (auto& of_record : job_.group_of) {
-      for (std::size_t& index : of_record) {
-        index = position[index];
-      }
-    }
-  }
+  void complete(FlightMembers& group);
+  void count(FlightMembers& group) const;
+  void sort_groups();
 
   FlightJob job_;
   std::map<Key, std::size_t> by_key_;
@@ -243,7 +57,217 @@ class Builder {
   std::map<StringId, std::vector<std::int32_t>> ranks_of_;
 };
 
+FlightJob Builder::run(const std::vector<FlightRecord>& records) {
+  take_records(records);
+  name_groups();
+  for (std::size_t i = 0; i < job_.records.size(); ++i) {
+    add_tracks(i);
+  }
+  for (FlightMembers& group : job_.groups) {
+    complete(group);
+  }
+  sort_groups();
+  return std::move(job_);
+}
+
+void Builder::take_records(const std::vector<FlightRecord>& records) {
+  std::map<std::int32_t, const FlightRecord*> by_rank;
+  for (const FlightRecord& record : records) {
+    if (record.rank < 0) {
+      job_.notes.push_back(fmt::format("{}: there is no rank in its name; it is left out",
+                                       printable(text(record.source))));
+      continue;
+    }
+    const FlightRecord*& kept = by_rank[record.rank];
+    const bool newer = kept == nullptr || record.written_us > kept->written_us;
+    if (kept != nullptr) {
+      job_.notes.push_back(fmt::format("{}: an{} dump of rank {}; it is left out",
+                                       printable(text((newer ? kept : &record)->source)),
+                                       newer ? " older" : "other", record.rank));
+    }
+    kept = newer ? &record : kept;
+  }
+  for (const auto& [rank, record] : by_rank) {
+    job_.records.push_back(record);
+    if (record->cut) {
+      job_.notes.push_back(fmt::format("{} ends early: {} entries were read",
+                                       printable(text(record->source)), record->entries.size()));
+    }
+  }
+}
+
+std::size_t Builder::group_index(const Key& key, const FlightGroup& group) {
+  const auto [at, is_new] = by_key_.try_emplace(key, job_.groups.size());
+  if (is_new) {
+    FlightMembers& row = job_.groups.emplace_back();
+    row.name = text(group.name);
+    row.description = text(group.description);
+    row.is_default = row.description == snapshot::kDefaultGroup;
+    row.ranks = ranks_of(key.second);
+    row.ranks_known = !row.ranks.empty();
+    row.ranks_told = row.ranks_known;
+  }
+  return at->second;
+}
+
+const std::vector<std::int32_t>& Builder::ranks_of(StringId members) {
+  const auto [at, is_new] = ranks_of_.try_emplace(members);
+  if (is_new) {
+    at->second = snapshot::ranks_of(job_.texts->text(members));
+  }
+  return at->second;
+}
+
+StringId Builder::known_members(StringId name, std::int32_t rank) {
+  StringId found{};
+  for (auto at = told_.lower_bound({name, StringId{}}); at != told_.end() && at->first == name;
+       ++at) {
+    const std::vector<std::int32_t>& ranks = ranks_of(at->second);
+    if (std::binary_search(ranks.begin(), ranks.end(), rank)) {
+      if (found != StringId{}) {
+        return StringId{};
+      }
+      found = at->second;
+    }
+  }
+  return found;
+}
+
+void Builder::name_groups() {
+  for (const FlightRecord* record : job_.records) {
+    for (const FlightGroup& group : record->groups) {
+      if (group.members != StringId{}) {
+        told_.emplace(group.name, group.members);
+      }
+    }
+  }
+  for (const FlightRecord* record : job_.records) {
+    std::vector<std::size_t>& of_record = job_.group_of.emplace_back();
+    for (const FlightGroup& group : record->groups) {
+      const StringId members =
+          group.members != StringId{} ? group.members : known_members(group.name, record->rank);
+      of_record.push_back(group_index({group.name, members}, group));
+    }
+  }
+}
+
+void Builder::add_tracks(std::size_t at) {
+  const FlightRecord& record = *job_.records[at];
+  const std::vector<std::size_t>& of_record = job_.group_of[at];
+  std::vector<FlightTrack*> tracks(of_record.size(), nullptr);
+  for (const FlightEntry& entry : record.entries) {
+    if (entry.is_p2p || entry.group >= of_record.size()) {
+      continue;
+    }
+    FlightTrack*& track = tracks[entry.group];
+    if (track == nullptr) {
+      track = &track_of(job_.groups[of_record[entry.group]], record);
+    }
+    track->calls.push_back(&entry);
+  }
+}
+
+FlightTrack& Builder::track_of(FlightMembers& group, const FlightRecord& record) {
+  if (group.tracks.empty() || group.tracks.back().rank != record.rank) {
+    FlightTrack& track = group.tracks.emplace_back();
+    track.rank = record.rank;
+    track.record = &record;
+  }
+  return group.tracks.back();
+}
+
+void Builder::order_calls(std::vector<const FlightEntry*>& calls) {
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+  const auto kept = std::unique(calls.rbegin(), calls.rend(), [](const auto* a, const auto* b) {
+    return a->sequence == b->sequence;
+  });
+  calls.erase(calls.begin(), kept.base());
+}
+
+void Builder::complete(FlightMembers& group) {
+  if (group.is_default && !group.ranks_known) {
+    for (const FlightRecord* record : job_.records) {
+      group.ranks.push_back(record->rank);
+    }
+    group.ranks_known = true;
+  }
+  std::set<std::int32_t> members(group.ranks.begin(), group.ranks.end());
+  for (const FlightTrack& track : group.tracks) {
+    members.insert(track.rank);
+  }
+  group.ranks.assign(members.begin(), members.end());
+  for (const std::int32_t rank : group.ranks) {
+    const FlightRecord* record = job_.record(rank);
+    if (record == nullptr) {
+      group.no_dump.push_back(rank);
+    } else if (group.track(rank) == nullptr) {
+      FlightTrack track;
+      track.rank = rank;
+      track.record = record;
+      const auto after = std::find_if(group.tracks.begin(), group.tracks.end(),
+                                      [rank](const auto& one) { return one.rank > rank; });
+      group.tracks.insert(after, std::move(track));
+    }
+  }
+  count(group);
+}
+
+void Builder::count(FlightMembers& group) const {
+  bool any = false;
+  for (FlightTrack& track : group.tracks) {
+    order_calls(track.calls);
+    if (track.calls.empty()) {
+      continue;
+    }
+    group.first =
+        any ? std::min(group.first, track.calls.front()->sequence) : track.calls.front()->sequence;
+    any = true;
+  }
+  for (FlightTrack& track : group.tracks) {
+    if (!track.calls.empty()) {
+      track.enqueued = track.calls.back()->sequence;
+    } else if (is_whole(*track.record)) {
+      track.enqueued = group.first - 1;
+    }
+    const auto open =
+        std::find_if(track.calls.begin(), track.calls.end(),
+                     [this](const auto* call) { return !has_ended(*call, *job_.texts); });
+    track.pending = open == track.calls.end() ? -1 : (*open)->sequence;
+    group.enqueued = std::max(group.enqueued, track.enqueued);
+  }
+}
+
+void Builder::sort_groups() {
+  std::vector<std::size_t> order(job_.groups.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+    const FlightMembers& left = job_.groups[a];
+    const FlightMembers& right = job_.groups[b];
+    return left.ranks.size() != right.ranks.size() ? left.ranks.size() > right.ranks.size()
+                                                   : left.name < right.name;
+  });
+  std::vector<std::size_t> position(order.size());
+  std::vector<FlightMembers> sorted;
+  for (const std::size_t index : order) {
+    position[index] = sorted.size();
+    sorted.push_back(std::move(job_.groups[index]));
+  }
+  job_.groups = std::move(sorted);
+  for (auto& of_record : job_.group_of) {
+    for (std::size_t& index : of_record) {
+      index = position[index];
+    }
+  }
+}
+
 }  // namespace
+
+bool FlightTrack::is_before(std::int64_t sequence) const {
+  return enqueued >= 0 && enqueued < sequence && !record->cut;
+}
 
 const FlightEntry* FlightTrack::at(std::int64_t sequence) const {
   const auto found = std::lower_bound(

@@ -16,8 +16,8 @@ namespace {
 
 using snapshot::StringId;
 
-// Operations whose inputs, outputs, or both may differ between ranks. The "v" kinds are uneven by
-// name; all_gather and reduce_scatter of lists take uneven ones, too.
+// Operations whose inputs, outputs, or both may differ between ranks. The "v" operations are uneven
+// by name; all_gather and reduce_scatter of lists also take uneven ones.
 struct Freedom {
   std::string_view op;
   bool input = false;
@@ -44,7 +44,7 @@ constexpr std::array kFree = {
     Freedom{"REDUCE_SCATTER_coalesced", false, true},
 };
 
-// What ranks must agree on; -1 and no text where they need not.
+// What ranks must agree on; -1 and "" if they need not.
 struct Signature {
   StringId op{};
   std::int64_t input = -1;
@@ -59,38 +59,8 @@ class Comparer {
  public:
   explicit Comparer(const FlightJob& job) : job_(job) {}
 
-  Signature signature(const FlightEntry& entry) {
-    const Freedom& freedom = freedom_of(entry.op);
-    Signature result;
-    result.op = entry.op;
-    result.input = freedom.input ? -1 : entry.input_count;
-    result.output = freedom.output ? -1 : entry.output_count;
-    // Of the root's own lists the types are absent elsewhere.
-    result.type =
-        !freedom.input ? entry.input_types : (!freedom.output ? entry.output_types : StringId{});
-    return result;
-  }
-
-  std::optional<FlightMismatch> first_in(std::size_t index) {
-    const FlightMembers& group = job_.groups[index];
-    std::vector<Cursor> cursors;
-    for (const FlightTrack& track : group.tracks) {
-      if (!track.calls.empty() && group.tracks.size() > 1) {
-        cursors.push_back({&track, 0});
-      }
-    }
-    while (cursors.size() > 1) {
-      const std::int64_t sequence = lowest(cursors);
-      if (is_open_mismatch(cursors, sequence)) {
-        return describe(index, sequence);
-      }
-      std::erase_if(cursors, [sequence](Cursor& cursor) {
-        cursor.at += cursor.call().sequence == sequence ? 1 : 0;
-        return cursor.at >= cursor.track->calls.size();
-      });
-    }
-    return std::nullopt;
-  }
+  Signature signature(const FlightEntry& entry);
+  std::optional<FlightMismatch> first_in(std::size_t index);
 
  private:
   struct Cursor {
@@ -100,92 +70,133 @@ class Comparer {
     const FlightEntry& call() const { return *track->calls[at]; }
   };
 
-  const Freedom& freedom_of(StringId op) {
-    const auto [at, is_new] = freedoms_.try_emplace(op, nullptr);
-    if (is_new) {
-      static constexpr Freedom kNone;
-      const std::string_view name = job_.texts->text(op);
-      const auto* found = std::find_if(kFree.begin(), kFree.end(),
-                                       [name](const Freedom& one) { return one.op == name; });
-      at->second = found == kFree.end() ? &kNone : found;
-    }
-    return *at->second;
-  }
+  const Freedom& freedom_of(StringId op);
+  static std::int64_t lowest(const std::vector<Cursor>& cursors);
 
-  static std::int64_t lowest(const std::vector<Cursor>& cursors) {
-    std::int64_t sequence = cursors.front().call().sequence;
-    for (const Cursor& cursor : cursors) {
-      sequence = std::min(sequence, cursor.call().sequence);
-    }
-    return sequence;
-  }
+  // Returns whether the sides differ and the call has not ended everywhere: a call that has ended
+  // everywhere did no harm.
+  bool is_open_mismatch(const std::vector<Cursor>& cursors, std::int64_t sequence);
 
-  // They differ, and it has not ended everywhere: what has ended everywhere did no harm.
-  bool is_open_mismatch(const std::vector<Cursor>& cursors, std::int64_t sequence) {
-    std::optional<Signature> first;
-    bool differs = false;
-    bool open = false;
-    for (const Cursor& cursor : cursors) {
-      const FlightEntry& call = cursor.call();
-      if (call.sequence != sequence) {
-        continue;
-      }
-      const Signature one = signature(call);
-      differs = differs || (first && *first != one);
-      first = first ? first : one;
-      open = open || !has_ended(call, *job_.texts);
-    }
-    return differs && open;
-  }
-
-  FlightMismatch describe(std::size_t index, std::int64_t sequence) {
-    const FlightMembers& group = job_.groups[index];
-    std::map<Signature, std::vector<const FlightTrack*>> by_signature;
-    for (const FlightTrack& track : group.tracks) {
-      if (const FlightEntry* call = track.at(sequence)) {
-        by_signature[signature(*call)].push_back(&track);
-      }
-    }
-    std::vector<std::pair<Signature, std::vector<const FlightTrack*>>> sides(by_signature.begin(),
-                                                                             by_signature.end());
-    std::stable_sort(sides.begin(), sides.end(), [](const auto& a, const auto& b) {
-      return a.second.size() > b.second.size();
-    });
-    FlightMismatch mismatch;
-    mismatch.group = index;
-    mismatch.sequence = sequence;
-    mismatch.tie = sides[0].second.size() == sides[1].second.size();
-    mismatch.what = difference(sides[0].first, sides[1].first);
-    mismatch.skipped = !mismatch.tie;
-    for (std::size_t i = 0; i < sides.size(); ++i) {
-      FlightSide& side = mismatch.sides.emplace_back();
-      const FlightEntry& call = *sides[i].second.front()->at(sequence);
-      side.call = flight_call_words(call, *job_.texts);
-      side.place = printable(job_.texts->text(call.place), 80);
-      for (const FlightTrack* track : sides[i].second) {
-        side.ranks.push_back(track->rank);
-      }
-      const FlightEntry* next = sides[0].second.front()->at(sequence + 1);
-      if (i > 0 && (next == nullptr || signature(*next) != sides[i].first)) {
-        mismatch.skipped = false;
-      }
-    }
-    return mismatch;
-  }
-
-  static std::string difference(const Signature& a, const Signature& b) {
-    if (a.op != b.op) {
-      return "operation";
-    }
-    if (a.input != b.input) {
-      return "input size";
-    }
-    return a.output != b.output ? "output size" : "type";
-  }
+  FlightMismatch describe(std::size_t index, std::int64_t sequence);
+  static std::string difference(const Signature& a, const Signature& b);
 
   const FlightJob& job_;
   std::map<StringId, const Freedom*> freedoms_;
 };
+
+Signature Comparer::signature(const FlightEntry& entry) {
+  const Freedom& freedom = freedom_of(entry.op);
+  Signature result;
+  result.op = entry.op;
+  result.input = freedom.input ? -1 : entry.input_count;
+  result.output = freedom.output ? -1 : entry.output_count;
+  // The types of lists that only the root has are missing on the other ranks.
+  result.type =
+      !freedom.input ? entry.input_types : (!freedom.output ? entry.output_types : StringId{});
+  return result;
+}
+
+std::optional<FlightMismatch> Comparer::first_in(std::size_t index) {
+  const FlightMembers& group = job_.groups[index];
+  std::vector<Cursor> cursors;
+  for (const FlightTrack& track : group.tracks) {
+    if (!track.calls.empty() && group.tracks.size() > 1) {
+      cursors.push_back({&track, 0});
+    }
+  }
+  while (cursors.size() > 1) {
+    const std::int64_t sequence = lowest(cursors);
+    if (is_open_mismatch(cursors, sequence)) {
+      return describe(index, sequence);
+    }
+    std::erase_if(cursors, [sequence](Cursor& cursor) {
+      cursor.at += cursor.call().sequence == sequence ? 1 : 0;
+      return cursor.at >= cursor.track->calls.size();
+    });
+  }
+  return std::nullopt;
+}
+
+const Freedom& Comparer::freedom_of(StringId op) {
+  const auto [at, is_new] = freedoms_.try_emplace(op, nullptr);
+  if (is_new) {
+    static constexpr Freedom kNone;
+    const std::string_view name = job_.texts->text(op);
+    const auto* found = std::find_if(kFree.begin(), kFree.end(),
+                                     [name](const Freedom& one) { return one.op == name; });
+    at->second = found == kFree.end() ? &kNone : found;
+  }
+  return *at->second;
+}
+
+std::int64_t Comparer::lowest(const std::vector<Cursor>& cursors) {
+  std::int64_t sequence = cursors.front().call().sequence;
+  for (const Cursor& cursor : cursors) {
+    sequence = std::min(sequence, cursor.call().sequence);
+  }
+  return sequence;
+}
+
+bool Comparer::is_open_mismatch(const std::vector<Cursor>& cursors, std::int64_t sequence) {
+  std::optional<Signature> first;
+  bool differs = false;
+  bool open = false;
+  for (const Cursor& cursor : cursors) {
+    const FlightEntry& call = cursor.call();
+    if (call.sequence != sequence) {
+      continue;
+    }
+    const Signature one = signature(call);
+    differs = differs || (first && *first != one);
+    first = first ? first : one;
+    open = open || !has_ended(call, *job_.texts);
+  }
+  return differs && open;
+}
+
+FlightMismatch Comparer::describe(std::size_t index, std::int64_t sequence) {
+  const FlightMembers& group = job_.groups[index];
+  std::map<Signature, std::vector<const FlightTrack*>> by_signature;
+  for (const FlightTrack& track : group.tracks) {
+    if (const FlightEntry* call = track.at(sequence)) {
+      by_signature[signature(*call)].push_back(&track);
+    }
+  }
+  std::vector<std::pair<Signature, std::vector<const FlightTrack*>>> sides(by_signature.begin(),
+                                                                           by_signature.end());
+  std::stable_sort(sides.begin(), sides.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  FlightMismatch mismatch;
+  mismatch.group = index;
+  mismatch.sequence = sequence;
+  mismatch.tie = sides[0].second.size() == sides[1].second.size();
+  mismatch.what = difference(sides[0].first, sides[1].first);
+  mismatch.skipped = !mismatch.tie;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    FlightSide& side = mismatch.sides.emplace_back();
+    const FlightEntry& call = *sides[i].second.front()->at(sequence);
+    side.call = flight_call_words(call, *job_.texts);
+    side.place = printable(job_.texts->text(call.place), 80);
+    for (const FlightTrack* track : sides[i].second) {
+      side.ranks.push_back(track->rank);
+    }
+    const FlightEntry* next = sides[0].second.front()->at(sequence + 1);
+    if (i > 0 && (next == nullptr || signature(*next) != sides[i].first)) {
+      mismatch.skipped = false;
+    }
+  }
+  return mismatch;
+}
+
+std::string Comparer::difference(const Signature& a, const Signature& b) {
+  if (a.op != b.op) {
+    return "operation";
+  }
+  if (a.input != b.input) {
+    return "input size";
+  }
+  return a.output != b.output ? "output size" : "type";
+}
 
 }  // namespace
 

@@ -1,8 +1,8 @@
-// Calls with one number in one group that do not fit together: another operation, another size or
-// type. Who deviates is found by majority; with a tie both sides are named.
+// Calls with one number in one group that do not match: another operation, another size or type.
+// The majority is taken to be right; on a tie both sides are named.
 //
 // What may differ is not compared: shapes of equal size, the sizes of uneven collectives, what only
-// the root has, states (to be ahead is no fault).
+// the root has, and states (being ahead is no fault).
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace oddrank::aggregate {
 struct FlightSide {
   std::vector<std::int32_t> ranks;
   std::string call;   // "all_reduce of [4] Float -> [4] Float"
-  std::string place;  // where the first of them calls it; "" = unknown
+  std::string place;  // where the first of these ranks calls it; "" = unknown
 };
 
 struct FlightMismatch {
-  std::size_t group = 0;  // of FlightJob::groups
+  std::size_t group = 0;  // index into FlightJob::groups
   std::int64_t sequence = 0;
   std::string what;               // "operation", "input size", "output size", "type"
   std::vector<FlightSide> sides;  // the largest first
   bool tie = false;
-  // The smaller sides are a call ahead: what they do here, the largest side does next.
+  // The smaller sides are one call ahead: the largest side makes their call next.
   bool skipped = false;
 };
 
-// The first one of each group that did not end on every rank.
+// Returns, for each group, the first mismatch that did not end on every rank.
 std::vector<FlightMismatch> find_mismatches(const FlightJob& job);
 
-// "all_reduce of [4] Float -> [4] Float".
+// Returns "all_reduce of [4] Float -> [4] Float".
 std::string flight_call_words(const FlightEntry& entry, const Tables& texts);
 
 }  // namespace oddrank::aggregate

@@ -1,5 +1,6 @@
-// The verdict that flight recorders alone allow. What a rank does outside of collectives they do
-// not know: who has not called what the others wait in is named, why it has not is left open.
+// The verdict that flight recorders alone allow. They do not know what a rank does outside of
+// collectives: the verdict names the ranks that have not called what the others wait in, and leaves
+// the reason open.
 #pragma once
 
 #include <vector>
@@ -15,7 +16,7 @@ Verdict decide_flight(const FlightJob& job,
                       const FlightWaits& waits,
                       const std::vector<FlightMismatch>& mismatches);
 
-// "ranks 4,6-7", "rank 5".
+// Returns "ranks 4,6-7" or "rank 5".
 std::string flight_ranks_words(const std::vector<std::int32_t>& ranks);
 
 }  // namespace oddrank::aggregate

@@ -15,7 +15,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Transfers between two ranks of a group, in one direction.
+// Transfers in one direction between two ranks of a group.
 struct Transfers {
   std::vector<const FlightEntry*> sends;
   std::vector<const FlightEntry*> receives;
@@ -25,178 +25,28 @@ class Finder {
  public:
   explicit Finder(const FlightJob& job) : job_(job) {}
 
-  FlightWaits run() {
-    for (std::size_t index = 0; index < job_.groups.size(); ++index) {
-      add_collectives(index);
-    }
-    add_transfers();
-    std::stable_sort(result_.waits.begin(), result_.waits.end(),
-                     [](const FlightWait& a, const FlightWait& b) {
-                       return a.waiters.size() > b.waiters.size();
-                     });
-    follow();
-    return std::move(result_);
-  }
+  FlightWaits run();
 
  private:
-  void add_collectives(std::size_t index) {
-    const FlightMembers& group = job_.groups[index];
-    std::map<std::int64_t, FlightWait> by_sequence;
-    for (const FlightTrack& track : group.tracks) {
-      if (track.pending >= 0) {
-        by_sequence[track.pending].waiters.push_back(track.rank);
-      }
-    }
-    for (auto& [sequence, wait] : by_sequence) {
-      wait.group = index;
-      wait.sequence = sequence;
-      wait.unknown = group.no_dump;
-      const FlightEntry* call = group.track(wait.waiters.front())->at(sequence);
-      wait.on = fmt::format("{} #{} in {}", printable(job_.texts->text(call->op), 60), sequence,
-                            group.words());
-      std::int64_t last = -1;
-      for (const FlightTrack& track : group.tracks) {
-        if (track.is_before(sequence)) {
-          wait.absent.push_back(track.rank);
-          last = std::max(last, track.enqueued);
-        } else if (track.enqueued < sequence) {
-          wait.unknown.push_back(track.rank);
-        }
-      }
-      if (!wait.absent.empty()) {
-        wait.evidence = last < group.first
-                            ? "they have called nothing in this group"
-                            : fmt::format("the last that they called in this group is #{}", last);
-      } else if (wait.unknown.empty()) {
-        wait.evidence = group.ranks_told ? "every member has called it"
-                                         : "every rank that is known to be in it has called it";
-      }
-      result_.waits.push_back(std::move(wait));
-    }
-  }
+  void add_collectives(std::size_t index);
 
-  // Of the sends and receives between two ranks the n-th send belongs to the n-th receive. Counted
-  // from the beginning, which only whole rings have.
-  void add_transfers() {
-    std::map<std::tuple<std::size_t, std::int32_t, std::int32_t>, Transfers> all;
-    for (std::size_t at = 0; at < job_.records.size(); ++at) {
-      const FlightRecord& record = *job_.records[at];
-      for (const FlightEntry& entry : record.entries) {
-        if (!entry.is_p2p || entry.peer < 0 || entry.group >= job_.group_of[at].size()) {
-          continue;
-        }
-        const std::size_t index = job_.group_of[at][entry.group];
-        const auto& ranks = job_.groups[index].ranks;
-        if (static_cast<std::size_t>(entry.peer) >= ranks.size() ||
-            !job_.groups[index].ranks_known) {
-          continue;
-        }
-        const std::int32_t peer = ranks[static_cast<std::size_t>(entry.peer)];
-        if (job_.texts->text(entry.op) == "send") {
-          all[{index, record.rank, peer}].sends.push_back(&entry);
-        } else {
-          all[{index, peer, record.rank}].receives.push_back(&entry);
-        }
-      }
-    }
-    for (const auto& [key, transfers] : all) {
-      const auto& [index, from, to] = key;
-      add_one_side(index, from, to, transfers.sends, transfers.receives.size());
-      add_one_side(index, to, from, transfers.receives, transfers.sends.size());
-    }
-  }
+  // Matches the n-th send with the n-th receive between two ranks, counted from the beginning. Only
+  // whole rings have the beginning.
+  void add_transfers();
 
   void add_one_side(std::size_t index,
                     std::int32_t rank,
                     std::int32_t peer,
                     const std::vector<const FlightEntry*>& mine,
-                    std::size_t theirs) {
-    const auto open = std::find_if(mine.begin(), mine.end(), [this](const FlightEntry* entry) {
-      return !has_ended(*entry, *job_.texts);
-    });
-    if (open == mine.end()) {
-      return;
-    }
-    FlightWait wait;
-    wait.group = index;
-    wait.waiters = {rank};
-    const bool sends = job_.texts->text((*open)->op) == "send";
-    wait.on = fmt::format("{} rank {} in {}", sends ? "send to" : "recv from", peer,
-                          job_.groups[index].words());
-    const auto number = static_cast<std::size_t>(open - mine.begin());
-    const FlightRecord* record = job_.record(rank);
-    const FlightRecord* other = job_.record(peer);
-    if (other == nullptr || !is_whole(*other) || !is_whole(*record)) {
-      wait.unknown = {peer};
-    } else if (theirs <= number) {
-      wait.absent = {peer};
-      wait.evidence = fmt::format("it is number {} between the two, rank {} has called {}",
-                                  number + 1, peer, theirs);
-    } else {
-      wait.evidence = "both sides have called it";
-    }
-    result_.waits.push_back(std::move(wait));
-  }
+                    std::size_t theirs);
 
-  std::size_t node(std::int32_t rank) {
-    const auto [at, is_new] = nodes_.try_emplace(rank, ranks_.size());
-    if (is_new) {
-      ranks_.push_back(rank);
-      out_.emplace_back();
-    }
-    return at->second;
-  }
+  std::size_t node(std::int32_t rank);
 
-  // A call stands between those who wait in it and those who are absent: one node, so that
-  // thousands of ranks do not make millions of edges.
-  void follow() {
-    std::set<std::int32_t> awaited;
-    std::set<std::int32_t> waiting;
-    std::set<std::int32_t> unseen;
-    for (const FlightWait& wait : result_.waits) {
-      unseen.insert(wait.unknown.begin(), wait.unknown.end());
-      // Also where all have come: who is inside of a call that does not end is no root.
-      waiting.insert(wait.waiters.begin(), wait.waiters.end());
-      if (wait.absent.empty()) {
-        continue;
-      }
-      awaited.insert(wait.absent.begin(), wait.absent.end());
-      const std::size_t call = out_.size();
-      out_.emplace_back();
-      ranks_.push_back(-1);
-      for (const std::int32_t rank : wait.waiters) {
-        out_[node(rank)].push_back(call);
-      }
-      for (const std::int32_t rank : wait.absent) {
-        const std::size_t target = node(rank);
-        out_[call].push_back(target);
-      }
-    }
-    std::set_difference(awaited.begin(), awaited.end(), waiting.begin(), waiting.end(),
-                        std::back_inserter(result_.roots));
-    for (const std::int32_t rank : unseen) {
-      if (job_.record(rank) == nullptr) {
-        result_.unseen.push_back(rank);
-      }
-    }
-    find_circles();
-  }
+  // Builds the graph. A call is one node between the ranks that wait in it and the ranks that are
+  // absent, so that thousands of ranks do not make millions of edges.
+  void follow();
 
-  void find_circles() {
-    const std::vector<std::size_t> component = components_of(out_);
-    std::map<std::size_t, std::vector<std::int32_t>> members;
-    for (std::size_t at = 0; at < component.size(); ++at) {
-      if (ranks_[at] >= 0) {
-        members[component[at]].push_back(ranks_[at]);
-      }
-    }
-    for (auto& [number, ranks] : members) {
-      if (ranks.size() > 1) {
-        std::sort(ranks.begin(), ranks.end());
-        result_.circles.push_back(std::move(ranks));
-      }
-    }
-  }
+  void find_circles();
 
   const FlightJob& job_;
   FlightWaits result_;
@@ -204,6 +54,172 @@ class Finder {
   std::vector<std::int32_t> ranks_;  // by node; -1: a call
   Adjacency out_;
 };
+
+FlightWaits Finder::run() {
+  for (std::size_t index = 0; index < job_.groups.size(); ++index) {
+    add_collectives(index);
+  }
+  add_transfers();
+  std::stable_sort(
+      result_.waits.begin(), result_.waits.end(),
+      [](const FlightWait& a, const FlightWait& b) { return a.waiters.size() > b.waiters.size(); });
+  follow();
+  return std::move(result_);
+}
+
+void Finder::add_collectives(std::size_t index) {
+  const FlightMembers& group = job_.groups[index];
+  std::map<std::int64_t, FlightWait> by_sequence;
+  for (const FlightTrack& track : group.tracks) {
+    if (track.pending >= 0) {
+      by_sequence[track.pending].waiters.push_back(track.rank);
+    }
+  }
+  for (auto& [sequence, wait] : by_sequence) {
+    wait.group = index;
+    wait.sequence = sequence;
+    wait.unknown = group.no_dump;
+    const FlightEntry* call = group.track(wait.waiters.front())->at(sequence);
+    wait.on = fmt::format("{} #{} in {}", printable(job_.texts->text(call->op), 60), sequence,
+                          group.words());
+    std::int64_t last = -1;
+    for (const FlightTrack& track : group.tracks) {
+      if (track.is_before(sequence)) {
+        wait.absent.push_back(track.rank);
+        last = std::max(last, track.enqueued);
+      } else if (track.enqueued < sequence) {
+        wait.unknown.push_back(track.rank);
+      }
+    }
+    if (!wait.absent.empty()) {
+      wait.evidence = last < group.first
+                          ? "they have called nothing in this group"
+                          : fmt::format("the last that they called in this group is #{}", last);
+    } else if (wait.unknown.empty()) {
+      wait.evidence = group.ranks_told ? "every member has called it"
+                                       : "every rank that is known to be in it has called it";
+    }
+    result_.waits.push_back(std::move(wait));
+  }
+}
+
+void Finder::add_transfers() {
+  std::map<std::tuple<std::size_t, std::int32_t, std::int32_t>, Transfers> all;
+  for (std::size_t at = 0; at < job_.records.size(); ++at) {
+    const FlightRecord& record = *job_.records[at];
+    for (const FlightEntry& entry : record.entries) {
+      if (!entry.is_p2p || entry.peer < 0 || entry.group >= job_.group_of[at].size()) {
+        continue;
+      }
+      const std::size_t index = job_.group_of[at][entry.group];
+      const auto& ranks = job_.groups[index].ranks;
+      if (static_cast<std::size_t>(entry.peer) >= ranks.size() || !job_.groups[index].ranks_known) {
+        continue;
+      }
+      const std::int32_t peer = ranks[static_cast<std::size_t>(entry.peer)];
+      if (job_.texts->text(entry.op) == "send") {
+        all[{index, record.rank, peer}].sends.push_back(&entry);
+      } else {
+        all[{index, peer, record.rank}].receives.push_back(&entry);
+      }
+    }
+  }
+  for (const auto& [key, transfers] : all) {
+    const auto& [index, from, to] = key;
+    add_one_side(index, from, to, transfers.sends, transfers.receives.size());
+    add_one_side(index, to, from, transfers.receives, transfers.sends.size());
+  }
+}
+
+void Finder::add_one_side(std::size_t index,
+                          std::int32_t rank,
+                          std::int32_t peer,
+                          const std::vector<const FlightEntry*>& mine,
+                          std::size_t theirs) {
+  const auto open = std::find_if(mine.begin(), mine.end(), [this](const FlightEntry* entry) {
+    return !has_ended(*entry, *job_.texts);
+  });
+  if (open == mine.end()) {
+    return;
+  }
+  FlightWait wait;
+  wait.group = index;
+  wait.waiters = {rank};
+  const bool sends = job_.texts->text((*open)->op) == "send";
+  wait.on = fmt::format("{} rank {} in {}", sends ? "send to" : "recv from", peer,
+                        job_.groups[index].words());
+  const auto number = static_cast<std::size_t>(open - mine.begin());
+  const FlightRecord* record = job_.record(rank);
+  const FlightRecord* other = job_.record(peer);
+  if (other == nullptr || !is_whole(*other) || !is_whole(*record)) {
+    wait.unknown = {peer};
+  } else if (theirs <= number) {
+    wait.absent = {peer};
+    wait.evidence = fmt::format("it is number {} between the two, rank {} has called {}",
+                                number + 1, peer, theirs);
+  } else {
+    wait.evidence = "both sides have called it";
+  }
+  result_.waits.push_back(std::move(wait));
+}
+
+std::size_t Finder::node(std::int32_t rank) {
+  const auto [at, is_new] = nodes_.try_emplace(rank, ranks_.size());
+  if (is_new) {
+    ranks_.push_back(rank);
+    out_.emplace_back();
+  }
+  return at->second;
+}
+
+void Finder::follow() {
+  std::set<std::int32_t> awaited;
+  std::set<std::int32_t> waiting;
+  std::set<std::int32_t> unseen;
+  for (const FlightWait& wait : result_.waits) {
+    unseen.insert(wait.unknown.begin(), wait.unknown.end());
+    // Also if all members have come: a rank inside of a call that does not end is no root.
+    waiting.insert(wait.waiters.begin(), wait.waiters.end());
+    if (wait.absent.empty()) {
+      continue;
+    }
+    awaited.insert(wait.absent.begin(), wait.absent.end());
+    const std::size_t call = out_.size();
+    out_.emplace_back();
+    ranks_.push_back(-1);
+    for (const std::int32_t rank : wait.waiters) {
+      out_[node(rank)].push_back(call);
+    }
+    for (const std::int32_t rank : wait.absent) {
+      const std::size_t target = node(rank);
+      out_[call].push_back(target);
+    }
+  }
+  std::set_difference(awaited.begin(), awaited.end(), waiting.begin(), waiting.end(),
+                      std::back_inserter(result_.roots));
+  for (const std::int32_t rank : unseen) {
+    if (job_.record(rank) == nullptr) {
+      result_.unseen.push_back(rank);
+    }
+  }
+  find_circles();
+}
+
+void Finder::find_circles() {
+  const std::vector<std::size_t> component = components_of(out_);
+  std::map<std::size_t, std::vector<std::int32_t>> members;
+  for (std::size_t at = 0; at < component.size(); ++at) {
+    if (ranks_[at] >= 0) {
+      members[component[at]].push_back(ranks_[at]);
+    }
+  }
+  for (auto& [number, ranks] : members) {
+    if (ranks.size() > 1) {
+      std::sort(ranks.begin(), ranks.end());
+      result_.circles.push_back(std::move(ranks));
+    }
+  }
+}
 
 }  // namespace
 

@@ -1,8 +1,9 @@
-// Who waits for whom, as flight recorders tell it: a rank whose call has not ended waits for the
-// members of the group that have not made that call; a send for its receive, and the converse.
+// The waits between ranks that flight recorders show: a rank whose call has not ended waits for the
+// members of the group that have not made that call; a send waits for its receive, and the
+// converse.
 //
-// Calls are asynchronous: a rank may have one under way and stand still elsewhere. So a circle is
-// told as one, and who began it is not.
+// Calls are asynchronous: a rank may have one under way and be stuck elsewhere. So a circle is
+// reported as one, without naming a rank that began it.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +19,18 @@ namespace oddrank::aggregate {
 struct FlightWait {
   std::vector<std::int32_t> waiters;
   std::vector<std::int32_t> absent;   // known not to have made it
-  std::vector<std::int32_t> unknown;  // no dump, or it does not reach as far
+  std::vector<std::int32_t> unknown;  // no dump, or a dump that does not reach that far
   std::string on;                     // "all_reduce #11 in group tp (1) {4-7}"
   std::string evidence;
-  std::size_t group = 0;       // of FlightJob::groups
+  std::size_t group = 0;       // index into FlightJob::groups
   std::int64_t sequence = -1;  // -1: a send or receive
 };
 
 struct FlightWaits {
   std::vector<FlightWait> waits;                   // most waiters first
-  std::vector<std::int32_t> roots;                 // waited for, and in no open call
-  std::vector<std::vector<std::int32_t>> circles;  // that wait for each other
-  std::vector<std::int32_t> unseen;                // waited for, and their dump is not there
+  std::vector<std::int32_t> roots;                 // awaited, and in no open call
+  std::vector<std::vector<std::int32_t>> circles;  // ranks that wait for each other
+  std::vector<std::int32_t> unseen;                // awaited, and without a dump
 };
 
 FlightWaits find_flight_waits(const FlightJob& job);

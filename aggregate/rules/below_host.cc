@@ -1,5 +1,5 @@
-// Every rank was read, every member of every group in question is inside of its call, and nobody
-// stands out: what is left is the network, the fabric or the device. Names nobody.
+// Every rank was read, every member of every group in question is inside its call, and no rank
+// stands out: the cause must be the network, the fabric or the device. Names no rank.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::vector<Finding> below_host(const RuleInput& input) {
   if (ranks.size() < 2 || !input.view.all_read() || !all_inside || input.graph.slots.empty()) {
     return {};
   }
-  // Each rank must wait for others who wait, or be in a call that all members have entered.
+  // Each rank must wait for ranks that wait, or be in a call that all members have entered.
   const bool has_complete =
       std::any_of(input.graph.slots.begin(), input.graph.slots.end(),
                   [&input](const Slot& slot) { return is_complete(input, slot); });
@@ -51,7 +51,7 @@ std::vector<Finding> below_host(const RuleInput& input) {
                    [&input](const Slot& slot) { return is_complete(input, slot); });
   Finding finding;
   finding.kind = Kind::kBelowHost;
-  // Equal lines may be of different iterations; only numbers settle it.
+  // Equal lines may be from different iterations; only numbers settle it.
   finding.confidence =
       measured && complete->sequence >= 0 ? Confidence::kLikely : Confidence::kPossible;
   const bool everybody = complete->inside.size() == ranks.size();

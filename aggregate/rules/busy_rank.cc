@@ -1,5 +1,5 @@
-// The culprit computes in code of its own while others, who stand still, wait for it: a loop, a
-// compilation, an evaluation that only it runs.
+// The culprit computes in code of its own while others stand still and wait for it: a loop, a
+// compilation, an evaluation that only this rank runs.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +10,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Steps of a healthy job take seconds, and somebody is always the last: a shorter look sees that.
+// Steps of a healthy job take seconds, and some rank is always the last: shorter sampling sees just
+// that.
 constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 
 }  // namespace

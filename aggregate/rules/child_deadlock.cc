@@ -1,6 +1,6 @@
-// The culprit waits for a child that is dead, that is stuck on a lock nobody alive will release
-// (typically inherited by fork) or before its exec, or that itself waits for the culprit to read
-// its pipe.
+// The culprit waits for a child that is dead, that is stuck before its exec or on a lock that
+// nobody alive will release (typically inherited by fork), or that itself waits for the culprit to
+// read its pipe.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -61,7 +61,6 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
   }
   finding.summary =
       sentence(input, ranks, [&input](const RankView& rank) { return predicate(input, rank); });
-  finding.weight += 300;
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kChild;
     if (culprit.pid == first.pid() && culprit.host == first.host) {

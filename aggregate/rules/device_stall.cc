@@ -1,4 +1,4 @@
-// The culprit waits in the driver or on the device, while the others wait for it.
+// The culprit waits in the driver or for the device, while the others wait for the culprit.
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
@@ -12,7 +12,7 @@ std::vector<Finding> device_stall(const RuleInput& input) {
   if (ranks.empty()) {
     return {};
   }
-  // Work that a device was given may itself be a collective: no more than likely.
+  // Work on the device may itself be a collective: so no more than likely.
   Finding finding = accuse(input, Kind::kDeviceStall, ranks, Evidence::kAbsence);
   const RankView& first = input.view.ranks()[ranks.front()];
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
@@ -20,7 +20,6 @@ std::vector<Finding> device_stall(const RuleInput& input) {
     return wait.path.empty() ? std::string("waits for its device")
                              : "waits for its device " + wait.path;
   });
-  finding.weight += 50;
   finding.advice = {on_host(first) + "nvidia-smi -q | grep -i -E 'xid|retired|power draw'",
                     on_host(first) + "dmesg -T | grep -i xid | tail"};
   finding.disproves = {"work that the device finishes"};

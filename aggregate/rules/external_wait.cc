@@ -1,6 +1,6 @@
-// The culprit waits for an answer from outside of the job: it is on a socket whose other end is no
-// process of the job, either below a library that speaks with services, or (no more than possible)
-// since every rank was read and none has the other end.
+// The culprit waits for an answer from outside of the job: for a socket whose other end is no
+// process of the job. Either a library that talks to services is on the stack, or (no more than
+// possible) every rank was read and none has the other end.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-// "TCP to 10.0.0.9:443, nothing received for 64 s, over TLS"; else the wait's own words.
+// Returns "TCP to 10.0.0.9:443, nothing received for 64 s, over TLS"; without an address, the
+// wait's own words.
 std::string peer_words(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   const std::string address = printable(view.text(rank.leader->wait.peer), 80);
@@ -36,7 +37,7 @@ std::vector<Finding> external_wait(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kExternalWait, ranks, Evidence::kOwnStall);
   if (finding.confidence > Confidence::kLikely) {
-    finding.confidence = Confidence::kLikely;  // that the peer is outside rests on names of files
+    finding.confidence = Confidence::kLikely;  // only file names show that the peer is outside
   }
   const RankView& first = input.view.ranks()[ranks.front()];
   if (!input.view.model().story(*first.sample(), Story::kExternal)) {
@@ -48,7 +49,6 @@ std::vector<Finding> external_wait(const RuleInput& input) {
     return fmt::format("waits for {}{}", hit ? hit->pattern->words : "an answer from outside",
                        peer.empty() ? "" : " (" + peer + ")");
   });
-  finding.weight += 100;
   finding.advice = {fmt::format("{}ss -tnpi | grep pid={}", on_host(first), first.pid()),
                     "set a timeout and retries on this request, or do it on all ranks"};
   finding.disproves = {"bytes that arrive on this socket"};

@@ -1,4 +1,4 @@
-// The culprit has already failed: it handles an exception, sits at a debugger's prompt, or ends.
+// The culprit has already failed: it handles an exception, is at a debugger's prompt, or exits.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
     }
   }
   if (ranks.empty() || (ranks.size() == read && read > 1)) {
-    return {};  // all of them end: that is an end, not a failure of one
+    return {};  // all of them exit: the job ends, and no rank has failed alone
   }
   Finding finding = accuse(input, Kind::kFailedRank, ranks, Evidence::kOwnStall);
   if (!input.graph.awaited[ranks.front()]) {
@@ -37,7 +37,6 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
     return fmt::format("has failed already: it is in {}{}{}", hit->pattern->words,
                        awaited.empty() ? "" : "; ", awaited);
   });
-  finding.weight += 400;
   const std::string output = printable(input.view.capture().job.output_path);
   finding.advice = {"look for an earlier traceback of this rank" +
                         (output.empty() ? std::string(" in the job's output") : " in " + output),

@@ -1,5 +1,5 @@
-// A lock file, or a lock on a file. The culprit is the rank that the holder belongs to, where it
-// has no other story; else the rank that waits for it.
+// A lock file, or a lock on a file. The culprit is the rank that the holder belongs to, if that
+// rank has no other story; otherwise the rank that waits for the lock.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::string predicate(const JobView& view, const RankView& rank) {
   return wait.pid != 0 ? fmt::format("{}, held by pid {}", text, wait.pid) : text;
 }
 
-// The rank that has the lock which `at` waits for; kNone if it is no rank's, or its own.
+// Returns the rank that has the lock which `at` waits for; kNone if no rank has it, or `at` itself.
 std::size_t holder_of(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   if (rank.leader == nullptr || rank.leader->wait.on != snapshot::WaitOn::kFileLock) {
@@ -46,7 +46,7 @@ std::vector<Finding> by_holder(const RuleInput& input) {
     }
     const RankView& rank = input.view.ranks()[holder];
     const RankView& waiter = input.view.ranks()[at];
-    // Who polls moves by design: that says nothing against the wait.
+    // A rank that polls moves by design: that is no evidence against the wait.
     const bool polls = waiter.leader->wait.inferred;
     Finding finding =
         accuse(input, Kind::kFileLock, {holder}, polls ? Evidence::kState : Evidence::kOwnStall);
@@ -59,7 +59,6 @@ std::vector<Finding> by_holder(const RuleInput& input) {
     finding.summary =
         fmt::format("{} has the lock {} (pid {}), which {} waits for, and {}", JobView::name(rank),
                     wait.path, wait.pid, ranks_words(input, {at}), phase_of(input.view, rank));
-    finding.weight += 200;
     finding.advice = {fmt::format("{}oddrank node {}  (the holder)", on_host(rank), rank.pid())};
     finding.disproves = {"the lock changing hands"};
     finding.weakness = "the lock may be released in time";
@@ -84,11 +83,11 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   const bool holder_known =
       wait.pid == 0 || input.view.process(first.process->node, wait.pid) != nullptr;
   if (!holder_known && !input.view.all_read()) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);  // it may be a rank's
+    finding.confidence =
+        std::min(finding.confidence, Confidence::kPossible);  // the holder may be a rank's process
   }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
-  finding.weight += 200;
   if (wait.holder_alive == snapshot::Known::kNo && !wait.path.empty()) {
     finding.advice.push_back(
         fmt::format("{}rm {}  (stale: nobody holds it)", on_host(first), wait.path));

@@ -1,5 +1,5 @@
-// Every rank was read and moved between the samples. Computing counts as moving for ranks that are
-// in no call; somebody must have changed place, or nobody must be waiting at all.
+// Every rank was read and moved between the samples. For ranks outside of calls, computing counts
+// as moving; at least one rank must have changed place, or no rank may be in a call.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
   finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
   finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
                                 count_of(ranks.size(), "rank"));
-  finding.weight = 3000;
+  finding.weight = row_of(finding.kind).precedence.weight;
   finding.advice = {"run oddrank again with --samples 3 --interval 10s if the job is slow"};
   finding.disproves = {"the same stacks on all ranks some minutes later"};
   finding.weakness = "not all ranks were seen to move";

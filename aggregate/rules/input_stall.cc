@@ -1,5 +1,5 @@
 // The culprit waits for its input pipeline: a worker process that does not deliver, a queue, a
-// reader thread. The last hop (what the worker itself is stuck in) is part of the sentence.
+// reader thread. The sentence includes the last hop: what the worker itself is stuck in.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -36,7 +36,8 @@ std::vector<std::string> advice_for(const JobView& view, const RankView& rank) {
   return advice;
 }
 
-// A worker that stands still where it is explains the stall; one that works may just be slow.
+// Returns how sure the stall is: a worker that stands still explains it; one that works may just be
+// slow.
 Confidence surest(const JobView& view, const RankView& rank) {
   const auto* worker = awaited_process(view, *rank.process);
   const auto* thread = worker == nullptr ? nullptr : deciding_thread(view, *worker);
@@ -59,7 +60,6 @@ std::vector<Finding> input_stall(const RuleInput& input) {
   finding.confidence = std::min(finding.confidence, surest(input.view, first));
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
-  finding.weight += 100;
   finding.advice = advice_for(input.view, first);
   finding.disproves = {"a worker that delivers while the rank still waits",
                        "the same rank elsewhere in a later sample"};

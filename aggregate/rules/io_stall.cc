@@ -10,13 +10,14 @@
 namespace oddrank::aggregate {
 namespace {
 
-// One look may meet any disk access; D in all samples, or for as long as the reader waited, not.
+// Returns whether the rank was in D in all samples, or for as long as the reader waited. One sample
+// may meet any disk access.
 bool stays_in_d(const RankView& rank) {
   if (rank.leader == nullptr || rank.leader->samples.size() < 2) {
     return rank.presence == Presence::kPartial && rank.state() == 'D';
   }
   const auto& samples = rank.leader->samples;
-  // Who has used the CPU in between was not in there all the time.
+  // A rank that used the CPU in between was not in D all the time.
   return !rank.motion.stack && !rank.motion.cpu &&
          std::all_of(samples.begin(), samples.end(),
                      [](const auto& sample) { return sample.state == 'D'; });
@@ -36,7 +37,7 @@ std::string predicate(const JobView& view, const RankView& rank) {
 std::vector<Finding> io_stall(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    // State D is its own evidence, also where nobody's group is known.
+    // State D is evidence by itself, even if no group is known.
     if (local_story(input, at) == Kind::kIoStall &&
         (input.view.ranks()[at].state() == 'D' ||
          std::find(input.suspects.begin(), input.suspects.end(), at) != input.suspects.end())) {
@@ -57,7 +58,6 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   if (finding.confidence == Confidence::kNone) {
     return {};
   }
-  finding.weight += 200;
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregate/rules/all_rules.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
@@ -21,23 +22,23 @@ bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }
 
-// A thread of multiprocessing's queues that has nothing to do: it waits for the others.
+// Recognises an idle thread of multiprocessing's queues: it waits for the other threads.
 bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
   return !thread.samples.empty() &&
          (thread.wait.on == WaitOn::kLock || thread.wait.on == WaitOn::kSocket) &&
          input.view.model().story(thread.samples.back(), Story::kQueueFeeder).has_value();
 }
 
-// Nobody else in the child could let go of anything.
+// Returns whether no other thread of the child could release anything.
 bool is_alone(const RuleInput& input, const ProcessCapture& child, const ThreadCapture& thread) {
   return std::all_of(child.threads.begin(), child.threads.end(), [&](const ThreadCapture& each) {
     return &each == &thread || is_idle_feeder(input, each);
   });
 }
 
-// A lock that a forked child inherited: its owner was a thread that the child does not have. Seen
-// as: the only thread that could do anything, on a lock without a living owner, in a process whose
-// parent has threads; and not in the queue where idle workers wait for work.
+// Recognises a lock that a forked child inherited, whose owner was a thread that the child does not
+// have. The signs: the only thread that could do anything waits for a lock without a living owner,
+// in a process whose parent has threads, and not in the queue where idle workers wait for work.
 bool waits_for_inherited_lock(const RuleInput& input,
                               const ProcessCapture& child,
                               const ProcessCapture& parent) {
@@ -53,7 +54,8 @@ bool waits_for_inherited_lock(const RuleInput& input,
          !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
 }
 
-// The rank waits for the child's end, and the child for the rank to read what it writes.
+// Returns whether the rank waits for the child's end, and the child for the rank to read what it
+// writes.
 bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
   const ThreadCapture* thread = deciding_thread(input.view, child);
   return rank.leader->wait.on == WaitOn::kChild && thread != nullptr &&
@@ -61,8 +63,8 @@ bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const
          input.view.text(thread->wait.syscall_name).find("write") != std::string_view::npos;
 }
 
-// A parent in vfork() goes on when its child has called exec or is gone: a child that stands still
-// holds it up.
+// Returns whether a child stands still while its parent is in vfork(): the parent goes on only when
+// the child has called exec or has exited.
 bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
   const snapshot::Wait& wait = rank.leader->wait;
   const std::string_view call = input.view.text(wait.syscall_name);
@@ -75,16 +77,45 @@ bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const R
   return motion.still() || !motion.measured;
 }
 
-bool is_stopped(const RuleInput& input, const RankView& rank) {
-  return is_held_still(input.view, rank);
-}
-
-// The thread that speaks for the rank is in a circle of threads, or waits for one that is.
+// Returns the circle of threads that the rank's leader is in or waits for; empty if there is none.
 ThreadList circle_of(const RankView& rank) {
   if (rank.process == nullptr || rank.leader == nullptr) {
     return {};
   }
   return follow_threads(*rank.process, *rank.leader).circle;
+}
+
+// Returns whether the rank may wait for one that was not read: no known process has the other end,
+// and not every rank was read.
+bool may_wait_for_unread(const RuleInput& input, const RankView& rank) {
+  return input.unread && rank.leader != nullptr && !rank.leader->call &&
+         (rank.leader->wait.on == WaitOn::kSocket || rank.leader->wait.on == WaitOn::kPipe) &&
+         awaited_process(input.view, *rank.process) == nullptr;
+}
+
+constexpr std::size_t kStories = static_cast<std::size_t>(std::count_if(
+    kKinds.begin(), kKinds.end(), [](const KindRow& row) { return row.story.place > 0; }));
+
+// Returns the rows that have a story, ordered by its place; null for a place that no row or two
+// rows have.
+constexpr std::array<const KindRow*, kStories> rows_by_place() {
+  std::array<const KindRow*, kStories> rows = {};
+  for (const KindRow& row : kKinds) {
+    if (row.story.place > 0 && row.story.place <= static_cast<int>(kStories)) {
+      rows[static_cast<std::size_t>(row.story.place) - 1] = &row;
+    }
+  }
+  return rows;
+}
+
+constexpr auto kRowsByPlace = rows_by_place();
+static_assert(std::count(kRowsByPlace.begin(), kRowsByPlace.end(), nullptr) == 0,
+              "places of stories are 1, 2, ..., each used once");
+
+}  // namespace
+
+bool is_stopped(const RuleInput& input, const RankView& rank) {
+  return is_held_still(input.view, rank);
 }
 
 bool is_in_lock_circle(const RuleInput& input, const RankView& rank) {
@@ -140,8 +171,8 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   return known_peer || input.view.model().story(*rank.sample(), Story::kExternal).has_value();
 }
 
-// Its frames are those of a communication library, and what it does there could not be read: it may
-// be in the very call that the others wait in.
+// Returns whether its frames are those of a communication library, and what it does there could not
+// be read: it may be in the very call that the others wait in.
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
          input.view.model().story(*rank.sample(), Story::kCommunicates).has_value();
@@ -155,37 +186,6 @@ bool is_busy(const RuleInput& input, const RankView& rank) {
   const bool runs = rank.leader->wait.on == WaitOn::kNothing || rank.state() == 'R';
   return rank.motion.measured ? rank.motion.cpu && (runs || rank.motion.stack) : runs;
 }
-
-// The other end of what it waits for is nobody's that is known, and not everybody was read: it may
-// wait for one of those.
-bool may_wait_for_unread(const RuleInput& input, const RankView& rank) {
-  return input.unread && rank.leader != nullptr && !rank.leader->call &&
-         (rank.leader->wait.on == WaitOn::kSocket || rank.leader->wait.on == WaitOn::kPipe) &&
-         awaited_process(input.view, *rank.process) == nullptr;
-}
-
-struct LocalStory {
-  Kind kind;
-  bool (*applies)(const RuleInput&, const RankView&);
-};
-
-// In the order of what explains most: a stopped rank explains itself, wherever it was stopped.
-constexpr std::array<LocalStory, 12> kLocalStories = {{
-    {Kind::kStoppedRank, is_stopped},
-    {Kind::kLockDeadlock, is_in_lock_circle},
-    {Kind::kGilDeadlock, is_in_gil_circle},
-    {Kind::kFailedRank, is_failed},
-    {Kind::kChildDeadlock, has_doomed_child},
-    {Kind::kIoStall, is_in_io},
-    {Kind::kInputStall, is_in_input},
-    {Kind::kFileLock, is_in_file_lock},
-    {Kind::kDeviceStall, is_in_device},
-    {Kind::kExternalWait, is_outside},
-    {Kind::kUnknown, is_in_unread_call},
-    {Kind::kBusyRank, is_busy},
-}};
-
-}  // namespace
 
 bool is_frozen(const JobView& view, const RankView& rank) {
   if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kSignal) {
@@ -227,9 +227,9 @@ Kind local_story(const RuleInput& input, std::size_t at) {
   if (rank.presence == Presence::kUnread) {
     return Kind::kUnknown;
   }
-  for (const LocalStory& story : kLocalStories) {
-    if (story.applies(input, rank)) {
-      return story.kind;
+  for (const KindRow* row : kRowsByPlace) {
+    if (row->story.applies(input, rank)) {
+      return row->kind;
     }
   }
   // A rank without a stack may be in the very call that the others wait in.

@@ -1,5 +1,6 @@
-// What holds a rank up at its own place, seen without the others: one kind a rank, the first that
-// applies of an ordered table. The rules ask for it, so that no two of them claim one rank.
+// What holds a rank up at its own place, judged without the other ranks: at most one kind for each
+// rank, the first story in the table of all_rules.h that applies. The rules use it, so that no two
+// of them claim the same rank.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +10,22 @@
 
 namespace oddrank::aggregate {
 
-// kSkippedCollective: nothing special, it is in code of its own. kUnknown: not read, or it may wait
-// for one that was not.
+// Returns the kind of the rank's story. kSkippedCollective: nothing special, the rank is in code of
+// its own. kUnknown: it was not read, or may wait for a rank that was not.
 Kind local_story(const RuleInput& input, std::size_t at);
 
-// State T or t, or frozen by its cgroup (which the letter does not show).
+// Returns whether the rank is in state T or t, or frozen by its cgroup (which the letter does not
+// show).
 bool is_held_still(const JobView& view, const RankView& rank);
 bool is_frozen(const JobView& view, const RankView& rank);
 
-// Suspects with this story.
+// Returns the suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 
-// The child that the rank waits for is dead, on a lock that nobody alive will release, stands still
-// while the rank is in vfork() for it, or writes to the rank that waits for its end; null if not
-// so. May be a zombie among the children of a rank that waits for its input.
+// Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
+// release, stands still while the rank is in vfork() for it, or writes to the rank that waits for
+// its end; null otherwise. If the rank waits for its input, this may be any zombie among its
+// children.
 const snapshot::ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank);
 
 }  // namespace oddrank::aggregate

@@ -1,5 +1,5 @@
 // Threads of one rank wait for each other in a circle: for locks (lock_deadlock), or for locks and
-// the GIL (gil_deadlock). Every thread and every lock of the circle is said.
+// the GIL (gil_deadlock). The sentence names every thread and every lock of the circle.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::string place(const JobView& view, const ThreadCapture& thread) {
   if (const auto frame = view.model().user_frame(thread.samples.back())) {
     return fmt::format(" in {} ({})", frame->name, frame->place());
   }
-  // A native thread: its own code is what called into libc.
+  // A native thread: the first frame outside of libc is its own code.
   const auto& frames = view.model().fold(thread.samples.back()).frames;
   const auto own = std::find_if(frames.begin(), frames.end(),
                                 [](const ShownFrame& frame) { return !frame.system_call; });
@@ -123,7 +123,6 @@ Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& 
   }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
-  finding.weight += 600;
   add_hops(input.view, chain, finding.chain);
   finding.advice = advice_for(first, chain);
   finding.disproves = {"one of these threads going on"};

@@ -23,7 +23,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     if (slots.size() < 2) {
       continue;
     }
-    // Slots are sorted, largest first: who deviates is in the others, unless there is a tie.
+    // Slots are sorted, largest first: the ranks in the others deviate, unless there is a tie.
     const bool tie = slots[0]->inside.size() == slots[1]->inside.size();
     std::vector<std::size_t> elsewhere = slots[0]->absent;
     std::vector<std::size_t> ranks;
@@ -35,7 +35,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
         ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
       }
     }
-    // Those that were not read may make a minority of a majority.
+    // Ranks that were not read may turn a minority into a majority.
     if (!is_minority(input, slots[1]->inside.size(), slots[0]->inside.size(), elsewhere) &&
         !is_minority(input, 0, 1, elsewhere)) {
       continue;
@@ -57,7 +57,6 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
                          call_words(input.view, *rank.leader->call),
                          ranks_words(input, others->inside), others->words);
     });
-    finding.weight += 500;
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     finding.disproves = {"one operation at this number on all ranks"};
     findings.push_back(std::move(finding));

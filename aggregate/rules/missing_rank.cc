@@ -1,5 +1,5 @@
-// A rank that should be there and is not: dead and not yet reaped, or without a process where we
-// looked. A node that did not answer is no evidence for this.
+// A rank that should be there and is not: dead and not yet reaped, or without a process on a node
+// that was read. A node that did not answer is no evidence.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-// While all who wait still initialise, a rank that nobody ever saw belongs to `rendezvous`.
+// Returns whether all ranks that wait are still initialising: then `rendezvous` handles a rank that
+// was never seen.
 bool only_initialises(const RuleInput& input) {
   const auto& slots = input.graph.slots;
   return !slots.empty() && std::all_of(slots.begin(), slots.end(), [](const Slot& slot) {
@@ -20,9 +21,9 @@ bool only_initialises(const RuleInput& input) {
   });
 }
 
-// Once a watchdog has fired, the ranks that waited are dead and the one they waited for still
-// stands: most of the job gone, and a survivor, in no call, whose own wait explains itself. Then
-// the dead are victims.
+// Recognises what a watchdog leaves behind: it has ended the ranks that waited, and the rank that
+// they waited for is left. Most of the job is gone, and a survivor, in no call, has a story of its
+// own. Then the dead ranks are victims.
 bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>& gone) {
   if (gone.size() * 2 <= input.view.ranks().size()) {
     return false;
@@ -95,8 +96,8 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
   finding.confidence = confidence_of(input, gone);
-  if (!looks_like_watchdog(input, gone)) {
-    finding.weight += 2000;  // no later evidence changes that it is gone
+  if (looks_like_watchdog(input, gone)) {
+    finding.weight -= row_of(finding.kind).precedence.weight;  // a consequence explains nothing
   }
   const auto first = gone.front();
   finding.summary = sentence(input, gone, [&](const RankView&) { return predicate(input, first); });

@@ -1,5 +1,5 @@
-// Ranks that wait for each other in a circle: through two groups that they entered in different
-// order (collective_order), or through sends and receives that cross (p2p_order).
+// Ranks wait for each other in a circle: through two groups that they entered in different order
+// (collective_order), or through sends and receives that cross (p2p_order).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -37,9 +37,9 @@ std::map<std::size_t, Cycle> find_cycles(const WaitGraph& graph) {
   return cycles;
 }
 
-// The side that deviates from what most ranks do: those of the cycle that are not in the call with
-// the most ranks inside, of the cycle or not. On a tie all; nobody where ranks that were not read
-// might turn a minority into a majority.
+// Returns the ranks of the cycle that deviate from what most ranks do: those outside of the call
+// with the most ranks inside, whether these are in the cycle or not. On a tie, returns all; returns
+// none if ranks that were not read might turn a minority into a majority.
 std::vector<std::size_t> deviating(const RuleInput& input, const Cycle& cycle) {
   std::map<std::size_t, std::vector<std::size_t>> sides;  // by slot
   for (std::size_t slot = 0; slot < input.graph.slots.size(); ++slot) {
@@ -100,7 +100,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
         std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
           return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
         });
-    // One group alone: skipped or mismatched; processes in the circle: not communication.
+    // One group alone: skipped or mismatched. Processes in the circle: not communication.
     if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls || cycle.assumed) {
       continue;
     }
@@ -116,7 +116,6 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     }
     finding.summary = fmt::format("{} wait for each other in a circle: {}",
                                   ranks_words(input, cycle.ranks), cycle_words(input, cycle));
-    finding.weight += 600;
     finding.advice = {p2p ? "use batch_isend_irecv, or let one side receive before it sends"
                           : "enter the groups in one order on all ranks"};
     finding.disproves = {"one of these calls returning"};

@@ -1,8 +1,8 @@
-// What the ranks' flight recorders show (docs/flight-recorder.md): who has not called what the
-// others wait in, or called it otherwise. Sizes and numbers are nowhere on a stack; on the other
-// hand a recorder knows nothing of what a rank does outside of collectives, and its dump may be
-// old. So: only dumps of this very hang, never more than `likely`, and no more than `possible`
-// where the rank's own stack tells another story of it.
+// What the ranks' flight recorders show (docs/flight-recorder.md): which ranks have not called what
+// the others wait in, or have called it differently. Stacks do not show sizes and numbers. On the
+// other hand, a recorder knows nothing about what a rank does outside of collectives, and its dump
+// may be old. So only dumps of this very hang count, for `likely` at most, and for `possible` at
+// most if the rank's own stack tells another story.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -17,11 +17,10 @@ namespace oddrank::aggregate {
 namespace {
 
 bool is_told(Kind kind) {
-  return kind == Kind::kMismatchedCollective || kind == Kind::kSkippedCollective ||
-         kind == Kind::kCollectiveOrder || kind == Kind::kP2pOrder;
+  return row_of(kind).also == recorded;
 }
 
-// Their own stacks would explain more than that a call is missing.
+// Returns whether the rank's own stack explains more than that a call is missing.
 bool has_own_story(const RuleInput& input, std::size_t at) {
   const Kind story = local_story(input, at);
   return story != Kind::kSkippedCollective && story != Kind::kUnknown;
@@ -89,7 +88,7 @@ std::vector<Finding> from_recorders(const RuleInput& input) {
   finding.chain = told.chain;
   finding.advice = told.advice;
   finding.disproves = told.disproves;
-  finding.weight = mismatch ? 500 : 0;
+  finding.weight = mismatch ? row_of(finding.kind).precedence.weight : 0;
   finding.weakness = "a recorder does not know what a rank does outside of collectives";
   return {finding};
 }

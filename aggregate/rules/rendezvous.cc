@@ -1,5 +1,5 @@
-// The job still initialises: all ranks that are there wait in a store or in the making of a group,
-// and some are not there yet. Or a group is made by some ranks while others are elsewhere.
+// The job still initialises: all ranks that are there wait in a store or in the creation of a
+// group, and some ranks are missing. Or some ranks create a group while others are elsewhere.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-// A rank that is late for a reason of its own has a story of its own.
+// Returns whether the rank is merely late: one that is late for a reason of its own has a story of
+// its own.
 bool is_late(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   return (rank.presence == Presence::kAbsent && !rank.launched) ||
@@ -35,8 +36,8 @@ std::string predicate(const RuleInput& input, const Slot& slot, std::size_t at) 
                      present, verb);
 }
 
-// A new group, which all ranks have to make together, is made by some; others are in a collective
-// that those do not come to. The fewer of the two sides deviate; on a tie both are named.
+// Handles a new group, which all ranks have to create together: some create it, while others are in
+// a collective that the first do not come to. The smaller side deviates; on a tie both are named.
 std::vector<Finding> made_by_some(const RuleInput& input) {
   const auto& graph = input.graph;
   for (const GraphNode& node : graph.nodes) {
@@ -75,7 +76,6 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
                     ranks_words(input, makers), makers.size() == 1 ? "is" : "are", slot.words,
                     ranks_words(input, others), others.size() == 1 ? "is" : "are",
                     call_words(input.view, *input.view.ranks()[others.front()].leader->call));
-    finding.weight += 500;
     finding.advice = {"call new_group() on all ranks, also on those that are no members of it"};
     finding.disproves = {"the others coming to the making of that group"};
     finding.weakness = "that all ranks have to take part is the rule, and was not read";
@@ -107,7 +107,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   if (late.empty()) {
     return {};
   }
-  // Whoever is not there at all is worth more than who is there and late.
+  // A rank that is not there at all explains more than one that is there and late.
   if (absent) {
     late.erase(std::remove_if(late.begin(), late.end(),
                               [&input](std::size_t at) {
@@ -118,7 +118,6 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   Finding finding =
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
   finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
-  finding.weight += 500;
   finding.summary =
       sentence(input, late, [&](const RankView&) { return predicate(input, slot, late.front()); });
   for (Culprit& culprit : finding.culprits) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/rules/all_rules.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -11,7 +12,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Culprits beyond this are counted in the summary only.
+// Further culprits are only counted in the summary.
 constexpr std::size_t kMaxCulprits = 64;
 
 bool is_awaited(const RuleInput& input, std::size_t rank) {
@@ -37,7 +38,8 @@ RuleInput make_input(const JobView& view,
   input.all_move = measured > 0 && moved == measured;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const bool root = graph.awaited[at] && !graph.waits_for_rank[at] && !graph.opaque[at];
-    // Without calls everybody's own story counts, but not of those that wait for another rank's.
+    // If no rank is in a call, each rank's own story counts, except for ranks that wait for
+    // another.
     const bool alone = !input.anybody_in_call && view.ranks()[at].process != nullptr &&
                        (!graph.waits_for_rank[at] || graph.roots.empty());
     if (root || alone) {
@@ -148,6 +150,7 @@ Finding accuse(const RuleInput& input,
                       : chain_from(input.view, input.graph, ranks.front());
   finding.awaited = is_awaited(input, ranks.front());
   finding.weight =
+      row_of(kind).precedence.weight +
       static_cast<int>(std::min<std::size_t>(waiters_of(input.graph, ranks.front()).size(), 1000));
   return finding;
 }

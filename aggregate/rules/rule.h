@@ -1,9 +1,9 @@
-// What a rule is: a pure function from what was seen to findings. The engine ranks the findings of
-// all rules (all_rules.h), keeps the best and lists the others as alternatives.
+// A rule is a pure function from the evidence to findings. The engine sorts the findings of all
+// rules (all_rules.h), keeps the best and lists the others as alternatives.
 //
-// The laws of all rules: a culprit is named only with evidence; that a rank is not where the others
-// are is evidence only if the group's members are known; ranks that were not read are suspects, and
-// lower the confidence in everybody else's guilt; one sample cannot tell stuck from slow.
+// The laws of all rules: a culprit is named only with evidence; the absence of a rank is evidence
+// only if the group's members are known; ranks that were not read are suspects, and lower the
+// confidence in everybody else's guilt; one sample cannot tell stuck from slow.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,17 @@ namespace oddrank::aggregate {
 
 struct Finding {
   Kind kind = Kind::kUnknown;
-  Confidence confidence = Confidence::kNone;  // kNone: a rule may not return it, except kUnknown
+  Confidence confidence = Confidence::kNone;  // a rule may return kNone only for kUnknown
   std::string summary;
   std::vector<Culprit> culprits;
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;
-  // Whether ranks wait for the first culprit: of two that are equally sure, one that stands still
-  // for itself alone does not hold the job up.
+  // Whether ranks wait for the first culprit: of two equally sure findings, one about a rank that
+  // nobody waits for does not explain the hang.
   bool awaited = true;
-  // Among findings that are equal so far the higher one wins: how much of the story it explains.
+  // Decides between findings that are equal so far, the higher wins: how much of the story it
+  // explains.
   int weight = 0;
   std::string weakness;  // why it lost, if it loses: "nothing shows that ..."
 };
@@ -41,15 +42,15 @@ struct RuleInput {
   const JobView& view;
   const WaitGraph& graph;
   const std::vector<Group>& groups;
-  const FlightReport* flight = nullptr;  // of the capture's dumps; null: it has none
-  // Ranks whose own story is asked for: those that ranks wait for and that wait for no rank. Where
-  // nobody is in any call: all ranks.
+  const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
+  // Ranks whose own story counts: ranks wait for them, and they wait for no rank. If no rank is in
+  // a call: all ranks.
   std::vector<std::size_t> suspects;
   bool anybody_in_call = false;
-  bool unread = false;    // a rank that may be there was not read
-  bool all_move = false;  // every rank that was measured, one at least, moved between the samples
-  // Answers of waiters_stand_still, by those who wait directly: thousands of culprits may have the
-  // same waiters.
+  bool unread = false;    // a rank that may exist was not read
+  bool all_move = false;  // every measured rank, at least one, moved between the samples
+  // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
+  // ones.
   mutable std::map<std::vector<std::size_t>, bool> still;
 };
 
@@ -64,43 +65,43 @@ using Rule = std::vector<Finding> (*)(const RuleInput&);
 
 // What the guilt of a rank rests on.
 enum class Evidence : std::uint8_t {
-  kAbsence,   // it is not in the call that the others wait in, and no more
-  kOwnStall,  // besides, its own wait explains itself
+  kAbsence,   // it is not in the call that the others wait in, nothing more
+  kOwnStall,  // in addition, its own wait explains itself
   kState,     // the kernel says that it cannot go on: stopped, dead, uninterruptible
 };
 
-// How sure one may be, all the laws above applied; kNone: must not be said.
+// Returns how sure a finding may be by all the laws above; kNone: it must not be made.
 Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence);
 
-// Of two sides of a group, whether one is the smaller, wherever its members are that were not read.
+// Returns whether one side of a group is the smaller one, whichever side the unread members are on.
 // `members`: those that are on neither side.
 bool is_minority(const RuleInput& input,
                  std::size_t side,
                  std::size_t other_side,
                  const std::vector<std::size_t>& members);
 
-// Most of those that wait for `rank` (directly or not) stood still between the samples; true if
-// nobody was measured.
+// Returns whether most ranks that wait for `rank` (directly or not) stood still between the
+// samples; true if none was measured.
 bool waiters_stand_still(const RuleInput& input, std::size_t rank);
 
-// "rank 4 (n0, pid 3121) is ...; so are ranks 5,9": `tail` for the others.
+// Returns "rank 4 (n0, pid 3121) is ...; so are ranks 5,9".
 std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate);
 
-// A finding with culprits, chain and confidence (the lowest of its ranks) filled in.
+// Makes a finding with culprits, chain, weight and confidence (the lowest of its ranks).
 Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,
                Evidence evidence);
 
-// "on n2: " or "".
+// Returns "on n2: " or "".
 std::string on_host(const RankView& rank);
 
-// "7 ranks wait for it in all_reduce in default group"; "" if nobody does.
+// Returns "7 ranks wait for it in all_reduce in default group"; "" if none does.
 std::string awaited_words(const RuleInput& input, std::size_t rank);
 
-// Ranks as a set, "rank 4" or "ranks 4,9"; pids where ranks are unknown.
+// Returns "rank 4" or "ranks 4,9"; pids if ranks are unknown.
 std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& ranks);
 
 }  // namespace oddrank::aggregate

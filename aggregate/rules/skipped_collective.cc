@@ -1,10 +1,10 @@
 // A rank is past, or never reached, the collective that the others wait in.
 //
 // Three shapes. (1) The rank is in code of its own, and nothing else explains it. (2) The ranks of
-// one group are in different collectives of it: behind is who has the smaller sequence number; with
-// no numbers, who is in the minority; with no minority, all of them are named. (3) One rank is in a
-// call whose group is not known, and all others are shown to wait for it: whichever the group, its
-// other members are among those.
+// one group are in different collectives of it. Those with the smaller sequence number are behind;
+// without numbers, those in the minority; without a minority, all of them are named. (3) One rank
+// is in a call whose group is not known, and all others are shown to wait for it: whichever the
+// group is, its other members are among those.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -56,7 +56,8 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
   }
 }
 
-// Some wait for a rank at a pipe, a socket or a file lock: then no collective was skipped.
+// Returns whether a rank in a call waits for `at`. Ranks that wait for it at a pipe, a socket or a
+// file lock show no skipped collective.
 bool is_awaited_in_call(const RuleInput& input, std::size_t at) {
   const std::vector<std::size_t> waiters = waiters_of(input.graph, at);
   return std::any_of(waiters.begin(), waiters.end(), [&input](std::size_t waiter) {
@@ -85,7 +86,7 @@ std::vector<Finding> from_own_code(const RuleInput& input) {
   return {finding};
 }
 
-// Slots of one group, with who is behind: an empty list if nobody is.
+// Returns the ranks that are behind, from the slots of one group; empty if none is.
 std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidence& confidence) {
   const auto bigger = [](const Slot* a, const Slot* b) {
     return a->inside.size() < b->inside.size();
@@ -112,7 +113,7 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
   return ranks;
 }
 
-// Who is in the minority of a group does not hang on its members that were not read.
+// Returns whether the minority stays the minority, whichever way the unread members went.
 bool is_clear(const RuleInput& input, const std::vector<const Slot*>& slots) {
   const Slot* largest = slots.front();  // slots are sorted, largest first
   std::set<std::size_t> elsewhere(largest->absent.begin(), largest->absent.end());
@@ -126,7 +127,8 @@ bool is_clear(const RuleInput& input, const std::vector<const Slot*>& slots) {
          is_minority(input, 0, 1, rest);
 }
 
-// A call without a number may be each of those of its operation that have one: it tells nothing.
+// Drops calls without a number if numbered calls of the same operation exist: each may be any of
+// those, so it is no evidence.
 void drop_unclear(std::vector<const Slot*>& slots) {
   std::set<std::string> numbered;
   for (const Slot* slot : slots) {
@@ -158,7 +160,7 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
       continue;
     }
     const std::vector<std::size_t> ranks = behind(slots, limit);
-    // Those that are on neither side and were not read may make a minority of a majority.
+    // Ranks that are on neither side and were not read may turn a minority into a majority.
     if (ranks.empty() || (limit != Confidence::kCertain && !is_clear(input, slots))) {
       continue;
     }
@@ -167,7 +169,7 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     if (finding.confidence == Confidence::kNone) {
       continue;
     }
-    const Slot* others = slots.front();  // the largest that the first culprit is not in
+    const Slot* others = slots.front();  // the largest slot that the first culprit is not in
     for (const Slot* slot : slots) {
       if (std::find(slot->inside.begin(), slot->inside.end(), ranks.front()) ==
           slot->inside.end()) {
@@ -181,7 +183,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
                          ranks_words(input, others->inside), others->words);
     });
     add_advice(input, input.view.ranks()[ranks.front()], finding);
-    finding.weight += 50;
+    finding.weight +=
+        50;  // its ranks are seen in other calls; in the other shapes they are only absent
     finding.disproves = {"sequence numbers that are equal on all ranks"};
     finding.weakness = "which side left out a call is not known without sequence numbers";
     findings.push_back(std::move(finding));
@@ -189,8 +192,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
   return findings;
 }
 
-// The one rank of shape (3); kNone if there is none. With two such ranks they might be a group of
-// their own, all inside of a call that the network holds up.
+// Returns the one rank of shape (3); kNone if there is none. Two such ranks might be a group of
+// their own, both inside a call that the network holds up.
 std::size_t alone_in_unknown_group(const RuleInput& input) {
   std::size_t found = JobView::kNone;
   for (const Slot& slot : input.graph.slots) {
@@ -202,7 +205,7 @@ std::size_t alone_in_unknown_group(const RuleInput& input) {
     }
     found = slot.inside.front();
   }
-  // Of the same operation as a call that is known, it may be in that one.
+  // If a known call has the same operation, the rank may be in that one.
   const bool unclear =
       std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [found](const Slot& slot) {
         return std::find(slot.unclear.begin(), slot.unclear.end(), found) != slot.unclear.end();

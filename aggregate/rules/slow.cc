@@ -1,5 +1,5 @@
 // The job moves, and in every sample the same rank is the only one outside of communication while
-// the others wait. Conservative: three samples at least, all of them agreeing.
+// the others wait. Conservative: needs at least three samples that all agree.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
   return false;
 }
 
-// The one rank outside of communication in this sample; kNone if there is not exactly one.
+// Returns the one rank outside of communication in this sample; kNone if there is not exactly one.
 std::size_t straggler(const JobView& view, std::size_t sample) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
@@ -62,7 +62,6 @@ std::vector<Finding> slow(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kSlow, {late}, Evidence::kAbsence);
   finding.confidence = Confidence::kLikely;
-  finding.weight = 3500;  // says more than that the job is healthy
   finding.summary =
       fmt::format("the job moves, but {} was late in all of {} samples: the others wait for it",
                   JobView::name(ranks[late]), samples);

@@ -1,5 +1,5 @@
-// A rank in state T (stopped), t (held by a tracer), or frozen by its cgroup. Its frames may show
-// it in the very call that the others wait in; it takes no part.
+// A rank is in state T (stopped) or t (held by a tracer), or frozen by its cgroup. Its frames may
+// show it in the very call that the others wait in; it still takes no part.
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
@@ -34,9 +34,8 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kStoppedRank, stopped, Evidence::kState);
-  // State T needs no waiting ranks to be a fact; that it is the cause does.
+  // That the rank is in state T needs no waiting ranks; that this is the cause does.
   const RankView& first = input.view.ranks()[stopped.front()];
-  finding.weight += 1500;
   finding.summary =
       sentence(input, stopped, [&](const RankView&) { return predicate(input, stopped.front()); });
   for (Culprit& culprit : finding.culprits) {

@@ -1,4 +1,4 @@
-// The evidence does not decide. Says what is known and what is missing, and names nobody.
+// The evidence decides nothing. Says what is known and what is missing, and names no rank.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-// The largest wait that leads to ranks which were not read.
+// Describes the largest wait that leads to ranks which were not read; returns whether there is one.
 bool waits_for_unread(const RuleInput& input, std::string& summary) {
   for (const Slot& slot : input.graph.slots) {
     std::vector<std::size_t> unread;

@@ -15,14 +15,14 @@ namespace {
 using snapshot::Device;
 using snapshot::LinkPort;
 
-constexpr std::size_t kMostPlaces = 6;  // that a sentence lists
+constexpr std::size_t kMaxPlaces = 6;  // places that a sentence lists
 
 std::string host_of(const JobView& view, std::uint32_t node) {
   const auto& nodes = view.capture().nodes;
   return node < nodes.size() ? printable(nodes[node].host, 60) : std::string();
 }
 
-// "GPU 0-3 on n0, GPU 1 on n1".
+// Returns "GPU 0-3 on n0, GPU 1 on n1".
 std::string places(const JobView& view, const std::vector<const Device*>& devices) {
   std::map<std::uint32_t, std::vector<std::int32_t>> by_node;
   for (const Device* device : devices) {
@@ -31,8 +31,8 @@ std::string places(const JobView& view, const std::vector<const Device*>& device
   std::string text;
   std::size_t shown = 0;
   for (const auto& [node, indices] : by_node) {
-    if (++shown > kMostPlaces) {
-      return text + fmt::format(" and on {}", count_of(by_node.size() - kMostPlaces, "more node"));
+    if (++shown > kMaxPlaces) {
+      return text + fmt::format(" and on {}", count_of(by_node.size() - kMaxPlaces, "more node"));
     }
     text += fmt::format("{}GPU {} on {}", text.empty() ? "" : ", ", format_ranks(indices),
                         host_of(view, node));
@@ -40,7 +40,7 @@ std::string places(const JobView& view, const std::vector<const Device*>& device
   return text;
 }
 
-// Ranks with a context on one of them.
+// Returns the ranks with a context on one of them.
 std::string ranks_on(const JobView& view, const std::vector<const Device*>& devices) {
   std::set<std::int32_t> ranks;
   for (const Device* device : devices) {
@@ -88,8 +88,8 @@ void add_errors(const JobView& view, std::vector<std::string>& sentences) {
   }
 }
 
-// A port that nobody has ever plugged in is down as well: only where others of its node are up, and
-// it was up itself.
+// Adds ports that are down. A port without a cable is down as well: a port counts only if it was up
+// before, and if others of its node are up.
 void add_ports(const JobView& view, std::vector<std::string>& sentences) {
   const auto& ports = view.capture().collectives.ports;
   std::string text;
@@ -99,7 +99,7 @@ void add_ports(const JobView& view, std::vector<std::string>& sentences) {
     const bool others = std::any_of(ports.begin(), ports.end(), [&](const LinkPort& other) {
       return other.node == port.node && view.text(other.state) == "ACTIVE";
     });
-    if (active || !others || port.link_downed <= 0 || ++found > kMostPlaces) {
+    if (active || !others || port.link_downed <= 0 || ++found > kMaxPlaces) {
       continue;
     }
     text +=
@@ -107,8 +107,8 @@ void add_ports(const JobView& view, std::vector<std::string>& sentences) {
                     printable(view.text(port.device), 40), port.port, host_of(view, port.node),
                     printable(view.text(port.state), 40), printable(view.text(port.physical), 40));
   }
-  if (found > kMostPlaces) {
-    text += fmt::format(" and {}", count_of(found - kMostPlaces, "more port"));
+  if (found > kMaxPlaces) {
+    text += fmt::format(" and {}", count_of(found - kMaxPlaces, "more port"));
   }
   if (!text.empty()) {
     sentences.push_back(std::move(text));

@@ -1,4 +1,4 @@
-// What GPUs and network adapters say, in sentences: what is odd, and nothing else.
+// What GPUs and network adapters report, in sentences: only what is odd.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace oddrank::aggregate {
 
-// Busy all the time, hardly any memory moved, and less than two fifths of the power that it may
-// take: a kernel of a collective that waits for its peers spins like this. No work looks so.
+// Returns whether the GPU is busy all the time, moves hardly any memory, and draws less than two
+// fifths of its power limit. A collective's kernel that waits for its peers spins like this; real
+// work does not.
 bool spins(const snapshot::Device& device);
 
-// One sentence a kind of oddity: GPUs that spin, memory errors; ports that are down while others
-// are up. Empty if nothing is odd.
+// Returns one sentence for each kind of oddity: GPUs that spin, memory errors, ports that are down
+// while others are up. Empty if nothing is odd.
 std::vector<std::string> device_sentences(const JobView& view);
 
 }  // namespace oddrank::aggregate

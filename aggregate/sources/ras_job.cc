@@ -15,9 +15,9 @@ using snapshot::RasCommunicator;
 using snapshot::RasPresence;
 using snapshot::RasRank;
 
-constexpr std::size_t kMostWords = 4;  // members that a sentence lists
+constexpr std::size_t kMaxWords = 4;  // members that a sentence lists
 
-// Its counts are known; of whom else no answer came.
+// Returns whether the member's counts are known; the other members did not answer.
 bool answered(const RasMemberView& member) {
   return member.told.presence == RasPresence::kAnswered ||
          member.told.presence == RasPresence::kMemory;
@@ -27,7 +27,7 @@ bool is_read(const RasMemberView& member) {
   return member.told.presence == RasPresence::kMemory;
 }
 
-// The process that it is, by the agent of its node.
+// Finds the member's process with the help of the agent on its node.
 RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank& told) {
   RasMemberView member;
   member.member = told.rank;
@@ -48,8 +48,8 @@ RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank
   return member;
 }
 
-// Whoever is a process of ours knows best; one that answered knows better than one that was read,
-// and that one better than one that is missed.
+// Prefers a member whose counts are known, then one that the service told about, then one that is a
+// process of ours.
 bool is_better(const RasMemberView& one, const RasMemberView& other) {
   const auto worth = [](const RasMemberView& member) {
     return std::tuple(answered(member), !is_read(member), member.rank >= 0);
@@ -76,7 +76,7 @@ void compare_looks(RasCommunicatorView& communicator) {
 }
 
 void compare_counts(RasCommunicatorView& communicator) {
-  // Of several operations that differ, that in which the fewest are behind.
+  // If several operations differ, picks the one in which the fewest are behind.
   for (std::size_t operation = 0; operation < snapshot::kRasOperations; ++operation) {
     std::int64_t most = -1;
     for (const RasMemberView& member : communicator.members) {
@@ -102,7 +102,7 @@ std::string list_words(const RasCommunicatorView& communicator,
                        const std::vector<std::size_t>& which) {
   std::string text;
   for (std::size_t at = 0; at < which.size(); ++at) {
-    if (at == kMostWords) {
+    if (at == kMaxWords) {
       return text + fmt::format(" and {} more", which.size() - at);
     }
     text += (text.empty() ? "" : ", ") + communicator.members[which[at]].words;

@@ -28,8 +28,8 @@ std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
   return ranks;
 }
 
-// They share a rank. Two sources see different parts of one chain; to name nobody is no
-// contradiction.
+// Returns whether they share a rank. Two sources see different parts of one chain; naming no rank
+// is no contradiction.
 std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verdict& verdict) {
   const std::vector<std::int32_t> named = ranks_named(verdict);
   if (ranks.empty() || named.empty()) {
@@ -40,7 +40,7 @@ std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verd
   });
 }
 
-// How long before the last look at a rank the oldest dump was written.
+// Says how long before the last sample of a rank the oldest dump was written.
 std::string age_words(const FlightReport& report, const JobView& view) {
   std::uint64_t written = std::numeric_limits<std::uint64_t>::max();
   for (const FlightRecord* record : report.job.records) {
@@ -85,13 +85,13 @@ void add_flight(const JobView& view,
 }
 
 void add_ras(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
-  constexpr std::size_t kMost = 4;  // communicators that are told of
+  constexpr std::size_t kMaxCommunicators = 4;  // communicators that the text describes
   const std::vector<RasCommunicatorView> communicators = view_ras(view);
   std::string text;
   std::size_t told = 0;
   for (const RasCommunicatorView& communicator : communicators) {
     const std::string words = ras_words(communicator);
-    if (!words.empty() && ++told <= kMost) {
+    if (!words.empty() && ++told <= kMaxCommunicators) {
       text += (text.empty() ? "" : ". ") + words;
     }
   }
@@ -101,8 +101,8 @@ void add_ras(const JobView& view, const Verdict& verdict, std::vector<SourceFind
   SourceFinding finding;
   finding.source = ras_source(communicators);
   finding.text = fmt::format("NCCL {}, {}", communicators.front().version, text);
-  if (told > kMost) {
-    finding.text += fmt::format(". {}", count_of(told - kMost, "more communicator"));
+  if (told > kMaxCommunicators) {
+    finding.text += fmt::format(". {}", count_of(told - kMaxCommunicators, "more communicator"));
   }
   finding.ranks = behind_by_ras(communicators);
   finding.agrees = agreement(finding.ranks, verdict);
@@ -128,7 +128,8 @@ std::string timeout_words(const JobView& view, const std::vector<snapshot::LogLi
       ranks.empty() ? "" : " on " + flight_ranks_words({ranks.begin(), ranks.end()}));
 }
 
-// Lines of earlier attempts may stand in the same file: they name nobody in the verdict.
+// Adds what the log says. The same file may hold lines of earlier attempts: they name no rank of
+// the verdict.
 void add_log(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
   const auto& log = view.capture().collectives.log;
   std::vector<std::string> parts;

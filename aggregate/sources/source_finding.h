@@ -1,5 +1,5 @@
-// What the other sources (dumps of flight recorders, RAS, logs, devices) say of the job, each in a
-// sentence beside the verdict; and where one of them disagrees with it.
+// What the other sources (dumps of flight recorders, RAS, logs, devices) say about the job, each in
+// a sentence beside the verdict, and which of them disagree with the verdict.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@ namespace oddrank::aggregate {
 struct SourceFinding {
   std::string source;               // "flight recorder", "RAS", "NCCL memory", "log", "device"
   std::string text;                 // one or two sentences
-  std::vector<std::int32_t> ranks;  // whom it names; ascending, often nobody
-  std::optional<bool> agrees;       // with the verdict; nullopt: one of the two names nobody
+  std::vector<std::int32_t> ranks;  // the ranks it names, ascending; often none
+  std::optional<bool> agrees;       // with the verdict; nullopt: one of the two names no rank
 };
 
-// `flight`: null if there are no dumps. In the order above; none where a source has nothing to say.
+// Asks each source, in the order above; a source with nothing to say gives nothing. `flight`: null
+// if there are no dumps.
 std::vector<SourceFinding> find_sources(const JobView& view,
                                         const FlightReport* flight,
                                         const Verdict& verdict);
 
-// "flight recorder: ...; it disagrees with the verdict".
+// Returns "flight recorder: ...; it disagrees with the verdict".
 std::string source_words(const SourceFinding& finding);
 
 }  // namespace oddrank::aggregate

@@ -20,30 +20,33 @@ using snapshot::Capture;
 
 namespace {
 
-// A thread that waits with a time limit wakes, looks and sleeps again: less than a thousandth of
-// the time on the CPU is no work.
+// A thread that waits with a time limit wakes, checks and sleeps again: less than a thousandth of
+// the time on the CPU does not count as work.
 constexpr std::uint64_t kIdleShare = 1000;
 
 struct Side {
   explicit Side(const Capture& capture) : model(capture.tables), view(capture, model) {}
 
-  std::string place(const RankView& rank) {
-    const auto* sample = rank.sample();
-    return sample == nullptr ? std::string() : model.fold(*sample).key;
-  }
+  std::string place(const RankView& rank);
   std::string phase(const RankView& rank) const { return phase_of(view, rank); }
 
   FrameModel model;
   JobView view;
 };
 
-// Host and pid only where there is no number.
+std::string Side::place(const RankView& rank) {
+  const auto* sample = rank.sample();
+  return sample == nullptr ? std::string() : model.fold(*sample).key;
+}
+
+// Uses host and pid only if there is no rank number.
 std::tuple<std::int32_t, std::string, pid_t> identity(const RankView& rank) {
   return rank.rank >= 0 ? std::tuple(rank.rank, std::string(), pid_t{0})
                         : std::tuple(-1, rank.host, rank.pid());
 }
 
-// "step=1206 -> 1207": the first counter of the leader's frames that differs; empty if none does.
+// Returns "step=1206 -> 1207" for the first counter of the leader's frames that differs; "" if none
+// does.
 std::string counter_words(const Side& before,
                           const RankView& earlier,
                           const Side& after,

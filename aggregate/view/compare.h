@@ -1,5 +1,5 @@
-// What moved between two captures of one job, and what did not: the surest sign of a hang that
-// there is, since minutes lie between them and not half a second.
+// What moved between two captures of one job, and what did not. This is the surest sign of a hang:
+// minutes lie between the captures, not half a second.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,21 @@ enum class Change : std::uint8_t {
 
 std::string_view change_name(Change change);  // "still", for JSON
 
-// Ranks to which the same happened.
+// Ranks that changed in the same way.
 struct ChangedRanks {
   Change change = Change::kUnknown;
-  std::vector<std::int32_t> ranks;  // ascending; those with a number
+  std::vector<std::int32_t> ranks;  // ascending; ranks without a number are left out
   std::size_t count = 0;
   std::string words;  // to follow "ranks 0-4": "stand where they stood, ..."
 };
 
 struct Comparison {
-  std::uint64_t apart_us = 0;         // between the two, from first reading to first reading
+  std::uint64_t apart_us = 0;         // time between the two, from first reading to first reading
   std::vector<ChangedRanks> changes;  // in the order of Change; then largest first
 };
 
-// Ranks are known by their number, processes without one by host and pid; by their leader threads.
+// Compares the leader threads of the ranks. Ranks are matched by their number; processes without
+// one by host and pid.
 Comparison compare_captures(const snapshot::Capture& earlier, const snapshot::Capture& later);
 
 }  // namespace oddrank::aggregate

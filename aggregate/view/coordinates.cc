@@ -13,10 +13,10 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::size_t kMostNames = 8;
+constexpr std::size_t kMaxNames = 8;
 constexpr std::size_t kNameColumns = 20;
 
-// From the fastest varying dimension to the slowest, as programs lay ranks out.
+// Orders names from the fastest varying dimension to the slowest: the usual layout of ranks.
 std::size_t order_of(const std::string& name) {
   constexpr std::array<std::string_view, 5> kOrder = {"tp", "cp", "ep", "pp", "dp"};
   return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin());
@@ -44,7 +44,7 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
   }
   Coordinates coordinates;
   for (const auto& [name, place] : places) {
-    if (place && coordinates.size() < kMostNames) {
+    if (place && coordinates.size() < kMaxNames) {
       coordinates.emplace_back(name, *place);
     }
   }
@@ -57,7 +57,7 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
 std::string coordinate_words(const Coordinates& coordinates) {
   std::string words;
   for (const auto& [name, place] : coordinates) {
-    // "tp1", but "stage2:1": a name that ends in a digit would run into the number.
+    // A name that ends in a digit would run into the number: "tp1", but "stage2:1".
     const bool apart = name.back() >= '0' && name.back() <= '9';
     words += fmt::format("{}{}{}{}", words.empty() ? "" : " ", name, apart ? ":" : "", place);
   }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMaxName = 160;
 
-// Where the standard library and installed packages lie: not the user's program.
+// Folders of the standard library and installed packages: code that is not the user's program.
 constexpr std::array<std::string_view, 3> kLibraryRoots = {"/site-packages/", "/dist-packages/",
                                                            "/lib/python3"};
 
@@ -51,7 +51,7 @@ FrameRole role_of(const Frame& frame, std::string_view name, std::string_view fi
   return FrameRole::kPlain;
 }
 
-// "__GI___poll" -> "poll", "pthread_cond_wait@@GLIBC_2.3.2" -> "pthread_cond_wait".
+// Returns "poll" for "__GI___poll", "pthread_cond_wait" for "pthread_cond_wait@@GLIBC_2.3.2".
 std::string libc_name(std::string_view name) {
   name = name.substr(0, name.find('@'));
   if (name.substr(0, 5) == "__GI_") {
@@ -199,7 +199,8 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   };
   const auto first_python = static_cast<std::size_t>(
       std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
-  // Of libc at the inner end, the outermost named function: the call that the program made.
+  // Among libc's frames at the inner end, keeps the outermost named function: the call that the
+  // program made.
   std::size_t at = 0;
   const ShownFrame* call = nullptr;
   for (; at < frames.size() && known(frames[at]).role == FrameRole::kLibc; ++at) {
@@ -220,7 +221,7 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
       python_kept = python_kept || entry.shown.kind == FrameKind::kPython;
     }
   }
-  // A stack of nothing but internals is better shown than left out.
+  // A stack that holds nothing but internals is shown, not left out.
   const bool has_python = first_python < frames.size();
   if ((has_python && !python_kept) || folded.frames.empty()) {
     for (const FrameId id : frames) {
@@ -256,7 +257,7 @@ FoldedStack FrameModel::fold_with_inlined(const ThreadSample& sample) {
   std::vector<ShownFrame> frames;
   std::size_t next = 0;
   for (const ShownFrame& frame : folded.frames) {
-    std::vector<ShownFrame> inlined;  // into the frame at hand, or into one that is not shown
+    std::vector<ShownFrame> inlined;  // into the current frame, or into one that is not shown
     for (; next < all.size() && all[next] != frame.id; ++next) {
       if (is_inlined(all[next])) {
         inlined.push_back(known(all[next]).shown);

@@ -1,4 +1,4 @@
-// Stacks as people want to see them, and as ranks are compared: without the inner works of the
+// Stacks as people want to see them, and as ranks are compared: without the internals of the
 // interpreter and of libraries (frame_patterns.h), innermost frame first.
 #pragma once
 
@@ -23,26 +23,26 @@ namespace oddrank::aggregate {
 struct ShownFrame {
   snapshot::FrameKind kind = snapshot::FrameKind::kNative;
   snapshot::FrameId id{};
-  std::string name;  // short; "module+0x1f" where there is no symbol
-  std::string file;  // Python: the tail of the path that tells most; native: base name of module
+  std::string name;  // short; "module+0x1f" if there is no symbol
+  std::string file;  // Python: the most telling end of the path; native: base name of the module
   std::uint32_t line = 0;
-  bool system_call = false;  // libc's end of the stack: shown, but no part of the key
-  bool user = false;         // Python, and neither the standard library nor an installed package
+  bool system_call = false;  // libc's end of the stack: shown, but not part of the key
+  bool user = false;         // Python code outside of the standard library and installed packages
   bool inlined = false;      // native, without a call of its own
-  // Native, where DWARF was asked for: "torch/Work.cpp:66". For people only: nodes without debug
-  // information do not have it, so it is part of no comparison.
+  // Native, if DWARF was asked for: "torch/Work.cpp:66". Only for people: nodes without debug
+  // information lack it, so no comparison uses it.
   std::string source;
 
-  // "train.py:88", or the module. What comparisons know of where the frame is.
+  // Returns "train.py:88", or the module: the frame's place as comparisons use it.
   std::string place() const;
-  // The same with the source of native frames: what a screen shows.
+  // Returns the same with the source of native frames, as a screen shows it.
   std::string shown_place() const;
 };
 
 struct FoldedStack {
   std::vector<ShownFrame> frames;
   std::size_t hidden = 0;  // frames that were read and are not in `frames`
-  // Equal for threads that stand at the same place; "" where no stack was read.
+  // Equal for threads at the same place; "" if no stack was read.
   std::string key;
 };
 
@@ -51,28 +51,29 @@ struct StoryHit {
   snapshot::FrameId frame{};
 };
 
-// Remembers what it has folded; borrows the tables, which must not lose rows meanwhile.
+// Remembers what it has folded. Borrows the tables, which must not lose rows meanwhile.
 class FrameModel {
  public:
   explicit FrameModel(const snapshot::Tables& tables) : tables_(tables) {}
 
-  // Without inlined frames: they are there or not as debug information is.
+  // Folds without inlined frames: whether these are there depends on debug information.
   const FoldedStack& fold(const snapshot::ThreadSample& sample);
-  // The same, each frame with those that were inlined into it.
+  // Folds the same, each frame with those that were inlined into it.
   FoldedStack fold_with_inlined(const snapshot::ThreadSample& sample);
-  // All frames as they were read: native and Python, in call order; on a mismatch the native ones
-  // first.
+  // Returns all frames as they were read: native and Python, in call order; native ones first if
+  // the two do not match.
   std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample& sample) const;
-  // How many of them stand before the first frame of the stack that locals are counted in: the
-  // native ones where native and Python frames do not fit.
+  // Counts how many of all_frames() come before the first frame that locals refer to: the native
+  // ones if native and Python frames do not match.
   std::size_t frames_before_locals(const snapshot::ThreadSample& sample) const;
   ShownFrame shown(snapshot::FrameId id);
-  // The innermost frame that tells this story.
+  // Returns the innermost frame that matches this story.
   std::optional<StoryHit> story(const snapshot::ThreadSample& sample, Story story);
-  // The pool whose thread this is, if it has nothing to do: no frame but the pool's own and those
-  // of a wait. A worker that is blocked inside of its work is not idle.
+  // Returns the pool that the thread belongs to, if it is idle: all its frames are the pool's own
+  // or those of a wait. A worker that is blocked inside of its work is not idle.
   std::optional<StoryHit> idle_pool(const snapshot::ThreadSample& sample);
-  // The innermost Python frame of the user's program, else the innermost Python frame at all.
+  // Returns the innermost Python frame of the user's program; if there is none, the innermost
+  // Python frame.
   std::optional<ShownFrame> user_frame(const snapshot::ThreadSample& sample);
 
   const snapshot::Tables& tables() const { return tables_; }
@@ -81,7 +82,7 @@ class FrameModel {
   struct Known {
     ShownFrame shown;
     FrameRole role = FrameRole::kPlain;
-    bool unknown = false;  // native, of no module that the patterns name, and without a symbol
+    bool unknown = false;  // native, in no module that the patterns name, and without a symbol
   };
   const Known& known(snapshot::FrameId id);
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
@@ -98,7 +99,8 @@ class FrameModel {
       stories_;
 };
 
-// "/x/site-packages/torch/a/b.py" -> "torch/a/b.py"; "/home/u/demo/train.py" -> "demo/train.py".
+// Returns "torch/a/b.py" for "/x/site-packages/torch/a/b.py", "demo/train.py" for
+// "/home/u/demo/train.py".
 std::string short_file(std::string_view path);
 std::string_view base_name(std::string_view path);
 

@@ -22,7 +22,7 @@ constexpr FramePattern python(FrameField field, FrameMatch match, std::string_vi
 }
 
 constexpr auto kFramePatterns = std::to_array<FramePattern>({
-    // Where a thread or a process begins.
+    // The functions at which a thread or a process begins.
     native(kFunction, kExact, "start_thread", kThreadStart),
     native(kFunction, kExact, "clone3", kThreadStart),
     native(kFunction, kExact, "__clone3", kThreadStart),
@@ -34,7 +34,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kExact, "thread_run", kThreadStart),
     native(kFunction, kExact, "pythread_wrapper", kThreadStart),
 
-    // CPython: what tells something first, then all the rest of the interpreter.
+    // CPython: first the functions that show something, then the rest of the interpreter.
     native(kFunction, kExact, "take_gil", kKey),
     native(kFunction, kExact, "gc_collect_main", kKey),
     native(kFunction, kExact, "subtype_dealloc", kKey),
@@ -65,7 +65,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "__gnu_cxx::", kInternal),
     native(kModule, kPrefix, "libstdc++", kInternal),
 
-    // Between Python and the libraries.
+    // Glue between Python and the libraries.
     native(kFunction, kContains, "pybind11::", kInternal),
     native(kFunction, kPrefix, "THP", kInternal),
     native(kFunction, kContains, "c10::Dispatcher", kInternal),
@@ -81,7 +81,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "torch::distributed::c10d::", kInternal),
     native(kModule, kPrefix, "libcuda.so", kInternal),
 
-    // Communication libraries: worth a line wherever they stand.
+    // Communication libraries: shown wherever they are.
     native(kFunction, kPrefix, "c10d::", kKey),
     native(kFunction, kPrefix, "gloo::", kKey),
     native(kFunction, kPrefix, "nccl", kKey),
@@ -89,7 +89,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "MPI_", kKey),
     native(kFunction, kPrefix, "PMPI_", kKey),
 
-    // Python: wrappers that say nothing of the program.
+    // Python: wrappers that show nothing about the program.
     python(kModule, kContains, "<frozen importlib"),
     python(kModule, kContains, "<frozen runpy"),
     python(kModule, kContains, "torch/utils/_contextlib.py"),

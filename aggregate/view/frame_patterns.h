@@ -1,6 +1,6 @@
-// What is known of functions by their names, as data: which frames are the inner works of an
-// interpreter or a library and are not shown, and which frames tell a story (a loader, a debugger,
-// a request to the outside). To teach oddrank a new library, add a row to frame_patterns.cc.
+// What functions mean, by their names, as data: which frames are internals of an interpreter or a
+// library and are not shown, and which frames tell a story (a loader, a debugger, a request to a
+// service). To teach oddrank a new library, add a row to frame_patterns.cc.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 namespace oddrank::aggregate {
 
 enum class FrameRole : std::uint8_t {
-  kPlain = 0,    // shown inside of the innermost Python frame, or where there is no Python
+  kPlain = 0,    // shown inside of the innermost Python frame, or if there is no Python
   kKey,          // shown everywhere: a communication library's own functions
   kInternal,     // never shown
-  kLibc,         // of a run of these only the outermost is shown: the call that was made
+  kLibc,         // in a run of these, only the outermost is shown: the call that was made
   kThreadStart,  // the outer end of a stack
 };
 
 enum class FrameField : std::uint8_t { kFunction, kModule };
 enum class FrameMatch : std::uint8_t { kExact, kPrefix, kContains };
 
-// The first row that matches decides. Functions are compared with their short, demangled name,
-// modules with the base name of the path (native) or with the whole path (Python).
+// The first row that matches decides. Functions are compared by their short, demangled name;
+// modules by the base name of the path (native) or by the whole path (Python).
 struct FramePattern {
   snapshot::FrameKind kind;
   FrameField field;
@@ -33,17 +33,17 @@ struct FramePattern {
 };
 
 enum class Story : std::uint8_t {
-  kLoader,        // waits for the batches of its input pipeline
+  kLoader,        // waits for batches of its input pipeline
   kLoaderWorker,  // is a worker of an input pipeline
-  kQueueIdle,     // waits for work to be given: no sign of trouble
+  kQueueIdle,     // waits to be given work: no sign of trouble
   kQueueFeeder,   // sends what other threads put into a queue
-  kFailed,        // handles an error, or ends
-  kExternal,      // speaks with a service outside of the job
+  kFailed,        // handles an error, or exits
+  kExternal,      // talks to a service outside of the job
   kSleep,         // sleeps on purpose
   kPool,          // the loop of a pool's thread, or of a background service
-  kRest,          // around such a loop's wait for work: an event loop's own frames
+  kRest,          // frames of an event loop around such a loop's wait for work
   kEngine,        // autograd's own thread, which runs collectives for the main thread
-  kCommunicates,  // is inside of a communication library
+  kCommunicates,  // is inside a communication library
 };
 
 // Matches a frame whose file (Python) or module (native) contains `file` and whose function

@@ -1,4 +1,4 @@
-// What FrameModel knows of frames that tell a story.
+// The part of FrameModel that finds frames of a story.
 #include <algorithm>
 #include <optional>
 #include <string_view>

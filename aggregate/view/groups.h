@@ -18,12 +18,13 @@ struct Group {
   bool read = false;               // a stack or a state is known
 };
 
-// Ranks that stand at the same place in different manners (stopped there, waiting there) are
-// different. R and S are not told apart: who waits by spinning is both in turn.
+// Returns the letter by which groups tell states apart. Ranks at the same place in different states
+// (stopped there, waiting there) are in different groups. R and S count as the same state: a rank
+// that waits by spinning alternates between them.
 char state_class(char state);
 
-// Largest first; among equals, the one with the lowest rank. Ranks of which nothing is known are
-// left out (they are listed as unread).
+// Returns the groups, largest first; among equals, the one with the lowest rank. Ranks about which
+// nothing is known are left out (they are listed as unread).
 std::vector<Group> find_groups(const JobView& view);
 
 }  // namespace oddrank::aggregate

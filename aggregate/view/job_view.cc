@@ -25,10 +25,11 @@ using snapshot::ThreadSample;
 
 namespace {
 
-// A larger world is a damaged number, not a job.
+// A larger world size is a damaged number, not a job.
 constexpr std::int32_t kMaxWorld = 1 << 17;
 
-// Wholly: a rank of which nothing was found there is not there.
+// Returns whether the node was read completely: then a rank that was not found there does not
+// exist.
 bool was_looked_at(const NodeCapture& node) {
   return node.answered && node.why.empty();
 }
@@ -44,7 +45,8 @@ bool is_dead(char state) {
   return state == 'Z' || state == 'X';
 }
 
-// The better of two processes that both say they are this rank: a leftover must not hide the rank.
+// Picks the better of two processes that both claim to be this rank: a leftover must not hide the
+// rank.
 bool better(const ProcessCapture& a, const ProcessCapture& b) {
   const auto worth = [](const ProcessCapture& process) {
     return std::tuple(!is_dead(process.state), process.read, process.start_us);
@@ -64,7 +66,7 @@ Presence presence_of(const ProcessCapture& process) {
     case ReadState::kNone:
       break;
   }
-  // A state letter is something that /proc told.
+  // Returns whether /proc gave a state letter.
   return process.state == '?' ? Presence::kUnread : Presence::kPartial;
 }
 
@@ -82,20 +84,21 @@ bool is_loopback(std::string_view address) {
   return address == "localhost" || address.substr(0, 4) == "127." || address == "::1";
 }
 
-// Ranks that must be on the node of `process`, by what its launcher told it; empty if unknown.
+// Returns the ranks that must be on the node of `process`, according to its launcher; empty if
+// unknown.
 std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
                                                   const ProcessCapture& process,
                                                   std::int32_t world) {
   const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
   if (address && is_loopback(*address)) {
-    return {0, world};  // all of them meet on this machine
+    return {0, world};  // all ranks are on this machine
   }
   const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
   if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
       process.local_rank > process.rank) {
     return {0, 0};
   }
-  // Launchers count ranks through a node; with LOCAL_WORLD_SIZE == world this is all of them.
+  // Launchers number ranks node by node; if LOCAL_WORLD_SIZE == world, these are all of them.
   const std::int32_t base = process.rank - process.local_rank;
   return {base, std::min(world, base + local_world)};
 }
@@ -194,13 +197,13 @@ void JobView::add_processes() {
   skew_us_ = last > first ? last - first : 0;
 }
 
-// What can be said of ranks without a process.
+// What is known about ranks without a process.
 struct JobView::Absence {
-  std::map<std::int32_t, const NodeCapture*> home;  // where the launcher put them
-  const NodeCapture* silent = nullptr;              // a node that did not answer, or not wholly
+  std::map<std::int32_t, const NodeCapture*> home;  // the node that the launcher put each rank on
+  const NodeCapture* silent = nullptr;              // a node that did not answer, or only in part
   std::size_t silent_nodes = 0;
   std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
-  bool whole_job = false;  // every node of the job was looked at
+  bool whole_job = false;  // every node of the job was read
 };
 
 void JobView::add_missing_ranks() {
@@ -225,7 +228,7 @@ void JobView::add_missing_ranks() {
   for (const RankView& found : ranks_) {
     expected.erase(found.rank);
     const auto [first, end] = local_range(capture_, *found.process, world);
-    // That there is no core of a rank says nothing of the rank.
+    // A rank without a core may still exist.
     const std::uint32_t node = found.process->node;
     const bool whole = node >= capture_.nodes.size() || was_looked_at(capture_.nodes[node]);
     if (first < end && whole && capture_.job.source != JobSource::kCore) {
@@ -247,7 +250,8 @@ void JobView::add_missing_ranks() {
   }
 }
 
-// A rank without a process: shown to be gone, or just not seen? Only the first is evidence.
+// Decides whether a rank without a process is shown to be gone, or was just not seen. Only the
+// first is evidence.
 void JobView::explain_absence(const Absence& absence, RankView& rank) const {
   const auto say_silent = [&rank](const NodeCapture& node) {
     rank.host = printable(node.host);
@@ -312,7 +316,8 @@ void JobView::add_connections(const ProcessCapture& process) {
   for (const snapshot::Connection& each : process.connections) {
     const auto [at, is_new] =
         by_ends_.try_emplace(std::pair(text(each.local), text(each.peer)), &process);
-    // A child inherits its parent's connections: the rank is meant. Anything else is no evidence.
+    // A child inherits its parent's connections: then the rank is meant. Anything else is no
+    // evidence.
     if (!is_new && at->second != nullptr && at->second != &process) {
       const bool family = at->second->node == process.node && at->second->owner == process.owner;
       at->second = !family ? nullptr : process.is_rank ? &process : at->second;

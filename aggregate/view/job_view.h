@@ -1,5 +1,5 @@
 // A capture seen as a job: which ranks there should be, which process is which rank, which of its
-// threads speaks for it, and whether it moved. Everything that thinks starts from here.
+// threads speaks for it, and whether it moved. All analysis starts from here.
 #pragma once
 
 #include <sys/types.h>
@@ -18,16 +18,16 @@ namespace oddrank::aggregate {
 
 enum class Presence : std::uint8_t {
   kRead = 0,
-  kPartial,  // /proc told something (state, wchan), stacks are missing or incomplete
-  kUnread,   // it may be there: its node did not answer, or it could not be read
-  kAbsent,   // expected where we looked, and not there
-  kDead,     // there as a zombie
+  kPartial,  // /proc gave something (state, wchan); stacks are missing or incomplete
+  kUnread,   // it may exist: its node did not answer, or it could not be read
+  kAbsent,   // expected on a node that was read, and not found there
+  kDead,     // exists as a zombie
 };
 
 // What changed between the samples of a leader thread.
 struct Motion {
   bool measured = false;  // two samples at least
-  bool stack = false;     // it stood elsewhere
+  bool stack = false;     // it was elsewhere
   bool cpu = false;       // it used the CPU
   bool woke = false;      // it slept and woke more than once
   std::uint64_t cpu_us = 0;
@@ -39,15 +39,16 @@ struct RankView {
   std::int32_t rank = -1;  // -1: a process given by pid, without a rank
   std::string host;        // "" = unknown
   Presence presence = Presence::kUnread;
-  std::string why;                                        // where presence is not kRead
-  const snapshot::ProcessCapture* process = nullptr;      // null: none known
+  std::string why;                                        // if presence is not kRead
+  const snapshot::ProcessCapture* process = nullptr;      // null if none is known
   std::vector<const snapshot::ProcessCapture*> children;  // by pid
   const snapshot::ThreadCapture* leader = nullptr;        // null: no thread was read
   Motion motion;
-  bool launched = false;  // the launcher says that it started this rank on an answering node
+  bool launched = false;  // the launcher says that it started this rank, on a node that answered
 
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
-  // State letter of the leader in its last sample, else of the process; '?' if unknown.
+  // Returns the leader's state letter in its last sample, or else that of the process; '?' if
+  // unknown.
   char state() const;
   const snapshot::ThreadSample* sample() const;  // the leader's last
 };
@@ -60,19 +61,19 @@ class JobView {
   const snapshot::Capture& capture() const { return capture_; }
   FrameModel& model() const { return model_; }
   std::string_view text(snapshot::StringId id) const;
-  // A list of ranks that is kept as text (snapshot/rank_text.h), read once: thousands of ranks
-  // share the members of a group. Empty for what is none. Not for two threads at a time.
+  // Parses a list of ranks that is kept as text (snapshot/rank_text.h), each text once: thousands
+  // of ranks share the members of a group. Empty if the text is not a list. Not thread-safe.
   const std::vector<std::int32_t>& ranks_of(snapshot::StringId text) const;
 
-  // Expected or found, sorted by rank, host and pid.
+  // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::size_t index_of(std::int32_t rank) const;  // kNone: not expected, not found
+  std::size_t index_of(std::int32_t rank) const;  // kNone: neither expected nor found
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
-  // The process that has the other end of the connection that `wait` is about, by its addresses;
-  // null if none of the job is known to have it, or more than one seems to.
+  // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
+  // process of the job, or more than one, is known to have it.
   const snapshot::ProcessCapture* other_end(const snapshot::Wait& wait) const;
-  // Whether any process of the job, or more than one, is known to have it.
+  // Returns whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
   std::string host(const snapshot::ProcessCapture& process) const;
 
@@ -84,7 +85,7 @@ class JobView {
   std::uint64_t skew_us() const { return skew_us_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // "rank 4 (n0, pid 3121)"; "pid 3121 (n0)" where the rank is unknown.
+  // Returns "rank 4 (n0, pid 3121)", or "pid 3121 (n0)" if the rank is unknown.
   static std::string name(const RankView& rank);
 
  private:
@@ -100,7 +101,7 @@ class JobView {
   std::vector<RankView> ranks_;
   std::map<std::int32_t, std::size_t> by_rank_;
   std::map<std::pair<std::uint32_t, pid_t>, const snapshot::ProcessCapture*> by_pid_;
-  // By local and peer address; null where several processes have the same.
+  // By local and peer address; null if several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
   mutable std::unordered_map<std::uint32_t, std::vector<std::int32_t>> ranks_of_;
   std::vector<std::string> notes_;

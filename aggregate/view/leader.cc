@@ -13,10 +13,10 @@ using snapshot::WaitOn;
 
 namespace {
 
-// A thread that sleeps in one futex for the whole window wakes not at all; one switch may belong to
+// A thread that sleeps in one futex for the whole window does not wake; one switch may come from
 // the reading itself.
 constexpr std::uint64_t kWakesThatCount = 2;
-// Less is bookkeeping of the kernel, not work.
+// Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
 
 bool may_wait_for_thread(WaitOn on) {
@@ -27,9 +27,9 @@ bool leads_on(WaitOn on) {
   return !may_wait_for_thread(on) && on != WaitOn::kGil;
 }
 
-// Main waits for a lock of another thread, and that one for something beyond the process: then it
-// is the one whose wait decides. Owners that were only concluded decide nothing, nor does a thread
-// that just uses the GIL for its turn.
+// Follows the main thread's wait for a lock: if the thread that owns the lock waits for something
+// outside of the process, that wait decides. Inferred owners do not count, nor does a thread that
+// just holds the GIL for its turn.
 const ThreadCapture* end_of_locks(const ProcessCapture& process, const ThreadCapture& main) {
   const ThreadChain chain = follow_threads(process, main);
   const ThreadCapture& last = *chain.way.back();
@@ -37,8 +37,8 @@ const ThreadCapture* end_of_locks(const ProcessCapture& process, const ThreadCap
   return is_inferred(chain.way) || turn || !(last.call || leads_on(last.wait.on)) ? nullptr : &last;
 }
 
-// Background threads of a library are in its functions all the time; only a thread of the program,
-// or autograd's, runs a collective for the main thread.
+// Returns whether the thread runs collectives for the main thread. Background threads of a library
+// are in its functions all the time; only a thread of the program, or autograd's, does so.
 bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
   return thread.has_python ||
          (!thread.samples.empty() && model.story(thread.samples.back(), Story::kEngine));
@@ -90,8 +90,8 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   const auto& first = samples.front();
   const auto& last = samples.back();
   motion.cpu_us = last.cpu_us - std::min(last.cpu_us, first.cpu_us);
-  // Those who spin in a collective use the CPU and yet wait: only waking up from sleep, and
-  // working then, is motion there; in calls that poll by design (a store), not even that.
+  // A thread that spins in a collective uses the CPU and still waits. There, only waking up and
+  // then working counts as motion; in calls that poll by design (a store), not even that.
   const bool worked = motion.cpu_us >= kCpuThatCountsUs;
   const bool woke = last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
   if (!thread.call) {

@@ -7,9 +7,9 @@
 
 namespace oddrank::aggregate {
 
-// The main thread, unless it waits for another thread and that one is in a call of a communication
-// library, or owns the lock that the main thread waits for and itself waits for something that is
-// no thread of the process. Null if no thread was read.
+// Returns the main thread, unless it waits for another thread that is in a call of a communication
+// library, or that owns the lock and itself waits for something other than a thread of the process.
+// Null if no thread was read.
 const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& process,
                                            FrameModel& model);
 

@@ -59,12 +59,13 @@ std::vector<LocalValue> sorted_values(const Seen& seen) {
 
 struct Ranked {
   LocalDifference difference;
-  int weight = 0;  // the lower, the more it tells
+  int weight = 0;  // the lower, the more telling
   std::size_t depth = 0;
   std::size_t order = 0;
 };
 
-// A counter that lags, another number on which most agree, anything on which most agree, the rest.
+// Weighs a difference: first a counter that lags, then another number on which most ranks agree,
+// then anything on which most agree, then the rest.
 int weigh(LocalDifference& difference) {
   const auto& values = difference.values;
   std::size_t total = 0;
@@ -74,7 +75,7 @@ int weigh(LocalDifference& difference) {
     counters = counters && as_counter(value.value).has_value();
   }
   const bool most_agree = 2 * values.front().ranks.size() > total;
-  // Of two ranks that differ, the lower number is the one behind.
+  // If two ranks differ, the lower number is the one behind.
   if (counters && (most_agree || values.size() == 2)) {
     for (const LocalValue& value : values) {
       if (*as_counter(value.value) < *as_counter(values.front().value)) {
@@ -137,11 +138,11 @@ std::vector<LocalDifference> diff_locals(const JobView& view,
   });
   std::vector<LocalDifference> differences;
   for (Ranked& row : found) {
-    // The same name with the same values in a caller says nothing new.
+    // The same name with the same values in a caller adds nothing.
     const std::string words = row.difference.words();
     const bool told = std::any_of(differences.begin(), differences.end(),
                                   [&](const LocalDifference& one) { return one.words() == words; });
-    if (!told && differences.size() < kMostDifferences) {
+    if (!told && differences.size() < kMaxLocalDifferences) {
       differences.push_back(std::move(row.difference));
     }
   }

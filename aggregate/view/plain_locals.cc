@@ -21,7 +21,7 @@ bool is_plain(std::string_view value) {
          value == "False" || value == "None" || value == "inf" || value == "nan";
 }
 
-// What a launcher makes different on every rank.
+// Names of variables that a launcher makes different on every rank.
 bool is_meant_to_differ(std::string_view name) {
   constexpr std::array<std::string_view, 6> kWords = {"rank",   "pid", "port",
                                                       "device", "gpu", "seed"};
@@ -30,12 +30,12 @@ bool is_meant_to_differ(std::string_view name) {
   });
 }
 
-// Wraps around: what a target wrote may be any number.
+// Subtracts with wrap-around: a target may have written any number.
 std::uint64_t distance(const RankNumber& one) {
   return static_cast<std::uint64_t>(one.number) - static_cast<std::uint64_t>(one.rank);
 }
 
-// Whether every number is rank / stride, counted from 0 again after `places` (0: never).
+// Returns whether every number is rank / stride, counted from 0 again after `places` (0: never).
 bool is_place(const std::vector<RankNumber>& numbers, std::size_t stride, std::size_t places) {
   return std::all_of(numbers.begin(), numbers.end(), [stride, places](const RankNumber& one) {
     const std::size_t place = static_cast<std::size_t>(one.rank) / stride;
@@ -74,7 +74,7 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
   if (rank.leader == nullptr || sample == nullptr || rank.rank < 0) {
     return found;
   }
-  // Locals are kept with the Python frames: in the merged stack, or beside it on a mismatch.
+  // Locals refer to the Python frames: in the merged stack, or beside it if the two do not match.
   const bool apart = sample->python_stack != snapshot::StackId{};
   const auto& frames = activations(apart ? sample->python_stack : sample->stack);
   auto rows = rank.leader->locals;
@@ -108,7 +108,7 @@ bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world) {
   const bool as_far = std::all_of(
       numbers.begin(), numbers.end(),
       [&numbers](const RankNumber& one) { return distance(one) == distance(numbers.front()); });
-  // With two ranks a distance may be chance; that of nothing is not.
+  // With two ranks, an equal distance may be chance, unless it is 0.
   if (as_far && (numbers.size() > 2 || distance(numbers.front()) == 0)) {
     return true;
   }

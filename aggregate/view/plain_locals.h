@@ -1,6 +1,6 @@
-// The plain locals of ranks (numbers, bools, None, short strings), by variable: what ranks are
-// compared by that run the same program. What a launcher or the job's layout makes different on
-// every rank is known here, and tells nobody's place in time.
+// The plain locals of ranks (numbers, bools, None, short strings), by variable: ranks that run the
+// same program are compared by them. Values that a launcher or the job's layout makes different on
+// every rank are recognised here: they do not show how far a rank got.
 #pragma once
 
 #include <compare>
@@ -30,20 +30,20 @@ struct PlainLocal {
   Variable variable;
   std::string value;      // printable, cut
   std::string place;      // of the frame: "train.py:88"
-  std::size_t depth = 0;  // frames further in
-  std::size_t order = 0;  // in the source
+  std::size_t depth = 0;  // number of frames further in
+  std::size_t order = 0;  // its place in the source
 
-  std::optional<std::int64_t> number() const;  // of an integer
+  std::optional<std::int64_t> number() const;  // if the value is an integer
 };
 
-// Reads them of the threads that speak for ranks; remembers the frames of stacks that it has seen.
-// Borrows the view.
+// Reads the locals of the threads that speak for ranks, and remembers the frames of stacks it has
+// seen. Borrows the view.
 class PlainLocals {
  public:
   explicit PlainLocals(const JobView& view) : view_(view) {}
 
-  // Outermost frame first. Without those whose names say that they differ by rank. Empty for a
-  // process without a rank number.
+  // Returns the locals, outermost frame first, without those whose names say that they differ by
+  // rank. Empty for a process without a rank number.
   std::vector<PlainLocal> of(const RankView& rank);
 
  private:
@@ -64,9 +64,9 @@ struct RankNumber {
   std::int64_t number = 0;
 };
 
-// The numbers are the ranks' own, as far from them on each; or their places in a layout that
-// divides a job of `world` ranks: rank / a, rank % b, rank / a % b. They may be so by chance, but
-// are no evidence of anything else.
+// Returns whether the numbers follow the ranks: each is its rank plus one constant, or its place in
+// a layout that divides a job of `world` ranks (rank / a, rank % b, rank / a % b). This may be
+// chance, but such numbers are no evidence of anything else.
 bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world);
 
 }  // namespace oddrank::aggregate

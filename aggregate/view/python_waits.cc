@@ -10,8 +10,8 @@ namespace {
 using snapshot::FrameId;
 using snapshot::FrameKind;
 
-// Files of functions that do nothing but wait, and call each other to do so. A frame of any other
-// file ends the search: from there on it is no longer the library that waits.
+// Files whose functions do nothing but wait, and call each other for it. A frame of any other file
+// ends the search: beyond it, the library is no longer what waits.
 constexpr auto kWaitingFiles = std::to_array<std::string_view>({
     "/selectors.py",
     "/threading.py",
@@ -99,7 +99,8 @@ bool ends_with_any(std::string_view file) {
                      [file](std::string_view end) { return file.ends_with(end); });
 }
 
-// A program or a package may have a queue.py, too.
+// Returns whether the file is of the standard library: a program or a package may have a queue.py
+// of its own.
 bool is_standard(std::string_view file) {
   return file.find("/lib/python3") != std::string_view::npos &&
          file.find("/site-packages/") == std::string_view::npos &&
@@ -114,8 +115,8 @@ const WaitPattern* find_wait(std::string_view file, std::string_view name) {
   return found == kWaits.end() ? nullptr : &*found;
 }
 
-// Up to 3.10 names have no class: what a wait() is tells the one that it is made of. Those of
-// events and barriers call that of a condition.
+// Names have no class up to Python 3.10: a plain wait() is identified by the function that it
+// calls. The wait() of events and barriers calls that of a condition.
 std::string_view words_around(std::string_view inner, const WaitPattern& wait) {
   if (wait.file != "/threading.py" || wait.function != "wait" || inner.empty()) {
     return wait.words;
@@ -136,7 +137,7 @@ std::string_view python_wait_words(FrameModel& model, const snapshot::ThreadSamp
     if (!ends_with_any(file) || !is_standard(file)) {
       break;
     }
-    // The outermost of them is what the program called.
+    // The outermost of these frames is the function that the program called.
     if (const WaitPattern* wait = find_wait(file, model.tables().text(frame.function))) {
       words = words_around(words, *wait);
     }

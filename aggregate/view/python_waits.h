@@ -9,8 +9,8 @@
 
 namespace oddrank::aggregate {
 
-// "waits for a future (concurrent.futures)"; "" where it is in none of these. A callback that the
-// library runs is not its wait: what the callback does is another matter.
+// Returns "waits for a future (concurrent.futures)"; "" if the thread is in none of these. A
+// callback that the library runs is not the library's wait.
 std::string_view python_wait_words(FrameModel& model, const snapshot::ThreadSample& sample);
 
 }  // namespace oddrank::aggregate

@@ -1,4 +1,4 @@
-// For how long threads have not run, in words.
+// How long threads have not run, in words.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace oddrank::aggregate {
 
-// Of one thread or several.
+// The span of one thread or of several.
 class QuietSpan {
  public:
   void add(const snapshot::ThreadCapture& thread);
-  // One of which nothing is known.
+  // Adds a thread about which nothing is known.
   void add_unknown() { unknown_ = true; }
 
-  // Of every thread it is known, and each has been quiet for a second or longer. Otherwise they
-  // woke just now, if only to look at a clock, and that says nothing about their wait.
+  // Returns whether the span is known for every thread and each has been quiet for at least a
+  // second. A thread that woke just now, if only to check a clock, shows nothing about its wait.
   bool tells() const;
   std::int64_t least_ms() const { return least_ms_; }
   std::int64_t most_ms() const { return most_ms_; }
 
-  // "for 41 min", "for 40 min to 41 min"; "" unless tells().
+  // Returns "for 41 min" or "for 40 min to 41 min"; "" unless tells().
   std::string words() const;
 
  private:

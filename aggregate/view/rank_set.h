@@ -1,4 +1,4 @@
-// Sets of ranks as people write them: "0-4,6-7". A range stands for two consecutive ranks or more.
+// Sets of ranks as people write them: "0-4,6-7". Two or more consecutive ranks become a range.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,15 @@
 
 namespace oddrank::aggregate {
 
-// In any order and with repeats; "" for none. Ranks below 0 (unknown) are left out.
+// Takes ranks in any order and with repeats; returns "" for none. Leaves out ranks below 0
+// (unknown).
 std::string format_ranks(std::vector<std::int32_t> ranks);
 
-// The same within `width` columns, cut at a comma: "0-4,6-7,9,..." (the count is for the caller).
+// Does the same within `width` columns, cut at a comma: "0-4,6-7,9,..." (the caller shows the
+// count).
 std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width);
 
-// kBadData: not such a set, or more than `limit` ranks.
+// Fails with kBadData if the text is not such a set, or has more than `limit` ranks.
 Result<std::vector<std::int32_t>> parse_ranks(std::string_view text,
                                               std::size_t limit = std::size_t{1} << 20);
 

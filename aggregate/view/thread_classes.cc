@@ -16,7 +16,7 @@ using snapshot::ThreadCapture;
 
 namespace {
 
-// Where threads of a pool are, and whose pool it is. "" = to be shown.
+// Describes where a thread of a pool is idle, and whose pool it is; "" = to be shown.
 std::string pool_of(const JobView& view,
                     const ProcessCapture& process,
                     const ThreadCapture& thread) {

@@ -1,5 +1,5 @@
-// Threads of one process at the same place, told once: what makes a list of a hundred threads one
-// that is read. Idle threads of a pool are told apart from threads that do or want something.
+// Threads of one process at the same place, listed once: this makes a list of a hundred threads
+// readable. Idle threads of a pool are kept apart from threads that do or want something.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@ struct ThreadClass {
   std::vector<std::int32_t> tids() const;
 };
 
-// The main thread is a class of its own, and first if it was read; so is every thread if `all`, and
-// with `locals` those whose local variables were read. Idle pools come last, in the order of their
-// words.
+// Groups the threads of a process. The main thread is a class of its own, and first if it was read;
+// so is every thread if `all`, and with `locals` each thread whose local variables were read. Idle
+// pools come last, in the order of their words.
 std::vector<ThreadClass> classify_threads(const JobView& view,
                                           const snapshot::ProcessCapture& process,
                                           bool all,

@@ -12,8 +12,8 @@ namespace oddrank::aggregate {
 
 using ThreadList = std::vector<const snapshot::ThreadCapture*>;
 
-// The thread that `thread` waits for, of the same process (possibly itself); null if its wait names
-// none.
+// Returns the thread of the same process that `thread` waits for (possibly itself); null if its
+// wait names none.
 const snapshot::ThreadCapture* awaited_thread(const snapshot::ProcessCapture& process,
                                               const snapshot::ThreadCapture& thread);
 
@@ -27,12 +27,12 @@ struct ThreadChain {
 ThreadChain follow_threads(const snapshot::ProcessCapture& process,
                            const snapshot::ThreadCapture& from);
 
-// One of the waits is for the GIL.
+// Returns whether one of the waits is for the GIL.
 bool has_gil(const ThreadList& circle);
-// One of the owners was concluded from frames.
+// Returns whether one of the owners was inferred from frames.
 bool is_inferred(const ThreadList& circle);
-// All of them stood at the same place in all samples, of which there are two at least. Who waits
-// for the GIL is not asked: it wakes up now and then, and goes on only when the others do.
+// Returns whether all of them stood at the same place in all samples, at least two. Threads that
+// wait for the GIL do not count: they wake up now and then, and go on only when the others do.
 bool stands_still(const ThreadList& circle, FrameModel& model);
 
 }  // namespace oddrank::aggregate

@@ -1,6 +1,6 @@
-// What ranks did at each look and between the looks: where their leader threads stood, in which
-// state, what they used of the CPU and how often they woke. Ranks of one group that did the same
-// are one row; those that moved are rows apart.
+// What ranks did in each sample and between samples: where their leader threads were, in which
+// state, how much CPU they used and how often they woke. Ranks of one group that did the same are
+// one row; those that moved have rows of their own.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace oddrank::aggregate {
 
-// Where somebody stood. Ranks stand at the same place if their folded stacks are equal.
+// A place where a rank was. Ranks are at the same place if their folded stacks are equal.
 struct TimelinePlace {
-  const snapshot::ThreadSample* sample = nullptr;  // one that stood there
+  const snapshot::ThreadSample* sample = nullptr;  // one that was there
   std::string words;                               // "load_shard (demo/data.py:55)"; may be empty
 };
 
 struct TimelineLook {
-  std::size_t place = 0;  // of Timeline::places
+  std::size_t place = 0;  // index into Timeline::places
   std::string states;     // letters of the ranks, each once: "S", "RS"
 };
 
@@ -32,32 +32,34 @@ struct TimelineRange {
   void add(std::uint64_t value);
 };
 
-struct TimelineStep {  // between two looks
+struct TimelineStep {  // between two samples
   TimelineRange cpu_us;
   TimelineRange wakes;  // voluntary context switches
 };
 
 struct TimelineRow {
   std::vector<std::size_t> ranks;   // indices of JobView::ranks(), ascending
-  std::size_t group = 0;            // of find_groups()
-  bool moved = false;               // elsewhere, or in another state, at one of its looks
-  std::vector<TimelineLook> looks;  // the last kMostLooks; fewer than others: of the last ones
+  std::size_t group = 0;            // index into find_groups()
+  bool moved = false;               // it was elsewhere, or in another state, in one of its samples
+  std::vector<TimelineLook> looks;  // the last kMaxLooks; a shorter row ends with the same sample
   std::vector<TimelineStep> steps;  // one fewer than looks
 };
 
 struct Timeline {
-  static constexpr std::size_t kMostLooks = 12;
+  static constexpr std::size_t kMaxLooks = 12;
 
-  std::size_t looks = 0;  // the most that a rank was looked at
+  std::size_t looks = 0;  // the largest number of samples of a rank
   std::vector<TimelinePlace> places;
-  std::vector<TimelineRow> rows;  // by group; within one, those that stood still, then the largest
+  std::vector<TimelineRow>
+      rows;  // by group; within one, those that stood still first, then the largest
 
-  bool all_still() const;  // nobody moved
-  // Nobody moved, used any CPU or woke.
+  bool all_still() const;  // no rank moved
+  // Returns whether no rank moved, used any CPU or woke.
   bool all_equal() const;
 };
 
-// `groups`: find_groups(view). Ranks of which no thread was read are in no row.
+// Builds the timeline. `groups`: find_groups(view). Ranks without a thread that was read are in no
+// row.
 Timeline build_timeline(const JobView& view, const std::vector<Group>& groups);
 
 }  // namespace oddrank::aggregate

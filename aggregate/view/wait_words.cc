@@ -23,7 +23,7 @@ using snapshot::WaitOn;
 
 namespace {
 
-// What a path means to people: links of /proc name kernel objects as "pipe:[4711]".
+// Returns a path in words that people know: links of /proc name kernel objects as "pipe:[4711]".
 std::string path_words(const JobView& view, const Wait& wait) {
   std::string path = printable(view.text(wait.path));
   const std::array<std::pair<std::string_view, std::string_view>, 4> objects = {{
@@ -48,8 +48,8 @@ std::string user_place(const JobView& view, const RankView& rank) {
   return frame ? fmt::format("{} ({})", frame->name, frame->place()) : std::string();
 }
 
-// What the kernel calls a lock or a pipe, in the words of the library that waits. What the kernel
-// knows more of (a file, a file lock, the GIL) stays as it is.
+// Describes a wait for a lock or a pipe in the words of the library that waits; "" for kinds about
+// which the kernel knows more (a file, a file lock, the GIL).
 std::string_view library_wait(const JobView& view, const RankView& rank) {
   switch (rank.leader->wait.on) {
     case WaitOn::kUnknown:
@@ -137,9 +137,10 @@ std::string group_words(const JobView& view, const CollectiveCall& call) {
     return name.empty() ? "an unknown group" : "group " + printable(name, 60);
   }
   constexpr std::size_t kWidth = 40;
-  constexpr std::size_t kMostListed = 64;  // this is said for each rank; large groups are counted
-  const std::string members = ranks.size() > kMostListed ? fmt::format("{} ranks", ranks.size())
-                                                         : format_ranks_within(ranks, kWidth);
+  constexpr std::size_t kMaxListed =
+      64;  // this is printed for each rank, so members of large groups are only counted
+  const std::string members = ranks.size() > kMaxListed ? fmt::format("{} ranks", ranks.size())
+                                                        : format_ranks_within(ranks, kWidth);
   return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
 }
 
@@ -339,8 +340,8 @@ std::string wait_detail(const JobView& view, const ThreadCapture& thread) {
 
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
   const ThreadCapture* thread = deciding_thread(view, process);
-  // Of a call of a communication library the members are waited for, not whoever has the other end
-  // of the socket that it happens to read.
+  // In a call of a communication library, the rank waits for the members, not for the other end of
+  // the socket that it happens to read.
   if (thread == nullptr || thread->call || thread->wait.holder_pid == process.pid) {
     return nullptr;
   }

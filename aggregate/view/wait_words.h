@@ -1,4 +1,4 @@
-// Waits, calls and processes in words: the pieces that sentences of the report are made of.
+// Waits, calls and processes in words: the pieces of which the report's sentences are made.
 #pragma once
 
 #include <string>
@@ -10,53 +10,54 @@
 
 namespace oddrank::aggregate {
 
-// "default group", "group tp#3", "an unknown group".
+// Returns "default group", "group tp#3" or "an unknown group".
 std::string group_words(const JobView& view, const snapshot::CollectiveCall& call);
 
-// "all_reduce in default group", "recv from rank 3", "rendezvous (init_process_group)".
+// Returns "all_reduce in default group", "recv from rank 3" or "rendezvous (init_process_group)".
 std::string call_words(const JobView& view, const snapshot::CollectiveCall& call);
 
-// What the kernel says a thread is in: "read() of /data/shard-7.tar (state D in nfs_wait)"; "" if
-// nothing is known.
+// Returns what the kernel says a thread is in: "read() of /data/shard-7.tar (state D in nfs_wait)";
+// "" if nothing is known.
 std::string system_call_words(const JobView& view,
                               const snapshot::ThreadCapture& thread,
                               bool with_wchan);
 
-// "DataLoader worker", "child process".
+// Returns "DataLoader worker" or "child process".
 std::string child_words(const JobView& view, const snapshot::ProcessCapture& child);
 
-// "rank 3", or what child_words says.
+// Returns "rank 3", or the result of child_words.
 std::string process_words(const JobView& view, const snapshot::ProcessCapture& process);
 
-// What a process that others wait for is doing, to follow "which ": "is stuck in read() of /x",
-// "is dead (zombie, killed by signal 9)", "is stopped (state T)".
+// Returns what a process that others wait for is doing, to follow "which ": "is stuck in read() of
+// /x", "is dead (zombie, killed by signal 9)", "is stopped (state T)".
 std::string stuck_words(const JobView& view, const snapshot::ProcessCapture& process);
 
-// "exit code 3", "killed by signal 9", "" if unknown; of /proc/PID/stat's field 52 (wait status).
+// Returns "exit code 3", "killed by signal 9", or "" if unknown, from field 52 of /proc/PID/stat
+// (wait status).
 std::string exit_words(std::int32_t exit_code);
 
-// What a rank does, in few words, for its group's title.
+// Says in few words what a rank does, for its group's title.
 std::string phase_of(const JobView& view, const RankView& rank);
 
-// For threads in lists: "in futex wait", "runs", "waits for a lock held by tid 71".
+// Describes a thread's wait in lists: "in futex wait", "runs", "waits for a lock held by tid 71".
 std::string thread_wait_words(const JobView& view,
                               const snapshot::ProcessCapture& process,
                               const snapshot::ThreadCapture& thread);
 
-// The evidence for a thread's wait: what the capture notes of it, or for a lock without an owner
-// what the library says that waits ("waits for a threading.Event, with a time limit").
+// Returns the evidence for a thread's wait: the capture's note about it, or, for a lock without an
+// owner, the words of the library that waits ("waits for a threading.Event, with a time limit").
 std::string wait_detail(const JobView& view, const snapshot::ThreadCapture& thread);
 
-// The process that a rank waits for, if its wait names one that was captured and is not the rank
-// itself; null otherwise.
+// Returns the process that a rank waits for, if its wait names one that was captured and is not the
+// rank itself; null otherwise.
 const snapshot::ProcessCapture* awaited_process(const JobView& view,
                                                 const snapshot::ProcessCapture& process);
 
-// The rank waits for its input pipeline: by its wait, or by its frames where the wait says no more
-// than that it waits for a pipe, a lock, a child or something unknown.
+// Returns whether the rank waits for its input pipeline: by its wait, or by its frames if the wait
+// only says that it waits for a pipe, a lock, a child or something unknown.
 bool waits_for_input(const JobView& view, const RankView& rank);
 
-// The thread of a process whose wait decides for it: a rank's leader, a child's main thread.
+// Returns the thread whose wait decides for the process: a rank's leader, a child's main thread.
 const snapshot::ThreadCapture* deciding_thread(const JobView& view,
                                                const snapshot::ProcessCapture& process);
 

@@ -24,7 +24,7 @@ const framesOf = (stack) => data.stacks[stack].map((code) => {
   return { name: text(name), place: text(place), kind, hidden: (code & 1) === 1 };
 });
 
-// make("td", {class: "soft"}, "text", child, ...)
+// Makes an element: make("td", {class: "soft"}, "text", child, ...)
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

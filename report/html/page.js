@@ -4,8 +4,7 @@ function showVerdict() {
   const kind = document.getElementById("kind");
   kind.append(make("span", {}, verdict.kind),
     verdict.confidence === "none" || verdict.confidence === "certain" ? "" : ` ${verdict.confidence}`);
-  if (verdict.kind === "healthy") kind.classList.add("fine");
-  if (verdict.kind === "unknown" || verdict.kind === "below_host") kind.classList.add("open");
+  if (verdict.tone !== "") kind.classList.add(verdict.tone);
   const coverage = data.coverage;
   document.getElementById("coverage").textContent = coverage.words;
   const party = (who) => /^[\d,-]+$/.test(who) ? `${/[,-]/.test(who) ? "ranks" : "rank"} ${who}` : who;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregate/diagnose.h"
+#include "aggregate/rules/all_rules.h"
 #include "tests/golden/mutations.h"
 #include "tests/golden/named_ranks.h"
 #include "tests/golden/stories/story.h"
@@ -24,19 +25,12 @@ namespace {
 // The verdict is the story's, names nobody, or says of a rank no more than where it stands. What
 // moves is seen, and does not come of what was not read.
 bool is_no_stronger(const Diagnosis& report, const Story& story) {
-  switch (report.verdict.kind) {
-    case Kind::kUnknown:
-    case Kind::kBelowHost:
-    case Kind::kSkippedCollective:
-    case Kind::kBusyRank:
-    case Kind::kIoStall:
-    case Kind::kInputStall:
-      return true;
-    case Kind::kMissingRank:  // of those that are gone
-      return is_subset(named(report), nameable(report, {}));
-    default:
-      return report.verdict.kind == story.kind;
+  if (report.verdict.kind == Kind::kMissingRank) {  // of those that are gone
+    return is_subset(named(report), nameable(report, {}));
   }
+  const aggregate::KindRow& row = row_of(report.verdict.kind);
+  const bool names_nobody = !row.names_culprits && row.pace == aggregate::Pace::kStands;
+  return names_nobody || row.place_only || row.kind == story.kind;
 }
 
 // An innocent rank at the place where most are, with everything read; -1: there is none.

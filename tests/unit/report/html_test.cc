@@ -50,6 +50,13 @@ TEST_CASE("html: every rank is there, with its group, its processes and their th
   }
 }
 
+TEST_CASE("html: the colour of the kind accuses only if a rank is named") {
+  CHECK(data_of(tests::input_stall_job().capture)["verdict"]["tone"] == "");
+  CHECK(data_of(tests::healthy_job().capture)["verdict"]["tone"] == "fine");
+  CHECK(data_of(tests::below_host_job().capture)["verdict"]["tone"] == "open");
+  CHECK(data_of(tests::unknown_job().capture)["verdict"]["tone"] == "open");
+}
+
 TEST_CASE("html: what was read is said in the words of the text") {
   for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
     const aggregate::Diagnosis report = aggregate::diagnose(job.capture);

@@ -96,7 +96,7 @@ TEST_CASE("an empty capture has a report") {
 TEST_CASE("the JSON of a job with very many threads counts them") {
   auto job = tests::input_stall_job();
   auto& threads = job.process(tests::pid_of(0)).threads;
-  while (threads.size() <= kMostListedThreads) {
+  while (threads.size() <= kMaxListedThreads) {
     threads.push_back(threads.back());
   }
   const Json json = json_of(job.capture);

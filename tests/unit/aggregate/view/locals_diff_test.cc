@@ -120,7 +120,7 @@ TEST_CASE("many values are cut, many differences too", "[aggregate]") {
     return locals;
   });
   const auto words = differences(capture);
-  CHECK(words.size() == kMostDifferences);
+  CHECK(words.size() == kMaxLocalDifferences);
   CHECK(words[0].find("; 8 more values") != std::string::npos);
 }
 

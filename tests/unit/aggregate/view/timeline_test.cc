@@ -112,7 +112,7 @@ TEST_CASE("timeline: looks that some lack are the first ones; of many looks the 
   auto& many = leader(job, 5).samples;
   many.assign(40, many.front());
   CHECK(timeline_of(job.capture).looks == 40);
-  CHECK(timeline_of(job.capture).rows.back().looks.size() == Timeline::kMostLooks);
+  CHECK(timeline_of(job.capture).rows.back().looks.size() == Timeline::kMaxLooks);
 }
 
 TEST_CASE("timeline: ranks of which nothing was read are in no row") {
@@ -127,7 +127,7 @@ TEST_CASE("timeline: ranks of which nothing was read are in no row") {
 TEST_CASE("timeline: the page is sent no rows where one line says it all") {
   auto job = tests::input_stall_job();
   const auto data = [&job] {
-    return report::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
+    return tests::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
   };
   CHECK(data()["equal"] == true);
   CHECK(data()["rows"].empty());
@@ -156,8 +156,8 @@ TEST_CASE("timeline: of a job in which each does something else a part is sent")
                     spec.frames.back()};
     job.thread(job.rank(rank, "n0", 1000 + rank), spec);
   }
-  const report::Json timeline =
-      report::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
+  const tests::Json timeline =
+      tests::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
   CHECK(timeline["moved"] == kRanks);
   CHECK(timeline["rows"].size() + timeline["left"].get<std::size_t>() == kRanks);
   CHECK(timeline.dump().size() < 30'000);

@@ -1,0 +1,148 @@
+// The table of verdict kinds against what has to follow it: the rules, the stories and the docs. A
+// kind that is missing in one of them fails here.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/flight/flight_capture.h"
+#include "aggregate/rules/all_rules.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "tests/golden/stories/story.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::tests {
+
+using aggregate::Kind;
+using aggregate::KindRow;
+using aggregate::Rule;
+using Names = std::vector<std::string>;
+
+namespace {
+
+constexpr std::size_t kStoriesEach = 3;
+
+Names table_names() {
+  Names names;
+  for (const KindRow& row : aggregate::kKinds) {
+    names.emplace_back(row.name);
+  }
+  return names;
+}
+
+std::string doc(const std::string& name) {
+  const auto text = read_file(std::string(ODDRANK_DOCS_FOLDER) + '/' + name);
+  return text ? *text : text.error().what;
+}
+
+// What stands between backticks, in order.
+Names quoted(std::string_view text) {
+  Names names;
+  const auto parts = split(text, '`');
+  for (std::size_t at = 1; at < parts.size(); at += 2) {
+    names.emplace_back(parts[at]);
+  }
+  return names;
+}
+
+// What the first column of a table has between backticks. The table is the one with that heading.
+Names first_column(const std::string& text, const std::string& heading) {
+  Names names;
+  const std::size_t begin = text.find("| " + heading + " |");
+  for (const std::string_view line :
+       split(std::string_view(text).substr(std::min(begin, text.size())), '\n')) {
+    if (line.empty() || line.front() != '|') {
+      break;
+    }
+    for (std::string& name : quoted(line.substr(0, line.find('|', 1)))) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+std::set<Kind> kinds_of(Rule rule, const Story& story) {
+  const snapshot::Capture capture = story.build().take();
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  const aggregate::WaitGraph graph = build_wait_graph(view);
+  const auto groups = find_groups(view);
+  const auto flight = aggregate::analyze_flight_of(capture);
+  const auto input = make_input(view, graph, groups, flight ? &*flight : nullptr);
+  std::set<Kind> kinds;
+  for (const aggregate::Finding& finding : rule(input)) {
+    kinds.insert(finding.kind);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("kinds: docs/verdicts.md lists those of the table, in its order") {
+  CHECK(first_column(doc("verdicts.md"), "kind") == table_names());
+}
+
+TEST_CASE("kinds: docs/runbook.md says what to do for each, and for nothing else") {
+  const std::string text = doc("runbook.md");
+  const Names names = table_names();
+  for (const std::string& name : first_column(text, "the verdict says")) {
+    INFO(name);
+    CHECK(std::count(names.begin(), names.end(), name) == 1);
+  }
+  const Names words = quoted(text);
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(std::count(words.begin(), words.end(), name) >= 1);
+  }
+}
+
+TEST_CASE("kinds: docs/json.md sends its reader to docs/verdicts.md") {
+  CHECK(doc("json.md").find("| `verdict` | `kind` and `confidence` (docs/verdicts.md)") !=
+        std::string::npos);
+}
+
+TEST_CASE("kinds: every name is there once") {
+  const Names names = table_names();
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+}
+
+TEST_CASE("kinds: each has three stories at least, which its own rule tells") {
+  std::map<Kind, std::size_t> told;
+  for (const Story& story : all_stories()) {
+    if (!story.is_near_miss()) {
+      told[story.kind] += kinds_of(row_of(story.kind).rule, story).count(story.kind);
+    }
+  }
+  for (const KindRow& row : aggregate::kKinds) {
+    INFO(row.name);
+    CHECK(told[row.kind] >= kStoriesEach);
+  }
+}
+
+TEST_CASE("kinds: a rule finds only those in whose rows it stands") {
+  for (const Story& story : all_stories()) {
+    for (const Rule rule : aggregate::all_rules()) {
+      for (const Kind kind : kinds_of(rule, story)) {
+        const KindRow& row = row_of(kind);
+        INFO(story.path() << ": " << row.name);
+        CHECK((row.rule == rule || row.also == rule));
+      }
+    }
+  }
+}
+
+TEST_CASE("kinds: those that name nobody have stories without culprits, the others none such") {
+  for (const Story& story : all_stories()) {
+    INFO(story.path());
+    CHECK(row_of(story.kind).names_culprits == !story.culprits.empty());
+  }
+}
+
+TEST_CASE("kinds: one that is out of range is unknown") {
+  CHECK(aggregate::kind_name(static_cast<Kind>(255)) == "unknown");
+}
+
+}  // namespace oddrank::tests
