@@ -236,9 +236,9 @@ int run(std::int32_t ranks, int threads) {
   const auto view = viewing.time([&] { return aggregate::JobView(whole, model); });
   const auto report = judging.time([&] { return aggregate::diagnose(view); });
   const auto bytes = writing.time([&] {
-    return std::pair(report_text(report, whole, {}).size(), report_json(report, view).size());
+    return std::pair(report::report_text(report, whole, {}).size(), report::report_json(report, view).size());
   });
-  std::printf("%s\n", report_sentence(report).c_str());
+  std::printf("%s\n", report::report_sentence(report).c_str());
   std::printf("ranks %d, threads a rank %d, largest capture of a node %.1f KiB\n", ranks, threads,
               static_cast<double>(largest) / 1024);
   std::printf("decode %.2f s, merge %.2f s (%.0f MiB by then)\n", decoding.seconds(),

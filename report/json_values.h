@@ -1,5 +1,5 @@
 // Values of the JSON report: what is unknown is null, and text is always valid UTF-8. Private to
-// aggregate/.
+// report/.
 #pragma once
 
 #include <cstddef>
