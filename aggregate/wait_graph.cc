@@ -43,7 +43,7 @@ class Builder {
   void add_processes(std::size_t at);
 
   void add_resource(std::size_t node, const ProcessCapture& process);
-  std::string wait_evidence(const ThreadCapture& thread) const;
+  std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
 
   const JobView& view_;
   WaitGraph graph_;
@@ -170,7 +170,7 @@ void Builder::add_processes(std::size_t at) {
     const ThreadCapture* thread = deciding_thread(view_, *process);
     add_edge({node, next_node,
               fmt::format("{} ({})", wait_name(thread->wait.on), process_words(view_, *next)),
-              wait_evidence(*thread), false});
+              wait_evidence(*process, *thread), false});
     if (next_node < view_.ranks().size()) {
       // A child that waits for its own rank: a circle of one rank, with no other rank in it.
       graph_.awaited[next_node] = graph_.awaited[next_node] || next_node != at;
@@ -201,11 +201,12 @@ void Builder::add_resource(std::size_t node, const ProcessCapture& process) {
   }
   const std::string call = printable(view_.text(thread->wait.syscall_name), 40);
   add_edge({node, at->second, call.empty() ? std::string(wait_name(thread->wait.on)) : call + "()",
-            wait_evidence(*thread), false});
+            wait_evidence(process, *thread), false});
 }
 
-std::string Builder::wait_evidence(const ThreadCapture& thread) const {
-  const std::string detail = printable(wait_detail(view_, thread), 200);
+std::string Builder::wait_evidence(const ProcessCapture& process,
+                                   const ThreadCapture& thread) const {
+  const std::string detail = printable(wait_detail(view_, process, thread), 200);
   return detail.empty() ? system_call_words(view_, thread, true) : detail;
 }
 

@@ -138,6 +138,21 @@ Text text_of_policy(AccessBlock block) {
   }
 }
 
+Text text_of(AccessBlock block, const AccessFacts& facts) {
+  switch (block) {
+    case AccessBlock::kGone:
+    case AccessBlock::kZombie:
+    case AccessBlock::kKernelThread:
+      return text_of_dead(block);
+    case AccessBlock::kOtherUser:
+    case AccessBlock::kNoCapability:
+    case AccessBlock::kUserNamespace:
+      return text_of_owner(block, facts);
+    default:
+      return text_of_policy(block);
+  }
+}
+
 }  // namespace
 
 AccessFacts read_access_facts(pid_t pid) {
@@ -207,21 +222,7 @@ AccessBlock find_block(const AccessFacts& facts) {
 }
 
 Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_view operation) {
-  Text text;
-  switch (block) {
-    case AccessBlock::kGone:
-    case AccessBlock::kZombie:
-    case AccessBlock::kKernelThread:
-      text = text_of_dead(block);
-      break;
-    case AccessBlock::kOtherUser:
-    case AccessBlock::kNoCapability:
-    case AccessBlock::kUserNamespace:
-      text = text_of_owner(block, facts);
-      break;
-    default:
-      text = text_of_policy(block);
-  }
+  const Text text = text_of(block, facts);
   return Error{
       text.code,
       "cannot " + std::string(operation) + " pid " + std::to_string(facts.pid) + ": " + text.why,
@@ -240,10 +241,9 @@ Status may_read_our_users() {
   if (block == AccessBlock::kNone) {
     return ok();
   }
-  Error error = describe_block(block, facts, "read");
-  error.what =
-      "processes of our own user may not be read" + error.what.substr(error.what.find(':'));
-  return fail(std::move(error));
+  const Text text = text_of(block, facts);
+  return fail(
+      Error{text.code, "processes of our own user may not be read: " + text.why, text.hint});
 }
 
 }  // namespace oddrank::attach

@@ -50,7 +50,9 @@ Json frame_json(const aggregate::JobView& view, snapshot::FrameId id) {
   return json;
 }
 
-Json wait_json(const aggregate::JobView& view, const ThreadCapture& thread) {
+Json wait_json(const aggregate::JobView& view,
+               const ProcessCapture& process,
+               const ThreadCapture& thread) {
   const auto& wait = thread.wait;
   Json json = object_for(11);
   json["what"] = aggregate::wait_name(wait.on);
@@ -63,7 +65,7 @@ Json wait_json(const aggregate::JobView& view, const ThreadCapture& thread) {
   json["pid"] = or_null_if(wait.holder_pid, 0);
   json["tid"] = or_null_if(wait.holder_tid, 0);
   json["holder_alive"] = known(wait.holder_alive);
-  json["detail"] = or_null(aggregate::wait_detail(view, thread));
+  json["detail"] = or_null(aggregate::wait_detail(view, process, thread));
   return json;
 }
 
@@ -103,7 +105,9 @@ Json locals_json(const aggregate::JobView& view,
   return rows;
 }
 
-Json thread_json(const aggregate::JobView& view, const ThreadCapture& thread) {
+Json thread_json(const aggregate::JobView& view,
+                 const ProcessCapture& process,
+                 const ThreadCapture& thread) {
   Json json = object_for(16);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
@@ -121,7 +125,7 @@ Json thread_json(const aggregate::JobView& view, const ThreadCapture& thread) {
   if (thread.wait.quiet_ms >= 0) {
     json["quiet_s"] = seconds(thread.wait.quiet_ms);
   }
-  json["wait"] = wait_json(view, thread);
+  json["wait"] = wait_json(view, process, thread);
   json["call"] = thread.call ? call_json(view, *thread.call) : Json(nullptr);
   json["frames"] = Json::array();
   for (const auto id : view.model().all_frames(last)) {
@@ -172,7 +176,7 @@ void add_process(const aggregate::JobView& view,
     return;
   }
   for (const ThreadCapture& thread : process.threads) {
-    json["threads"].push_back(thread_json(view, thread));
+    json["threads"].push_back(thread_json(view, process, thread));
   }
   for (const snapshot::AsyncTask& task : process.tasks) {
     json["tasks"].push_back(task_json(view, task));

@@ -37,10 +37,11 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
                 "captures are written by --save and by `oddrank agent --out`");
   }
   const int format = static_cast<unsigned char>(bytes[kMagic.size()]);
-  if (format != kCaptureFormat) {
+  if (format < kOldestFormat || format > kCaptureFormat) {
     return fail(Errc::kUnsupported,
                 "the capture has format " + std::to_string(format) +
-                    ", this oddrank reads format " + std::to_string(kCaptureFormat),
+                    ", this oddrank reads formats " + std::to_string(kOldestFormat) + " to " +
+                    std::to_string(kCaptureFormat),
                 "use the oddrank that wrote it, or a newer one");
   }
   bytes.remove_prefix(kMagic.size() + 1);
@@ -69,7 +70,7 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
   if (!document) {
     return fail(std::move(document).error().in(damaged));
   }
-  auto capture = from_document(*std::move(document));
+  auto capture = from_document(*std::move(document), format);
   if (!capture) {
     return fail(std::move(capture).error().in(damaged));
   }

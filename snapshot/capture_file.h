@@ -14,11 +14,12 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 8;
+inline constexpr int kCaptureFormat = 9;
+inline constexpr int kOldestFormat = 8;  // that is still read
 
 std::string encode_capture(const Capture& capture);
 
-// kBadData: not a capture, damaged, or cut; kUnsupported: a newer format. `what` says which.
+// kBadData: not a capture, damaged, or cut; kUnsupported: another format. `what` says which.
 // Refuses what would unpack to more than `limit` bytes.
 Result<Capture> decode_capture(std::string_view bytes, std::size_t limit = std::size_t{1} << 30);
 

@@ -54,7 +54,11 @@ StackId Carrier::stack(StackId id) {
 }
 
 void Carrier::carry(Wait& wait) {
-  carry(wait.syscall_name, wait.wchan, wait.path, wait.local, wait.peer, wait.detail);
+  carry(wait.syscall_name, wait.wchan, wait.path, wait.local, wait.peer, wait.detail,
+        wait.lock.function, wait.pool.name, wait.notes, wait.motion);
+  for (AwaitedFile& file : wait.awaited) {
+    carry(file.link, file.local, file.peer, file.note);
+  }
 }
 
 void Carrier::carry(CollectiveCall& call) {

@@ -8,6 +8,7 @@
 #include "snapshot/collective_rows.h"
 #include "snapshot/fields.h"
 #include "snapshot/rows.h"
+#include "snapshot/told_wait.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -16,8 +17,9 @@ namespace {
 // table are its own.
 class Decoder {
  public:
-  explicit Decoder(ReadDocument document)
+  Decoder(ReadDocument document, int format)
       : document_(std::move(document)),
+        format_(format),
         limits_{document_.strings.size(), rows_of("frames"), rows_of("stacks")},
         frames_(reader("frames")),
         stacks_(reader("stacks")),
@@ -35,6 +37,8 @@ class Decoder {
         tasks_(reader("tasks")),
         task_members_(reader("task_members")),
         threads_(reader("threads")),
+        awaited_files_(reader("awaited_files")),
+        pool_pids_(reader("pool_pids")),
         samples_(reader("samples")),
         calls_(reader("calls")),
         frame_locals_(reader("frame_locals")),
@@ -62,6 +66,7 @@ class Decoder {
   void decode_job();
   void decode_nodes();
   void decode_processes();
+  void decode_wait_facts(Wait& wait);
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
   FrameLocals decode_frame_locals();
@@ -69,10 +74,11 @@ class Decoder {
   Result<Capture> finish();
 
   ReadDocument document_;
+  int format_;
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, groups_, connections_, tasks_, task_members_, threads_,
-      samples_, calls_, frame_locals_, locals_;
+      awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -180,9 +186,25 @@ FrameLocals Decoder::decode_frame_locals() {
   return of_frame;
 }
 
+void Decoder::decode_wait_facts(Wait& wait) {
+  wait_facts_fields(threads_, wait);
+  each_row(threads_, "awaited", awaited_files_,
+           [&] { awaited_file_fields(awaited_files_, wait.awaited.emplace_back()); });
+  each_row(threads_, "pool_pids", pool_pids_,
+           [&] { pool_pids_("pid", wait.pool.pids.emplace_back()); });
+  if (wait.awaited.size() > kMostAwaited || wait.pool.pids.size() > kMostPoolPids) {
+    threads_.refuse("a wait for more files or processes than are listed");
+  }
+}
+
 ThreadCapture Decoder::decode_thread() {
   ThreadCapture thread;
   thread_fields(threads_, thread);
+  if (format_ >= kFirstFormatWithFacts) {
+    decode_wait_facts(thread.wait);
+  } else {
+    facts_of_told_wait(capture_.tables, thread.wait);
+  }
   each_row(threads_, "samples", samples_,
            [&] { sample_fields(samples_, thread.samples.emplace_back()); });
   if (thread.samples.empty()) {
@@ -225,11 +247,11 @@ void Decoder::decode_processes() {
 }
 
 Result<Capture> Decoder::finish() {
-  std::vector<RowReader*> all = {&frames_,         &stacks_,    &stack_frames_, &job_,
-                                 &job_hosts_,      &job_notes_, &nodes_,        &notes_,
-                                 &expected_ranks_, &processes_, &environment_,  &groups_,
-                                 &connections_,    &tasks_,     &task_members_, &threads_,
-                                 &samples_,        &calls_,     &frame_locals_, &locals_};
+  std::vector<RowReader*> all = {
+      &frames_,       &stacks_, &stack_frames_,   &job_,       &job_hosts_,   &job_notes_,
+      &nodes_,        &notes_,  &expected_ranks_, &processes_, &environment_, &groups_,
+      &connections_,  &tasks_,  &task_members_,   &threads_,   &samples_,     &calls_,
+      &frame_locals_, &locals_, &awaited_files_,  &pool_pids_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;
@@ -251,11 +273,11 @@ Result<Capture> Decoder::finish() {
 
 }  // namespace
 
-Result<Capture> from_document(ReadDocument document) {
+Result<Capture> from_document(ReadDocument document, int format) {
   if (document.strings.empty() || !document.strings.front().empty()) {
     return fail(Errc::kBadData, "its string table does not begin with the empty text");
   }
-  return Decoder(std::move(document)).run();
+  return Decoder(std::move(document), format).run();
 }
 
 }  // namespace oddrank::snapshot

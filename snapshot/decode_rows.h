@@ -3,11 +3,13 @@
 
 #include "base/result.h"
 #include "snapshot/capture.h"
+#include "snapshot/capture_file.h"
 #include "snapshot/columns.h"
 
 namespace oddrank::snapshot {
 
-// kBadData names the table and column that does not fit.
-Result<Capture> from_document(ReadDocument document);
+// `format`: the number of the file, kOldestFormat at least. kBadData names the table and column
+// that does not fit.
+Result<Capture> from_document(ReadDocument document, int format = kCaptureFormat);
 
 }  // namespace oddrank::snapshot

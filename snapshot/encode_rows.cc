@@ -58,9 +58,24 @@ void encode_call(const CollectiveCall& call, Document& document) {
   call_fields(calls, call);
 }
 
+void encode_wait_facts(const Wait& wait, RowWriter& threads, Document& document) {
+  wait_facts_fields(threads, wait);
+  threads("awaited", wait.awaited.size());
+  threads("pool_pids", wait.pool.pids.size());
+  RowWriter files(document.tables["awaited_files"]);
+  for (const AwaitedFile& file : wait.awaited) {
+    awaited_file_fields(files, file);
+  }
+  RowWriter pids(document.tables["pool_pids"]);
+  for (const pid_t pid : wait.pool.pids) {
+    pids("pid", pid);
+  }
+}
+
 void encode_thread(const ThreadCapture& thread, Document& document) {
   RowWriter threads(document.tables["threads"]);
   thread_fields(threads, thread);
+  encode_wait_facts(thread.wait, threads, document);
   threads("samples", thread.samples.size());
   threads("calls", thread.call ? 1 : 0);
   threads("locals", thread.locals.size());

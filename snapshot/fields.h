@@ -57,6 +57,46 @@ void wait_fields(Io& io, Row& wait) {
   io("wait_quiet_ms", wait.quiet_ms);
 }
 
+// New in number 9.
+template <typename Io, typename Row>
+void wait_facts_fields(Io& io, Row& wait) {
+  io("wait_how", wait.how);
+  io("wait_limited", wait.limited);
+  io("wait_limit_ms", wait.limit_ms);
+  io("wait_awaited_count", wait.awaited_count);
+  io("wait_own_wakers", wait.own_wakers);
+  io("wait_about", wait.about);
+  io("wait_notes", wait.notes);
+  io("wait_motion", wait.motion);
+  io("lock_kind", wait.lock.kind);
+  io("lock_owner", wait.lock.owner);
+  io("lock_wish", wait.lock.wish);
+  io("lock_inner", wait.lock.inner);
+  io("lock_function", wait.lock.function);
+  io("lock_owner_tid", wait.lock.owner_tid);
+  io("lock_owner_pid", wait.lock.owner_pid);
+  io("lock_readers", wait.lock.readers);
+  io("pool_name", wait.pool.name);
+  io("pool_meant", wait.pool.meant);
+  io("pool_workers", wait.pool.workers);
+}
+
+template <typename Io, typename Row>
+void awaited_file_fields(Io& io, Row& file) {
+  io("fd", file.fd);
+  io("link", file.link);
+  io("local", file.local);
+  io("peer", file.peer);
+  io("state", file.state);
+  io("store", file.store);
+  io("tls", file.tls);
+  io("unread", file.unread);
+  io("unsent", file.unsent);
+  io("sent_ms", file.sent_ms);
+  io("received_ms", file.received_ms);
+  io("note", file.note);
+}
+
 template <typename Io, typename Row>
 void thread_fields(Io& io, Row& thread) {
   io("tid", thread.tid);

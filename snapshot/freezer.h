@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "snapshot/wait.h"
+
 namespace oddrank::snapshot {
 
 // By where it sleeps in the kernel and its state letter: do_freezer_trap() of cgroup v2 (state S),
@@ -15,12 +17,9 @@ inline bool sleeps_in_freezer(std::string_view wchan, char state) {
          (wchan == "get_signal" && state == 'S');
 }
 
-// How the detail of a frozen thread's wait begins, whichever way it was found out.
-inline constexpr std::string_view kFrozen = "frozen by its cgroup";
-
-// By that detail, or by where the thread sleeps.
-inline bool is_frozen(std::string_view detail, std::string_view wchan, char state) {
-  return detail.starts_with(kFrozen) || sleeps_in_freezer(wchan, state);
+// By what was found out when it was read, or by where it sleeps. `wchan` is the text of the wait's.
+inline bool is_frozen(const Wait& wait, std::string_view wchan, char state) {
+  return wait.how == WaitHow::kFrozen || sleeps_in_freezer(wchan, state);
 }
 
 }  // namespace oddrank::snapshot

@@ -54,6 +54,27 @@ constexpr MergeState last_value(MergeState /*type*/) {
 constexpr WaitOn last_value(WaitOn /*type*/) {
   return WaitOn::kNothing;
 }
+constexpr WaitHow last_value(WaitHow /*type*/) {
+  return WaitHow::kFrozen;
+}
+constexpr WaitAbout last_value(WaitAbout /*type*/) {
+  return WaitAbout::kPool;
+}
+constexpr LockKind last_value(LockKind /*type*/) {
+  return LockKind::kOnce;
+}
+constexpr LockOwner last_value(LockOwner /*type*/) {
+  return LockOwner::kNobodyAcquired;
+}
+constexpr LockWish last_value(LockWish /*type*/) {
+  return LockWish::kWrite;
+}
+constexpr InnerLock last_value(InnerLock /*type*/) {
+  return InnerLock::kTimeZone;
+}
+constexpr Store last_value(Store /*type*/) {
+  return Store::kOther;
+}
 constexpr Known last_value(Known /*type*/) {
   return Known::kYes;
 }

@@ -1,11 +1,19 @@
 // What a thread is blocked on, and who holds it: the raw material of the wait-for graph.
+//
+// Facts have fields of their own. Texts are for people: nobody compares them or reads facts out of
+// them. The sentence of a wait is composed where reports are worded
+// (aggregate/view/wait_sentence.h).
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "snapshot/awaited_file.h"
 #include "snapshot/ids.h"
+#include "snapshot/lock_facts.h"
 
 namespace oddrank::snapshot {
 
@@ -32,6 +40,41 @@ enum class WaitOn : std::uint8_t {
 
 enum class Known : std::uint8_t { kUnknown = 0, kNo = 1, kYes = 2 };
 
+// How it waits, where more is known than what it waits for.
+enum class WaitHow : std::uint8_t {
+  kTold = 0,        // no more than `detail` tells
+  kLock,            // for a lock of the C library, or what looks like one: Wait::lock
+  kPythonLock,      // for a lock object of Python's
+  kGil,             // lock.owner is kThread where the holder has this GIL
+  kFuture,          // of concurrent.futures, which somebody has begun with
+  kFutureOfThread,  // the same, and the holder is at work on it
+  kFutureNotBegun,
+  kFiles,     // poll, select, epoll: Wait::awaited
+  kLockFile,  // polls the lock file Wait::path
+  kFrozen,    // by its cgroup
+};
+
+// Other processes that a wait is about, as their frames told.
+enum class WaitAbout : std::uint8_t {
+  kNobody = 0,
+  kHolder,     // Wait's holder, by the system call
+  kOnlyChild,  // Wait's holder, the process's only child
+  kPool,       // Wait::pool
+};
+
+// Workers of a pool that a thread waits for.
+struct PoolWait {
+  StringId name{};            // "DataLoader worker"
+  std::uint32_t meant = 0;    // so many could be the one that it waits for
+  std::uint32_t workers = 0;  // that were found
+  std::vector<pid_t> pids;    // the first few of those that are meant
+
+  bool operator==(const PoolWait&) const = default;
+};
+
+inline constexpr std::size_t kMostAwaited = 8;   // rows of Wait::awaited
+inline constexpr std::size_t kMostPoolPids = 4;  // PoolWait::pids
+
 struct Wait {
   WaitOn on = WaitOn::kUnknown;
   bool inferred = false;      // concluded from frames, not read from the kernel or from memory
@@ -46,10 +89,24 @@ struct Wait {
   pid_t holder_pid = 0;       // in the agent's pid namespace; 0 = unknown or nobody
   pid_t holder_tid = 0;
   Known holder_alive = Known::kUnknown;
-  StringId detail{};  // evidence in a few words, for people
+  // What it does, in a few words, for people; empty where `how` tells.
+  StringId detail{};
   // At least so long the thread has not run: it woke for nothing meanwhile, not even to look at a
   // clock or for another signal. -1: unknown, or it runs.
   std::int64_t quiet_ms = -1;
+  WaitHow how = WaitHow::kTold;
+  bool limited = false;        // the call returns by itself after a time
+  std::int64_t limit_ms = -1;  // which that is; -1: not known, or none
+  LockFacts lock;
+  // Of a call for several files the first few, pipes and sockets first; of a call for one file that
+  // one, if something is known of it.
+  std::vector<AwaitedFile> awaited;
+  std::uint64_t awaited_count = 0;  // all that the call is for, but its own wakers
+  bool own_wakers = false;  // it is also for counters and timers by which a program wakes itself
+  WaitAbout about = WaitAbout::kNobody;
+  PoolWait pool;
+  StringId notes{};   // further evidence, for people
+  StringId motion{};  // what the thread did between the samples, for people
 
   bool operator==(const Wait&) const = default;
 };

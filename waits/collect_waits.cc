@@ -83,23 +83,6 @@ class NoFiles final : public ProcessFiles {
   std::string locked_files() const override { return {}; }
 };
 
-snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
-  snapshot::Wait wait;
-  wait.on = from.on;
-  wait.inferred = from.inferred;
-  wait.syscall = from.syscall;
-  wait.syscall_name = tables.string(from.syscall_name);
-  wait.wchan = tables.string(from.wchan);
-  wait.fd = from.fd;
-  wait.path = tables.string(from.path);
-  wait.address = from.address;
-  wait.holder_pid = from.holder_pid;
-  wait.holder_tid = from.holder_tid;
-  wait.holder_alive = from.holder_alive;
-  wait.detail = tables.string(from.detail);
-  return wait;
-}
-
 // Holders that the kernel named by number: a pid that is no process any more holds nothing, which
 // is what makes a lock stale.
 void look_for_holder(ThreadWait& wait) {

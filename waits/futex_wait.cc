@@ -3,7 +3,7 @@
 #include <linux/futex.h>
 
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "waits/native_lock.h"
 
@@ -12,6 +12,7 @@ namespace {
 
 using attach::ThreadState;
 using snapshot::Known;
+using snapshot::LockOwner;
 
 const ThreadState* find_thread(const WaitContext& context, std::int32_t target_tid) {
   const auto at = std::find_if(
@@ -23,28 +24,23 @@ const ThreadState* find_thread(const WaitContext& context, std::int32_t target_t
 // The owner is no thread of this process. A lock that processes share may be another's; any other
 // lock can be released by nobody who is left.
 void set_absent_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& wait) {
-  const std::string what = lock_words(lock.kind);
-  const std::string owner = std::to_string(lock.owner);
   const bool same_namespace = context.thread.target_tid == context.thread.tid;
   const pid_t process = same_namespace ? context.files.process_of_thread(lock.owner) : 0;
+  wait.lock.owner_tid = lock.owner;
   if (lock.shared && process > 0) {
     wait.holder_pid = process;
     wait.holder_tid = lock.owner;
     wait.holder_alive = Known::kYes;
-    wait.detail = what + " shared by processes, locked by thread " + owner + " of pid " +
-                  std::to_string(process);
+    wait.lock.owner = LockOwner::kOtherProcess;
     return;
   }
   if (lock.shared && !same_namespace) {
-    wait.detail =
-        what + " shared by processes, locked by thread " + owner + " of its pid namespace";
+    wait.lock.owner = LockOwner::kOtherNamespace;
     return;
   }
   wait.holder_alive = Known::kNo;
-  wait.detail = what + " locked by thread " + owner + ", which this process does not have";
-  wait.detail += process > 0 ? ": it is one of pid " + std::to_string(process) +
-                                   ", so the lock was left behind by a fork"
-                             : " (ended, or left behind by a fork)";
+  wait.lock.owner = LockOwner::kNotHere;
+  wait.lock.owner_pid = process;
 }
 
 void set_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& wait) {
@@ -56,14 +52,9 @@ void set_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& w
   wait.holder_pid = context.target.pid();
   wait.holder_tid = thread->tid;
   wait.holder_alive = Known::kYes;
-  const std::string tid = std::to_string(thread->tid);
+  wait.lock.owner = LockOwner::kThread;
   if (lock.kind == LockKind::kThreadEnd) {
     wait.on = snapshot::WaitOn::kThread;
-    wait.detail = "waits for the end of thread " + tid;
-  } else {
-    wait.detail = lock_words(lock.kind) + (thread->tid == context.thread.tid
-                                               ? std::string(" that this thread has locked itself")
-                                               : " locked by thread " + tid);
   }
 }
 
@@ -86,17 +77,20 @@ void read_futex_wait(const WaitContext& context, ThreadWait& wait) {
   const NativeLock lock = read_native_lock(
       context.target, futex,
       [&context](std::int32_t target_tid) { return find_thread(context, target_tid) != nullptr; });
-  wait.detail = lock_words(lock.kind);
+  wait.how = snapshot::WaitHow::kLock;
+  wait.lock.kind = lock.kind;
+  wait.lock.readers = lock.readers;
   if (lock.kind == LockKind::kReadLocks) {
-    wait.detail += " held by " + std::to_string(lock.readers) +
-                   (lock.readers == 1 ? " reader" : " readers") + ", who are not named in it";
-  } else if (lock.owner_died) {
+    return;
+  }
+  if (lock.owner_died) {
     wait.holder_alive = Known::kNo;
-    wait.detail += " whose owner, thread " + std::to_string(lock.owner) + ", has died";
+    wait.lock.owner = LockOwner::kDied;
+    wait.lock.owner_tid = lock.owner;
   } else if (lock.owner > 0) {
     set_owner(context, lock, wait);
   } else if (lock.kind == LockKind::kUnknown && is_shared_semaphore(context, futex)) {
-    wait.detail = kSharedSemaphore;
+    wait.lock.kind = LockKind::kShared;
   }
 }
 

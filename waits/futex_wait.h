@@ -1,16 +1,11 @@
 // A thread that sleeps on a futex: what kind of lock it is, and who owns it where that can be told.
 #pragma once
 
-#include <string_view>
-
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 
-// How the detail of a wait for a semaphore that processes share begins.
-inline constexpr std::string_view kSharedSemaphore = "semaphore shared by processes";
-
-// Fills on, address, holder and detail of `wait`.
+// Fills how, on, address, holder and lock of `wait`.
 //
 // The owner is known for the locks that carry it (native_lock.h). Semaphores, condition variables,
 // barriers and most of Python's locks have none in memory. An owner that is no thread of this

@@ -210,25 +210,4 @@ NativeLock read_native_lock(const Target& target,
   return lock.value_or(NativeLock{});
 }
 
-const char* lock_words(LockKind kind) {
-  switch (kind) {
-    case LockKind::kMutex:
-      return "mutex";
-    case LockKind::kRobust:
-      return "robust mutex";
-    case LockKind::kInheriting:
-      return "priority-inheriting mutex";
-    case LockKind::kWriteLock:
-    case LockKind::kReadLocks:
-      return "read-write lock";
-    case LockKind::kStream:
-      return "lock of a stdio stream";
-    case LockKind::kThreadEnd:
-      return "end of a thread";
-    case LockKind::kUnknown:
-      break;
-  }
-  return "semaphore, condition or join";
-}
-
 }  // namespace oddrank::waits

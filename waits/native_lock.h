@@ -11,19 +11,11 @@
 #include <functional>
 
 #include "attach/target.h"
+#include "snapshot/lock_facts.h"
 
 namespace oddrank::waits {
 
-enum class LockKind : std::uint8_t {
-  kUnknown = 0,  // semaphore, condition variable, barrier, a lock without an owner
-  kMutex,
-  kRobust,      // the word is the owner's tid, and the kernel marks it when the owner dies
-  kInheriting,  // priority inheritance: the word is the owner's tid
-  kWriteLock,   // read-write lock that is held for writing
-  kReadLocks,   // read-write lock that readers hold, who are counted and not named
-  kStream,      // of a stdio stream
-  kThreadEnd,   // pthread_join: the word is the tid of the thread that is waited for
-};
+using snapshot::LockKind;
 
 struct NativeLock {
   LockKind kind = LockKind::kUnknown;
@@ -38,8 +30,5 @@ struct NativeLock {
 NativeLock read_native_lock(const attach::Target& target,
                             const attach::SyscallState& futex,
                             const std::function<bool(std::int32_t)>& is_thread);
-
-// "mutex", "read-write lock", "semaphore, condition or join".
-const char* lock_words(LockKind kind);
 
 }  // namespace oddrank::waits

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
+#include <cstdint>
 #include <string_view>
-
-#include "waits/native_lock.h"
 
 namespace oddrank::waits {
 namespace {
 
 using snapshot::Frame;
 using snapshot::Known;
+using snapshot::LockKind;
+using snapshot::LockWish;
 using snapshot::Tables;
 using snapshot::Wait;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 constexpr std::size_t kDepth = 16;  // frames of libc between the wait and the program
@@ -24,81 +25,84 @@ enum class Owner : std::uint8_t { kNone, kMaybe };
 struct WaitCall {
   std::string_view function;
   Owner owner;
-  std::string_view words;
+  LockKind kind = LockKind::kUnknown;  // where it has no owner
+  LockWish wish = LockWish::kUntold;
 };
 constexpr std::array kWaitCalls = {
-    WaitCall{"pthread_mutex_lock", Owner::kMaybe, ""},
-    WaitCall{"pthread_mutex_timedlock", Owner::kMaybe, ""},
-    WaitCall{"pthread_mutex_clocklock", Owner::kMaybe, ""},
-    WaitCall{"pthread_mutex_cond_lock", Owner::kMaybe, ""},
-    WaitCall{"pthread_rwlock_rdlock", Owner::kMaybe, "wants to read"},
-    WaitCall{"pthread_rwlock_timedrdlock", Owner::kMaybe, "wants to read"},
-    WaitCall{"pthread_rwlock_wrlock", Owner::kMaybe, "wants to write"},
-    WaitCall{"pthread_rwlock_timedwrlock", Owner::kMaybe, "wants to write"},
-    WaitCall{"pthread_cond_wait", Owner::kNone, "a condition variable, which has no owner"},
-    WaitCall{"pthread_cond_timedwait", Owner::kNone, "a condition variable, which has no owner"},
-    WaitCall{"pthread_cond_clockwait", Owner::kNone, "a condition variable, which has no owner"},
-    WaitCall{"sem_wait", Owner::kNone, "a semaphore, which has no owner"},
-    WaitCall{"sem_timedwait", Owner::kNone, "a semaphore, which has no owner"},
-    WaitCall{"sem_clockwait", Owner::kNone, "a semaphore, which has no owner"},
-    WaitCall{"new_sem_wait", Owner::kNone, "a semaphore, which has no owner"},
-    WaitCall{"new_sem_wait_slow64", Owner::kNone, "a semaphore, which has no owner"},
-    WaitCall{"pthread_barrier_wait", Owner::kNone, "a barrier, which has no owner"},
-    WaitCall{"pthread_once", Owner::kNone, "a first call that another thread has begun"},
-    WaitCall{"pthread_join", Owner::kMaybe, ""},
-    WaitCall{"pthread_timedjoin_np", Owner::kMaybe, ""},
-    WaitCall{"pthread_clockjoin_ex", Owner::kMaybe, ""},
+    WaitCall{"pthread_mutex_lock", Owner::kMaybe},
+    WaitCall{"pthread_mutex_timedlock", Owner::kMaybe},
+    WaitCall{"pthread_mutex_clocklock", Owner::kMaybe},
+    WaitCall{"pthread_mutex_cond_lock", Owner::kMaybe},
+    WaitCall{"pthread_rwlock_rdlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kRead},
+    WaitCall{"pthread_rwlock_timedrdlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kRead},
+    WaitCall{"pthread_rwlock_wrlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kWrite},
+    WaitCall{"pthread_rwlock_timedwrlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kWrite},
+    WaitCall{"pthread_cond_wait", Owner::kNone, LockKind::kCondition},
+    WaitCall{"pthread_cond_timedwait", Owner::kNone, LockKind::kCondition},
+    WaitCall{"pthread_cond_clockwait", Owner::kNone, LockKind::kCondition},
+    WaitCall{"sem_wait", Owner::kNone, LockKind::kSemaphore},
+    WaitCall{"sem_timedwait", Owner::kNone, LockKind::kSemaphore},
+    WaitCall{"sem_clockwait", Owner::kNone, LockKind::kSemaphore},
+    WaitCall{"new_sem_wait", Owner::kNone, LockKind::kSemaphore},
+    WaitCall{"new_sem_wait_slow64", Owner::kNone, LockKind::kSemaphore},
+    WaitCall{"pthread_barrier_wait", Owner::kNone, LockKind::kBarrier},
+    WaitCall{"pthread_once", Owner::kNone, LockKind::kOnce},
+    WaitCall{"pthread_join", Owner::kMaybe},
+    WaitCall{"pthread_timedjoin_np", Owner::kMaybe},
+    WaitCall{"pthread_clockjoin_ex", Owner::kMaybe},
 };
+
+using Inner = snapshot::InnerLock;
 
 // Functions that take a lock of libc's own. `prefix`: all that begin so.
 struct InnerLock {
   std::string_view function;
   bool prefix;
-  std::string_view words;
+  snapshot::InnerLock lock;
 };
 constexpr std::array kInnerLocks = {
-    InnerLock{"malloc", true, kAllocatorLock},
-    InnerLock{"calloc", false, kAllocatorLock},
-    InnerLock{"realloc", false, kAllocatorLock},
-    InnerLock{"free", false, kAllocatorLock},
-    InnerLock{"cfree", false, kAllocatorLock},
-    InnerLock{"memalign", false, kAllocatorLock},
-    InnerLock{"posix_memalign", false, kAllocatorLock},
-    InnerLock{"aligned_alloc", false, kAllocatorLock},
-    InnerLock{"dl_iterate_phdr", false, "the dynamic loader's lock"},
-    InnerLock{"dl_", true, "the dynamic loader's lock"},
-    InnerLock{"dlopen", false, "the dynamic loader's lock"},
-    InnerLock{"dlclose", false, "the dynamic loader's lock"},
-    InnerLock{"dlsym", false, "the dynamic loader's lock"},
-    InnerLock{"tls_get_addr", true, "the dynamic loader's lock"},
-    InnerLock{"IO_", true, "a stdio stream's lock"},
-    InnerLock{"fflush", true, "a stdio stream's lock"},
-    InnerLock{"fwrite", true, "a stdio stream's lock"},
-    InnerLock{"fread", true, "a stdio stream's lock"},
-    InnerLock{"fputs", false, "a stdio stream's lock"},
-    InnerLock{"fputc", false, "a stdio stream's lock"},
-    InnerLock{"putc", true, "a stdio stream's lock"},
-    InnerLock{"puts", false, "a stdio stream's lock"},
-    InnerLock{"printf", false, "a stdio stream's lock"},
-    InnerLock{"fprintf", false, "a stdio stream's lock"},
-    InnerLock{"vfprintf", true, "a stdio stream's lock"},
-    InnerLock{"fclose", false, "a stdio stream's lock"},
-    InnerLock{"flockfile", false, "a stdio stream's lock"},
-    InnerLock{"getc", true, "a stdio stream's lock"},
-    InnerLock{"cxa_atexit", false, "the lock of the exit handlers"},
-    InnerLock{"cxa_finalize", false, "the lock of the exit handlers"},
-    InnerLock{"run_exit_handlers", false, "the lock of the exit handlers"},
-    InnerLock{"getenv", true, "the lock of the environment"},
-    InnerLock{"setenv", false, "the lock of the environment"},
-    InnerLock{"localtime_r", false, "the lock of the time zone"},
-    InnerLock{"tz_convert", false, "the lock of the time zone"},
+    InnerLock{"malloc", true, Inner::kAllocator},
+    InnerLock{"calloc", false, Inner::kAllocator},
+    InnerLock{"realloc", false, Inner::kAllocator},
+    InnerLock{"free", false, Inner::kAllocator},
+    InnerLock{"cfree", false, Inner::kAllocator},
+    InnerLock{"memalign", false, Inner::kAllocator},
+    InnerLock{"posix_memalign", false, Inner::kAllocator},
+    InnerLock{"aligned_alloc", false, Inner::kAllocator},
+    InnerLock{"dl_iterate_phdr", false, Inner::kLoader},
+    InnerLock{"dl_", true, Inner::kLoader},
+    InnerLock{"dlopen", false, Inner::kLoader},
+    InnerLock{"dlclose", false, Inner::kLoader},
+    InnerLock{"dlsym", false, Inner::kLoader},
+    InnerLock{"tls_get_addr", true, Inner::kLoader},
+    InnerLock{"IO_", true, Inner::kStream},
+    InnerLock{"fflush", true, Inner::kStream},
+    InnerLock{"fwrite", true, Inner::kStream},
+    InnerLock{"fread", true, Inner::kStream},
+    InnerLock{"fputs", false, Inner::kStream},
+    InnerLock{"fputc", false, Inner::kStream},
+    InnerLock{"putc", true, Inner::kStream},
+    InnerLock{"puts", false, Inner::kStream},
+    InnerLock{"printf", false, Inner::kStream},
+    InnerLock{"fprintf", false, Inner::kStream},
+    InnerLock{"vfprintf", true, Inner::kStream},
+    InnerLock{"fclose", false, Inner::kStream},
+    InnerLock{"flockfile", false, Inner::kStream},
+    InnerLock{"getc", true, Inner::kStream},
+    InnerLock{"cxa_atexit", false, Inner::kExitHandlers},
+    InnerLock{"cxa_finalize", false, Inner::kExitHandlers},
+    InnerLock{"run_exit_handlers", false, Inner::kExitHandlers},
+    InnerLock{"getenv", true, Inner::kEnvironment},
+    InnerLock{"setenv", false, Inner::kEnvironment},
+    InnerLock{"localtime_r", false, Inner::kTimeZone},
+    InnerLock{"tz_convert", false, Inner::kTimeZone},
 };
 
 // What is known of the frames of libc at the inner end of a stack.
 struct LibcFrames {
   const WaitCall* call = nullptr;
   std::string_view inner_function;  // of the outermost one that has a lock of libc's own
-  std::string_view inner_words;
+  Inner inner = Inner::kNone;
 };
 
 LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
@@ -124,7 +128,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
         });
     if (inner != kInnerLocks.end()) {
       found.inner_function = name;
-      found.inner_words = inner->words;
+      found.inner = inner->lock;
     }
   }
   return found;
@@ -158,27 +162,24 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
     return;
   }
   const LibcFrames found = look(thread, tables);
-  std::string detail(tables.text(wait.detail));
   // An owner that is a thread of the process was found by its number, which no accident gives; a
   // thread that returns from a condition variable waits for its mutex again.
   const bool owned = wait.holder_tid != 0 || wait.holder_pid != 0;
-  const bool known =
-      !detail.starts_with(lock_words(LockKind::kUnknown)) && wait.holder_alive != Known::kNo;
-  if (found.call != nullptr && found.call->owner == Owner::kNone && !owned && !known) {
+  const bool unknown = wait.how == WaitHow::kLock && wait.lock.kind == LockKind::kUnknown;
+  if (found.call != nullptr && found.call->owner == Owner::kNone && !owned &&
+      (unknown || wait.holder_alive == Known::kNo)) {
     wait.holder_alive = Known::kUnknown;
-    const auto limit = detail.find(", with a time limit");
-    detail = std::string(found.call->words) +
-             (limit == std::string::npos ? std::string() : detail.substr(limit));
-  } else if (found.call != nullptr && found.call->owner == Owner::kMaybe &&
-             !found.call->words.empty()) {
-    detail += ", " + std::string(found.call->words);
+    wait.how = WaitHow::kLock;
+    wait.lock = {};
+    wait.lock.kind = found.call->kind;
+    wait.detail = {};
+  } else if (found.call != nullptr) {
+    wait.lock.wish = found.call->wish;
   }
-  if (!found.inner_words.empty()) {
-    const std::string_view unknown = lock_words(LockKind::kUnknown);
-    detail = detail.starts_with(unknown) ? "lock" + detail.substr(unknown.size()) : detail;
-    detail += "; in " + std::string(found.inner_function) + "(): " + std::string(found.inner_words);
+  if (found.inner != Inner::kNone) {
+    wait.lock.inner = found.inner;
+    wait.lock.function = tables.string(found.inner_function);
   }
-  wait.detail = tables.string(detail);
 }
 
 }  // namespace oddrank::waits

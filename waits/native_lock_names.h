@@ -16,12 +16,9 @@ std::string_view bare_name(std::string_view name);
 // Whether a file is the C library, or what belongs to it: its loader, its threads.
 bool is_libc(std::string_view path);
 
-// How the detail of a wait for the allocator's lock ends.
-inline constexpr std::string_view kAllocatorLock = "the allocator's lock";
-
-// Adds "in malloc(): the allocator's lock" and the like to the detail of a wait for a lock. Where
-// the call is one without an owner (a condition variable, a semaphore), says so, and takes back
-// that the owner were gone: what looked like one was other data.
+// Adds to a wait for a lock which inner lock of libc it is, and whether a read-write lock is to be
+// read or written. Where the call is one without an owner (a condition variable, a semaphore), sets
+// that kind, and takes back that the owner were gone: what looked like one was other data.
 void name_native_lock(const snapshot::ThreadCapture& thread,
                       snapshot::Tables& tables,
                       snapshot::Wait& wait);

@@ -107,11 +107,9 @@ bool is_own_waker(const std::string& link) {
 
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
   const std::vector<int> fds = watched_fds(context, info);
-  wait.detail = "in " + wait.syscall_name + "()";
+  wait.how = snapshot::WaitHow::kFiles;
   if (fds.empty()) {
-    const std::uint64_t asked = asked_for(context, info);
-    wait.detail += asked > 0 ? " of " + std::to_string(asked) + " files that could not be read"
-                             : " of no file that could be read";
+    wait.awaited_count = asked_for(context, info);
     return;
   }
   std::vector<std::string> links;
@@ -130,8 +128,9 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
     wait.fd = fds[which];
     wait.path = kind.path;
     wait.inferred = fds.size() > 1;  // the program may wait for its own thread to wake it
-    wait.detail += " of " + (wait.path.empty() ? "fd " + std::to_string(wait.fd) : wait.path);
-    wait.detail += fds.size() > 1 ? " (and its own wakers)" : "";
+    wait.awaited = {{wait.fd, wait.path}};
+    wait.awaited_count = 1;
+    wait.own_wakers = fds.size() > 1;
     return;
   }
   const snapshot::WaitOn on = fd_kind(links[awaited.empty() ? 0 : awaited.front()], "").on;
@@ -149,8 +148,9 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
     listed.push_back({fds[i], links[i]});
   }
   const std::size_t own_wakers = wakers_only ? 0 : links.size() - awaited.size();
-  wait.detail += list_files(std::move(listed), fds.size() - own_wakers);
-  wait.detail += own_wakers > 0 ? " and its own wakers" : "";
+  wait.awaited = listed_files(std::move(listed));
+  wait.awaited_count = fds.size() - own_wakers;
+  wait.own_wakers = own_wakers > 0;
 }
 
 }  // namespace oddrank::waits

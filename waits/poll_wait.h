@@ -6,9 +6,9 @@
 
 namespace oddrank::waits {
 
-// Fills on, fd, path and detail of `wait`. One file: as if the thread had read it. Several of one
-// kind: that kind, listed in the detail. Several kinds: kUnknown, listed. At most 1024 files are
-// looked at, the first few are listed.
+// Fills how, on, fd, path and the awaited files of `wait`. One file: as if the thread had read it.
+// Several of one kind: that kind. Several kinds: kUnknown. At most 1024 files are looked at, the
+// first few are listed.
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait);
 
 }  // namespace oddrank::waits

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "attach/target.h"
+#include "snapshot/tables.h"
 #include "snapshot/wait.h"
+#include "waits/ends/awaited_files.h"
 
 namespace oddrank::waits {
 
@@ -25,8 +27,19 @@ struct ThreadWait {
   pid_t holder_tid = 0;
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
   bool inferred = false;  // the holder was concluded from frames
+  snapshot::WaitHow how = snapshot::WaitHow::kTold;
+  bool limited = false;
+  std::int64_t limit_ms = -1;
+  snapshot::LockFacts lock;
+  std::vector<NamedFile> awaited;
+  std::uint64_t awaited_count = 0;
+  bool own_wakers = false;
+  bool tells_wchan = false;  // `detail` does, of the kernel function
   std::string detail;
+  std::string notes;
 };
+
+snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables);
 
 // What the kernel tells about the files of a process, and about processes beside it. Every answer
 // may be empty: not permitted, not open any more, or a test that has none.

@@ -22,6 +22,7 @@ namespace {
 
 using attach::Addr;
 using snapshot::Known;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 struct WchanKind {
@@ -73,9 +74,17 @@ void guess_by_wchan(ThreadWait& wait) {
   if (const WchanKind* known = find_wchan(wait.wchan)) {
     wait.on = known->on;
     wait.detail = std::string(known->detail) + " (" + wait.wchan + ")";
+    wait.tells_wchan = true;
   } else if (!wait.wchan.empty() && wait.wchan != "0") {
     wait.detail = "sleeps in " + wait.wchan;
+    wait.tells_wchan = true;
   }
+}
+
+// To what it does, or beside that where it is not told in words.
+void add_words(const std::string& more, ThreadWait& wait) {
+  std::string& words = wait.how == WaitHow::kTold ? wait.detail : wait.notes;
+  words += (words.empty() ? "" : ", ") + more;
 }
 
 // A signed 32-bit argument: the upper half of the register is not defined for an int.
@@ -205,11 +214,9 @@ void note_timeout(const WaitContext& context, const SyscallInfo& info, ThreadWai
   const std::uint64_t value = context.thread.syscall->arguments[index];
   const bool limited = info.timeout_is_pointer ? value != 0 : static_cast<std::int32_t>(value) >= 0;
   // Only the waits of a futex take a timeout there, and those are all that a thread sleeps in.
-  if (limited && !wait.detail.empty()) {
-    wait.detail +=
-        info.timeout_is_pointer
-            ? ", with a time limit"
-            : ", for " + std::to_string(static_cast<std::int32_t>(value)) + " ms at most";
+  if (limited) {
+    wait.limited = true;
+    wait.limit_ms = info.timeout_is_pointer ? -1 : static_cast<std::int32_t>(value);
   }
 }
 
@@ -236,14 +243,11 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
   note_timeout(context, *info, wait);
 }
 
-// What shows that its cgroup has frozen the thread; "" if nothing does. Since Linux 6.1 the freezer
-// of version 1 leaves a thread where it sleeps, in state D: only the cgroup itself tells.
-std::string frozen_by(const WaitContext& context) {
-  if (snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state)) {
-    return context.thread.wchan;
-  }
-  const bool frozen = context.thread.state == 'D' && context.files.freezer() == "FROZEN";
-  return frozen ? "freezer.state" : "";
+// Since Linux 6.1 the freezer of version 1 leaves a thread where it sleeps, in state D: only the
+// cgroup itself tells.
+bool is_frozen(const WaitContext& context) {
+  return snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state) ||
+         (context.thread.state == 'D' && context.files.freezer() == "FROZEN");
 }
 
 void read_traced(const WaitContext& context, ThreadWait& wait) {
@@ -265,21 +269,21 @@ void note_mount(const WaitContext& context, ThreadWait& wait) {
   }
   const auto mount = mount_of(context.files.mounts(), wait.path);
   if (mount && (is_remote(*mount) || context.thread.state == 'D')) {
-    wait.detail += ", on " + mount_words(*mount);
+    add_words("on " + mount_words(*mount), wait);
   }
 }
 
 // The call says which file; the kernel's function which file system or driver.
 void note_state_d(ThreadWait& wait) {
-  wait.detail += wait.detail.empty() ? "state D" : ", state D";
-  if (wait.wchan.empty() || wait.detail.find(wait.wchan) != std::string::npos) {
-    return;
+  std::string words = "state D";
+  if (!wait.wchan.empty() && !wait.tells_wchan) {
+    words += " in " + wait.wchan;
+    const WchanKind* known = find_wchan(wait.wchan);
+    if (known != nullptr && (known->on == WaitOn::kFile || known->on == WaitOn::kDevice)) {
+      words += " (" + std::string(known->detail) + ")";
+    }
   }
-  wait.detail += " in " + wait.wchan;
-  const WchanKind* known = find_wchan(wait.wchan);
-  if (known != nullptr && (known->on == WaitOn::kFile || known->on == WaitOn::kDevice)) {
-    wait.detail += " (" + std::string(known->detail) + ")";
-  }
+  add_words(words, wait);
 }
 
 }  // namespace
@@ -287,9 +291,9 @@ void note_state_d(ThreadWait& wait) {
 ThreadWait wait_of_thread(const WaitContext& context) {
   ThreadWait wait;
   wait.wchan = context.thread.wchan == "0" ? "" : context.thread.wchan;
-  if (const std::string frozen = frozen_by(context); !frozen.empty()) {
+  if (is_frozen(context)) {
     wait.on = WaitOn::kSignal;
-    wait.detail = std::string(snapshot::kFrozen) + " (" + frozen + ")";
+    wait.how = WaitHow::kFrozen;
     return wait;
   }
   switch (context.thread.state) {

@@ -7,6 +7,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/wait_sentence.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 
@@ -19,11 +20,9 @@ std::string peer_words(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   const std::string address = printable(view.text(rank.leader->wait.peer), 80);
   std::string words = address.empty() ? wait.detail : "TCP to " + address;
-  for (const std::string_view part : {", nothing received for ", ", over TLS"}) {
-    const auto at = address.empty() ? std::string::npos : wait.detail.find(part);
-    if (at != std::string::npos) {
-      words += wait.detail.substr(at, wait.detail.find_first_of(",;", at + 1) - at);
-    }
+  const auto& files = rank.leader->wait.awaited;
+  if (!address.empty() && !files.empty()) {
+    words += received_words(files.front()) + tls_words(files.front());
   }
   return wait.pid != 0 && !address.empty() ? fmt::format("{}, pid {}", words, wait.pid) : words;
 }

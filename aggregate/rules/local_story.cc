@@ -192,7 +192,7 @@ bool is_frozen(const JobView& view, const RankView& rank) {
     return false;
   }
   const snapshot::Wait& wait = rank.leader->wait;
-  return snapshot::is_frozen(view.text(wait.detail), view.text(wait.wchan), rank.state());
+  return snapshot::is_frozen(wait, view.text(wait.wchan), rank.state());
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {

@@ -84,14 +84,17 @@ std::string predicate(const JobView& view, const RankView& rank) {
   return text;
 }
 
-void add_hops(const JobView& view, const ThreadChain& chain, std::vector<ChainLink>& links) {
+void add_hops(const JobView& view,
+              const snapshot::ProcessCapture& process,
+              const ThreadChain& chain,
+              std::vector<ChainLink>& links) {
   constexpr std::size_t kMaxHops = 64;
   ThreadList all = chain.way;
   all.insert(all.end(), chain.circle.begin(), chain.circle.end());
   for (std::size_t i = 0; i < std::min(all.size(), kMaxHops); ++i) {
     const ThreadCapture& next = i + 1 < all.size() ? *all[i + 1] : *chain.circle.front();
     links.push_back({thread_name(view, *all[i]), thread_name(view, next), thing(*all[i]),
-                     printable(wait_detail(view, *all[i]), 200)});
+                     printable(wait_detail(view, process, *all[i]), 200)});
   }
 }
 
@@ -123,7 +126,7 @@ Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& 
   }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
-  add_hops(input.view, chain, finding.chain);
+  add_hops(input.view, *first.process, chain, finding.chain);
   finding.advice = advice_for(first, chain);
   finding.disproves = {"one of these threads going on"};
   return finding;

@@ -8,6 +8,7 @@
 #include "aggregate/view/leader.h"
 #include "aggregate/view/python_waits.h"
 #include "aggregate/view/rank_set.h"
+#include "aggregate/view/wait_sentence.h"
 #include "base/printable.h"
 #include "snapshot/freezer.h"
 
@@ -263,9 +264,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   const char state = rank.state();
   std::string prefix =
       state == 'T' || state == 't' ? fmt::format("stopped (state {}): ", state) : std::string();
-  if (rank.leader != nullptr && snapshot::is_frozen(view.text(rank.leader->wait.detail),
-                                                    view.text(rank.leader->wait.wchan), state)) {
-    prefix = std::string(snapshot::kFrozen) + ": ";
+  if (rank.leader != nullptr &&
+      snapshot::is_frozen(rank.leader->wait, view.text(rank.leader->wait.wchan), state)) {
+    prefix = std::string(kFrozenWords) + ": ";
   }
   if (rank.leader == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)
@@ -324,18 +325,17 @@ std::string thread_wait_words(const JobView& view,
   return wait.on == WaitOn::kUnknown ? "" : "waits for " + std::string(wait_name(wait.on));
 }
 
-std::string wait_detail(const JobView& view, const ThreadCapture& thread) {
-  const std::string_view detail = view.text(thread.wait.detail);
+std::string wait_detail(const JobView& view,
+                        const ProcessCapture& process,
+                        const ThreadCapture& thread) {
   const bool no_owner = thread.wait.on == WaitOn::kLock && thread.wait.holder_tid == 0;
-  if (!no_owner || thread.samples.empty()) {
-    return printable(detail);
-  }
-  const std::string_view words = python_wait_words(view.model(), thread.samples.back());
-  if (words.empty()) {
-    return printable(detail);
-  }
-  const auto limit = detail.find(", with a time limit");
-  return std::string(words) + printable(limit == detail.npos ? "" : detail.substr(limit));
+  const std::string_view what = no_owner && !thread.samples.empty()
+                                    ? python_wait_words(view.model(), thread.samples.back())
+                                    : std::string_view();
+  const FindProcess find = [&view](std::uint32_t node, pid_t pid) {
+    return view.process(node, pid);
+  };
+  return printable(wait_sentence_with(what, view.capture().tables, find, process, thread));
 }
 
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
@@ -385,7 +385,7 @@ WaitsFor waits_for(const JobView& view, const RankView& rank) {
   result.address = wait.address;
   result.path = printable(view.text(wait.path));
   result.holder_alive = wait.holder_alive;
-  result.detail = wait_detail(view, *rank.leader);
+  result.detail = wait_detail(view, *rank.process, *rank.leader);
   if (rank.leader->call) {
     result.what = rank.leader->call->peer >= 0 ? WaitOn::kPeer : WaitOn::kCollective;
     result.rank = rank.leader->call->peer;

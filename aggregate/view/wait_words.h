@@ -44,9 +44,11 @@ std::string thread_wait_words(const JobView& view,
                               const snapshot::ProcessCapture& process,
                               const snapshot::ThreadCapture& thread);
 
-// Returns the evidence for a thread's wait: the capture's note about it, or, for a lock without an
-// owner, the words of the library that waits ("waits for a threading.Event, with a time limit").
-std::string wait_detail(const JobView& view, const snapshot::ThreadCapture& thread);
+// Returns the evidence for a thread's wait: its sentence. For a lock without an owner it begins
+// with the words of the library that waits ("waits for a threading.Event, with a time limit").
+std::string wait_detail(const JobView& view,
+                        const snapshot::ProcessCapture& process,
+                        const snapshot::ThreadCapture& thread);
 
 // Returns the process that a rank waits for, if its wait names one that was captured and is not the
 // rank itself; null otherwise.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the house rules that a program can check: which room may include which (the table of rooms in
-ARCHITECTURE.md), how long a file may be, how a header begins, and that no type of a library appears in
-a header that other rooms may include. (A header whose first comment says "Private to stacks/." is not
-one of those.)
+ARCHITECTURE.md), how long a file may be, how a header begins, that no type of a library appears in a
+header that other rooms may include (a header whose first comment says "Private to stacks/." is not
+one of those), and that no code reads facts from the texts of a wait.
 
     house_test.py [ROOT]          checks the tree
     house_test.py --self-test     checks that each rule can fail
@@ -46,6 +46,14 @@ ELSEWHERE = [f"{room}/" for room in ROOMS if room != "cli"]
 LIBRARY = re.compile(r"CLI/|nlohmann/|libunwind|unwind\.h|libelf|gelf|elfutils/|libdw|dwarf|boost/|"
                      r"zstd|zlib|fmt/")
 LIBRARY_NAME = re.compile(r"\b(nlohmann|boost|CLI|fmt)::|\bunw_[a-z_]+_t\b|\b(Dwarf|Dwfl|Elf)\b *\*")
+# Texts of a wait are for people (snapshot/wait.h); what code needs has a field of its own. Only
+# what captures of older formats tell in words is read out of them.
+TEXT = r"(?:detail|notes|motion)"
+READS = r"\s*\.\s*(?:r?find\w*|starts_with|ends_with|contains|compare|substr|remove_prefix)\s*\("
+PROSE = re.compile(rf"\bdetail\b{READS}|\btext\([^;{{}}()]*\b{TEXT}\){READS}|"
+                   rf"\bdetail\)?\s*[=!]=(?!=)|[=!]=\s*[\w.>()-]*(?:\.|->)detail\b|"
+                   rf"\bis_\w+\([^;{{}}]*\btext\([^;{{}}()]*(?:\.|->){TEXT}\)")
+READER_OF_PROSE = "snapshot/told_wait.cc"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 SIZED = (".h", ".cc", ".c", ".py", ".sh", ".cmake", "CMakeLists.txt")
 SKIPPED_FOLDERS = {"build", ".git", ".venv", "__pycache__"}
@@ -100,6 +108,15 @@ def check_header(path, text):
             yield f"{path}: the library of '{match.group(0)}' shows in a header"
 
 
+def check_prose(path, text):
+    if path.partition("/")[0] not in ROOMS or path == READER_OF_PROSE:
+        return
+    code = without_comments(text)
+    for match in PROSE.finditer(code):
+        line = code.count("\n", 0, match.start()) + 1
+        yield f"{path}: '{match.group(0)}' reads the text of a wait (line {line} without comments)"
+
+
 def check_file(path, text):
     """Returns all complaints about one file; `path` is relative to the root."""
     lines = text.count("\n")
@@ -107,6 +124,7 @@ def check_file(path, text):
         yield f"{path}: {lines} lines; {REFUSED_LINES} is the limit"
     if path.endswith((".h", ".cc")):
         yield from check_arrows(path, text)
+        yield from check_prose(path, text)
     if path.endswith(".h"):
         yield from check_header(path, text)
 
@@ -175,6 +193,13 @@ BAD = [
     ("aggregate/a.h", "// A.\n#pragma once\nnlohmann::json x();\n", "shows in a header"),
     ("base/a.h", "// Private to stacks/.\n#pragma once\nboost::any f();\n", "shows in a header"),
     ("base/long.cc", "\n" * 801, "800 is the limit"),
+    ("waits/a.cc", 'if (tables.text(wait.detail).starts_with("x"))\n', "reads the text of a wait"),
+    ("waits/a.cc", 'bool f = tables.text(wait.notes)\n    .find("x") > 0;\n', "reads the text"),
+    ("aggregate/a.cc", 'const auto limit = detail.find(", with");\n', "reads the text of a wait"),
+    ("aggregate/a.cc", "return wait.detail == other;\n", "reads the text of a wait"),
+    ("aggregate/a.cc", "return kFrozen == view.text(wait.detail);\n", "reads the text of a wait"),
+    ("aggregate/a.cc", "return is_frozen(view.text(wait.detail), 'S');\n", "reads the text"),
+    ("snapshot/a.h", "// A.\n#pragma once\nbool b = w.detail.ends_with(x);\n", "reads the text"),
     ("tests/a_test.cc", "", "does not name it"),
 ]
 GOOD = [
@@ -182,6 +207,9 @@ GOOD = [
     ("stacks/a.h", '// boost:: in words.\n#pragma once\n#include <elf.h>\n#include "base/log.h"\n'),
     ("cli/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n"),
     ("stacks/a.h", PRIVATE + "#include <libunwind.h>\nint f(unw_cursor_t& cursor);\n"),
+    ("aggregate/a.cc", "// wait.detail == x\ntext = view.text(wait.detail);\nb = detail.empty();"),
+    ("snapshot/told_wait.cc", 'return tables.text(wait.detail).starts_with("x");\n'),
+    ("tests/unit/a.cc", 'CHECK(wait.detail == "ended");\n'),
     ("cli/a.cc", '#include <CLI/CLI.hpp>\n\n#include "slurm/job.h"\n#include "cli/options.h"\n'),
 ]
 

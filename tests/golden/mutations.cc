@@ -128,6 +128,10 @@ std::vector<Fact> facts() {
            thread.wait.holder_tid = 0;
            thread.wait.holder_alive = snapshot::Known::kUnknown;
            thread.wait.detail = {};
+           thread.wait.how = snapshot::WaitHow::kTold;
+           thread.wait.lock = {};
+           thread.wait.about = snapshot::WaitAbout::kNobody;
+           thread.wait.pool = {};
          }
        }},
       {"which file, address or kernel function it is about",
@@ -138,6 +142,7 @@ std::vector<Fact> facts() {
            thread.wait.peer = {};
            thread.wait.address = 0;
            thread.wait.wchan = {};
+           thread.wait.awaited.clear();
          }
          process.connections.clear();
        }},

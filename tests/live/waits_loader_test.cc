@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "aggregate/view/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -106,12 +107,14 @@ TEST_CASE("a rank that waits for its loader names the worker and the worker's fi
   add(capture, worker, rank);
   join_node_waits(capture);
   const snapshot::Wait& wait = capture.processes[0].threads[0].wait;
-  INFO(capture.tables.text(wait.detail));
+  const std::string words =
+      aggregate::wait_sentence(capture, capture.processes[0], capture.processes[0].threads[0]);
+  INFO(words);
   CHECK(wait.on == WaitOn::kInput);
   CHECK(wait.holder_pid == worker);
   CHECK(wait.holder_alive == Known::kYes);
   CHECK(capture.tables.text(wait.path) == job.shard());
-  CHECK(capture.tables.text(wait.detail).find("in read() of " + job.shard()) != std::string::npos);
+  CHECK(words.find("in read() of " + job.shard()) != std::string::npos);
   const snapshot::Wait& theirs = capture.processes[1].threads[0].wait;
   CHECK(theirs.on == WaitOn::kFile);
   CHECK(capture.tables.text(theirs.syscall_name) == "read");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "aggregate/view/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
@@ -26,7 +27,10 @@ struct Locked {
   snapshot::ProcessCapture process;
 
   const snapshot::Wait& wait() const { return process.threads[0].wait; }
-  std::string detail() const { return std::string(tables.text(wait().detail)); }
+  std::string says() const {
+    return aggregate::wait_sentence(
+        tables, [](std::uint32_t, pid_t) { return nullptr; }, process, process.threads[0]);
+  }
 };
 
 // Started, blocked, and read.
@@ -56,12 +60,12 @@ Locked look(const std::string& mode) {
 
 void check_owner(const std::string& mode, const std::string& words) {
   const Locked locked = look(mode);
-  INFO(mode << ": " << locked.detail());
+  INFO(mode << ": " << locked.says());
   CHECK(locked.wait().on == WaitOn::kLock);
   CHECK(locked.wait().holder_pid == locked.victim.pid());
   CHECK(locked.wait().holder_tid == locked.owner);
   CHECK(locked.wait().holder_alive == Known::kYes);
-  CHECK(locked.detail().find(words) == 0);
+  CHECK(locked.says().find(words) == 0);
 }
 
 TEST_CASE("every kind of mutex names its owner") {
@@ -84,7 +88,7 @@ TEST_CASE("readers of a read-write lock are counted, not named") {
   const Locked locked = look("readers");
   CHECK(locked.wait().holder_tid == 0);
   CHECK(locked.wait().holder_alive == Known::kUnknown);
-  CHECK(locked.detail() == "read-write lock held by 2 readers, who are not named in it");
+  CHECK(locked.says() == "read-write lock held by 2 readers, who are not named in it");
 }
 
 TEST_CASE("a stdio stream names the thread that has locked it") {
@@ -118,7 +122,8 @@ TEST_CASE("a shared mutex whose process has ended: its owner is gone") {
   CHECK(locked.wait().holder_pid == 0);
   CHECK(locked.wait().holder_tid == 0);
   CHECK(locked.wait().holder_alive == Known::kNo);
-  CHECK(locked.detail().find("thread " + std::to_string(locked.owner)) != std::string::npos);
+  CHECK(locked.wait().lock.owner_tid == locked.owner);
+  CHECK(locked.says().find("thread " + std::to_string(locked.owner)) != std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "aggregate/view/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "snapshot/capture.h"
@@ -56,7 +57,10 @@ struct Seen {
   const snapshot::Wait& wait() const { return process.threads[0].wait; }
   std::string text(snapshot::StringId id) const { return std::string(tables.text(id)); }
   std::string path() const { return text(wait().path); }
-  std::string detail() const { return text(wait().detail); }
+  std::string says() const {
+    return aggregate::wait_sentence(
+        tables, [](std::uint32_t, pid_t) { return nullptr; }, process, process.threads[0]);
+  }
   std::string syscall() const { return text(wait().syscall_name); }
 };
 
@@ -116,14 +120,14 @@ TEST_CASE("a FIFO is named by its path, read or opened") {
   CHECK(seen.wait().on == WaitOn::kFile);
   CHECK(seen.wait().fd == reader.number);
   CHECK(seen.path() == path);
-  CHECK(seen.detail().find("in read() of " + path + " (a FIFO") == 0);
+  CHECK(seen.says().find("in read() of " + path + " (a FIFO") == 0);
 
   const std::string other = folder.fifo("shard-8.tar");
   const Waiting opener = start("open-fifo", SYS_openat, other);
   seen = look(opener.victim.pid());
   CHECK(seen.wait().on == WaitOn::kFile);
   CHECK(seen.path() == other);
-  CHECK(seen.detail().find("a FIFO that nobody has open") != std::string::npos);
+  CHECK(seen.says().find("a FIFO that nobody has open") != std::string::npos);
 }
 
 TEST_CASE("sockets") {
@@ -171,16 +175,16 @@ TEST_CASE("poll of two kinds lists both") {
   const Waiting poller = start("poll-two", SYS_poll);
   const Seen seen = look(poller.victim.pid());
   CHECK(seen.wait().on == WaitOn::kUnknown);
-  CHECK(seen.detail().find("pipe:[") != std::string::npos);
-  CHECK(seen.detail().find("socket:[") != std::string::npos);
-  CHECK(seen.detail().find("3600000 ms") != std::string::npos);
+  CHECK(seen.says().find("pipe:[") != std::string::npos);
+  CHECK(seen.says().find("socket:[") != std::string::npos);
+  CHECK(seen.says().find("3600000 ms") != std::string::npos);
 }
 
 TEST_CASE("time and signals") {
   const Waiting sleeper = start("sleep", SYS_clock_nanosleep);
   Seen seen = look(sleeper.victim.pid());
   CHECK(seen.wait().on == WaitOn::kUnknown);
-  CHECK(seen.detail() == "sleeps (clock_nanosleep)");
+  CHECK(seen.says() == "sleeps (clock_nanosleep)");
   const Waiting waiter = start("signal", SYS_rt_sigtimedwait);
   seen = look(waiter.victim.pid());
   CHECK(seen.wait().on == WaitOn::kSignal);
@@ -204,7 +208,7 @@ TEST_CASE("state D in vfork is a wait for a child") {
   REQUIRE(parent.victim.wait_state("D"));
   const Seen seen = look(parent.victim.pid());
   CHECK(seen.wait().on == WaitOn::kChild);
-  CHECK(seen.detail().find("state D") != std::string::npos);
+  CHECK(seen.says().find("state D") != std::string::npos);
 }
 
 TEST_CASE("file locks name their holder") {
@@ -244,7 +248,7 @@ TEST_CASE("a mutex that a fork has left locked: nobody here can release it") {
   CHECK(seen.wait().on == WaitOn::kLock);
   CHECK(seen.wait().holder_tid == 0);
   CHECK(seen.wait().holder_alive == Known::kNo);
-  CHECK(seen.detail().find("left behind by a fork") != std::string::npos);
+  CHECK(seen.says().find("left behind by a fork") != std::string::npos);
 }
 
 TEST_CASE("a semaphore has no owner") {
@@ -262,7 +266,7 @@ TEST_CASE("stopped by SIGSTOP") {
   REQUIRE(victim->wait_state("T"));
   const Seen seen = look(victim->pid());
   CHECK(seen.wait().on == WaitOn::kSignal);
-  CHECK(seen.detail().find("SIGSTOP") != std::string::npos);
+  CHECK(seen.says().find("SIGSTOP") != std::string::npos);
 }
 
 TEST_CASE("how many other processes of the node are in state D at the same place") {
@@ -283,11 +287,12 @@ TEST_CASE("how many other processes of the node are in state D at the same place
   seen.process.threads[0].samples.emplace_back().state = 'D';
   capture.processes.push_back(std::move(seen.process));
   count_uninterruptible(capture);
-  const auto detail = capture.tables.text(capture.processes[0].threads[0].wait.detail);
-  INFO(detail);
-  CHECK(detail.find("state D") != std::string_view::npos);
-  CHECK(detail.find(" other process") != std::string_view::npos);  // this or another test's
-  CHECK(detail.find(" of this node") != std::string_view::npos);
+  const std::string words =
+      aggregate::wait_sentence(capture, capture.processes[0], capture.processes[0].threads[0]);
+  INFO(words);
+  CHECK(words.find("state D") != std::string::npos);
+  CHECK(words.find(" other process") != std::string::npos);  // this or another test's
+  CHECK(words.find(" of this node") != std::string::npos);
 }
 
 TEST_CASE("a thread row that is no thread any more is left alone") {

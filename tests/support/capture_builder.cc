@@ -144,6 +144,9 @@ ThreadCapture& CaptureBuilder::thread(ProcessCapture& process, const ThreadSpec&
   thread.wait.holder_alive = spec.wait.holder_alive;
   thread.wait.address = spec.wait.address;
   thread.wait.inferred = spec.wait.inferred;
+  thread.wait.how = spec.wait.how;
+  thread.wait.lock = spec.wait.lock;
+  thread.wait.limited = spec.wait.limited;
   if (spec.call) {
     snapshot::CollectiveCall call;
     call.kind = spec.call->kind;

@@ -40,6 +40,9 @@ struct WaitSpec {
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
   std::uint64_t address = 0;
   bool inferred = false;
+  snapshot::WaitHow how = snapshot::WaitHow::kTold;
+  snapshot::LockFacts lock = {};
+  bool limited = false;
 };
 
 struct CallSpec {

@@ -356,7 +356,9 @@ ThreadSpec wants_lock(std::int32_t rank, pid_t holder, std::uint64_t address, Fr
   spec.wait.holder_tid = holder;
   spec.wait.holder_alive = snapshot::Known::kYes;
   spec.wait.address = address;
-  spec.wait.detail = "mutex locked by thread " + std::to_string(holder);
+  spec.wait.how = snapshot::WaitHow::kLock;
+  spec.wait.lock.kind = snapshot::LockKind::kMutex;
+  spec.wait.lock.owner = snapshot::LockOwner::kThread;
   return spec;
 }
 
@@ -389,7 +391,7 @@ CaptureBuilder gil_deadlock_job() {
                   native("_ZN3c1016StackContextImplD2Ev", kTorchPython),
                   native("start_thread", kLibc)};
   other.wait.on = WaitOn::kGil;
-  other.wait.detail = "waits for Python's GIL, held by thread " + std::to_string(pid_of(3));
+  other.wait.how = snapshot::WaitHow::kGil;
   other.switch_step = 100;
   other.has_python = false;
   other.name = "allocator";

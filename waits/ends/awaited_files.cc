@@ -1,9 +1,7 @@
 #include "waits/ends/awaited_files.h"
 
 #include <algorithm>
-
-#include "base/parse_number.h"
-#include "base/split.h"
+#include <utility>
 
 namespace oddrank::waits {
 namespace {
@@ -11,47 +9,18 @@ namespace {
 using attach::FdKind;
 using attach::OpenFd;
 
-constexpr std::size_t kListed = 8;
-constexpr std::string_view kHead = " files (";
-
 bool has_other_end(const OpenFd& file) {
   return (file.kind == FdKind::kPipe || file.kind == FdKind::kSocket) && file.inode != 0;
 }
 
-// Ends at the first entry that is no pipe or socket: a path may contain anything, also what looks
-// like further entries.
-AwaitedFiles parse_list(std::string_view list) {
-  AwaitedFiles files;
-  while (files.ends.size() < kListed) {
-    const auto comma = list.find(',');
-    const auto words = split_blanks(list.substr(0, comma));
-    const auto fd = words.size() == 2 ? parse_number<int>(words[0]) : std::nullopt;
-    const OpenFd file = fd ? attach::parse_fd_link(*fd, words[1]) : OpenFd{};
-    if (!has_other_end(file)) {
-      files.all = false;
-      return files;
-    }
-    files.ends.push_back(file);
-    if (comma == std::string_view::npos) {
-      return files;
-    }
-    list.remove_prefix(comma + 1);
-  }
-  files.all = false;
-  return files;
-}
-
 }  // namespace
 
-std::string list_files(std::vector<NamedFile> files, std::size_t count) {
+std::vector<NamedFile> listed_files(std::vector<NamedFile> files) {
   std::stable_partition(files.begin(), files.end(), [](const NamedFile& file) {
     return has_other_end(attach::parse_fd_link(file.fd, file.link));
   });
-  std::string text = " of " + std::to_string(count) + std::string(kHead);
-  for (std::size_t i = 0; i < std::min(files.size(), kListed); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(files[i].fd) + " " + files[i].link;
-  }
-  return text + (count > std::min(files.size(), kListed) ? ", ...)" : ")");
+  files.resize(std::min(files.size(), snapshot::kMostAwaited));
+  return files;
 }
 
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables) {
@@ -60,13 +29,16 @@ AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& t
     const OpenFd file = attach::parse_fd_link(wait.fd, path);
     return has_other_end(file) ? AwaitedFiles{{file}, true} : AwaitedFiles{{}, false};
   }
-  const std::string_view detail = tables.text(wait.detail);
-  const auto head = detail.find(kHead);
-  if (head == std::string_view::npos) {
-    return {{}, false};
+  AwaitedFiles files;
+  for (const snapshot::AwaitedFile& each : wait.awaited) {
+    OpenFd file = attach::parse_fd_link(each.fd, tables.text(each.link));
+    if (!has_other_end(file)) {
+      break;
+    }
+    files.ends.push_back(std::move(file));
   }
-  const std::string_view list = detail.substr(head + kHead.size());
-  return parse_list(list.substr(0, list.find(')')));
+  files.all = !files.ends.empty() && files.ends.size() == wait.awaited_count;
+  return files;
 }
 
 std::set<std::uint64_t> awaited_inodes(const snapshot::ProcessCapture& process,

@@ -1,7 +1,5 @@
-// The files of a call that waits for several (poll, select, epoll). A wait of a capture has room
-// for one file; of several, its detail lists the first few, by the kernel's own names for them.
-// Both directions are here: the reader of the call writes the list, whoever looks for the other
-// ends reads it.
+// The files of a call that waits for several (poll, select, epoll): which of them a wait lists, and
+// which have another end. Names are the kernel's own.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +21,14 @@ struct NamedFile {
   std::string link;
 };
 
-// " of 3 files (4 pipe:[31], 5 socket:[77], 6 /dev/null)", pipes and sockets first; ", ..." where
-// it is cut. `count` is how many the call waits for, `files` what is known of them.
-std::string list_files(std::vector<NamedFile> files, std::size_t count);
+// The first few, pipes and sockets first.
+std::vector<NamedFile> listed_files(std::vector<NamedFile> files);
 
 struct AwaitedFiles {
-  std::vector<attach::OpenFd> ends;  // pipes and sockets: what has another end
-  bool all = true;                   // false: the thread waits for other files, too
+  // Pipes and sockets: what has another end. Of several files as many as stand at the beginning of
+  // Wait::awaited, in the same order.
+  std::vector<attach::OpenFd> ends;
+  bool all = true;  // false: the thread waits for other files, too
 };
 
 // Of a wait for one file or several.

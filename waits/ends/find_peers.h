@@ -55,7 +55,7 @@ bool is_polled_lock(const snapshot::Wait& wait);
 // those that started one of the capture where the waiting process has the pipe's other end itself.
 NodeEnds read_ends(const snapshot::Capture& capture);
 
-// Sets holder, addresses and detail of the waits. Pure.
+// Sets holder and addresses of the waits, and what is known of the files' other ends. Pure.
 void join_ends(const NodeEnds& node, snapshot::Capture& capture);
 
 // Both. Call once the processes of one node have been read, before join_node_waits.

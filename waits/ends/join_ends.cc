@@ -7,7 +7,7 @@
 
 #include "attach/proc_fds.h"
 #include "waits/ends/awaited_files.h"
-#include "waits/ends/connection_words.h"
+#include "waits/ends/connection_facts.h"
 #include "waits/ends/end_owners.h"
 #include "waits/ends/find_peers.h"
 #include "waits/node/node_family.h"
@@ -16,6 +16,7 @@ namespace oddrank::waits {
 namespace {
 
 using attach::FdKind;
+using snapshot::AwaitedFile;
 using snapshot::Capture;
 using snapshot::Known;
 using snapshot::ProcessCapture;
@@ -52,15 +53,26 @@ class Joiner {
     if (capture_.tables.text(wait.path).empty()) {
       join_several(process, files, thread);
     } else if (!files.ends.empty()) {
-      join_end(process, files.ends.front(), thread);
+      if (wait.awaited.empty()) {
+        wait.awaited.emplace_back();
+        wait.awaited.front().fd = wait.fd;
+        wait.awaited.front().link = wait.path;
+        wait.awaited_count = 1;
+      }
+      join_end(process, files.ends.front(), thread, wait, wait.awaited.front());
     }
   }
 
-  void join_end(std::size_t process, const attach::OpenFd& end, ThreadCapture& thread) {
+  // `file` is the end's; the thread's frames tell what a connection is used for.
+  void join_end(std::size_t process,
+                const attach::OpenFd& end,
+                const ThreadCapture& thread,
+                Wait& wait,
+                AwaitedFile& file) {
     if (end.kind == FdKind::kPipe) {
-      join_pipe(capture_.processes[process].pid, end.inode, thread.wait);
+      join_pipe(capture_.processes[process].pid, end.inode, wait, file);
     } else {
-      join_socket(process, end.inode, thread);
+      join_socket(process, end.inode, thread, wait, file);
     }
   }
 
@@ -70,19 +82,14 @@ class Joiner {
     const pid_t pid = capture_.processes[process].pid;
     std::set<pid_t> holders;
     bool all_known = files.all;
-    for (const attach::OpenFd& end : files.ends) {
-      ThreadCapture alone = thread;
-      alone.wait.detail = {};
-      join_end(process, end, alone);
-      const std::string_view words = capture_.tables.text(alone.wait.detail);
-      if (!words.empty()) {
-        append_detail(capture_, thread.wait,
-                      "fd " + std::to_string(end.fd) + ": " + std::string(words));
-      }
+    for (std::size_t i = 0; i < files.ends.size(); ++i) {
+      const attach::OpenFd& end = files.ends[i];
+      Wait alone = thread.wait;
+      join_end(process, end, thread, alone, thread.wait.awaited[i]);
       const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
-      if (alone.wait.holder_pid != 0 && alone.wait.holder_pid != pid) {
-        holders.insert(alone.wait.holder_pid);
-      } else if (alone.wait.holder_pid == 0 && !own) {
+      if (alone.holder_pid != 0 && alone.holder_pid != pid) {
+        holders.insert(alone.holder_pid);
+      } else if (alone.holder_pid == 0 && !own) {
         all_known = false;
       }
     }
@@ -112,16 +119,16 @@ class Joiner {
     const std::vector<pid_t> others(found.begin(), found.end());
     if (others.size() == 1) {
       set_holder(others.front(), wait);
-      append_detail(capture_, wait,
-                    "pid " + std::to_string(others.front()) +
-                        (lockers.empty() ? " has it open" : " has locked it"));
+      add_note(capture_, wait,
+               "pid " + std::to_string(others.front()) +
+                   (lockers.empty() ? " has it open" : " has locked it"));
     } else {
-      append_detail(capture_, wait,
-                    others.empty() ? "nobody on this node has it open" : "open in " + list(others));
+      add_note(capture_, wait,
+               others.empty() ? "nobody on this node has it open" : "open in " + list(others));
     }
   }
 
-  void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait) {
+  void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file) {
     const PipeEnds* own = owners_.pipe_ends(inode, pid);
     if (own == nullptr) {
       return;
@@ -136,79 +143,77 @@ class Joiner {
       const pid_t holder = users.size() == 1 ? users.front() : owners.front();
       set_holder(holder, wait);
       wait.inferred = owners.size() > 1;
-      append_detail(capture_, wait,
-                    std::string("pid ") + std::to_string(holder) + " has it open for " + end +
-                        (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
-                                                 " others, which also have this end)"
-                                           : std::string()));
+      note(file, std::string("pid ") + std::to_string(holder) + " has it open for " + end +
+                     (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
+                                              " others, which also have this end)"
+                                        : std::string()));
     } else if (owners.empty()) {
-      append_detail(
-          capture_, wait,
-          (is_own ? "this very process has it open for " : "no other process has it open for ") +
-              std::string(end));
+      note(file,
+           (is_own ? "this very process has it open for " : "no other process has it open for ") +
+               std::string(end));
     } else {
-      append_detail(capture_, wait,
-                    std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
+      note(file, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
     }
   }
 
-  void join_socket(std::size_t process, std::uint64_t inode, ThreadCapture& thread) {
-    Wait& wait = thread.wait;
+  void join_socket(std::size_t process,
+                   std::uint64_t inode,
+                   const ThreadCapture& thread,
+                   Wait& wait,
+                   AwaitedFile& file) {
     const SocketTable* table = table_of(process);
     const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
     if (row == nullptr) {
       const auto peer = node_.local_peers.find(inode);
       if (peer != node_.local_peers.end()) {
-        append_detail(capture_, wait, "local socket" + join_local(process, peer->second, wait));
+        const std::string other = join_local(process, peer->second, wait);
+        note(file, other.empty() ? "local socket" : "local socket; " + other);
       }
       return;
     }
+    const auto silence = node_.silences.find(inode);
+    set_connection(*row, silence == node_.silences.end() ? nullptr : &silence->second,
+                   capture_.tables, file);
     if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
-      append_detail(capture_, wait, "listens at " + row->local);
       return;
     }
     if (row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
       wait.local = capture_.tables.string(row->local);
       wait.peer = capture_.tables.string(row->peer);
     }
-    const std::string store =
-        store_words(capture_.processes[process], thread, row->peer, capture_.tables);
-    const auto silence = node_.silences.find(inode);
-    std::string words =
-        connection_words(*row, store, silence == node_.silences.end() ? nullptr : &silence->second,
-                         is_below_tls(thread, capture_.tables));
+    file.store = store_of(capture_.processes[process], thread, row->peer, capture_.tables);
+    file.tls = is_below_tls(thread, capture_.tables);
     const SocketRow* other = table->other_end(*row);
     // The store only keeps what others bring: who has not come is not its process's rank.
-    if (!store.empty()) {
+    if (file.store != snapshot::Store::kNone) {
       wait.peer = {};
     } else if (other != nullptr) {
-      words += join_local(process, other->inode, wait);
+      note(file, join_local(process, other->inode, wait));
     }
-    append_detail(capture_, wait, words);
   }
 
-  // The other end is on this node, in the same network namespace.
+  // The other end is on this node, in the same network namespace. Returns what there is to say.
   std::string join_local(std::size_t process, std::uint64_t other, Wait& wait) {
     const pid_t pid = capture_.processes[process].pid;
     std::vector<pid_t> others = owners_.of_socket(other);
     if (others.empty()) {
-      return other == 0 ? "; the other end is closed" : "";
+      return other == 0 ? "the other end is closed" : "";
     }
     if (others.size() > 1) {
       std::erase(others, pid);
     }
     if (others.size() == 1) {
       set_holder(others.front(), wait);
-      return others.front() == pid ? std::string("; the other end is in this very process")
-                                   : "; the other end is pid " + std::to_string(others.front());
+      return others.front() == pid ? std::string("the other end is in this very process")
+                                   : "the other end is pid " + std::to_string(others.front());
     }
     const pid_t rank = rank_of(others);
     if (rank != 0) {
       set_holder(rank, wait);
       wait.inferred = true;
-      return "; the other end is pid " + std::to_string(rank) + " and processes that it started";
+      return "the other end is pid " + std::to_string(rank) + " and processes that it started";
     }
-    return "; the other end is open in " + list(others);
+    return "the other end is open in " + list(others);
   }
 
   // The rank that all of them belong to, if it is one of them: workers inherit its descriptors.
@@ -247,6 +252,10 @@ class Joiner {
     const std::size_t at =
         process < node_.namespace_of.size() ? node_.namespace_of[process] : kOutside;
     return at < node_.sockets.size() ? &node_.sockets[at] : nullptr;
+  }
+
+  void note(AwaitedFile& file, const std::string& words) {
+    file.note = capture_.tables.string(words);
   }
 
   void set_holder(pid_t pid, Wait& wait) {

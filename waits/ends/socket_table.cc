@@ -76,13 +76,6 @@ std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
   return (shown_as_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-std::string socket_state_words(std::uint8_t state) {
-  constexpr std::array<const char*, 12> kNames = {
-      "",          "ESTABLISHED", "SYN_SENT",   "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2",
-      "TIME_WAIT", "CLOSE",       "CLOSE_WAIT", "LAST_ACK", "LISTEN",    "CLOSING"};
-  return state > 0 && state < kNames.size() ? kNames[state] : "state " + std::to_string(state);
-}
-
 void SocketTable::add(SocketRow row) {
   if (rows_.size() >= kRowLimit) {
     return;

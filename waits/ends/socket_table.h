@@ -34,9 +34,6 @@ std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
                           bool is_v6,
                           std::uint16_t port);
 
-// "ESTABLISHED", "SYN_SENT"; "state 7" for one that has no name here.
-std::string socket_state_words(std::uint8_t state);
-
 class SocketTable {
  public:
   // Adds the rows of one file. Lines that do not fit are left out.

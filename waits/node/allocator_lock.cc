@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +12,7 @@ namespace {
 
 using snapshot::Frame;
 using snapshot::FrameId;
+using snapshot::InnerLock;
 using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::StackEnd;
@@ -58,13 +58,9 @@ bool is_whole(const ThreadCapture& thread, const Tables& tables) {
 
 }  // namespace
 
-void name_allocator_owner(const ProcessCapture& process,
-                          const ThreadCapture& thread,
-                          Tables& tables,
-                          Wait& wait) {
-  const std::string detail(tables.text(wait.detail));
+void name_allocator_owner(const ProcessCapture& process, const Tables& tables, Wait& wait) {
   const bool nobody = wait.holder_pid == 0 && wait.holder_alive == Known::kUnknown;
-  if (wait.on != snapshot::WaitOn::kLock || !nobody || !detail.ends_with(kAllocatorLock) ||
+  if (wait.on != snapshot::WaitOn::kLock || !nobody || wait.lock.inner != InnerLock::kAllocator ||
       !std::all_of(process.threads.begin(), process.threads.end(),
                    [&tables](const ThreadCapture& each) { return is_whole(each, tables); })) {
     return;
@@ -84,10 +80,7 @@ void name_allocator_owner(const ProcessCapture& process,
   wait.holder_tid = inside.front();
   wait.holder_alive = Known::kYes;
   wait.inferred = true;
-  wait.detail = tables.string(
-      detail + (inside.front() == thread.tid
-                    ? std::string(", which this thread itself was in when a signal came")
-                    : ", which only thread " + std::to_string(inside.front()) + " is in"));
+  wait.lock.owner = snapshot::LockOwner::kInAllocator;
 }
 
 }  // namespace oddrank::waits

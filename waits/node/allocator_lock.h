@@ -12,10 +12,9 @@ namespace oddrank::waits {
 
 // Sets the holder of a wait that native_lock_names.h has found to be for the allocator's lock, as
 // inferred. Does nothing to other waits, nor where a stack is not known to its end, or several
-// threads could be meant. `thread` is one of the process, and has a sample.
+// threads could be meant. The wait is one of the process's.
 void name_allocator_owner(const snapshot::ProcessCapture& process,
-                          const snapshot::ThreadCapture& thread,
-                          snapshot::Tables& tables,
+                          const snapshot::Tables& tables,
                           snapshot::Wait& wait);
 
 }  // namespace oddrank::waits

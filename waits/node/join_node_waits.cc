@@ -6,7 +6,7 @@
 // worker owes its parent something. Exactly one that owes is the holder; with several nobody is
 // named, since which of them the parent needs next is not in the frames.
 #include <algorithm>
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "waits/collect_waits.h"
@@ -15,7 +15,6 @@
 #include "waits/node/node_family.h"
 #include "waits/node/thread_motion.h"
 #include "waits/python/gil_wait.h"
-#include "waits/python/python_futures.h"
 #include "waits/python/worker_pools.h"
 
 namespace oddrank::waits {
@@ -28,9 +27,9 @@ using snapshot::ProcessCapture;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
+using snapshot::WaitAbout;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
-
-constexpr std::size_t kListed = 4;
 
 enum class WorkerState { kNone, kIdle, kBusy };
 
@@ -112,16 +111,6 @@ PoolMembers members_of(const Capture& capture, std::size_t process, const Worker
   return members;
 }
 
-std::string list_workers(const Capture& capture, const ProcessList& list) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(list.size(), kListed); ++i) {
-    const ProcessCapture& each = capture.processes[list[i]];
-    text += (i == 0 ? "pid " : "; pid ") + std::to_string(each.pid) + ": " +
-            describe(each, capture.tables);
-  }
-  return list.size() > kListed ? text + "; ..." : text;
-}
-
 void set_holder(Capture& capture, std::size_t holder, Wait& wait) {
   const ProcessCapture& process = capture.processes[holder];
   wait.holder_pid = process.pid;
@@ -150,13 +139,12 @@ bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const
     });
     return loop != frames.end() && loop != frames.begin();
   };
-  return tables.text(wait.detail).starts_with(kFutureNotBegun) &&
+  return wait.how == WaitHow::kFutureNotBegun &&
          std::any_of(process.threads.begin(), process.threads.end(), is_busy);
 }
 
 void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wait& wait) {
   const PoolMembers members = members_of(capture, process, pool);
-  const std::string name(pool.name);
   const ProcessList* guilty = &members.dead;
   if (guilty->empty()) {
     guilty = &members.busy;
@@ -170,19 +158,18 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   }
   wait.on = pool.on;
   wait.inferred = true;
-  std::string detail;
+  wait.about = WaitAbout::kPool;
+  wait.notes = {};
+  wait.pool = {};
+  wait.pool.name = capture.tables.string(pool.name);
+  wait.pool.meant = static_cast<std::uint32_t>(guilty->size());
+  wait.pool.workers = static_cast<std::uint32_t>(workers);
+  for (std::size_t i = 0; i < std::min(guilty->size(), snapshot::kMostPoolPids); ++i) {
+    wait.pool.pids.push_back(capture.processes[(*guilty)[i]].pid);
+  }
   if (guilty->size() == 1) {
     set_holder(capture, guilty->front(), wait);
-    detail = name + " " + list_workers(capture, *guilty);
-  } else if (guilty->size() > 1) {
-    detail = std::to_string(guilty->size()) + " " + name +
-             "s could be meant: " + list_workers(capture, *guilty);
-  } else if (workers > 0) {
-    detail = "waits for a " + name + ", but all " + std::to_string(workers) + " are idle";
-  } else {
-    detail = "waits for a " + name + ", but none was found";
   }
-  wait.detail = capture.tables.string(detail);
 }
 
 const ProcessCapture* find_process(const Capture& capture, std::uint32_t node, pid_t pid) {
@@ -200,8 +187,7 @@ void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
     return;
   }
   wait.holder_alive = is_dead(*holder) ? Known::kNo : Known::kYes;
-  append_detail(capture, wait,
-                "pid " + std::to_string(holder->pid) + ": " + describe(*holder, capture.tables));
+  wait.about = WaitAbout::kHolder;
 }
 
 void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dead_only) {
@@ -215,9 +201,7 @@ void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dea
   }
   set_holder(capture, children.front(), wait);
   wait.inferred = true;
-  append_detail(
-      capture, wait,
-      "its only child pid " + std::to_string(child.pid) + ": " + describe(child, capture.tables));
+  wait.about = WaitAbout::kOnlyChild;
 }
 
 void join_thread(Capture& capture, std::size_t process, Wait& wait, const ThreadCapture& thread) {
@@ -227,12 +211,12 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   name_gil_wait(capture.processes[process], thread, capture.tables, wait);
   if (wait.on == WaitOn::kLock || wait.on == WaitOn::kThread) {
     name_native_lock(thread, capture.tables, wait);
-    name_allocator_owner(capture.processes[process], thread, capture.tables, wait);
+    name_allocator_owner(capture.processes[process], capture.tables, wait);
   }
   if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
     return;
   }
-  if (capture.tables.text(wait.detail).starts_with(kFutureOfThread) ||
+  if (wait.how == WaitHow::kFutureOfThread ||
       may_wait_for_threads(capture.processes[process], wait, capture.tables)) {
     return;
   }
@@ -267,9 +251,7 @@ void join_node_waits(Capture& capture) {
     for (const ThreadCapture& thread : capture.processes[i].threads) {
       joined[i].push_back(thread.wait);
       join_thread(capture, i, joined[i].back(), thread);
-      if (const std::string motion = motion_words(thread, capture.tables); !motion.empty()) {
-        append_detail(capture, joined[i].back(), motion);
-      }
+      joined[i].back().motion = capture.tables.string(motion_words(thread, capture.tables));
     }
   }
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {

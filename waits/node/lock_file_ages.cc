@@ -18,7 +18,6 @@
 #include "base/split.h"
 #include "waits/mounts.h"
 #include "waits/node/node_family.h"
-#include "waits/python/lock_files.h"
 
 namespace oddrank::waits {
 namespace {
@@ -64,8 +63,7 @@ std::string file_words(const ProcessCapture& process, const std::string& path) {
 
 void date_lock_files(Capture& capture, std::chrono::milliseconds patience) {
   const std::vector<WaitPlace> places = find_waits(capture, [&capture](const snapshot::Wait& wait) {
-    return wait.on == snapshot::WaitOn::kFileLock &&
-           capture.tables.text(wait.detail).starts_with(kPollsLockFile) &&
+    return wait.how == snapshot::WaitHow::kLockFile &&
            capture.tables.text(wait.path).starts_with('/');
   });
   if (places.empty()) {
@@ -86,8 +84,8 @@ void date_lock_files(Capture& capture, std::chrono::milliseconds patience) {
     const auto index = parse_number<std::size_t>(line.substr(0, blank));
     if (index && *index < places.size() && blank + 1 < line.size()) {
       const WaitPlace& place = places[*index];
-      append_detail(capture, capture.processes[place.process].threads[place.thread].wait,
-                    std::string(line.substr(blank + 1)));
+      add_note(capture, capture.processes[place.process].threads[place.thread].wait,
+               std::string(line.substr(blank + 1)));
     }
   }
 }

@@ -1,7 +1,6 @@
 #include "waits/node/node_family.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace oddrank::waits {
 
@@ -14,16 +13,6 @@ using snapshot::ThreadCapture;
 namespace {
 
 constexpr FramePattern kProcessStart{"_bootstrap", "multiprocessing/process.py"};
-
-std::string_view file_name(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string describe_frame(const Frame& frame, const Tables& tables) {
-  return std::string(tables.text(frame.function)) + " (" +
-         std::string(file_name(tables.text(frame.file))) + ":" + std::to_string(frame.line) + ")";
-}
 
 }  // namespace
 
@@ -55,9 +44,9 @@ bool any_frame_matches(std::span<const Frame* const> frames,
   });
 }
 
-void append_detail(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more) {
-  const std::string text(capture.tables.text(wait.detail));
-  wait.detail = capture.tables.string(text.empty() ? more : text + "; " + more);
+void add_note(Capture& capture, snapshot::Wait& wait, const std::string& more) {
+  const std::string text(capture.tables.text(wait.notes));
+  wait.notes = capture.tables.string(text.empty() ? more : text + "; " + more);
 }
 
 std::vector<WaitPlace> find_waits(const Capture& capture,
@@ -101,28 +90,6 @@ ProcessList family_of(const Capture& capture, std::size_t process) {
     }
   }
   return list;
-}
-
-std::string describe(const ProcessCapture& process, const Tables& tables) {
-  if (is_dead(process)) {
-    std::string text = "dead, not reaped";
-    if (process.exit_code > 0) {  // as wait(2) has it
-      const int signal = process.exit_code & 0x7f;
-      text += signal != 0 ? ", killed by signal " + std::to_string(signal)
-                          : ", exit status " + std::to_string((process.exit_code >> 8) & 0xff);
-    }
-    return text;
-  }
-  if (process.threads.empty()) {
-    return std::string("state ") + process.state + ", no stack could be read";
-  }
-  const ThreadCapture& main = process.threads.front();
-  std::string text(tables.text(main.wait.detail));
-  if (text.empty()) {
-    text = std::string("state ") + process.state;
-  }
-  const auto frames = python_frames(main, tables);
-  return frames.empty() ? text : text + "; at " + describe_frame(*frames.front(), tables);
 }
 
 }  // namespace oddrank::waits

@@ -21,8 +21,8 @@ bool any_frame_matches(std::span<const snapshot::Frame* const> frames,
                        std::span<const FramePattern> patterns,
                        const snapshot::Tables& tables);
 
-// Adds a further fact to what the wait says of itself.
-void append_detail(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more);
+// Adds a further piece of evidence to those that are for people.
+void add_note(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more);
 
 // A thread's wait: indices into Capture::processes and its threads.
 struct WaitPlace {
@@ -43,9 +43,5 @@ using ProcessList = std::vector<std::size_t>;
 ProcessList family_of(const snapshot::Capture& capture, std::size_t process);
 // Only by parent pid.
 ProcessList children_of(const snapshot::Capture& capture, std::size_t process);
-
-// What the process does, in a few words: its main thread's wait and innermost Python frame. "in
-// read() of /data/7.tar; at __getitem__ (data.py:31)".
-std::string describe(const snapshot::ProcessCapture& process, const snapshot::Tables& tables);
 
 }  // namespace oddrank::waits

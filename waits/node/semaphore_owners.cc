@@ -13,7 +13,6 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "cpython/open_python.h"
-#include "waits/futex_wait.h"
 #include "waits/node/node_family.h"
 #include "waits/python/semaphore_objects.h"
 
@@ -160,14 +159,7 @@ void set_owner(Capture& capture, const WaitPlace& place, const Owner& owner) {
   wait.holder_tid = owner.tid;
   wait.holder_alive = owner.tid == 0 ? Known::kUnknown : Known::kYes;
   wait.inferred = !owner.recursive;
-  const std::string who = owner.tid == 0 ? "a thread that has ended"
-                          : owner.tid == process.threads[place.thread].tid
-                              ? std::string("this thread itself")
-                              : "thread " + std::to_string(owner.tid);
-  append_detail(capture, wait,
-                "a lock of multiprocessing that " + who +
-                    (owner.pid == process.pid ? "" : " of pid " + std::to_string(owner.pid)) +
-                    " has acquired and not released");
+  wait.lock.owner = snapshot::LockOwner::kAcquired;
 }
 
 }  // namespace
@@ -175,9 +167,9 @@ void set_owner(Capture& capture, const WaitPlace& place, const Owner& owner) {
 void name_semaphore_owners(Capture& capture,
                            const OpenTarget& open,
                            std::chrono::milliseconds patience) {
-  const std::vector<WaitPlace> places = find_waits(capture, [&capture](const Wait& wait) {
-    return wait.on == snapshot::WaitOn::kLock && wait.address != 0 && wait.holder_pid == 0 &&
-           capture.tables.text(wait.detail).starts_with(kSharedSemaphore);
+  const std::vector<WaitPlace> places = find_waits(capture, [](const Wait& wait) {
+    return wait.how == snapshot::WaitHow::kLock && wait.lock.kind == snapshot::LockKind::kShared &&
+           wait.address != 0 && wait.holder_pid == 0;
   });
   if (places.empty()) {
     return;
@@ -194,8 +186,8 @@ void name_semaphore_owners(Capture& capture,
   }
   for (const WaitPlace& place : places) {
     if (!named.contains({place.process, place.thread})) {
-      append_detail(capture, capture.processes[place.process].threads[place.thread].wait,
-                    "it tells no owner");
+      capture.processes[place.process].threads[place.thread].wait.lock.owner =
+          snapshot::LockOwner::kNobodyAcquired;
     }
   }
 }

@@ -68,9 +68,9 @@ void count_uninterruptible(Capture& capture) {
       const std::size_t others =
           same == found.end() ? 0 : same->second.size() - same->second.count(process.pid);
       if (others > 0) {
-        append_detail(capture, thread.wait,
-                      std::string(others == 1 ? "so is " : "so are ") + std::to_string(others) +
-                          " other process" + (others == 1 ? "" : "es") + " of this node");
+        add_note(capture, thread.wait,
+                 std::string(others == 1 ? "so is " : "so are ") + std::to_string(others) +
+                     " other process" + (others == 1 ? "" : "es") + " of this node");
       }
     }
   }

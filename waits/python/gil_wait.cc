@@ -1,7 +1,6 @@
 #include "waits/python/gil_wait.h"
 
 #include <algorithm>
-#include <string>
 
 namespace oddrank::waits {
 namespace {
@@ -49,23 +48,23 @@ const ThreadCapture* find_holder(const ProcessCapture& process, const ThreadCapt
 
 void name_gil_wait(const ProcessCapture& process,
                    const ThreadCapture& thread,
-                   Tables& tables,
+                   const Tables& tables,
                    Wait& wait) {
   const bool may_be = wait.on == WaitOn::kLock || wait.on == WaitOn::kNothing;
   if (!may_be || !(thread.wants_gil || (wait.holder_tid == 0 && is_in_take_gil(thread, tables)))) {
     return;
   }
   wait.on = WaitOn::kGil;
-  std::string detail = thread.gil == 0
-                           ? "waits for Python's GIL"
-                           : "waits for the GIL of interpreter " + std::to_string(thread.gil);
+  wait.how = snapshot::WaitHow::kGil;
+  wait.lock = {};
+  wait.detail = {};
+  wait.notes = {};
   if (const ThreadCapture* holder = find_holder(process, thread)) {
     wait.holder_pid = process.pid;
     wait.holder_tid = holder->tid;
     wait.holder_alive = Known::kYes;
-    detail += ", held by thread " + std::to_string(holder->tid);
+    wait.lock.owner = snapshot::LockOwner::kThread;
   }
-  wait.detail = tables.string(detail);
 }
 
 }  // namespace oddrank::waits

@@ -12,7 +12,7 @@ namespace oddrank::waits {
 // was read, or is said by the frames. Does nothing to other waits. `thread` has a sample.
 void name_gil_wait(const snapshot::ProcessCapture& process,
                    const snapshot::ThreadCapture& thread,
-                   snapshot::Tables& tables,
+                   const snapshot::Tables& tables,
                    snapshot::Wait& wait);
 
 }  // namespace oddrank::waits

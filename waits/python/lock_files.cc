@@ -72,7 +72,8 @@ void read_lock_file(PythonSample& python, const ThreadSample& thread, ThreadWait
         wait.on = WaitOn::kFileLock;
         wait.inferred = true;
         wait.path = path;
-        wait.detail = std::string(kPollsLockFile) + path;
+        wait.how = snapshot::WaitHow::kLockFile;
+        wait.detail = "polls the lock file " + path;
         return;
       }
     }

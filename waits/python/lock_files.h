@@ -2,7 +2,6 @@
 // they wait for a file to go away, and a variable of the frame which file.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "attach/target.h"
@@ -12,9 +11,6 @@
 #include "waits/thread_wait.h"
 
 namespace oddrank::waits {
-
-// How the detail of such a wait begins.
-inline constexpr std::string_view kPollsLockFile = "polls the lock file ";
 
 // `waits` belong to process.threads, one each, whose stacks have been read. Looks only at those
 // below such a frame; reads nothing if there are none. The wait becomes one for a file

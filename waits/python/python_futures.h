@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "cpython/python_sample.h"
 #include "waits/python/frame_values.h"
@@ -18,10 +17,6 @@ struct FutureWait {
   // The thread that works on it; may be null.
   const cpython::ThreadSample* worker = nullptr;
 };
-
-// How the details of such waits begin.
-inline constexpr std::string_view kFutureOfThread = "waits for a future that thread ";
-inline constexpr std::string_view kFutureNotBegun = "waits for a future that nobody has begun";
 
 // nullopt: the thread is in no Future.result() or .exception(), as far as can be read.
 std::optional<FutureWait> find_future_wait(cpython::PythonSample& python,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
@@ -22,6 +23,7 @@ using cpython::PythonSample;
 using cpython::RawFrame;
 using cpython::ThreadSample;
 using snapshot::Known;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 constexpr std::size_t kWaiterFrames = 6;     // in which a waiting thread's lock is looked for
@@ -153,10 +155,10 @@ class Resolver {
     if (const auto* other = locks_.joined(*thread)) {
       set_holder(*other, wait);
       wait.on = WaitOn::kThread;
-      wait.detail = "waits for the end of thread " + std::to_string(wait.holder_tid);
+      tell(wait, "waits for the end of thread " + std::to_string(wait.holder_tid));
     } else if (const auto* importer = locks_.importer(*thread, module)) {
       set_holder(*importer, wait);
-      wait.detail = "import lock of module " + module + ", which " + who(wait, tid) + " imports";
+      tell(wait, "import lock of module " + module + ", which " + who(wait, tid) + " imports");
     } else if (const auto future = locks_.future(*thread)) {
       resolve_future(*future, wait);
     } else {
@@ -187,17 +189,24 @@ class Resolver {
                                   : "thread " + std::to_string(wait.holder_tid);
   }
 
+  static void tell(ThreadWait& wait, std::string words) {
+    wait.how = WaitHow::kPythonLock;
+    wait.lock = {};
+    wait.detail = std::move(words);
+  }
+
   void resolve_future(const FutureWait& future, ThreadWait& wait) {
     if (future.worker != nullptr) {
       set_holder(*future.worker, wait);
     }
     if (wait.holder_tid != 0) {
       wait.on = WaitOn::kThread;
-      wait.detail =
-          std::string(kFutureOfThread) + std::to_string(wait.holder_tid) + " is at work on";
+      wait.how = WaitHow::kFutureOfThread;
     } else {
-      wait.detail = future.begun ? "waits for a future" : kFutureNotBegun;
+      wait.how = future.begun ? WaitHow::kFuture : WaitHow::kFutureNotBegun;
     }
+    wait.lock = {};
+    wait.detail.clear();
   }
 
   void resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait) {
@@ -207,13 +216,13 @@ class Resolver {
       const ThreadSample* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
       if (owner != nullptr) {
         set_holder(*owner, wait);
-        wait.detail = "Python RLock, held by " + who(wait, tid) + " (" +
-                      std::to_string(lock->count) + (lock->count == 1 ? " time)" : " times)");
+        tell(wait, "Python RLock, held by " + who(wait, tid) + " (" + std::to_string(lock->count) +
+                       (lock->count == 1 ? " time)" : " times)"));
       } else if (lock->count > 0) {
         wait.holder_alive = Known::kNo;
-        wait.detail =
-            "Python RLock whose owner is no thread of this process (ended, or left "
-            "behind by a fork)";
+        tell(wait,
+             "Python RLock whose owner is no thread of this process (ended, or left behind by a "
+             "fork)");
       }
       return;
     }
@@ -221,10 +230,10 @@ class Resolver {
     if (holders.size() == 1) {
       set_holder(python_.threads()[holders.front().thread], wait);
       wait.inferred = true;
-      wait.detail = "Python lock, held by " + who(wait, tid) + ": it is in a `with` of it at " +
-                    python_.place(holders.front().frame);
+      tell(wait, "Python lock, held by " + who(wait, tid) + ": it is in a `with` of it at " +
+                     python_.place(holders.front().frame));
     } else if (lock || !holders.empty()) {
-      wait.detail = "Python lock, which does not say who holds it";
+      tell(wait, "Python lock, which does not say who holds it");
     }
   }
 

@@ -289,7 +289,9 @@ ThreadSpec on_lock(pid_t pid, pid_t holder, std::uint64_t address, Frames frames
     spec.wait.holder_pid = pid;
     spec.wait.holder_tid = holder;
     spec.wait.holder_alive = Known::kYes;
-    spec.wait.detail = "mutex locked by thread " + std::to_string(holder);
+    spec.wait.how = snapshot::WaitHow::kLock;
+    spec.wait.lock.kind = snapshot::LockKind::kMutex;
+    spec.wait.lock.owner = snapshot::LockOwner::kThread;
   }
   return spec;
 }
@@ -303,7 +305,9 @@ ThreadSpec on_gil(pid_t pid, pid_t holder, const Frames& frames) {
   spec.wait.holder_pid = pid;
   spec.wait.holder_tid = holder;
   spec.wait.holder_alive = Known::kYes;
-  spec.wait.detail = "waits for Python's GIL, held by thread " + std::to_string(holder);
+  spec.wait.how = snapshot::WaitHow::kGil;
+  spec.wait.lock.owner = snapshot::LockOwner::kThread;
+  spec.wait.limited = true;
   spec.switch_step = 100;
   return spec;
 }
@@ -375,13 +379,22 @@ void set_peer(CaptureBuilder& job,
               std::int32_t rank,
               std::string_view local,
               std::string_view peer,
-              std::string_view detail) {
+              const Silence& silence) {
+  constexpr std::uint8_t kEstablished = 1;  // include/net/tcp_states.h
   auto& tables = job.capture.tables;
   auto& process = job.process(pid_of(rank));
   snapshot::Wait& wait = process.threads.front().wait;
   wait.local = tables.string(local);
   wait.peer = tables.string(peer);
-  wait.detail = tables.string(detail);
+  wait.awaited.resize(1);
+  wait.awaited_count = 1;
+  snapshot::AwaitedFile& file = wait.awaited.front();
+  file.local = wait.local;
+  file.peer = wait.peer;
+  file.state = kEstablished;
+  file.received_ms = silence.received_s * 1000;
+  file.sent_ms = silence.sent_s * 1000;
+  file.tls = silence.tls;
   process.connections.push_back({wait.local, wait.peer});
 }
 

@@ -86,11 +86,16 @@ void set_variable(CaptureBuilder& job,
                   std::int32_t rank,
                   std::string_view name,
                   std::string_view value);
+struct Silence {
+  std::int64_t received_s = 0;
+  std::int64_t sent_s = 0;
+  bool tls = false;
+};
 // Both ends of a TCP connection, of which the main thread waits for the other one.
 void set_peer(CaptureBuilder& job,
               std::int32_t rank,
               std::string_view local,
               std::string_view peer,
-              std::string_view detail);
+              const Silence& silence);
 
 }  // namespace oddrank::tests

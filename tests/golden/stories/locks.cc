@@ -50,6 +50,7 @@ CaptureBuilder import_lock() {
                      py("_ModuleLock.acquire", "<frozen importlib._bootstrap>", 133),
                      user_py("tts/plugins/scan.py", "scan", 8)} +
                   thread_end());
+  imports.wait.how = snapshot::WaitHow::kPythonLock;
   imports.wait.detail = "import lock of tts.plugins, held by thread 3005";
   imports.python_name = "Thread-1 (scan)";
   add_thread(job, 5, 7610, imports);
@@ -67,6 +68,7 @@ CaptureBuilder finaliser() {
                          user_py("tts/cache.py", "Cache.put", 40)} +
                   part(33));
   spec.wait.inferred = true;
+  spec.wait.how = snapshot::WaitHow::kPythonLock;
   spec.wait.detail = "the thread is in a `with` of the same lock (tts/cache.py:40)";
   replace(job, 2, spec);
   return job;

@@ -108,6 +108,7 @@ CaptureBuilder frozen_container() {
   CaptureBuilder job = job_of(4, 1, Backend::kGloo, in_ddp_backward(backward(233)));
   ThreadSpec frozen = held(in_ddp_backward(backward(233)), 'S', WaitOn::kSignal);
   frozen.wait.wchan = "do_freezer_trap";
+  frozen.wait.how = snapshot::WaitHow::kFrozen;
   replace(job, 1, frozen);
   return job;
 }

@@ -50,8 +50,7 @@ CaptureBuilder object_store() {
                              pkg_py("s3fs/core.py", "S3FileSystem._cat_file", 1128)} +
                       go(71)));
   set_peer(job, 5, "10.4.0.6:51544", "52.216.8.91:443",
-           "TCP 10.4.0.6:51544 to 52.216.8.91:443, ESTABLISHED, nothing received for 21870 s, "
-           "nothing sent for 21871 s, over TLS");
+           {.received_s = 21870, .sent_s = 21871, .tls = true});
   return job;
 }
 
@@ -64,9 +63,7 @@ CaptureBuilder licence_server() {
               Frames{in_libc("__libc_recv"), native("lc_checkout", "/opt/vendor/lib/liblmgr.so"),
                      user_py("sd/codec.py", "open_codec", 16)} +
                   go(44)));
-  set_peer(job, 2, "10.4.0.2:40112", "10.4.9.9:27000",
-           "TCP 10.4.0.2:40112 to 10.4.9.9:27000, ESTABLISHED, nothing received for 402 s, nothing "
-           "sent for 402 s");
+  set_peer(job, 2, "10.4.0.2:40112", "10.4.9.9:27000", {.received_s = 402, .sent_s = 402});
   return job;
 }
 
@@ -75,8 +72,7 @@ CaptureBuilder the_peer_is_a_rank() {
   CaptureBuilder job = waiting_job();
   const Frames recv = {in_libc("__libc_recv"), user_py("sd/exchange.py", "Peer.receive", 52)};
   replace(job, 2, blocked(WaitOn::kSocket, "recvfrom", recv + go(44)));
-  set_peer(job, 2, "10.4.0.2:40112", "10.4.0.6:7000",
-           "TCP 10.4.0.2:40112 to 10.4.0.6:7000, ESTABLISHED, nothing received for 402 s");
+  set_peer(job, 2, "10.4.0.2:40112", "10.4.0.6:7000", {.received_s = 402});
   replace(job, 6, at_loader(0, go(40)));
   auto& tables = job.capture.tables;
   job.process(pid_of(6)).connections.push_back(

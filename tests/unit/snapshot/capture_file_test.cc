@@ -46,11 +46,13 @@ TEST_CASE("what is not a capture, or not of this format, is refused by name") {
   CHECK_FALSE(decode_capture("ODDRANK"));
 
   std::string newer = encode_capture(sample_capture());
-  newer[7] = 9;
+  newer[7] = 10;
   const auto refused = decode_capture(newer);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kUnsupported);
-  CHECK(refused.error().what == "the capture has format 9, this oddrank reads format 8");
+  CHECK(refused.error().what == "the capture has format 10, this oddrank reads formats 8 to 9");
+  newer[7] = 7;
+  CHECK(decode_capture(newer).error().code == Errc::kUnsupported);
 }
 
 TEST_CASE("a cut capture is refused at every length") {
@@ -142,6 +144,21 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
   }
   SECTION("unknown enumerator") {
     document.tables["threads"]["wait_on"] = {99};
+  }
+  SECTION("unknown kind of lock") {
+    document.tables["threads"]["lock_kind"] = {13};
+  }
+  SECTION("facts of a wait that are missing") {
+    document.tables["threads"].erase("wait_how");
+  }
+  SECTION("awaited files that are not there") {
+    document.tables["threads"]["awaited"] = {3};
+  }
+  SECTION("more awaited files than a wait lists") {
+    document.tables["threads"]["awaited"] = {9};
+    for (auto& [name, column] : document.tables["awaited_files"]) {
+      column.resize(9, column.back());
+    }
   }
   SECTION("huge count") {
     document.tables["threads"]["samples"] = {1LL << 31};

@@ -28,6 +28,14 @@ TEST_CASE("nodes and processes of two captures stand side by side, equal stacks 
   const Stack& stack = whole.tables.stack(first.samples[0].stack);
   CHECK(whole.tables.text(whole.tables.frame(stack.frames[1]).function) == "Läufer.step");
   CHECK(whole.tables.text(first.wait.detail) == "why");
+  CHECK(whole.tables.text(first.wait.lock.function) == "localtime_r");
+  CHECK(whole.tables.text(first.wait.awaited.at(0).link) == "pipe:[31]");
+  CHECK(whole.tables.text(first.wait.awaited.at(0).local) == "10.0.0.1:8");
+  CHECK(whole.tables.text(first.wait.awaited.at(0).peer) == "10.0.0.2:9");
+  CHECK(whole.tables.text(first.wait.awaited.at(0).note) == "pid 20 has it open");
+  CHECK(whole.tables.text(first.wait.pool.name) == "DataLoader worker");
+  CHECK(whole.tables.text(first.wait.notes) == "a remark");
+  CHECK(whole.tables.text(first.wait.motion) == "it spins");
   CHECK(whole.tables.text(first.call->op) == "recv");
   CHECK(whole.tables.text(first.locals[0].locals[0].value) == "1207");
   CHECK(whole.tables.text(whole.processes[1].environment[0].first) == "RANK");

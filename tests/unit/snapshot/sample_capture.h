@@ -34,20 +34,42 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.gil = 2;
   const StackId id = tables.stack(stack);
   thread.samples = {{id, id, 'S', 1000, 20, 3}, {id, StackId{}, 'D', 2000, 21, 4}};
-  thread.wait = {WaitOn::kFile,
-                 true,
-                 0,
-                 tables.string("read"),
-                 tables.string("pipe_read"),
-                 7,
-                 tables.string("/d"),
-                 tables.string("10.0.0.1:7"),
-                 tables.string("10.0.0.2:6"),
-                 0x7fffffffffffffffULL,
-                 72,
-                 73,
-                 Known::kYes,
-                 tables.string("why")};
+  thread.wait.on = WaitOn::kFile;
+  thread.wait.inferred = true;
+  thread.wait.syscall = 0;
+  thread.wait.syscall_name = tables.string("read");
+  thread.wait.wchan = tables.string("pipe_read");
+  thread.wait.fd = 7;
+  thread.wait.path = tables.string("/d");
+  thread.wait.local = tables.string("10.0.0.1:7");
+  thread.wait.peer = tables.string("10.0.0.2:6");
+  thread.wait.address = 0x7fffffffffffffffULL;
+  thread.wait.holder_pid = 72;
+  thread.wait.holder_tid = 73;
+  thread.wait.holder_alive = Known::kYes;
+  thread.wait.detail = tables.string("why");
+  thread.wait.quiet_ms = 5;
+  thread.wait.how = WaitHow::kFrozen;
+  thread.wait.limited = true;
+  thread.wait.limit_ms = 5000;
+  thread.wait.lock = {LockKind::kOnce,
+                      LockOwner::kNobodyAcquired,
+                      LockWish::kWrite,
+                      InnerLock::kTimeZone,
+                      tables.string("localtime_r"),
+                      74,
+                      75,
+                      2};
+  thread.wait.awaited = {
+      {4, tables.string("pipe:[31]"), tables.string("10.0.0.1:8"), tables.string("10.0.0.2:9"), 255,
+       Store::kOther, true, ~0ULL, 8, 9, 10, tables.string("pid 20 has it open")},
+      {}};
+  thread.wait.awaited_count = ~0ULL;
+  thread.wait.own_wakers = true;
+  thread.wait.about = WaitAbout::kPool;
+  thread.wait.pool = {tables.string("DataLoader worker"), 2, 3, {76, 77}};
+  thread.wait.notes = tables.string("a remark");
+  thread.wait.motion = tables.string("it spins");
   thread.call = CollectiveCall{CallKind::kRecv,
                                tables.string("recv"),
                                tables.string("9"),

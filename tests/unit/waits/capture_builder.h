@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
+#include "aggregate/view/wait_sentence.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::waits {
@@ -49,7 +51,10 @@ class CaptureBuilder {
 
   snapshot::ProcessCapture& process(std::size_t index) { return capture.processes[index]; }
   snapshot::Wait& wait(std::size_t index) { return capture.processes[index].threads[0].wait; }
-  std::string_view detail(std::size_t index) { return capture.tables.text(wait(index).detail); }
+  // The sentence that reports have for the wait.
+  std::string says(std::size_t index) {
+    return aggregate::wait_sentence(capture, process(index), process(index).threads[0]);
+  }
 
   snapshot::StackId stack(std::initializer_list<PythonFrameText> frames) {
     snapshot::Stack stack;

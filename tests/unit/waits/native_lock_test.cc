@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "aggregate/view/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
@@ -97,13 +98,21 @@ TEST_CASE("addresses that cannot be read end in nothing") {
 
 // Names, on plain data.
 struct Named {
-  snapshot::Tables tables;
+  snapshot::Capture capture;
+  snapshot::Tables& tables = capture.tables;
   snapshot::ThreadCapture thread;
-  snapshot::Wait wait;
+  snapshot::Wait& wait = thread.wait;
 
   Named() {
     wait.on = snapshot::WaitOn::kLock;
-    wait.detail = tables.string("semaphore, condition or join, with a time limit");
+    wait.how = snapshot::WaitHow::kLock;
+  }
+  // Locked by thread 7 of pid 5.
+  void lock(snapshot::LockKind kind) {
+    wait.lock.kind = kind;
+    wait.lock.owner = snapshot::LockOwner::kThread;
+    wait.holder_tid = 7;
+    wait.holder_pid = 5;
   }
   std::string name(std::initializer_list<const char*> functions,
                    const char* file = "/l/libc.so.6") {
@@ -117,40 +126,63 @@ struct Named {
     thread.samples.resize(1);
     thread.samples[0].stack = tables.stack(stack);
     name_native_lock(thread, tables, wait);
-    return std::string(tables.text(wait.detail));
+    return aggregate::wait_sentence(capture, snapshot::ProcessCapture{}, thread);
   }
 };
 
 TEST_CASE("the call says what has no owner") {
-  CHECK(Named().name({"__futex_abstimed_wait_common", "___pthread_cond_wait"}) ==
+  Named condition;
+  condition.wait.limited = true;
+  CHECK(condition.name({"__futex_abstimed_wait_common", "___pthread_cond_wait"}) ==
         "a condition variable, which has no owner, with a time limit");
+  CHECK(condition.wait.lock.kind == LockKind::kCondition);
   CHECK(Named().name({"__new_sem_wait_slow64.constprop.0", "sem_wait@@GLIBC_2.34"}) ==
-        "a semaphore, which has no owner, with a time limit");
+        "a semaphore, which has no owner");
+  CHECK(Named().name({"pthread_barrier_wait"}) == "a barrier, which has no owner");
+  CHECK(Named().name({"__pthread_once"}) == "a first call that another thread has begun");
+}
+
+TEST_CASE("the call says what a read-write lock is wanted for") {
+  Named reader;
+  reader.lock(LockKind::kWriteLock);
+  reader.wait.limited = true;
+  CHECK(reader.name({"pthread_rwlock_rdlock"}) ==
+        "read-write lock locked by thread 7, with a time limit, wants to read");
+  Named writer;
+  writer.lock(LockKind::kWriteLock);
+  CHECK(writer.name({"pthread_rwlock_wrlock"}) ==
+        "read-write lock locked by thread 7, wants to write");
 }
 
 TEST_CASE("an owner that is there stays, one that seemed gone does not") {
   Named named;
-  named.wait.holder_tid = 7;
-  named.wait.holder_pid = 5;
-  named.wait.detail = named.tables.string("mutex locked by thread 7");
+  named.lock(LockKind::kMutex);
   CHECK(named.name({"pthread_cond_wait"}) == "mutex locked by thread 7");
   CHECK(named.wait.holder_tid == 7);
   Named gone;
+  gone.wait.lock.kind = LockKind::kMutex;
+  gone.wait.lock.owner = snapshot::LockOwner::kNotHere;
   gone.wait.holder_alive = snapshot::Known::kNo;
-  gone.name({"pthread_cond_wait"});
+  CHECK(gone.name({"pthread_cond_wait"}) == "a condition variable, which has no owner");
   CHECK(gone.wait.holder_alive == snapshot::Known::kUnknown);
+}
+
+TEST_CASE("a lock object of Python's stays one, though it waits as a semaphore") {
+  Named named;
+  named.wait.how = snapshot::WaitHow::kPythonLock;
+  named.wait.detail = named.tables.string("Python lock, which does not say who holds it");
+  CHECK(named.name({"sem_wait"}) == "Python lock, which does not say who holds it");
 }
 
 TEST_CASE("locks of libc's own are named, and only within libc") {
   Named named;
-  named.wait.detail = named.tables.string("mutex locked by thread 7");
+  named.lock(LockKind::kMutex);
   CHECK(named.name({"__lll_lock_wait", "pthread_mutex_lock", "__GI___dl_iterate_phdr"}) ==
         "mutex locked by thread 7; in dl_iterate_phdr(): the dynamic loader's lock");
-  Named other;
-  other.wait.detail = other.tables.string("contended lock");
-  CHECK(other.name({"malloc"}, "/x/libmine.so") == "contended lock");
-  CHECK(other.name({"__lll_lock_wait_private", "malloc"}) ==
-        "contended lock; in malloc(): the allocator's lock");
+  CHECK(named.wait.lock.inner == snapshot::InnerLock::kLoader);
+  CHECK(Named().name({"malloc"}, "/x/libmine.so") == "semaphore, condition or join");
+  CHECK(Named().name({"__lll_lock_wait_private", "malloc"}) ==
+        "lock; in malloc(): the allocator's lock");
 }
 
 }  // namespace

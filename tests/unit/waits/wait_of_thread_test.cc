@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/view/wait_sentence.h"
+#include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
 #include "waits/thread_wait.h"
@@ -20,6 +22,7 @@ using attach::Addr;
 using attach::SyscallState;
 using attach::ThreadState;
 using snapshot::Known;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 class FakeFiles final : public ProcessFiles {
@@ -59,6 +62,17 @@ struct Scene {
     return wait();
   }
   ThreadWait wait() { return wait_of_thread({target, files, threads, threads[0]}); }
+
+  std::string says(const ThreadWait& wait) {
+    snapshot::Capture capture;
+    snapshot::ProcessCapture process;
+    process.pid = kPid;
+    snapshot::ThreadCapture& thread = process.threads.emplace_back();
+    thread.tid = main().tid;
+    thread.samples.emplace_back().state = main().state;
+    thread.wait = to_capture(wait, capture.tables);
+    return aggregate::wait_sentence(capture, process, thread);
+  }
 };
 
 TEST_CASE("read of a file names the file") {
@@ -70,7 +84,7 @@ TEST_CASE("read of a file names the file") {
   CHECK(wait.syscall_name == "read");
   CHECK(wait.fd == 7);
   CHECK(wait.path == "/data/shard-7.tar");
-  CHECK(wait.detail == "in read() of /data/shard-7.tar");
+  CHECK(scene.says(wait) == "in read() of /data/shard-7.tar");
 }
 
 TEST_CASE("state D keeps the file and says what the kernel waits in") {
@@ -79,7 +93,8 @@ TEST_CASE("state D keeps the file and says what the kernel waits in") {
   scene.files.links[7] = "/nfs/x";
   const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512}, "nfs_wait_bit_killable");
   CHECK(wait.on == WaitOn::kFile);
-  CHECK(wait.detail == "in read() of /nfs/x, state D in nfs_wait_bit_killable (waits for NFS)");
+  CHECK(scene.says(wait) ==
+        "in read() of /nfs/x, state D in nfs_wait_bit_killable (waits for NFS)");
 }
 
 TEST_CASE("a file on a server names the server, one on a disk its disk only in state D") {
@@ -87,12 +102,12 @@ TEST_CASE("a file on a server names the server, one on a disk its disk only in s
   scene.files.mounted =
       "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n40 22 0:52 / /nfs rw - nfs4 filer:/export rw\n";
   scene.files.links[7] = "/nfs/x";
-  CHECK(scene.blocked_in(SYS_read, {7, 0x1000, 512}).detail ==
+  CHECK(scene.says(scene.blocked_in(SYS_read, {7, 0x1000, 512})) ==
         "in read() of /nfs/x, on nfs4 filer:/export at /nfs");
   scene.files.links[7] = "/disk/x";
-  CHECK(scene.blocked_in(SYS_read, {7, 0x1000, 512}).detail == "in read() of /disk/x");
+  CHECK(scene.says(scene.blocked_in(SYS_read, {7, 0x1000, 512})) == "in read() of /disk/x");
   scene.main().state = 'D';
-  CHECK(scene.blocked_in(SYS_read, {7, 0x1000, 512}, "folio_wait_bit_common").detail ==
+  CHECK(scene.says(scene.blocked_in(SYS_read, {7, 0x1000, 512}, "folio_wait_bit_common")) ==
         "in read() of /disk/x, state D in folio_wait_bit_common (waits for a page of a file), on "
         "ext4 /dev/vda1 at /");
 }
@@ -107,9 +122,9 @@ TEST_CASE("the system call may not be read: the kernel function tells") {
   CHECK(scene.wait().on == WaitOn::kFile);
   scene.main().wchan = "something_new";
   CHECK(scene.wait().on == WaitOn::kUnknown);
-  CHECK(scene.wait().detail == "sleeps in something_new");
+  CHECK(scene.says(scene.wait()) == "sleeps in something_new");
   scene.main().wchan = "0";
-  CHECK(scene.wait().detail.empty());
+  CHECK(scene.says(scene.wait()).empty());
   CHECK(scene.wait().wchan.empty());
 }
 
@@ -119,7 +134,7 @@ TEST_CASE("a page fault is no system call") {
   const ThreadWait wait = scene.blocked_in(-1, {}, "folio_wait_bit_common");
   CHECK(wait.on == WaitOn::kFile);
   CHECK(wait.syscall == -1);
-  CHECK(wait.detail.find("page fault") != std::string::npos);
+  CHECK(scene.says(wait).find("page fault") != std::string::npos);
 }
 
 TEST_CASE("states that are no wait in a system call") {
@@ -133,7 +148,7 @@ TEST_CASE("states that are no wait in a system call") {
   CHECK(scene.wait().on == WaitOn::kDebugger);
   CHECK(scene.wait().holder_pid == 99);
   scene.main().state = 'Z';
-  CHECK(scene.wait().detail == "ended");
+  CHECK(scene.says(scene.wait()) == "ended");
 }
 
 TEST_CASE("a frozen thread is frozen, whatever call it was in") {
@@ -142,26 +157,27 @@ TEST_CASE("a frozen thread is frozen, whatever call it was in") {
   scene.main().wchan = "do_freezer_trap";
   CHECK(scene.wait().on == WaitOn::kSignal);
   scene.main().wchan = "get_signal";
-  CHECK(scene.wait().detail == "frozen by its cgroup (get_signal)");
+  CHECK(scene.wait().how == WaitHow::kFrozen);
+  CHECK(scene.says(scene.wait()) == "frozen by its cgroup (get_signal)");
   scene.main().state = 'T';
-  CHECK(scene.wait().detail.find("SIGSTOP") != std::string::npos);
+  CHECK(scene.says(scene.wait()).find("SIGSTOP") != std::string::npos);
   scene.main().state = 'D';
   scene.main().wchan = "__refrigerator";
-  CHECK(scene.wait().detail == "frozen by its cgroup (__refrigerator)");
+  CHECK(scene.says(scene.wait()) == "frozen by its cgroup (__refrigerator)");
 }
 
 TEST_CASE("where a frozen thread sleeps on, its cgroup tells") {
   Scene scene;
   scene.files.freezes = "FROZEN";
   scene.main().state = 'D';
-  CHECK(scene.blocked_in(SYS_nanosleep, {}, "hrtimer_nanosleep").detail ==
+  CHECK(scene.says(scene.blocked_in(SYS_nanosleep, {}, "hrtimer_nanosleep")) ==
         "frozen by its cgroup (freezer.state)");
   CHECK(scene.wait().on == WaitOn::kSignal);
   scene.files.freezes = "FREEZING";
   CHECK(scene.wait().on == WaitOn::kUnknown);
   scene.files.freezes = "FROZEN";
   scene.main().state = 'S';  // of another state is not asked
-  CHECK(scene.wait().detail == "sleeps (nanosleep)");
+  CHECK(scene.says(scene.wait()) == "sleeps (nanosleep)");
 }
 
 TEST_CASE("poll of one pipe beside counters that wake the program itself") {
@@ -174,7 +190,7 @@ TEST_CASE("poll of one pipe beside counters that wake the program itself") {
   CHECK(wait.fd == 6);
   CHECK(wait.path == "pipe:[31]");
   CHECK(wait.inferred);
-  CHECK(wait.detail == "in poll() of pipe:[31] (and its own wakers)");
+  CHECK(scene.says(wait) == "in poll() of pipe:[31] (and its own wakers)");
 }
 
 TEST_CASE("poll of one pipe is a wait for that pipe") {
@@ -185,7 +201,9 @@ TEST_CASE("poll of one pipe is a wait for that pipe") {
   CHECK(wait.on == WaitOn::kPipe);
   CHECK(wait.fd == 5);
   CHECK(wait.path == "pipe:[31]");
-  CHECK(wait.detail == "in poll() of pipe:[31], for 5000 ms at most");
+  CHECK(wait.limited);
+  CHECK(wait.limit_ms == 5000);
+  CHECK(scene.says(wait) == "in poll() of pipe:[31], for 5000 ms at most");
 }
 
 TEST_CASE("poll of several files lists them and agrees on a kind only if all are of one") {
@@ -197,7 +215,13 @@ TEST_CASE("poll of several files lists them and agrees on a kind only if all are
   ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
   CHECK(wait.on == WaitOn::kSocket);
   CHECK(wait.fd == -1);
-  CHECK(wait.detail == "in poll() of 2 files (5 socket:[1], 6 socket:[2])");
+  CHECK(wait.how == WaitHow::kFiles);
+  CHECK(wait.awaited_count == 2);
+  REQUIRE(wait.awaited.size() == 2);
+  CHECK(wait.awaited[1].fd == 6);
+  CHECK(wait.awaited[1].link == "socket:[2]");
+  CHECK_FALSE(wait.limited);
+  CHECK(scene.says(wait) == "in poll() of 2 files (5 socket:[1], 6 socket:[2])");
   scene.files.links[6] = "pipe:[2]";
   wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
   CHECK(wait.on == WaitOn::kUnknown);
@@ -251,7 +275,10 @@ TEST_CASE("a contended mutex tells its owner") {
   CHECK(wait.holder_pid == kPid);
   CHECK(wait.holder_tid == 5000);
   CHECK(wait.holder_alive == Known::kYes);
-  CHECK(wait.detail == "mutex locked by thread 5000");
+  CHECK(wait.how == WaitHow::kLock);
+  CHECK(wait.lock.kind == snapshot::LockKind::kMutex);
+  CHECK(wait.lock.owner == snapshot::LockOwner::kThread);
+  CHECK(scene.says(wait) == "mutex locked by thread 5000");
 }
 
 TEST_CASE("a mutex whose owner is no thread of the process names nobody") {
@@ -261,7 +288,11 @@ TEST_CASE("a mutex whose owner is no thread of the process names nobody") {
       scene.blocked_in(SYS_futex, {0x9000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, 0, 0, 0});
   CHECK(wait.holder_tid == 0);
   CHECK(wait.holder_alive == Known::kNo);
-  CHECK(wait.detail.find("thread 50") != std::string::npos);
+  CHECK(wait.lock.owner == snapshot::LockOwner::kNotHere);
+  CHECK(wait.lock.owner_tid == 50);
+  CHECK(scene.says(wait) ==
+        "mutex locked by thread 50, which this process does not have (ended, or left behind by a "
+        "fork)");
 }
 
 TEST_CASE("locks without an owner in memory have none") {
@@ -275,7 +306,10 @@ TEST_CASE("locks without an owner in memory have none") {
   const ThreadWait semaphore =
       scene.blocked_in(SYS_futex, {0x9000, 0x189, 0, 0x5000, 0, 0xffffffff});
   CHECK(semaphore.on == WaitOn::kLock);
-  CHECK(semaphore.detail == "semaphore, condition or join, with a time limit");
+  CHECK(semaphore.lock.kind == snapshot::LockKind::kUnknown);
+  CHECK(semaphore.limited);
+  CHECK(semaphore.limit_ms == -1);
+  CHECK(scene.says(semaphore) == "semaphore, condition or join, with a time limit");
 }
 
 TEST_CASE("wait4 of one child names it, of any child names nobody") {
@@ -298,7 +332,7 @@ TEST_CASE("a pid of another namespace is not taken for one of ours") {
   scene.main().target_tid = 1;
   const ThreadWait wait = scene.blocked_in(SYS_wait4, {12, 0, 0, 0});
   CHECK(wait.holder_pid == 0);
-  CHECK(wait.detail == "waits for child pid 12 (of its own pid namespace)");
+  CHECK(scene.says(wait) == "waits for child pid 12 (of its own pid namespace)");
 }
 
 TEST_CASE("flock asks the kernel's table for the holder") {
@@ -326,10 +360,10 @@ TEST_CASE("an open names the path that it was given") {
   ThreadWait wait = scene.blocked_in(SYS_openat, {here, 0x5000, 0}, "wait_for_partner");
   CHECK(wait.on == WaitOn::kFile);
   CHECK(wait.path == "/data/x?.tar");
-  CHECK(wait.detail.find("FIFO") != std::string::npos);
+  CHECK(scene.says(wait).find("FIFO") != std::string::npos);
   wait = scene.blocked_in(SYS_openat, {here, 0x10, 0});
   CHECK(wait.path.empty());
-  CHECK(wait.detail == "in openat() of a path that could not be read");
+  CHECK(scene.says(wait) == "in openat() of a path that could not be read");
 }
 
 TEST_CASE("a path relative to a directory gets the directory's name") {
@@ -347,14 +381,15 @@ TEST_CASE("a path without an end is cut") {
 
 TEST_CASE("sleeping, signals and system calls that nobody knows") {
   Scene scene;
-  CHECK(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0}).detail == "sleeps (clock_nanosleep)");
+  CHECK(scene.says(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0})) ==
+        "sleeps (clock_nanosleep)");
   CHECK(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0}).on == WaitOn::kUnknown);
   CHECK(scene.blocked_in(SYS_pause, {}).on == WaitOn::kSignal);
   const ThreadWait wait = scene.blocked_in(9999, {}, "strange_wait");
   CHECK(wait.on == WaitOn::kUnknown);
   CHECK(wait.syscall == 9999);
   CHECK(wait.syscall_name == "system call 9999");
-  CHECK(wait.detail == "sleeps in strange_wait");
+  CHECK(scene.says(wait) == "sleeps in strange_wait");
 }
 
 }  // namespace

@@ -170,9 +170,11 @@ TEST_CASE("external_wait: a connection whose other end no rank has, if all were 
   auto& wait = job.process(pid_of(4)).threads[0].wait;
   wait.local = job.capture.tables.string("10.0.0.4:50000");
   wait.peer = job.capture.tables.string("192.0.2.1:443");
-  wait.detail = job.capture.tables.string(
-      "TCP 10.0.0.4:50000 to 192.0.2.1:443, ESTABLISHED, nothing received for 64 s, nothing sent "
-      "for 64 s, over TLS");
+  wait.awaited.resize(1);
+  wait.awaited_count = 1;
+  wait.awaited[0].received_ms = 64'999;
+  wait.awaited[0].sent_ms = 64'000;
+  wait.awaited[0].tls = true;
   const Verdict verdict = verdict_of(job);
   CHECK(verdict.kind == Kind::kExternalWait);
   CHECK(verdict.confidence == Confidence::kPossible);

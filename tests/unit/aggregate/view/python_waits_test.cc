@@ -75,13 +75,20 @@ TEST_CASE("the evidence for a lock without an owner is what the library says") {
   tests::ThreadSpec spec;
   spec.frames = in_lock() + Frames{py("get", kLib + "queue.py", 171)};
   spec.wait.on = snapshot::WaitOn::kLock;
-  spec.wait.detail = "semaphore, with a time limit";
-  auto& thread = job.thread(job.rank(0, "n0", 10), spec);
+  spec.wait.how = snapshot::WaitHow::kLock;
+  spec.wait.limited = true;
+  auto& process = job.rank(0, "n0", 10);
+  auto& thread = job.thread(process, spec);
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  CHECK(wait_detail(view, thread) == "waits for an item of a queue.Queue, with a time limit");
+  CHECK(wait_detail(view, process, thread) ==
+        "waits for an item of a queue.Queue, with a time limit");
+  thread.wait.notes = job.capture.tables.string("a note");
+  CHECK(wait_detail(view, process, thread) ==
+        "waits for an item of a queue.Queue, with a time limit; a note");
   thread.wait.holder_tid = 11;
-  CHECK(wait_detail(view, thread) == "semaphore, with a time limit");
+  CHECK(wait_detail(view, process, thread) ==
+        "semaphore, condition or join, with a time limit; a note");
 }
 
 TEST_CASE("what a callback does is not the library's wait") {

@@ -7,17 +7,21 @@ namespace {
 
 using attach::FdKind;
 
-AwaitedFiles of_detail(const std::string& detail) {
+// Of a call for so many files, of which these are listed.
+AwaitedFiles awaited(const std::vector<NamedFile>& listed, std::uint64_t count) {
   snapshot::Tables tables;
   snapshot::Wait wait;
-  wait.detail = tables.string(detail);
+  for (const NamedFile& file : listed) {
+    wait.awaited.emplace_back();
+    wait.awaited.back().fd = file.fd;
+    wait.awaited.back().link = tables.string(file.link);
+  }
+  wait.awaited_count = count;
   return awaited_files(wait, tables);
 }
 
-TEST_CASE("what is listed is read back") {
-  const std::string list = list_files({{4, "pipe:[31]"}, {5, "socket:[77]"}}, 2);
-  CHECK(list == " of 2 files (4 pipe:[31], 5 socket:[77])");
-  const AwaitedFiles files = of_detail("in poll()" + list + ", for 5000 ms at most; woke 9 times");
+TEST_CASE("pipes and sockets that are listed have another end") {
+  const AwaitedFiles files = awaited(listed_files({{4, "pipe:[31]"}, {5, "socket:[77]"}}), 2);
   CHECK(files.all);
   REQUIRE(files.ends.size() == 2);
   CHECK(files.ends[0].fd == 4);
@@ -27,10 +31,11 @@ TEST_CASE("what is listed is read back") {
   CHECK(files.ends[1].inode == 77);
 }
 
-TEST_CASE("files without another end come last, and there may be anything in their names") {
-  const std::string list = list_files({{4, "/data/x, 6 pipe:[99]"}, {5, "socket:[77]"}}, 2);
-  CHECK(list == " of 2 files (5 socket:[77], 4 /data/x, 6 pipe:[99])");
-  const AwaitedFiles files = of_detail("in poll()" + list);
+TEST_CASE("files without another end come last, whatever their names look like") {
+  const auto listed = listed_files({{4, "/data/x, 6 pipe:[99]"}, {5, "socket:[77]"}});
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[1].fd == 4);
+  const AwaitedFiles files = awaited(listed, 2);
   CHECK_FALSE(files.all);
   REQUIRE(files.ends.size() == 1);
   CHECK(files.ends[0].inode == 77);
@@ -41,11 +46,13 @@ TEST_CASE("a list that is cut does not say all") {
   for (int fd = 0; fd < 20; ++fd) {
     many.push_back({fd, "pipe:[" + std::to_string(100 + fd) + "]"});
   }
-  const std::string list = list_files(many, 20);
-  CHECK(list.ends_with(", 7 pipe:[107], ...)"));
-  CHECK(of_detail("in select()" + list).ends.size() == 8);
-  CHECK_FALSE(of_detail("in select()" + list).all);
-  CHECK_FALSE(of_detail("in select()" + list_files({{1, "pipe:[5]"}}, 2)).all);
+  const auto listed = listed_files(many);
+  CHECK(listed.size() == snapshot::kMostAwaited);
+  CHECK(awaited(listed, 20).ends.size() == 8);
+  CHECK_FALSE(awaited(listed, 20).all);
+  CHECK_FALSE(awaited({{1, "pipe:[5]"}}, 2).all);
+  CHECK_FALSE(awaited({{1, "pipe:[5"}}, 1).all);
+  CHECK_FALSE(awaited({}, 0).all);
 }
 
 TEST_CASE("one file is the wait's path; other waits have none") {
@@ -58,9 +65,6 @@ TEST_CASE("one file is the wait's path; other waits have none") {
   CHECK(awaited_files(wait, tables).ends[0].inode == 5);
   wait.path = tables.string("/data/x");
   CHECK(awaited_files(wait, tables).ends.empty());
-  CHECK(of_detail("in poll() of 2 files (").ends.empty());
-  CHECK(of_detail("in poll() of 2 files (4 pipe:[").ends.empty());
-  CHECK(of_detail("in poll() of 2 files (x pipe:[3], 4 pipe:[3])").ends.empty());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_CASE("a reader waits for the one who can write, a writer for the one who re
   CHECK(scene.build.wait(reader).holder_alive == Known::kYes);
   CHECK_FALSE(scene.build.wait(reader).inferred);
   CHECK(scene.build.wait(writer).holder_pid == 10);
-  CHECK(scene.build.detail(writer) == "pid 10 has it open for reading");
+  CHECK(scene.build.says(writer) == "pid 10 has it open for reading");
 }
 
 TEST_CASE("who has only the other end uses it; who has both has inherited them") {
@@ -69,7 +69,7 @@ TEST_CASE("of several nobody is named") {
   scene.add(30, false, true);
   scene.waits(reader, "read", "pipe:[31]");
   CHECK(scene.join(reader).holder_pid == 0);
-  CHECK(scene.build.detail(reader) == "open for writing in pids 20, 30");
+  CHECK(scene.build.says(reader) == "open for writing in pids 20, 30");
 }
 
 TEST_CASE("a pipe whose other end is in the process alone, or nobody's") {
@@ -78,8 +78,8 @@ TEST_CASE("a pipe whose other end is in the process alone, or nobody's") {
   const auto reader = scene.add(10, true, has_both);
   scene.waits(reader, "read", "pipe:[31]");
   CHECK(scene.join(reader).holder_pid == 0);
-  CHECK(scene.build.detail(reader) == (has_both ? "this very process has it open for writing"
-                                                : "no other process has it open for writing"));
+  CHECK(scene.build.says(reader) == (has_both ? "this very process has it open for writing"
+                                              : "no other process has it open for writing"));
 }
 
 TEST_CASE("a holder that is known already stays, a pipe that nobody looked at says nothing") {
@@ -120,7 +120,7 @@ TEST_CASE("the other end of a connection on this node") {
   const snapshot::Wait& wait = scene.join(client);
   CHECK(wait.holder_pid == 20);
   CHECK(scene.build.capture.tables.text(wait.peer) == "10.0.0.1:29500");
-  CHECK(scene.build.detail(client) ==
+  CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
   CHECK(scene.build.process(client).connections.empty());
 }
@@ -130,7 +130,7 @@ TEST_CASE("a connection to another node is kept with its owner") {
   const auto client = scene.add_socket(10, 703);
   scene.waits(client, "recvfrom", "socket:[703]");
   CHECK(scene.join(client).holder_pid == 0);
-  CHECK(scene.build.detail(client) ==
+  CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read");
   REQUIRE(scene.build.process(client).connections.size() == 1);
   const auto& kept = scene.build.process(client).connections.front();
@@ -145,7 +145,11 @@ TEST_CASE("the other end in a process that is not of the job") {
   scene.node.silences[702] = {64'100, 3'600'900};
   scene.waits(client, "recvfrom", "socket:[702]");
   CHECK(scene.join(client).holder_pid == 90);
-  CHECK(scene.build.detail(client) ==
+  REQUIRE(scene.build.wait(client).awaited.size() == 1);
+  CHECK(scene.build.wait(client).awaited[0].received_ms == 3'600'900);
+  CHECK(scene.build.wait(client).awaited[0].sent_ms == 64'100);
+  CHECK_FALSE(scene.build.wait(client).awaited[0].tls);
+  CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED, nothing received for 3600 s, nothing "
         "sent for 64 s; the other end is pid 90");
 }
@@ -157,8 +161,9 @@ TEST_CASE("a connection that was used a moment ago; and one below TLS") {
   scene.build.process(client).threads[0].samples[0].stack =
       scene.build.stack({{"SSLSocket.read", "/usr/lib/python3.11/ssl.py"}});
   scene.waits(client, "recvfrom", "socket:[703]");
-  scene.join(client);
-  CHECK(scene.build.detail(client) ==
+  REQUIRE(scene.join(client).awaited.size() == 1);
+  CHECK(scene.build.wait(client).awaited[0].tls);
+  CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read, over TLS");
 }
 
@@ -168,8 +173,17 @@ TEST_CASE("a connection that is not made yet has an address to try, and no other
   const auto client = scene.add_socket(10, 704);
   scene.waits(client, "connect", "socket:[704]");
   CHECK(scene.join(client).peer == snapshot::StringId{});
-  CHECK(scene.build.detail(client) ==
+  CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:8081 to 10.0.0.2:80, SYN_SENT, 1 bytes not acknowledged");
+}
+
+TEST_CASE("a socket that listens says where") {
+  Sockets scene;
+  scene.node.sockets.back().add("4: 0100007F:1F91 00000000:0000 0A 0:0 0:0 0 0 0 704\n");
+  const auto server = scene.add_socket(10, 704);
+  scene.waits(server, "accept4", "socket:[704]");
+  CHECK(scene.join(server).peer == snapshot::StringId{});
+  CHECK(scene.build.says(server) == "listens at 127.0.0.1:8081");
 }
 
 TEST_CASE("both ends of a local socket") {
@@ -179,7 +193,7 @@ TEST_CASE("both ends of a local socket") {
   scene.node.local_peers[801] = 802;
   scene.waits(client, "recvmsg", "socket:[801]");
   CHECK(scene.join(client).holder_pid == 20);
-  CHECK(scene.build.detail(client) == "local socket; the other end is pid 20");
+  CHECK(scene.build.says(client) == "local socket; the other end is pid 20");
 }
 
 TEST_CASE("a local socket whose other end nobody has that was read") {
@@ -188,7 +202,7 @@ TEST_CASE("a local socket whose other end nobody has that was read") {
   scene.node.local_peers[801] = 803;
   scene.waits(client, "recvmsg", "socket:[801]");
   CHECK(scene.join(client).holder_pid == 0);
-  CHECK(scene.build.detail(client) == "local socket");
+  CHECK(scene.build.says(client) == "local socket");
 }
 
 TEST_CASE("a store that a program made itself names no holder either") {
@@ -221,7 +235,7 @@ TEST_CASE("a connection that two ranks have open names nobody") {
   scene.add_socket(30, 701);
   scene.waits(client, "recvfrom", "socket:[702]");
   CHECK(scene.join(client).holder_pid == 0);
-  CHECK(scene.build.detail(client).find("open in pids 20, 30") != std::string_view::npos);
+  CHECK(scene.build.says(client).find("open in pids 20, 30") != std::string_view::npos);
 }
 
 struct Several : Sockets {
@@ -230,11 +244,17 @@ struct Several : Sockets {
   Several() {
     node.ends.push_back({kPipe, false, true, false, waiter, 10});
     build.wait(waiter).on = WaitOn::kUnknown;
-    poll("in poll() of 2 files (4 pipe:[31], 5 socket:[702])");
-  }
-  void poll(std::string_view words) {
-    build.wait(waiter).detail = build.capture.tables.string(words);
+    build.wait(waiter).how = snapshot::WaitHow::kFiles;
     build.wait(waiter).syscall_name = build.capture.tables.string("poll");
+    await(4, "pipe:[31]");
+    await(5, "socket:[702]");
+  }
+  void await(int fd, std::string_view link) {
+    snapshot::Wait& wait = build.wait(waiter);
+    wait.awaited.emplace_back();
+    wait.awaited.back().fd = fd;
+    wait.awaited.back().link = build.capture.tables.string(link);
+    wait.awaited_count = wait.awaited.size();
   }
 };
 
@@ -246,7 +266,10 @@ TEST_CASE("of several files each other end is said, and who has all of them is w
   CHECK(wait.holder_pid == 20);
   CHECK(wait.inferred);
   CHECK(wait.path == snapshot::StringId{});
-  CHECK(scene.build.detail(scene.waiter) ==
+  CHECK(wait.peer == snapshot::StringId{});
+  REQUIRE(wait.awaited.size() == 2);
+  CHECK(scene.build.capture.tables.text(wait.awaited[1].peer) == "10.0.0.1:29500");
+  CHECK(scene.build.says(scene.waiter) ==
         "in poll() of 2 files (4 pipe:[31], 5 socket:[702]); fd 4: pid 20 has it open for writing; "
         "fd 5: TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
 }
@@ -256,8 +279,8 @@ TEST_CASE("of several files with several other ends nobody is named, all are sai
   scene.add_socket(20, 701);
   scene.add(30, false, true);
   CHECK(scene.join(scene.waiter).holder_pid == 0);
-  CHECK(scene.build.detail(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
-  CHECK(scene.build.detail(scene.waiter).find("other end is pid 20") != std::string::npos);
+  CHECK(scene.build.says(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
+  CHECK(scene.build.says(scene.waiter).find("other end is pid 20") != std::string::npos);
 }
 
 TEST_CASE("a pipe to itself says nothing of whom a thread waits for; an end not found does") {
@@ -275,7 +298,7 @@ TEST_CASE("a pipe to itself says nothing of whom a thread waits for; an end not 
   Several cut;
   cut.add_socket(20, 701);
   cut.node.ends.push_back({kPipe, false, false, true, 1, 20});
-  cut.poll("in poll() of 9 files (4 pipe:[31], 5 socket:[702], ...)");
+  cut.build.wait(cut.waiter).awaited_count = 9;
   CHECK(cut.join(cut.waiter).holder_pid == 0);
 }
 
@@ -299,13 +322,13 @@ TEST_CASE("whoever made the polled file has it open, whoever locked it comes fir
   CHECK(
       scene.look({{"/build/lock", 20, false, false}, {"/build/lock", 30, true, true}}).holder_pid ==
       30);
-  CHECK(scene.build.detail(scene.waiter) == "pid 30 has locked it");
+  CHECK(scene.build.says(scene.waiter) == "pid 30 has locked it");
 }
 
 TEST_CASE("whoever tries to get the polled file's lock does not have it") {
   Polled scene;
   CHECK(scene.look({{"/build/lock", 20, false, true}}).holder_pid == 0);
-  CHECK(scene.build.detail(scene.waiter) == "nobody on this node has it open");
+  CHECK(scene.build.says(scene.waiter) == "nobody on this node has it open");
   CHECK(scene.look({{"/other/lock", 20, true, true}, {"/build/lock", 10, true, true}}).holder_pid ==
         0);
   CHECK(scene.look({{"/build/lock", 20, true, true}, {"/build/lock", 30, true, true}}).holder_pid ==
@@ -330,7 +353,7 @@ TEST_CASE("the store names no holder: others have to come to it") {
                                                        tables.string("29500"));
   scene.waits(client, "recvfrom", "socket:[702]");
   CHECK(scene.join(client).holder_pid == 0);
-  CHECK(scene.build.detail(client).find("the store of MASTER_PORT") != std::string_view::npos);
+  CHECK(scene.build.says(client).find("the store of MASTER_PORT") != std::string_view::npos);
 }
 
 }  // namespace

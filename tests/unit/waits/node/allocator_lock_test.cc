@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "aggregate/view/wait_sentence.h"
+#include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "waits/native_lock_names.h"
 
@@ -13,7 +15,8 @@ using snapshot::Known;
 
 // "malloc": of libc; "train/step": step of the program.
 struct Scene {
-  snapshot::Tables tables;
+  snapshot::Capture capture;
+  snapshot::Tables& tables = capture.tables;
   snapshot::ProcessCapture process;
 
   Scene() { process.pid = 100; }
@@ -40,15 +43,21 @@ struct Scene {
     snapshot::ThreadCapture& thread = add(tid, functions);
     thread.wait.on = snapshot::WaitOn::kLock;
     thread.wait.address = 0x7000;
-    thread.wait.detail = tables.string("semaphore, condition or join");
+    thread.wait.how = snapshot::WaitHow::kLock;
   }
 
   // What becomes of the first thread's wait.
   snapshot::Wait wait() {
     snapshot::Wait wait = process.threads.front().wait;
     name_native_lock(process.threads.front(), tables, wait);
-    name_allocator_owner(process, process.threads.front(), tables, wait);
+    name_allocator_owner(process, tables, wait);
     return wait;
+  }
+
+  std::string says(const snapshot::Wait& wait) const {
+    snapshot::ThreadCapture thread = process.threads.front();
+    thread.wait = wait;
+    return aggregate::wait_sentence(capture, process, thread);
   }
 };
 
@@ -71,8 +80,7 @@ TEST_CASE("the only thread within the allocator has its lock") {
   CHECK(wait.holder_tid == 102);
   CHECK(wait.holder_alive == Known::kYes);
   CHECK(wait.inferred);
-  CHECK(scene.tables.text(wait.detail) ==
-        "lock; in malloc(): the allocator's lock, which only thread 102 is in");
+  CHECK(scene.says(wait) == "lock; in malloc(): the allocator's lock, which only thread 102 is in");
 }
 
 TEST_CASE("a handler that wants memory waits for the thread that it interrupted") {
@@ -81,6 +89,9 @@ TEST_CASE("a handler that wants memory waits for the thread that it interrupted"
                          "free", "train/step"});
   scene.add(101, {"poll", "train/serve"});
   CHECK(scene.wait().holder_tid == 100);
+  CHECK(scene.says(scene.wait()) ==
+        "lock; in malloc(): the allocator's lock, which this thread itself was in when a signal "
+        "came");
 }
 
 TEST_CASE("nobody has the allocator's lock where several may, or none is seen") {

@@ -9,6 +9,7 @@ namespace {
 
 using snapshot::Known;
 using snapshot::Wait;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 constexpr std::string_view kLoader = "/v/lib/torch/utils/data/dataloader.py";
@@ -57,7 +58,7 @@ TEST_CASE("the one worker that is not idle is the holder") {
   CHECK(builder.wait(rank).holder_alive == Known::kYes);
   CHECK(builder.capture.tables.text(builder.wait(rank).path) == "/data/shard-7.tar");
   CHECK(builder.wait(rank).fd == -1);
-  CHECK(builder.detail(rank) ==
+  CHECK(builder.says(rank) ==
         "DataLoader worker pid 202: in read() of /data/shard-7.tar; at Shards.__getitem__ "
         "(data.py:31)");
 }
@@ -73,7 +74,7 @@ TEST_CASE("workers of another rank or node are not asked") {
   join_node_waits(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kInput);
   CHECK(builder.wait(rank).holder_pid == 0);
-  CHECK(builder.detail(rank) == "waits for a DataLoader worker, but none was found");
+  CHECK(builder.says(rank) == "waits for a DataLoader worker, but none was found");
 }
 
 TEST_CASE("a worker of a fork server belongs to its rank all the same") {
@@ -93,8 +94,8 @@ TEST_CASE("several busy workers: nobody is named, all are described") {
   join_node_waits(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kInput);
   CHECK(builder.wait(rank).holder_pid == 0);
-  CHECK(builder.detail(rank).find("2 DataLoader workers could be meant: pid 201: in read()") == 0);
-  CHECK(builder.detail(rank).find("pid 202") != std::string::npos);
+  CHECK(builder.says(rank).find("2 DataLoader workers could be meant: pid 201: in read()") == 0);
+  CHECK(builder.says(rank).find("pid 202") != std::string::npos);
 }
 
 TEST_CASE("a dead worker is the holder, and is dead") {
@@ -106,7 +107,7 @@ TEST_CASE("a dead worker is the holder, and is dead") {
   join_node_waits(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 203);
   CHECK(builder.wait(rank).holder_alive == Known::kNo);
-  CHECK(builder.detail(rank) == "DataLoader worker pid 203: dead, not reaped, killed by signal 9");
+  CHECK(builder.says(rank) == "DataLoader worker pid 203: dead, not reaped, killed by signal 9");
 }
 
 TEST_CASE("a dead child of another name counts only if no worker is busy") {
@@ -122,7 +123,7 @@ TEST_CASE("a dead child of another name counts only if no worker is busy") {
   second.add_dead(203, 100, "python3", 256);
   join_node_waits(second.capture);
   CHECK(second.wait(lonely).holder_pid == 203);
-  CHECK(second.detail(lonely) == "DataLoader worker pid 203: dead, not reaped, exit status 1");
+  CHECK(second.says(lonely) == "DataLoader worker pid 203: dead, not reaped, exit status 1");
   CHECK(builder.wait(worker).holder_pid == 0);
 }
 
@@ -133,7 +134,7 @@ TEST_CASE("all workers idle: nobody is named") {
   add_idle_worker(builder, 202);
   join_node_waits(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 0);
-  CHECK(builder.detail(rank) == "waits for a DataLoader worker, but all 2 are idle");
+  CHECK(builder.says(rank) == "waits for a DataLoader worker, but all 2 are idle");
 }
 
 TEST_CASE("a stopped worker is not idle, wherever it stands") {
@@ -155,7 +156,7 @@ TEST_CASE("a worker that could not be read is not idle") {
   builder.process(unread).threads.clear();
   join_node_waits(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 202);
-  CHECK(builder.detail(rank) == "DataLoader worker pid 202: state D, no stack could be read");
+  CHECK(builder.says(rank) == "DataLoader worker pid 202: state D, no stack could be read");
 }
 
 TEST_CASE("the loader without workers is left as it was read") {
@@ -194,7 +195,7 @@ TEST_CASE("a child that the system call names is described") {
   CHECK(builder.wait(rank).holder_pid == 202);
   CHECK(builder.wait(rank).holder_alive == Known::kYes);
   CHECK(!builder.wait(rank).inferred);
-  CHECK(builder.detail(rank).find("pid 202: in read() of /data/shard-7.tar") == 0);
+  CHECK(builder.says(rank).find("pid 202: in read() of /data/shard-7.tar") == 0);
 }
 
 TEST_CASE("a join without a pid names the only child, and nobody of several") {
@@ -253,7 +254,7 @@ TEST_CASE("a process pool's parent waits for the worker that works") {
 }
 
 // Of a rank that waits for a future, beside a busy worker process (pid 202) and a thread of a pool.
-Wait wait_for_future(std::string_view detail, pid_t holder, bool thread_is_busy) {
+Wait wait_for_future(WaitHow how, pid_t holder, bool thread_is_busy) {
   constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
   constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
   constexpr std::string_view kThread = "/usr/lib/python3.11/concurrent/futures/thread.py";
@@ -270,20 +271,19 @@ Wait wait_for_future(std::string_view detail, pid_t holder, bool thread_is_busy)
   builder.wait(rank).on = holder == 0 ? WaitOn::kLock : WaitOn::kThread;
   builder.wait(rank).holder_tid = holder;
   builder.wait(rank).holder_pid = holder == 0 ? 0 : 100;
-  builder.wait(rank).detail = builder.capture.tables.string(detail);
+  builder.wait(rank).how = how;
   join_node_waits(builder.capture);
   return builder.wait(rank);
 }
 
 TEST_CASE("a future that a thread is at work on, or may be, names no process") {
-  const Wait known = wait_for_future("waits for a future that thread 101 is at work on", 101, true);
+  const Wait known = wait_for_future(WaitHow::kFutureOfThread, 101, true);
   CHECK(known.holder_pid == 100);
   CHECK(known.holder_tid == 101);
   // It may stand in the queue of the busy threads; idle ones would have taken it.
-  constexpr std::string_view kQueued = "waits for a future that nobody has begun";
-  CHECK(wait_for_future(kQueued, 0, true).holder_pid == 0);
-  CHECK(wait_for_future(kQueued, 0, false).holder_pid == 202);
-  CHECK(wait_for_future("waits for a future", 0, true).holder_pid == 202);
+  CHECK(wait_for_future(WaitHow::kFutureNotBegun, 0, true).holder_pid == 0);
+  CHECK(wait_for_future(WaitHow::kFutureNotBegun, 0, false).holder_pid == 202);
+  CHECK(wait_for_future(WaitHow::kFuture, 0, true).holder_pid == 202);
 }
 
 TEST_CASE("an empty capture and a thread that runs") {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "aggregate/view/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 
@@ -13,24 +14,29 @@ using snapshot::Wait;
 using snapshot::WaitOn;
 
 struct Scene {
-  snapshot::Tables tables;
+  snapshot::Capture capture;
   snapshot::ProcessCapture process;
 
   snapshot::ThreadCapture& add(pid_t tid, const std::string& innermost) {
     snapshot::Frame frame;
-    frame.function = tables.string(innermost);
+    frame.function = capture.tables.string(innermost);
     snapshot::Stack stack;
-    stack.frames = {tables.frame(frame)};
+    stack.frames = {capture.tables.frame(frame)};
     snapshot::ThreadCapture& thread = process.threads.emplace_back();
     thread.tid = tid;
-    thread.samples.emplace_back().stack = tables.stack(stack);
+    thread.samples.emplace_back().stack = capture.tables.stack(stack);
     return thread;
   }
   Wait name(std::size_t thread, WaitOn on) {
     Wait wait;
     wait.on = on;
-    name_gil_wait(process, process.threads[thread], tables, wait);
+    name_gil_wait(process, process.threads[thread], capture.tables, wait);
     return wait;
+  }
+  std::string says(std::size_t thread, const Wait& wait) const {
+    snapshot::ThreadCapture waiter = process.threads[thread];
+    waiter.wait = wait;
+    return aggregate::wait_sentence(capture, process, waiter);
   }
 };
 
@@ -55,7 +61,7 @@ TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
   CHECK(wait.on == WaitOn::kGil);
   CHECK(wait.holder_pid == 50);
   CHECK(wait.holder_tid == 51);
-  CHECK(scene.tables.text(wait.detail) == "waits for the GIL of interpreter 3, held by thread 51");
+  CHECK(scene.says(2, wait) == "waits for the GIL of interpreter 3, held by thread 51");
   // It wakes up every few milliseconds to ask again.
   CHECK(scene.name(2, WaitOn::kNothing).on == WaitOn::kGil);
   // Something else that it waits for now is no GIL.
@@ -70,7 +76,22 @@ TEST_CASE("frames say that it is a GIL, not which") {
   scene.process.threads.erase(scene.process.threads.begin() + 1, scene.process.threads.begin() + 3);
   const Wait only = scene.name(1, WaitOn::kLock);
   CHECK(only.holder_tid == 50);
-  CHECK(scene.tables.text(only.detail) == "waits for Python's GIL, held by thread 50");
+  CHECK(scene.says(1, only) == "waits for Python's GIL, held by thread 50");
+}
+
+TEST_CASE("the owner of the lock inside of a GIL does not hold the GIL") {
+  Scene scene = two_gils();
+  scene.process.threads[1].holds_gil = false;
+  Wait wait;
+  wait.on = WaitOn::kLock;
+  wait.how = snapshot::WaitHow::kLock;
+  wait.limited = true;
+  wait.lock.owner = snapshot::LockOwner::kThread;
+  wait.holder_pid = 50;
+  wait.holder_tid = 53;
+  name_gil_wait(scene.process, scene.process.threads[2], scene.capture.tables, wait);
+  CHECK(wait.how == snapshot::WaitHow::kGil);
+  CHECK(scene.says(2, wait) == "waits for the GIL of interpreter 3");
 }
 
 TEST_CASE("a lock is a lock where neither the runtime nor the frames say more") {

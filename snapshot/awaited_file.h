@@ -1,0 +1,31 @@
+// A file that a thread waits for, and what is known of its other end.
+#pragma once
+
+#include <cstdint>
+
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+// A store of torch.distributed: by MASTER_PORT, or by the frames above the connection.
+enum class Store : std::uint8_t { kNone = 0, kMasterPort, kOther };
+
+struct AwaitedFile {
+  std::int32_t fd = -1;
+  StringId link{};  // as the kernel names it: "pipe:[31]", "/data/x"; empty: not known
+  // Of a TCP socket, where its row in the kernel's table was found.
+  StringId local{};
+  StringId peer{};
+  std::uint8_t state = 0;  // include/net/tcp_states.h; 0: not known, or no TCP socket
+  Store store = Store::kNone;
+  bool tls = false;               // the frames above it are those of TLS
+  std::uint64_t unread = 0;       // bytes that have come and were not read
+  std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
+  std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
+  std::int64_t received_ms = -1;  // since it last received data
+  StringId note{};                // who has the other end, in words; for people only
+
+  bool operator==(const AwaitedFile&) const = default;
+};
+
+}  // namespace oddrank::snapshot

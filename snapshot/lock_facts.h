@@ -1,0 +1,67 @@
+// What is known of a lock that a thread waits for, and of its owner.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+enum class LockKind : std::uint8_t {
+  kUnknown = 0,  // semaphore, condition variable, barrier, join, a lock without an owner
+  kMutex,
+  kRobust,      // the word is the owner's tid, and the kernel marks it when the owner dies
+  kInheriting,  // priority inheritance: the word is the owner's tid
+  kWriteLock,   // read-write lock that is held for writing
+  kReadLocks,   // read-write lock that readers hold, who are counted and not named
+  kStream,      // of a stdio stream
+  kThreadEnd,   // pthread_join: the word is the tid of the thread that is waited for
+  kShared,      // a named semaphore, which processes share
+  kCondition,   // this one and those below are told by the names of libc's functions
+  kSemaphore,
+  kBarrier,
+  kOnce,  // pthread_once that another thread has begun
+};
+
+// Where the owner was found.
+enum class LockOwner : std::uint8_t {
+  kUntold = 0,
+  kThread,          // Wait's holder, by the lock's own memory or the runtime's
+  kDied,            // owner_tid, by the kernel's mark
+  kNotHere,         // owner_tid, which is no thread of the process
+  kOtherProcess,    // Wait's holder: the lock is shared by processes
+  kOtherNamespace,  // owner_tid of a pid namespace that is not ours: shared by processes
+  kInAllocator,     // Wait's holder, the only thread within the allocator
+  kAcquired,        // Wait's holder, by the count that multiprocessing keeps for each process
+  kNobodyAcquired,  // no process of the family, or several, by those counts
+};
+
+enum class LockWish : std::uint8_t { kUntold = 0, kRead, kWrite };
+
+// A lock of the C library's own, which one of its functions takes.
+enum class InnerLock : std::uint8_t {
+  kNone = 0,
+  kAllocator,
+  kLoader,
+  kStream,
+  kExitHandlers,
+  kEnvironment,
+  kTimeZone,
+};
+
+struct LockFacts {
+  LockKind kind = LockKind::kUnknown;
+  LockOwner owner = LockOwner::kUntold;
+  LockWish wish = LockWish::kUntold;
+  InnerLock inner = InnerLock::kNone;
+  StringId function{};        // that takes `inner`: "malloc"
+  pid_t owner_tid = 0;        // as the lock has it, in the target's pid namespace
+  pid_t owner_pid = 0;        // kNotHere: a process that has a thread of this number; 0 = none
+  std::uint32_t readers = 0;  // kReadLocks
+
+  bool operator==(const LockFacts&) const = default;
+};
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,132 @@
+// Waits of captures of format 8, which tell in words what has fields of its own since.
+#include "snapshot/told_wait.h"
+
+#include <string>
+
+#include "snapshot/capture_file.h"
+#include "snapshot/columns.h"
+#include "snapshot/decode_rows.h"
+#include "snapshot/encode_rows.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+// As an oddrank that wrote format 8 would have had it.
+struct Told {
+  Tables tables;
+  Wait wait;
+
+  Told(WaitOn on, const std::string& words) {
+    wait.on = on;
+    wait.fd = 7;
+    wait.path = tables.string("socket:[5]");
+    wait.peer = tables.string(on == WaitOn::kSocket ? "10.4.9.9:443" : "");
+    wait.detail = tables.string(words);
+    facts_of_told_wait(tables, wait);
+  }
+  std::string detail() const { return std::string(tables.text(wait.detail)); }
+  std::string notes() const { return std::string(tables.text(wait.notes)); }
+};
+
+TEST_CASE("told in words: a frozen thread, wherever it sleeps") {
+  const Told told(WaitOn::kSignal, "frozen by its cgroup (freezer.state)");
+  CHECK(told.wait.how == WaitHow::kFrozen);
+  CHECK(told.detail() == "frozen by its cgroup (freezer.state)");
+  CHECK(Told(WaitOn::kSignal, "waits for a signal (pause)").wait.how == WaitHow::kTold);
+}
+
+TEST_CASE("told in words: a lock's time limit") {
+  const Told told(WaitOn::kLock, "semaphore, condition or join, with a time limit; it polls");
+  CHECK(told.wait.limited);
+  CHECK(told.wait.limit_ms == -1);
+  CHECK(told.detail() == "semaphore, condition or join");
+  CHECK(told.notes() == "it polls");
+  const Told end(WaitOn::kLock, "mutex locked by thread 7, with a time limit");
+  CHECK(end.wait.limited);
+  CHECK(end.detail() == "mutex locked by thread 7");
+  CHECK(end.notes().empty());
+  // Of other waits, and where the words go on in another way, all stays as it was told.
+  for (const char* words : {"in ppoll() of pipe:[5], with a time limit", ""}) {
+    CHECK_FALSE(Told(WaitOn::kPipe, words).wait.limited);
+  }
+  for (const char* words : {"mutex, with a time limit, wants to read", "mutex",
+                            "mutex, with a time limit; ", ", with a time limi"}) {
+    const Told other(WaitOn::kLock, words);
+    CHECK_FALSE(other.wait.limited);
+    CHECK(other.detail() == words);
+  }
+}
+
+TEST_CASE("told in words: how long a connection has been silent, and TLS above it") {
+  const Told told(WaitOn::kSocket,
+                  "TCP 10.4.0.2:4 to 10.4.9.9:443, ESTABLISHED, nothing received for 402 s, "
+                  "nothing sent for 403 s, over TLS");
+  REQUIRE(told.wait.awaited.size() == 1);
+  const AwaitedFile& file = told.wait.awaited.front();
+  CHECK(file.received_ms == 402'000);
+  CHECK(file.tls);
+  CHECK(file.fd == 7);
+  CHECK(told.tables.text(file.link) == "socket:[5]");
+  CHECK(file.state == 0);  // so that no sentence says it twice
+  CHECK(file.note == StringId{});
+  CHECK(Told(WaitOn::kSocket, "TCP a to b, ESTABLISHED").wait.awaited.empty());
+}
+
+TEST_CASE("told in words that nobody wrote") {
+  for (const char* words :
+       {"", ", nothing received for ", ", nothing received for 99999999999999999999 s",
+        ", nothing received for -1 s", ", nothing received for 0x7 s"}) {
+    CHECK(Told(WaitOn::kSocket, words).wait.awaited.empty());
+  }
+}
+
+Document one_thread(const std::string& words) {
+  Capture capture;
+  capture.nodes.emplace_back();
+  ThreadCapture thread;
+  thread.samples.emplace_back();
+  thread.wait.on = WaitOn::kSignal;
+  thread.wait.detail = capture.tables.string(words);
+  capture.processes.emplace_back().threads = {thread};
+  return to_document(capture);
+}
+
+// Without what is new in format 9.
+Document of_format_8(Document document) {
+  document.tables.erase("awaited_files");
+  document.tables.erase("pool_pids");
+  for (const char* name :
+       {"wait_how",     "wait_limited", "wait_limit_ms", "wait_awaited_count", "wait_own_wakers",
+        "wait_about",   "wait_notes",   "wait_motion",   "lock_kind",          "lock_owner",
+        "lock_wish",    "lock_inner",   "lock_function", "lock_owner_tid",     "lock_owner_pid",
+        "lock_readers", "pool_name",    "pool_meant",    "pool_workers",       "awaited",
+        "pool_pids"}) {
+    REQUIRE(document.tables["threads"].erase(name) == 1);
+  }
+  return document;
+}
+
+TEST_CASE("a capture of format 8 is read, its words are kept") {
+  auto read = decode_document(encode_document(of_format_8(one_thread("frozen by its cgroup (x)"))));
+  REQUIRE(read);
+  const auto capture = from_document(*read, 8);
+  REQUIRE(capture);
+  const Wait& wait = capture->processes.at(0).threads.at(0).wait;
+  CHECK(wait.how == WaitHow::kFrozen);
+  CHECK(capture->tables.text(wait.detail) == "frozen by its cgroup (x)");
+  CHECK_FALSE(from_document(*read, 9));  // what format 9 has is missing
+  const auto again = decode_capture(encode_capture(*capture));
+  REQUIRE(again);
+  CHECK(again->processes == capture->processes);
+}
+
+TEST_CASE("a capture of format 8 that has what is new is refused") {
+  auto read = decode_document(encode_document(one_thread("")));
+  REQUIRE(read);
+  CHECK(from_document(*read, 9));
+  CHECK_FALSE(from_document(*read, 8));
+}
+
+}  // namespace
+}  // namespace oddrank::snapshot

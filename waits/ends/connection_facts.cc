@@ -1,0 +1,64 @@
+#include "waits/ends/connection_facts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "snapshot/variable.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Store;
+using snapshot::Tables;
+using snapshot::ThreadCapture;
+
+template <typename Matches>
+bool any_frame(const ThreadCapture& thread, const Tables& tables, const Matches& matches) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const auto& frames = tables.stack(thread.samples.back().stack).frames;
+  return std::any_of(frames.begin(), frames.end(), [&](const snapshot::FrameId id) {
+    const snapshot::Frame& frame = tables.frame(id);
+    return matches(tables.text(frame.function), tables.text(frame.file));
+  });
+}
+
+}  // namespace
+
+Store store_of(const snapshot::ProcessCapture& process,
+               const ThreadCapture& thread,
+               const std::string& peer,
+               const Tables& tables) {
+  const auto port = snapshot::variable_of(tables, process, "MASTER_PORT");
+  if (port && peer.ends_with(":" + std::string(*port))) {
+    return Store::kMasterPort;
+  }
+  const bool below = any_frame(thread, tables, [](std::string_view function, std::string_view) {
+    return function.find("TCPStore") != std::string_view::npos;
+  });
+  return below ? Store::kOther : Store::kNone;
+}
+
+bool is_below_tls(const ThreadCapture& thread, const Tables& tables) {
+  return any_frame(thread, tables, [](std::string_view function, std::string_view file) {
+    return function.starts_with("SSL_") || file.ends_with("/ssl.py");
+  });
+}
+
+void set_connection(const SocketRow& row,
+                    const TcpSilence* silence,
+                    Tables& tables,
+                    snapshot::AwaitedFile& file) {
+  file.local = tables.string(row.local);
+  file.peer = tables.string(row.peer);
+  file.state = row.state;
+  file.unread = row.unread;
+  file.unsent = row.unsent;
+  if (silence != nullptr) {
+    file.sent_ms = silence->sent_ms;
+    file.received_ms = silence->received_ms;
+  }
+}
+
+}  // namespace oddrank::waits
