@@ -2,7 +2,7 @@
 """How long 100 threads stand still where only their registers tell their stacks, against the least
 that a stop takes (stop_floor.cc), by turns.
 
-    bench/stop_bench.py [--build build/release] [--rounds 31]
+    bench/stop_bench.py [--build build/release-tests] [--rounds 31]
 
 The victim's threads are blocked in a call that the kernel begins again, in a function whose frame is
 in a register that nobody saved: the one case in which oddrank stops threads that sleep.
@@ -22,7 +22,7 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=f"{root}/build/release",
+    parser.add_argument("--build", default=f"{root}/build/release-tests",
                         help="a build with the target bench")
     parser.add_argument("--rounds", type=int, default=31)
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the waits of a process with 100 threads cost (waits_cost.cc), once their stacks were read.
 
-    bench/waits_bench.py [--build build/release] [--rounds 31]
+    bench/waits_bench.py [--build build/release-tests] [--rounds 31]
 
 mutex   99 threads of a C program want one mutex
 python  99 threads of a Python want one lock, which one of their frames says who has
@@ -65,7 +65,7 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=f"{root}/build/release",
+    parser.add_argument("--build", default=f"{root}/build/release-tests",
                         help="a build with the target bench")
     parser.add_argument("--rounds", type=int, default=31)
     options = parser.parse_args()
