@@ -2,7 +2,7 @@
 """Measures what it costs to read the Python frames of a rank: 21 threads, 330 frames, in every CPython
 at hand.
 
-    bench/python_bench.py [--build build/release] [--looks 200] [PYTHON...]
+    bench/python_bench.py [--build build/release-tests] [--looks 200] [PYTHON...]
 
 Without PYTHON it uses those of $ODDRANK_PYTHONS (colon-separated; scripts/pythons prints some), or
 else all of ~/.pyenv and /usr/bin/python3. `first` is the first sample of a process, `later` is the
@@ -53,15 +53,15 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=f"{root}/build/release")
+    parser.add_argument("--build", default=f"{root}/build/release-tests")
     parser.add_argument("--looks", type=int, default=200)
     parser.add_argument("--locals", default="none", choices=["none", "deciding", "all"])
     parser.add_argument("python", nargs="*")
     options = parser.parse_args()
     tool = f"{options.build}/python_read_cost"
     if not os.access(tool, os.X_OK):
-        sys.exit(f"{tool} is not there: cmake --preset release && "
-                 "cmake --build --preset release --target bench")
+        sys.exit(f"{tool} is not there: cmake --preset release-tests && "
+                 "cmake --build --preset release-tests --target bench")
     print(f"{'Python':<10}{'threads':>8}{'frames':>7}{'find us':>9}{'first us':>9}{'calls':>6}"
           f"{'later us':>9}{'calls':>6}")
     worst = 0.0

@@ -2,7 +2,7 @@
 """Measures how long 100 threads are stopped if only their registers reveal their stacks. The least time
 that a stop takes (stop_floor.cc) is measured in turn.
 
-    bench/stop_bench.py [--build build/release] [--rounds 31]
+    bench/stop_bench.py [--build build/release-tests] [--rounds 31]
 
 The victim's threads are blocked in a call that the kernel restarts, in a function whose frame is in a
 register that nothing saved. This is the only case in which oddrank stops sleeping threads.
@@ -22,7 +22,7 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=f"{root}/build/release",
+    parser.add_argument("--build", default=f"{root}/build/release-tests",
                         help="a build with the target bench")
     parser.add_argument("--rounds", type=int, default=31)
     options = parser.parse_args()

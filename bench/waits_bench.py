@@ -2,7 +2,7 @@
 """Measures what the waits of a process with 100 threads cost (waits_cost.cc), after their stacks were
 read.
 
-    bench/waits_bench.py [--build build/release] [--rounds 31]
+    bench/waits_bench.py [--build build/release-tests] [--rounds 31]
 
 mutex   99 threads of a C program want one mutex
 python  99 threads of a Python program want one lock; the frame of a thread shows which one has it
@@ -66,7 +66,7 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=f"{root}/build/release",
+    parser.add_argument("--build", default=f"{root}/build/release-tests",
                         help="a build with the target bench")
     parser.add_argument("--rounds", type=int, default=31)
     options = parser.parse_args()

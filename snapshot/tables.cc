@@ -28,4 +28,16 @@ std::size_t StackHash::operator()(const Stack& stack) const {
   return hash;
 }
 
+template class InternTable<std::string, std::string_view, StringId, StringHash>;
+template class InternTable<Frame, Frame, FrameId, FrameHash>;
+template class InternTable<Stack, Stack, StackId, StackHash>;
+
+Tables::Tables() {
+  strings_.intern("");
+  stacks_.intern(Stack{});
+}
+Tables::Tables(Tables&&) noexcept = default;
+Tables& Tables::operator=(Tables&&) noexcept = default;
+Tables::~Tables() = default;
+
 }  // namespace oddrank::snapshot

@@ -21,13 +21,20 @@ struct StackHash {
   std::size_t operator()(const Stack& stack) const;
 };
 
+// Compiled in tables.cc alone: each file that builds tables would spend a second on them.
+extern template class InternTable<std::string, std::string_view, StringId, StringHash>;
+extern template class InternTable<Frame, Frame, FrameId, FrameHash>;
+extern template class InternTable<Stack, Stack, StackId, StackHash>;
+
 // Move-only. Ids are good for these tables only; snapshot/merge.h carries them over to others.
 class Tables {
  public:
-  Tables() {
-    strings_.intern("");
-    stacks_.intern(Stack{});
-  }
+  Tables();
+  Tables(Tables&&) noexcept;
+  Tables& operator=(Tables&&) noexcept;
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+  ~Tables();
 
   StringId string(std::string_view text) { return strings_.intern(text); }
   FrameId frame(const Frame& frame) { return frames_.intern(frame); }
