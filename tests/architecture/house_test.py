@@ -15,6 +15,8 @@ import tempfile
 
 REFUSED_LINES = 800
 QUESTIONED_LINES = 500
+MAX_FOLDER_FILES = 45
+MAX_FOLDER_LINES = 6000
 
 TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h"]
 READERS = ["attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/"]
@@ -156,6 +158,44 @@ def check_privacy(texts):
                 yield f"{path}: {name} is private to {room}/"
 
 
+def drawn_arrows(text):
+    """The table of rooms in ARCHITECTURE.md: room -> the rooms that it is said to include."""
+    rows = re.findall(r"^\| `(\w+)/` \|.*\| ([\w, ]*)\|$", text, re.MULTILINE)
+    return {room: set(filter(None, re.split(r"[, ]+", included))) for room, included in rows}
+
+
+def check_picture(root, texts):
+    """ARCHITECTURE.md draws every arrow that the tree has, and no other."""
+    path = os.path.join(root, "ARCHITECTURE.md")
+    if not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as file:
+        drawn = drawn_arrows(file.read())
+    seen = {room: set() for room in ROOMS}
+    for path, text in texts.items():
+        room = path.partition("/")[0]
+        if room in seen:
+            seen[room] |= {name.partition("/")[0] for bracket, name in INCLUDE.findall(text)
+                           if bracket == '"' and name.partition("/")[0] in ROOMS} - {room}
+    for room in ROOMS:
+        for to in sorted(seen[room] ^ drawn.get(room, set())):
+            fault = "does not show" if to in seen[room] else "shows what is not there:"
+            yield f"ARCHITECTURE.md: the table of rooms {fault} {room}/ -> {to}/"
+
+
+def check_folders(texts):
+    """No folder of a room is larger than what a person reads through."""
+    sizes = {}
+    for path, text in texts.items():
+        if path.partition("/")[0] in ROOMS:
+            files, lines = sizes.get(os.path.dirname(path), (0, 0))
+            sizes[os.path.dirname(path)] = (files + 1, lines + text.count("\n"))
+    for folder, (files, lines) in sorted(sizes.items()):
+        if files > MAX_FOLDER_FILES or lines > MAX_FOLDER_LINES:
+            yield (f"{folder}/: {files} files, {lines} lines; {MAX_FOLDER_FILES} files and "
+                   f"{MAX_FOLDER_LINES} lines are the limit")
+
+
 def check_tree(root):
     complaints, checked, texts = [], 0, {}
     for path in tree_files(root):
@@ -171,7 +211,8 @@ def check_tree(root):
             complaints += check_listed(root, path)
         if QUESTIONED_LINES < text.count("\n") <= REFUSED_LINES:
             print(f"note: {path} has {text.count(chr(10))} lines; is it one concept?")
-    return complaints + list(check_privacy(texts)), checked
+    complaints += [*check_privacy(texts), *check_picture(root, texts), *check_folders(texts)]
+    return complaints, checked
 
 
 PRIVATE = "// A. Private to\n// stacks/.\n#pragma once\n"
@@ -214,6 +255,19 @@ GOOD = [
 ]
 
 
+def test_picture():
+    """A picture that lacks an arrow and shows one too many is complained of twice."""
+    table = "| `waits/` | what | attach, base |\n| `base/` | what | |\n"
+    texts = {"waits/a.cc": '#include "attach/target.h"\n#include "cpython/version.h"\n'}
+    with tempfile.TemporaryDirectory() as root:
+        with open(os.path.join(root, "ARCHITECTURE.md"), "w", encoding="utf-8") as file:
+            file.write(table)
+        found = list(check_picture(root, texts))
+    expected = ["does not show waits/ -> cpython/", "shows what is not there: waits/ -> base/"]
+    return [] if [row.partition("rooms ")[2] for row in found] == sorted(
+        expected, key=lambda row: row.split()[-1]) else [f"picture: {found}"]
+
+
 def self_test():
     failures = []
     for path, text, complaint in BAD:
@@ -229,6 +283,10 @@ def self_test():
     found = list(check_privacy({"stacks/a.h": PRIVATE, **users}))
     if found != ["cli/b.cc: stacks/a.h is private to stacks/"]:
         failures.append(f"private headers: {found}")
+    failures += test_picture()
+    crowd = {f"waits/a{number}.cc": "" for number in range(MAX_FOLDER_FILES + 1)}
+    if len(list(check_folders(crowd))) != 1 or list(check_folders({"waits/a.cc": "\n" * 700})):
+        failures.append("sizes of folders")
     for path, text in GOOD:
         failures += [f"not expected: {row}" for row in check_file(path, text)]
     return failures
