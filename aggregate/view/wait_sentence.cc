@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1000;  // milliseconds
 constexpr std::uint8_t kListen = 10;    // include/net/tcp_states.h
-constexpr std::size_t kMostText = 16384;
+constexpr std::size_t kMaxText = 16384;
 
 std::string_view kind_words(LockKind kind) {
   switch (kind) {
@@ -418,7 +418,7 @@ class Sentence {
   }
 
   std::string_view text_of(snapshot::StringId id) const {
-    return tables_.text(id).substr(0, kMostText);
+    return tables_.text(id).substr(0, kMaxText);
   }
 
   const Tables& tables_;
