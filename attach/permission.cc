@@ -14,7 +14,7 @@ namespace oddrank::attach {
 namespace {
 
 constexpr std::uint64_t kSysPtrace = std::uint64_t{1} << 19U;  // CAP_SYS_PTRACE
-constexpr int kDeepestTree = 512;
+constexpr int kMaxTreeDepth = 512;
 
 bool may_trace_all(const AccessFacts& facts) {
   return (facts.self.effective_capabilities & kSysPtrace) != 0;
@@ -32,7 +32,7 @@ bool same_owner(const AccessFacts& facts) {
 
 bool is_descendant_of_us(pid_t pid) {
   const pid_t self = ::getpid();
-  for (int depth = 0; depth < kDeepestTree && pid > 1; ++depth) {
+  for (int depth = 0; depth < kMaxTreeDepth && pid > 1; ++depth) {
     if (pid == self) {
       return true;
     }

@@ -18,7 +18,7 @@ namespace oddrank::attach {
 namespace {
 
 // The kernel's own bound of a pid (PID_MAX_LIMIT) is 4 Mi; nobody has so many threads.
-constexpr std::size_t kMostThreads = 1U << 20;
+constexpr std::size_t kMaxThreads = 1U << 20;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -90,7 +90,7 @@ Result<std::vector<pid_t>> read_tids(pid_t pid) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }
   std::vector<pid_t> tids;
-  while (tids.size() < kMostThreads) {
+  while (tids.size() < kMaxThreads) {
     const dirent* entry = ::readdir(directory.get());  // one thread here, and the stream is ours
     if (entry == nullptr) {
       break;

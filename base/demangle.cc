@@ -15,7 +15,7 @@ namespace oddrank {
 namespace {
 
 // Longer names exist, but nobody reads them, and the demangler's time grows faster than its input.
-constexpr std::size_t kLongestSymbol = std::size_t{32} << 10;
+constexpr std::size_t kMaxSymbol = std::size_t{32} << 10;
 
 struct Free {
   void operator()(char* text) const { std::free(text); }
@@ -266,7 +266,7 @@ std::string demangle(std::string_view symbol) {
   if (auto rust = demangle_rust(symbol, true)) {
     return *std::move(rust);
   }
-  if (!is_mangled(symbol) || symbol.size() > kLongestSymbol) {
+  if (!is_mangled(symbol) || symbol.size() > kMaxSymbol) {
     return std::string(symbol);
   }
   int status = 0;

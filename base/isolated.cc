@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 // So long a wait lasts at most, and so much longer than it was to it does not take on a machine
 // that is merely busy.
-constexpr std::chrono::milliseconds kLongestWait{250};
+constexpr std::chrono::milliseconds kMaxWait{250};
 constexpr std::chrono::milliseconds kStandstill{250};
 
 struct Running {
@@ -128,7 +128,7 @@ bool take_output(const Running& running, IsolatedResult& result, std::size_t byt
 void wait_for_any(std::vector<pollfd>& polled,
                   std::vector<Running>& running,
                   Clock::time_point& last_return) {
-  std::chrono::milliseconds longest = kLongestWait;
+  std::chrono::milliseconds longest = kMaxWait;
   for (const Running& child : running) {
     longest = std::min(longest, child.deadline.left());
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMask = "***";
 // Longer text is cut before it is looked at: a command line may have megabytes.
-constexpr std::size_t kMostText = 65536;
+constexpr std::size_t kMaxText = 65536;
 
 constexpr std::array<std::string_view, 14> kSecretWords = {
     "token",   "password", "passwd", "passphrase", "pass",        "pwd",           "secret",
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 5> kSecretEnds = {"token", "password", "p
 constexpr std::array<std::string_view, 11> kTokenBeginnings = {
     "hf_",    "sk-",  "ghp_", "gho_",  "ghs_", "github_pat_",
     "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-"};
-constexpr std::size_t kShortestToken = 16;  // without its beginning
+constexpr std::size_t kMinToken = 16;  // without its beginning
 
 bool is_name_character(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' ||
@@ -40,7 +40,7 @@ bool is_secret_word(std::string_view word) {
 bool is_token(std::string_view word) {
   return std::any_of(kTokenBeginnings.begin(), kTokenBeginnings.end(), [word](auto beginning) {
     if (word.substr(0, beginning.size()) != beginning ||
-        word.size() < beginning.size() + kShortestToken) {
+        word.size() < beginning.size() + kMinToken) {
       return false;
     }
     return std::all_of(word.begin() + static_cast<std::ptrdiff_t>(beginning.size()), word.end(),
@@ -142,7 +142,7 @@ bool names_secret(std::string_view name) {
 }
 
 std::string mask_text(std::string_view text) {
-  text = text.substr(0, kMostText);
+  text = text.substr(0, kMaxText);
   std::string masked;
   std::size_t at = 0;
   while (at < text.size()) {

@@ -14,7 +14,7 @@
 namespace oddrank::ranks {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMaxNamed = 4;
 
 std::string signal_name(int number) {
   const char* const name = ::sigabbrev_np(number);
@@ -102,13 +102,13 @@ CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& t
 std::string describe_missing_files(const attach::CoreTarget& target) {
   const std::vector<attach::MissingFile> missing = target.missing_files();
   std::string text;
-  for (std::size_t i = 0; i < missing.size() && i < kMostNamed; ++i) {
+  for (std::size_t i = 0; i < missing.size() && i < kMaxNamed; ++i) {
     const attach::MissingFile& file = missing[i];
     const bool named = file.why.find(file.path) != std::string::npos;
     text += (i == 0 ? "" : "; ") + (named ? file.why : file.path + ": " + file.why);
   }
-  if (missing.size() > kMostNamed) {
-    text += "; and " + std::to_string(missing.size() - kMostNamed) + " more";
+  if (missing.size() > kMaxNamed) {
+    text += "; and " + std::to_string(missing.size() - kMaxNamed) + " more";
   }
   return text.empty() ? text : "files of the process are missing, stacks may end early: " + text;
 }

@@ -65,8 +65,8 @@ class InternTable {
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
   void grow(std::size_t values) {
-    constexpr std::size_t kLeast = 16;
-    slots_.assign(std::bit_ceil(2 * values + kLeast), Slot());
+    constexpr std::size_t kMinSlots = 16;
+    slots_.assign(std::bit_ceil(2 * values + kMinSlots), Slot());
     shift_ = static_cast<unsigned>(std::countl_zero(slots_.size()) + 1);
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::uint64_t hash = spread(Hash{}(values_[i]));

@@ -72,8 +72,8 @@ struct PoolWait {
   bool operator==(const PoolWait&) const = default;
 };
 
-inline constexpr std::size_t kMostAwaited = 8;   // rows of Wait::awaited
-inline constexpr std::size_t kMostPoolPids = 4;  // PoolWait::pids
+inline constexpr std::size_t kMaxAwaited = 8;   // rows of Wait::awaited
+inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
 
 struct Wait {
   WaitOn on = WaitOn::kUnknown;

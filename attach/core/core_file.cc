@@ -15,7 +15,7 @@ namespace oddrank::attach {
 namespace {
 
 // vm.max_map_count is 65530 as a rule, a million on some database hosts.
-constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 22;
 
 struct Packing {
   std::string_view magic;
@@ -150,9 +150,9 @@ Status CoreFile::load() {
     // is cut off, the headers go up to the first thing that one of them points to.
     const auto section = front_of<Elf64_Shdr>(range(header->e_shoff, sizeof(Elf64_Shdr)));
     extended = !section || section->sh_info == 0;
-    count = extended ? kMostSegments : section->sh_info;
+    count = extended ? kMaxSegments : section->sh_info;
   }
-  count = std::min(count, kMostSegments);
+  count = std::min(count, kMaxSegments);
   const auto table = range(header->e_phoff, count * sizeof(Elf64_Phdr));
   whole_size_ = extended ? 0 : sum(header->e_phoff, count * sizeof(Elf64_Phdr));
   std::uint64_t table_end = ~std::uint64_t{0};

@@ -18,7 +18,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLongestNotes = 4096;
+constexpr std::uint64_t kMaxNotes = 4096;
 // gcore writes no segment for what it leaves out, so that nothing tells code from data but the
 // number of mappings: linkers make four or five of a library, data has one.
 constexpr std::size_t kMappingsOfCode = 3;
@@ -80,7 +80,7 @@ std::string build_id_in_core(const CoreFile& core, Bytes header, std::uint64_t s
       continue;
     }
     const Bytes notes =
-        core.bytes_at(bias + one.p_vaddr, std::min<std::uint64_t>(one.p_memsz, kLongestNotes));
+        core.bytes_at(bias + one.p_vaddr, std::min<std::uint64_t>(one.p_memsz, kMaxNotes));
     auto id = build_id_of_notes(notes, one.p_align);
     if (!id.empty()) {
       return id;

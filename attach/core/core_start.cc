@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 // Between the auxiliary vector and AT_RANDOM lie a few names of the machine.
 constexpr std::uint64_t kAboveVector = 4096;
-constexpr std::uint64_t kMostPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
-constexpr std::uint64_t kMostText = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
+constexpr std::uint64_t kMaxText = std::uint64_t{8} << 20;
 
 // `size` bytes that end at `end`, or as many of them as one mapping has.
 std::vector<std::byte> read_below(const Target& target, std::uint64_t end, std::uint64_t size) {
@@ -96,11 +96,11 @@ CoreStart read_core_start(const Target& target, const CoreNotes& notes) {
     return start;
   }
   const auto pointers =
-      find_arguments(words_of(read_below(target, *vector, kMostPointers * kWord)), *vector, *name);
+      find_arguments(words_of(read_below(target, *vector, kMaxPointers * kWord)), *vector, *name);
   if (pointers.empty()) {
     return start;
   }
-  std::string text(std::min(*name - pointers.front(), kMostText), '\0');
+  std::string text(std::min(*name - pointers.front(), kMaxText), '\0');
   if (!target.read(Addr{pointers.front()}, std::as_writable_bytes(std::span(text)))) {
     return start;
   }

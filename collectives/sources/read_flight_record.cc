@@ -84,7 +84,7 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   text = text.substr(1, text.size() - 2);
   while (!text.empty()) {
     const auto rank = parse_number<std::int32_t>(trim(take_piece(text, ',')));
-    if (!rank || *rank < 0 || ranks.size() >= snapshot::kMostRanks) {
+    if (!rank || *rank < 0 || ranks.size() >= snapshot::kMaxRanks) {
       return {};
     }
     ranks.push_back(*rank);
