@@ -95,7 +95,7 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
-Result<pid_t> launch(const Command& command, const Streams& streams) {
+Result<pid_t> launch(const ProgramCall& command, const Streams& streams) {
   std::string program = command.argv.front();
   if (program.find('/') == std::string::npos) {
     program = bp::search_path(program).string();
@@ -144,7 +144,7 @@ bool drain(UniqueFd& fd, OutputStream stream, const OutputSink& sink) {
 
 }  // namespace
 
-Result<ChildCommand> ChildCommand::start(const Command& command) {
+Result<ChildCommand> ChildCommand::start(const ProgramCall& command) {
   if (command.argv.empty()) {
     return fail(Errc::kUsage, "no program to start");
   }
@@ -197,7 +197,7 @@ bool ChildCommand::read_output(const OutputSink& sink) {
   return out_open || err_open;
 }
 
-std::optional<ExitStatus> ChildCommand::exit_status() {
+std::optional<ProgramEnd> ChildCommand::exit_status() {
   if (ended_ || pid_ <= 0) {
     return ended_;
   }
@@ -205,9 +205,9 @@ std::optional<ExitStatus> ChildCommand::exit_status() {
   const pid_t reaped = ::waitpid(pid_, &status, WNOHANG);
   if (reaped == pid_) {
     ended_ =
-        WIFSIGNALED(status) ? ExitStatus{-1, WTERMSIG(status)} : ExitStatus{WEXITSTATUS(status), 0};
+        WIFSIGNALED(status) ? ProgramEnd{-1, WTERMSIG(status)} : ProgramEnd{WEXITSTATUS(status), 0};
   } else if (reaped < 0 && errno == ECHILD) {
-    ended_ = ExitStatus{};  // somebody else reaped it (SIGCHLD ignored): its status is lost
+    ended_ = ProgramEnd{};  // somebody else reaped it (SIGCHLD ignored): its status is lost
   }
   return ended_;
 }
@@ -235,7 +235,7 @@ bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const Output
   return true;
 }
 
-std::optional<ExitStatus> ChildCommand::stop(std::chrono::milliseconds grace,
+std::optional<ProgramEnd> ChildCommand::stop(std::chrono::milliseconds grace,
                                              const OutputSink& sink) {
   signal(SIGTERM);
   if (!wait_for_end(grace, sink) && !never_kill_) {

@@ -20,7 +20,7 @@
 
 namespace oddrank {
 
-struct Command {
+struct ProgramCall {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a '/' in it
   std::string stdin_path;         // file that is its stdin; empty: /dev/null
   // The whole environment as "NAME=value"; none: ours.
@@ -35,7 +35,7 @@ struct Command {
 enum class OutputStream { kStdout, kStderr };
 using OutputSink = std::function<void(OutputStream, std::string_view)>;
 
-struct ExitStatus {
+struct ProgramEnd {
   int code = -1;   // of exit, -1 if a signal ended it
   int signal = 0;  // that ended it, 0 if none
 
@@ -46,7 +46,7 @@ struct ExitStatus {
 class ChildCommand {
  public:
   // kNotFound: no such program on PATH, or no stdin_path; kIo, kPermission: it cannot be started.
-  static Result<ChildCommand> start(const Command& command);
+  static Result<ChildCommand> start(const ProgramCall& command);
   ~ChildCommand();
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
@@ -59,14 +59,14 @@ class ChildCommand {
   // Passes on what is there, at most 1 MiB a call and stream; false once both are at their end.
   bool read_output(const OutputSink& sink);
   // Set once the command has ended; reaps it. Its output may still hold unread bytes.
-  std::optional<ExitStatus> exit_status();
+  std::optional<ProgramEnd> exit_status();
 
   // To the whole process group.
   void signal(int number);
   // SIGTERM, at most `grace` of patience, then SIGKILL and at most 200 ms more; output goes on to
   // `sink`. None: it has not ended in time (state D, or never_kill); it is left to itself, and to
   // init once we end.
-  std::optional<ExitStatus> stop(std::chrono::milliseconds grace, const OutputSink& sink);
+  std::optional<ProgramEnd> stop(std::chrono::milliseconds grace, const OutputSink& sink);
 
  private:
   ChildCommand(pid_t pid, UniqueFd out, UniqueFd err, bool never_kill)
@@ -78,7 +78,7 @@ class ChildCommand {
   UniqueFd err_;
   bool never_kill_ = false;
   bool told_to_end_ = false;
-  std::optional<ExitStatus> ended_;
+  std::optional<ProgramEnd> ended_;
 };
 
 }  // namespace oddrank

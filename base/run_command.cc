@@ -18,7 +18,7 @@ void keep(std::string& kept, std::string_view bytes, std::size_t limit, bool& cu
 
 }  // namespace
 
-Result<CommandOutput> run_command(const Command& command,
+Result<CommandOutput> run_command(const ProgramCall& command,
                                   const Deadline& deadline,
                                   std::size_t limit) {
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(command));
@@ -36,7 +36,7 @@ Result<CommandOutput> run_command(const Command& command,
       return output;
     }
     if (deadline.passed()) {
-      output.exit = child.stop(kTermGrace, sink).value_or(ExitStatus{});
+      output.exit = child.stop(kTermGrace, sink).value_or(ProgramEnd{});
       output.timed_out = true;
       return output;
     }
@@ -46,7 +46,7 @@ Result<CommandOutput> run_command(const Command& command,
   }
 }
 
-std::string command_line(const Command& command) {
+std::string command_line(const ProgramCall& command) {
   std::string line;
   for (const std::string& word : command.argv) {
     line += line.empty() ? word : " " + word;

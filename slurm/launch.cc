@@ -117,8 +117,8 @@ void add_component(std::vector<std::string>& argv,
 
 }  // namespace
 
-Command agent_command(const AgentStep& step) {
-  Command command;
+ProgramCall agent_command(const AgentStep& step) {
+  ProgramCall command;
   command.argv = {"srun", "--jobid=" + step.job,
                   // An empty stdin: by default srun would send ours to all.
                   "-i", "none",
