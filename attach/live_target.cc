@@ -17,17 +17,12 @@
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
 #include "attach/thread_stop.h"
+#include "base/hex.h"
 
 namespace oddrank::attach {
 namespace {
 
 constexpr std::size_t kBatch = 1024;  // IOV_MAX of Linux
-
-std::string hex(std::uint64_t value) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
-  return text.data();
-}
 
 Error gone(pid_t pid) {
   return Error{Errc::kGone, "pid " + std::to_string(pid) + " ended", {}};
@@ -136,7 +131,8 @@ Status LiveTarget::read(Addr address, std::span<std::byte> into) const {
     return fail(gone(pid_));
   }
   return fail(Errc::kBadData, "cannot read " + std::to_string(into.size()) + " bytes of pid " +
-                                  std::to_string(pid_) + " at address " + hex(value_of(address)));
+                                  std::to_string(pid_) + " at address 0x" +
+                                  hex_number(value_of(address)));
 }
 
 const MemoryMap& LiveTarget::maps() const {

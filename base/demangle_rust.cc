@@ -5,20 +5,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/parse_number.h"
 
 namespace oddrank {
 namespace {
 
-constexpr std::size_t kLongestSymbol = std::size_t{16} << 10;
-constexpr std::size_t kLongestName = std::size_t{16} << 10;
-constexpr int kDeepest = 64;
+constexpr std::size_t kMaxSymbol = std::size_t{16} << 10;
+constexpr std::size_t kMaxName = std::size_t{16} << 10;
+constexpr int kMaxDepth = 64;
 // A back reference may lead to another: their number is what bounds the work.
-constexpr int kMostSteps = 20000;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+constexpr int kMaxSteps = 20000;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
@@ -109,7 +106,7 @@ class V0 {
     explicit Level(V0& parser) : parser_(parser) {
       ++parser_.depth_;
       ++parser_.steps_;
-      parser_.good_ = parser_.good_ && parser_.depth_ < kDeepest && parser_.steps_ < kMostSteps;
+      parser_.good_ = parser_.good_ && parser_.depth_ < kMaxDepth && parser_.steps_ < kMaxSteps;
     }
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;
@@ -134,7 +131,7 @@ class V0 {
     return is_there;
   }
   void emit(std::string_view text) {
-    if (silent_ == 0 && name_.size() < kLongestName) {
+    if (silent_ == 0 && name_.size() < kMaxName) {
       name_ += text;
     }
   }
@@ -417,7 +414,7 @@ void V0::type() {
 }  // namespace
 
 std::optional<std::string> demangle_rust(std::string_view symbol, bool generics) {
-  if (symbol.size() > kLongestSymbol) {
+  if (symbol.size() > kMaxSymbol) {
     return std::nullopt;
   }
   if (symbol.starts_with("_R")) {

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace oddrank {
 namespace {
 
@@ -118,18 +120,10 @@ bool takes_value(std::string_view text, std::size_t name_end, std::string_view n
   return mark != std::string_view::npos && (text[mark] == '=' || text[mark] == ':');
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char character) {
-    return static_cast<char>(std::tolower(character));
-  });
-  return result;
-}
-
 }  // namespace
 
 bool names_secret(std::string_view name) {
-  const std::string text = lower(name);
+  const std::string text = lower_case(name);
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto end = std::min(rest.find_first_of("-_."), rest.size());
@@ -193,12 +187,7 @@ std::string mask_command(std::span<const std::string> arguments, std::size_t lim
     mask_next = is_option && argument.find_first_of("= \t\n") == std::string::npos &&
                 names_secret(argument);
   }
-  for (char& character : line) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7f) {
-      character = ' ';
-    }
-  }
+  std::replace_if(line.begin(), line.end(), is_control, ' ');
   if (line.size() > limit) {
     line.resize(limit);
   }

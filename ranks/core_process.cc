@@ -1,13 +1,11 @@
 #include "ranks/core_process.h"
 
-#include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "attach/core/core_start.h"
+#include "base/hex.h"
 #include "base/mask_secrets.h"
 #include "ranks/rank_identity.h"
 
@@ -37,10 +35,7 @@ std::string describe_signal(const attach::CoreTarget& target) {
   }
   std::string text = "it was ended by " + signal_name(number);
   if (notes.signal && notes.signal->address != 0) {
-    std::array<char, 24> hex{};
-    std::snprintf(hex.data(), hex.size(), "0x%llx",
-                  static_cast<unsigned long long>(notes.signal->address));
-    text += std::string(" at address ") + hex.data();
+    text += " at address 0x" + hex_number(notes.signal->address);
   }
   if (notes.signal && notes.signal->sender > 0) {
     const bool itself = notes.signal->sender == target.pid();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attach/open_regular.h"
+#include "base/base_name.h"
 #include "base/elf_notes.h"
 
 namespace oddrank::attach {
@@ -87,10 +88,6 @@ std::string build_id_in_core(const CoreFile& core, Bytes header, std::uint64_t s
     }
   }
   return {};
-}
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
@@ -185,7 +182,7 @@ const CoreModules::Known& CoreModules::find(std::size_t file) const {
   if (!sysroot_.empty()) {
     status = look_at(path, true, known);
     if (!status) {  // a folder with just the few files that are needed
-      if (const Status flat = look_at("/" + base_name(path), true, known)) {
+      if (const Status flat = look_at("/" + std::string(base_name(path)), true, known)) {
         status = flat;
       }
     }

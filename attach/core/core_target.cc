@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "attach/user_registers.h"
+#include "base/hex.h"
 
 namespace oddrank::attach {
 namespace {
@@ -240,12 +240,9 @@ Status CoreTarget::read(Addr address, std::span<std::byte> into) const {
   if (copy_out(value_of(address), into) == into.size()) {
     return ok();
   }
-  std::array<char, 24> hex{};
-  std::snprintf(hex.data(), hex.size(), "0x%llx",
-                static_cast<unsigned long long>(value_of(address)));
   return fail(Errc::kBadData, "the core does not hold " + std::to_string(into.size()) +
-                                  " bytes of pid " + std::to_string(pid_) + " at address " +
-                                  hex.data());
+                                  " bytes of pid " + std::to_string(pid_) + " at address 0x" +
+                                  hex_number(value_of(address)));
 }
 
 void CoreTarget::read_many(std::span<ReadRequest> requests) const {
