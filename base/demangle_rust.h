@@ -1,5 +1,10 @@
 // Names of Rust's symbols, both manglings: legacy ("_ZN...17h0123456789abcdefE") and v0 ("_R...").
 // Rust comes with many Python packages (tokenizers, safetensors, polars).
+//
+// libiberty's rust_demangle_callback is not used: it bounds its recursion but not its output (back
+// references make 400 MB out of a symbol of 235 bytes, and the callback cannot stop it), and it has
+// no form without generic arguments. Debian offers libiberty as a static library only, without a
+// stable interface, and advises against its use.
 #pragma once
 
 #include <optional>
