@@ -16,7 +16,7 @@ namespace {
 Result<UniqueFd> open_if_regular(const UniqueFd& found, const std::string& path) {
   struct stat info {};
   if (::fstat(found.get(), &info) != 0) {
-    return fail(errno_code(errno), "cannot look at " + path + ": " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine " + path + ": " + errno_text(errno));
   }
   if (!S_ISREG(info.st_mode)) {
     return fail(Errc::kUnsupported, path + " is not a regular file");

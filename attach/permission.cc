@@ -132,7 +132,7 @@ Text text_of_policy(AccessBlock block) {
               "administrator"};
     default:
       return {
-          Errc::kPermission, "the kernel refused, and no reason is to be seen",
+          Errc::kPermission, "the kernel refused, for no reason that can be seen",
           "a seccomp filter or a security module may forbid it: run oddrank as root, outside of "
           "the container"};
   }

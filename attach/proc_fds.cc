@@ -112,7 +112,7 @@ Result<FdAccess> read_fd_access(pid_t pid, int fd) {
   const std::string path = fd_path(pid, "fd", fd);
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
-    return fail(errno_code(errno), "cannot look at " + path + ": " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine " + path + ": " + errno_text(errno));
   }
   return FdAccess{(status.st_mode & S_IRUSR) != 0, (status.st_mode & S_IWUSR) != 0};
 }

@@ -250,7 +250,7 @@ void Tracees::check_after() const {
     if (const char letter = state_letter(pid_, tid); letter == 'T') {
       log_line(LogLevel::kWarning, "thread " + std::to_string(tid) + " of pid " +
                                        std::to_string(pid_) +
-                                       " is in state T since it was looked at");
+                                       " has been in state T since it was read");
     }
   }
 }

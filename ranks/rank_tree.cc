@@ -167,7 +167,7 @@ class Decider {
         row.rank = *number++;
         row.why = "its rank follows from those of its brothers";
       } else {
-        row.why = "a process of the job of which nothing tells its rank";
+        row.why = "a process of the job whose rank is unknown";
       }
       owner_of_.emplace(Key(row.job, row.rank), rows_.size() - 1);
     }
@@ -267,11 +267,11 @@ class Decider {
       obstacle_ =
           "pid " + std::to_string(stat(hidden.front()).pid) + " (" + stat(hidden.front()).name +
           ")" + (hidden.size() == 1 ? "" : " and " + std::to_string(hidden.size() - 1) + " more") +
-          " did not say in time what job they are of, so they may be ranks";
+          " did not answer in time, so they may be ranks";
     }
     if (rows_.empty() && refused != 0) {
       notes_.push_back(std::to_string(refused) +
-                       " processes of other users could not be looked at: run oddrank as the owner "
+                       " processes of other users could not be read: run oddrank as the owner "
                        "of the job, or as root");
     }
   }

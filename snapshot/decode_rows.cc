@@ -229,7 +229,7 @@ void Decoder::decode_processes() {
     ProcessCapture process;
     process_fields(processes_, process);
     if (process.node >= capture_.nodes.size()) {
-      processes_.refuse("a process is on a node that is not there");
+      processes_.refuse("a process is on a node that does not exist");
     }
     each_row(processes_, "environment", environment_, [&] {
       auto& [name, value] = process.environment.emplace_back();

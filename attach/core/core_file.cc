@@ -66,14 +66,14 @@ std::string_view kind_of(std::uint16_t type) {
 
 Status check_header(const Elf64_Ehdr& header) {
   if (header.e_ident[EI_CLASS] == ELFCLASS32) {
-    return fail(Errc::kUnsupported, "of a 32-bit process; only 64-bit ones can be read");
+    return fail(Errc::kUnsupported, "a 32-bit ELF file; only 64-bit ones can be read");
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != EM_X86_64) {
-    return fail(Errc::kUnsupported, "of another machine than x86-64");
+    return fail(Errc::kUnsupported, "an ELF file of another machine than x86-64");
   }
   if (header.e_type != ET_CORE) {
-    return fail(Errc::kUnsupported, "no core file but " + std::string(kind_of(header.e_type)));
+    return fail(Errc::kUnsupported, "not a core file but " + std::string(kind_of(header.e_type)));
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff < sizeof header) {
     return fail(Errc::kBadData, "damaged: its program headers cannot be found");
@@ -137,7 +137,7 @@ Result<CoreFile> CoreFile::open(const std::string& path) {
 Status CoreFile::load() {
   const auto header = front_of<Elf64_Ehdr>(file_.span());
   if (file_.span().size() < SELFMAG || std::memcmp(file_.span().data(), ELFMAG, SELFMAG) != 0) {
-    return fail(Errc::kUnsupported, "not a core file (no ELF file at all)");
+    return fail(Errc::kUnsupported, "not a core file (not even an ELF file)");
   }
   if (!header) {
     return fail(Errc::kBadData, "cut within its first header");

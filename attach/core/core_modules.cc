@@ -124,7 +124,7 @@ Status CoreModules::compare(const MappedFile& bytes,
                             const Known& known,
                             std::int64_t changed) const {
   if (!is_elf(bytes.span())) {
-    return fail(Errc::kBadData, "it is no ELF file");
+    return fail(Errc::kBadData, "it is not an ELF file");
   }
   const Bytes header = header_of(known);
   if (header.empty()) {
@@ -158,7 +158,7 @@ Status CoreModules::look_at(const std::string& path, bool below_sysroot, Known& 
   }
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0) {
-    return fail(errno_code(errno), "cannot look at it: " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine it: " + errno_text(errno));
   }
   ODDRANK_TRY(MappedFile bytes, MappedFile::map(UniqueFd(::fcntl(fd->get(), F_DUPFD_CLOEXEC, 0))));
   ODDRANK_TRY_STATUS(compare(bytes, known, info.st_mtim.tv_sec));
@@ -175,7 +175,7 @@ const CoreModules::Known& CoreModules::find(std::size_t file) const {
   known.tried = true;
   const std::string& path = paths_[file];
   if (path.empty() || path.front() != '/') {
-    known.trouble = Error{Errc::kNotFound, "it is no file that can be opened", {}};
+    known.trouble = Error{Errc::kNotFound, "it cannot be opened as a file", {}};
     return known;
   }
   Status status = fail(Errc::kNotFound, "");
