@@ -28,8 +28,8 @@ Error gone(pid_t pid) {
   return Error{Errc::kGone, "pid " + std::to_string(pid) + " ended", {}};
 }
 
-// Hands the bytes of a batch out to its requests, first come first served. Gives the number of
-// requests that are done: those filled, and the one at which the kernel stopped.
+// Hands out the bytes of a batch to its requests, in order. Returns the number of requests that are
+// done: those filled, and the one at which the kernel stopped.
 std::size_t hand_out(std::span<ReadRequest> requests, std::size_t bytes) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].got = std::min(bytes, requests[i].into.size());
@@ -51,8 +51,8 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
   if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->kernel_thread) {
     return fail(why_unreadable(pid));
   }
-  // The kernel checks here, once, whether we may; reading through this descriptor is not checked
-  // again. Opening touches neither the target's locks nor its memory.
+  // The kernel checks our right here, once; reading through this descriptor is not checked again.
+  // Opening touches neither the target's locks nor its memory.
   const std::string path = "/proc/" + std::to_string(pid) + "/mem";
   UniqueFd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory.valid()) {

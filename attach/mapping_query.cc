@@ -79,7 +79,8 @@ Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) 
   return std::optional<Mapping>(std::move(mapping));
 }
 
-// Where the vdso and the main thread's stack are: the loader was told, and the kernel remembers
+// Returns where the vdso and the main thread's stack are: the kernel told the loader, and remembers
+// it
 // (/proc/PID/auxv). AT_RANDOM points at bytes on that stack.
 std::vector<Addr> places_without_files(pid_t pid) {
   std::vector<Addr> places;

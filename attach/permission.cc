@@ -45,7 +45,7 @@ bool is_descendant_of_us(pid_t pid) {
   return false;
 }
 
-// Of a process that is not dumpable the kernel gives the files below /proc/PID to root; the folder
+// If a process is not dumpable, the kernel gives the files below /proc/PID to root; the folder
 // itself stays the process's own.
 bool looks_dumpable(pid_t pid, const ProcStatus& target) {
   struct stat info {};
@@ -196,7 +196,7 @@ AccessBlock find_block(const AccessFacts& facts) {
     return AccessBlock::kYamaNobody;
   }
   if (may_trace_all(facts)) {
-    // Our capability counts in our own user namespace and below, which uid_map cannot tell.
+    // Our capability counts in our own user namespace and below, which uid_map does not show.
     return facts.same_user_namespace ? AccessBlock::kNone : AccessBlock::kUserNamespace;
   }
   if (!same_owner(facts)) {

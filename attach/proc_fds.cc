@@ -83,7 +83,7 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
     if (length >= 0) {
       fds.push_back(parse_fd_link(*fd, {link.data(), static_cast<std::size_t>(length)}));
     } else if (errno == EACCES) {
-      break;  // who may not read one of a process may read none
+      break;  // if one of a process may not be read, none may
     }
   }
   std::sort(fds.begin(), fds.end(), [](const OpenFd& a, const OpenFd& b) { return a.fd < b.fd; });

@@ -25,7 +25,8 @@ constexpr std::size_t kMaxSchedBytes = 512;  // the time stands in the third lin
 // Between the start of the CPUs' clocks and of CLOCK_MONOTONIC: seconds of early boot.
 constexpr microseconds kStartApart = std::chrono::seconds(10);
 constexpr microseconds kApart = std::chrono::seconds(1);
-// Stolen time is told by ticks; 0.7% less than the clock left out were seen. We allow for 1%.
+// Stolen time is counted in ticks; 0.7% less than what the clock left out was seen. We allow for
+// 1%.
 constexpr int kToldToHundredths = 100;
 
 microseconds of_ticks(std::string_view word) {
@@ -99,7 +100,7 @@ RunClock::RunClock(const RunMoment& own, std::vector<CpuPauses> pauses)
 std::optional<RunClock> RunClock::here() {
   const pid_t tid = ::gettid();
   const auto text = read_file("/proc/stat", kMaxStatBytes);
-  // We may be moved to another CPU at any moment; then once more.
+  // We may be moved to another CPU at any moment; then we read once more.
   for (int attempt = 0; text && attempt < 3; ++attempt) {
     RunMoment own;
     own.cpu = ::sched_getcpu();

@@ -13,9 +13,9 @@
 
 namespace oddrank {
 
-// "_RNvNtCs1234_5serde2de5visit" -> "serde::de::visit". nullopt: it is no symbol of Rust's, or
-// damaged. `generics`: with the arguments of generic functions and types; else "<...>". v0 follows
-// RFC 2603; constants that are more than a number are not known.
+// Returns "serde::de::visit" for "_RNvNtCs1234_5serde2de5visit"; nullopt if the symbol is not one
+// of Rust's, or is damaged. With `generics`, shows the arguments of generic functions and types;
+// without, shows "<...>". v0 follows RFC 2603; of constants, only numbers are understood.
 std::optional<std::string> demangle_rust(std::string_view symbol, bool generics);
 
 }  // namespace oddrank

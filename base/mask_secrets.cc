@@ -11,7 +11,7 @@ namespace oddrank {
 namespace {
 
 constexpr std::string_view kMask = "***";
-// Longer text is cut before it is looked at: a command line may have megabytes.
+// Longer text is cut before it is searched: a command line may have megabytes.
 constexpr std::size_t kMaxText = 65536;
 
 constexpr std::array<std::string_view, 14> kSecretWords = {
@@ -59,8 +59,8 @@ bool ends_value(char character) {
          character == '\'';
 }
 
-// Where the value begins after a name that ends at `at`: behind '=' or ':', quotes and blanks.
-// Nothing if no value follows.
+// Returns where the value begins after a name that ends at `at`: behind '=' or ':', quotes and
+// blanks. nullopt if no value follows.
 std::optional<std::size_t> value_after(std::string_view text, std::size_t at) {
   const auto skip = [&](std::string_view characters) {
     while (at < text.size() && characters.find(text[at]) != std::string_view::npos) {
@@ -78,7 +78,7 @@ std::optional<std::size_t> value_after(std::string_view text, std::size_t at) {
   return before == at ? std::nullopt : std::optional(at);
 }
 
-// The value's end; after "Bearer" and the like also the word behind it.
+// Returns the end of the value; a word behind "Bearer" and the like belongs to it.
 std::size_t value_end(std::string_view text, std::size_t start) {
   std::size_t end = start;
   while (end < text.size() && !ends_value(text[end])) {
@@ -92,8 +92,8 @@ std::size_t value_end(std::string_view text, std::size_t start) {
   return end;
 }
 
-// "scheme://user:password@host": the end of the password, if there is one at `at`, where text has
-// "://".
+// Returns begin and end of the password in "scheme://user:password@host", if there is one; `at` is
+// the place of "://".
 std::optional<std::pair<std::size_t, std::size_t>> password_of_url(std::string_view text,
                                                                    std::size_t at) {
   const std::size_t start = at + 3;
@@ -110,8 +110,8 @@ std::optional<std::pair<std::size_t, std::size_t>> password_of_url(std::string_v
   return std::pair(start + colon + 1, start + at_sign);
 }
 
-// A name is a secret's if an option ("--token x") or something with '=' or ':' behind it; a bare
-// word of prose ("the key to") is left alone.
+// Returns whether a name that sounds secret has a value: as an option ("--token x"), or with '=' or
+// ':' behind it. A bare word of prose ("the key to") has none.
 bool takes_value(std::string_view text, std::size_t name_end, std::string_view name) {
   if (name.substr(0, 1) == "-") {
     return true;

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxArguments = 4096;
 constexpr std::size_t kMaxCommandText = 65536;
 // A node has some thousand processes, 30 us each.
 constexpr milliseconds kBatchTimeout{1000};
-// More than these need not be waited for: the node's kernel does not let anybody look.
+// After this many, the others are not waited for: the node's kernel lets nobody read processes.
 constexpr std::size_t kMaxBlocked = 8;
 
 std::vector<std::string> split_arguments(std::string_view text) {
@@ -78,7 +78,7 @@ std::string encode_details(const ProcessFacts& facts) {
   return record;
 }
 
-// Reads fields back; nothing where the record is cut.
+// Reads fields back; reads nothing if the record is cut.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : text_(text) {}
@@ -151,7 +151,7 @@ void send_details(const std::vector<ProcessFacts*>& wanted,
   }
 }
 
-// Reads as many of `wanted`, from the first on, as answer in time. Gives how many did.
+// Reads as many of `wanted`, from the first on, as answer in time. Returns how many did.
 std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
                        const std::function<void(ProcessFacts&)>& read_details,
                        milliseconds timeout) {
@@ -192,7 +192,8 @@ void read_details_of(std::vector<ProcessFacts>& all,
   while (!wanted.empty() && blocked < kMaxBlocked) {
     const std::size_t done = read_batch(wanted, read_details, kBatchTimeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
-    // On a loaded node a batch ends anywhere. Who does not answer although asked first is blocked.
+    // On a loaded node a batch ends anywhere. A process that is first and does not answer is
+    // blocked.
     if (done == 0) {
       wanted.front()->read = FactsRead::kBlocked;
       wanted.erase(wanted.begin());

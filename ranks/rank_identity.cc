@@ -121,7 +121,7 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
   return identity;
 }
 
-// Slurm lists its tasks, torchrun tells how many ranks it started beside this one.
+// Slurm lists its tasks, torchrun says how many ranks it started on this node.
 std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
                                         const RankIdentity& identity) {
   if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&

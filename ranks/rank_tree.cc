@@ -100,8 +100,8 @@ class Decider {
     }
   }
 
-  // Brothers of ranks of which nothing tells who they are: zombies, and such as may not be read.
-  // Which rank they are follows where the launcher numbers its ranks without gaps.
+  // Brothers of ranks that nothing identifies: zombies, and processes that may not be read. Their
+  // rank follows from the others if the launcher numbers its ranks without gaps.
   void add_unidentified() {
     const std::size_t ranks = rows_.size();
     std::map<std::size_t, std::vector<std::size_t>> brothers;  // parent -> rows
@@ -112,7 +112,7 @@ class Decider {
       }
     }
     for (const auto& [parent, rows] : brothers) {
-      // Init collects orphans of everybody: a zombie there is nobody's brother.
+      // Init collects all orphans: a zombie there has no brothers.
       if (stat(parent).pid > 1 || tree_[parent].role == ProcessRole::kRankLauncher) {
         add_brothers(parent, rows);
       }
@@ -138,7 +138,7 @@ class Decider {
     std::set<std::int32_t> missing;
     for (const std::size_t row : rows) {
       if (rows_[row].job != first.job) {
-        return;  // brothers of several jobs: nobody can tell whose the zombie is
+        return;  // brothers of several jobs: the zombie may belong to any
       }
       const auto& listed = tree_[rows_[row].process].identity->node_ranks;
       missing.insert(listed.begin(), listed.end());
@@ -216,7 +216,7 @@ class Decider {
            options_.exclude.end();
   }
 
-  // Only where every rank that was found is in the launchers' lists: a list that lacks one is of
+  // Only if every rank that was found is in the launchers' lists: a list that lacks one is about
   // something else.
   void add_expected() {
     std::set<std::string> jobs;

@@ -48,7 +48,7 @@ class Decoding {
     }
   }
 
-  // Nothing is begun any more.
+  // Nothing more is begun.
   void stop() {
     const std::scoped_lock lock(mutex_);
     next_ = count_;
@@ -86,8 +86,8 @@ class Decoding {
   std::size_t taken_ = 0;
 };
 
-// Threads that wait for their captures to be taken would be waited for in turn where the taker
-// throws: this goes out of scope before them.
+// If the taker throws, threads would wait for their captures to be taken, and we for the threads:
+// this goes out of scope before them and stops them.
 struct StopAtEnd {
   explicit StopAtEnd(Decoding& stopped) : decoding(stopped) {}
   StopAtEnd(const StopAtEnd&) = delete;

@@ -20,10 +20,10 @@ inline constexpr std::size_t kMaxRanks = std::size_t{1} << 17;  // of one list
 enum class RankSteps : std::uint8_t { kAny = 0, kOne };
 std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps = RankSteps::kAny);
 
-// kBadData: not such a list, or more than `limit` ranks.
+// Reads such a list back. Fails with kBadData if it is not one, or has more than `limit` ranks.
 Result<std::vector<std::int32_t>> parse_rank_text(std::string_view text, std::size_t limit);
 
-// The same; empty where that fails.
+// Returns the same; empty if that fails.
 std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t limit = kMaxRanks);
 
 }  // namespace oddrank::snapshot

@@ -81,12 +81,12 @@ Status check_header(const Elf64_Ehdr& header) {
   return ok();
 }
 
-// a + b, or the largest number.
+// Returns a + b, or the largest number if that overflows.
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
   return a + b < a ? ~std::uint64_t{0} : a + b;
 }
 
-// Sorted, without what is empty or overlaps.
+// Sorts the segments, and drops those that are empty or overlap.
 void put_in_order(std::vector<CoreSegment>& segments) {
   std::stable_sort(segments.begin(), segments.end(),
                    [](const CoreSegment& a, const CoreSegment& b) { return a.start < b.start; });

@@ -24,8 +24,8 @@ constexpr std::uint64_t kMaxNotes = 4096;
 // number of mappings: linkers make four or five of a library, data has one.
 constexpr std::size_t kMappingsOfCode = 3;
 
-// The program headers of an ELF file, as many as `bytes` (its first ones) hold; empty if it is none
-// for x86-64.
+// The program headers of an ELF file, as many as `bytes` (its first ones) hold; empty if it is not
+// one for x86-64.
 std::vector<Elf64_Phdr> program_headers(Bytes bytes) {
   Elf64_Ehdr header{};
   if (bytes.size() < sizeof header) {

@@ -6,7 +6,7 @@
 //
 // The auxiliary vector is in the core's notes, too: AT_RANDOM points just above it, AT_EXECFN to
 // the program's name. So it can be found on the stack, argv below it, and the environment is what
-// lies between the last argument and the name. envp is not asked: setenv() and unsetenv() change
+// lies between the last argument and the name. envp is not used: setenv() and unsetenv() change
 // it, the strings stay.
 #include "attach/core/core_start.h"
 
@@ -26,7 +26,7 @@ constexpr std::uint64_t kAboveVector = 4096;
 constexpr std::uint64_t kMaxPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
 constexpr std::uint64_t kMaxText = std::uint64_t{8} << 20;
 
-// `size` bytes that end at `end`, or as many of them as one mapping has.
+// Reads `size` bytes that end at `end`, or as many of them as one mapping has.
 std::vector<std::byte> read_below(const Target& target, std::uint64_t end, std::uint64_t size) {
   const Mapping* mapping = target.maps().find(Addr{end - 1});
   if (mapping == nullptr) {
@@ -47,7 +47,7 @@ std::vector<std::uint64_t> words_of(std::span<const std::byte> bytes) {
   return words;
 }
 
-// Where the auxiliary vector lies on the stack.
+// Returns where the auxiliary vector lies on the stack.
 std::optional<std::uint64_t> find_vector(const Target& target, const CoreNotes& notes) {
   const auto random = notes.auxiliary_value(AT_RANDOM);
   if (!random || notes.auxiliary.size() < 4 || *random < kAboveVector) {
