@@ -12,13 +12,13 @@
 #include <fmt/format.h>
 
 #include "aggregate/flight/flight_capture.h"
-#include "aggregate/hostlist.h"
 #include "aggregate/rules/rule.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict_engine.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/wait_words.h"
+#include "base/hostlist.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

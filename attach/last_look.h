@@ -14,19 +14,19 @@ class LastLook {
  public:
   LastLook() = default;
 
-  // Opens the thread's file beforehand: others are held already when the look is taken.
+  // Opens the thread's file beforehand, since other threads are held already when it is read.
   void prepare(pid_t pid, pid_t tid);
 
-  // kHeld: it may be stopped: one that ran still runs (or runs now: then its state is set to R),
-  // one that was blocked is in the same call. kSpared: it is in another. kGone and kRefused: with
-  // `why`.
+  // Returns kHeld if the thread may be stopped: it ran and still runs (or runs now; then its state
+  // is set to R), or it was blocked and is in the same call. kSpared: it is in another call. kGone
+  // and kRefused come with `why`.
   StopEnd take(pid_t pid, ThreadState& seen, std::string& why);
 
  private:
   UniqueFd file_;  // /proc/PID/task/TID/syscall
 };
 
-// State letter of a thread; 'X' if it ended.
+// Returns the state letter of a thread; 'X' if it ended.
 char state_letter(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

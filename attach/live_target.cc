@@ -17,24 +17,19 @@
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
 #include "attach/thread_stop.h"
+#include "base/hex.h"
 
 namespace oddrank::attach {
 namespace {
 
 constexpr std::size_t kBatch = 1024;  // IOV_MAX of Linux
 
-std::string hex(std::uint64_t value) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
-  return text.data();
-}
-
 Error gone(pid_t pid) {
   return Error{Errc::kGone, "pid " + std::to_string(pid) + " ended", {}};
 }
 
-// Hands the bytes of a batch out to its requests, first come first served. Gives the number of
-// requests that are done: those filled, and the one at which the kernel stopped.
+// Hands out the bytes of a batch to its requests, in order. Returns the number of requests that are
+// done: those filled, and the one at which the kernel stopped.
 std::size_t hand_out(std::span<ReadRequest> requests, std::size_t bytes) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].got = std::min(bytes, requests[i].into.size());
@@ -56,8 +51,8 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
   if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->kernel_thread) {
     return fail(why_unreadable(pid));
   }
-  // The kernel checks here, once, whether we may; reading through this descriptor is not checked
-  // again. Opening touches neither the target's locks nor its memory.
+  // The kernel checks our right here, once; reading through this descriptor is not checked again.
+  // Opening touches neither the target's locks nor its memory.
   const std::string path = "/proc/" + std::to_string(pid) + "/mem";
   UniqueFd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory.valid()) {
@@ -136,7 +131,8 @@ Status LiveTarget::read(Addr address, std::span<std::byte> into) const {
     return fail(gone(pid_));
   }
   return fail(Errc::kBadData, "cannot read " + std::to_string(into.size()) + " bytes of pid " +
-                                  std::to_string(pid_) + " at address " + hex(value_of(address)));
+                                  std::to_string(pid_) + " at address 0x" +
+                                  hex_number(value_of(address)));
 }
 
 const MemoryMap& LiveTarget::maps() const {

@@ -33,14 +33,14 @@ class LiveTarget final : public Target {
   Status read(Addr address, std::span<std::byte> into) const override;
   void read_many(std::span<ReadRequest> requests) const override;
 
-  // Read at the first call, since it costs 2 ms a process and not every caller needs it. Empty if
-  // it cannot be read; refresh_maps says why.
+  // Reads the map at the first call, since that costs 2 ms a process and not every caller needs it.
+  // Empty if it cannot be read; refresh_maps says why.
   const MemoryMap& maps() const override;
-  // Reads them again. References into the old ones end.
+  // Reads the map again. References into the old one end.
   Status refresh_maps();
 
-  // Regular files only, opened so that neither a FIFO nor a device is ever touched. Of a deleted
-  // file its own bytes, or an Error; never the file that has its name now.
+  // Opens regular files only, so that neither a FIFO nor a device is ever touched. For a deleted
+  // file, gives its own bytes or an Error, never the file that has its name now.
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
 
   Result<std::vector<ThreadState>> threads() const override;
@@ -55,9 +55,10 @@ class LiveTarget final : public Target {
   LiveTarget(pid_t pid, std::string name, std::uint64_t start_us, UniqueFd memory)
       : pid_(pid), name_(std::move(name)), start_us_(start_us), memory_(std::move(memory)) {}
 
-  // Through process_vm_readv: how many of the requests, from the first on, have been dealt with.
+  // Reads with process_vm_readv; returns how many requests, from the first on, have been dealt
+  // with.
   std::size_t read_batch(std::span<ReadRequest> requests) const;
-  // Through /proc/PID/mem, where process_vm_readv is missing or filtered.
+  // Reads /proc/PID/mem, if process_vm_readv is missing or filtered.
   void read_one_by_pread(ReadRequest& request) const;
 
   pid_t pid_;

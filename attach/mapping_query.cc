@@ -48,7 +48,7 @@ constexpr std::uint64_t kCoveringOrNext = 0x10;
 constexpr std::uint64_t kFileBacked = 0x20;
 
 // A list that does not end is worse than none; the kernel's default limit is 65530 mappings.
-constexpr int kMostFiles = 1 << 20;
+constexpr int kMaxFiles = 1 << 20;
 
 // nullopt: there is no such mapping.
 Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) {
@@ -79,7 +79,8 @@ Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) 
   return std::optional<Mapping>(std::move(mapping));
 }
 
-// Where the vdso and the main thread's stack are: the loader was told, and the kernel remembers
+// Returns where the vdso and the main thread's stack are: the kernel told the loader, and remembers
+// it
 // (/proc/PID/auxv). AT_RANDOM points at bytes on that stack.
 std::vector<Addr> places_without_files(pid_t pid) {
   std::vector<Addr> places;
@@ -101,7 +102,7 @@ Result<MemoryMap> ask_memory_map(pid_t pid) {
   ODDRANK_TRY(auto query, MappingQuery::open(pid));
   std::vector<Mapping> listed;
   Addr address{0};
-  for (int i = 0; i < kMostFiles; ++i) {
+  for (int i = 0; i < kMaxFiles; ++i) {
     ODDRANK_TRY(auto mapping, query->next_file(address));
     if (!mapping) {
       break;

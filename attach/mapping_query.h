@@ -1,4 +1,4 @@
-// Mappings of a live process, asked of the kernel one by one: the ioctl PROCMAP_QUERY on
+// Asks the kernel for single mappings of a live process: the ioctl PROCMAP_QUERY on
 // /proc/PID/maps.
 //
 // The text of a rank's map has 1500 to 2000 lines, of which a stack needs a few: asking costs about
@@ -21,12 +21,12 @@ namespace oddrank::attach {
 
 class MappingQuery final : public MappingSource {
  public:
-  // kUnsupported: the kernel does not know the question.
+  // Fails with kUnsupported if the kernel does not have the ioctl.
   static Result<std::shared_ptr<MappingQuery>> open(pid_t pid);
 
   std::optional<Mapping> at(Addr address) const override;
-  // The first mapping of a file that ends behind `address`; nullopt after the last one. An Error if
-  // the kernel answers neither, so that a list made of these would have a hole.
+  // Returns the first mapping of a file that ends behind `address`; nullopt after the last one.
+  // Fails if the kernel gives neither, since a list made of these would have a hole.
   Result<std::optional<Mapping>> next_file(Addr address) const;
 
  private:
@@ -35,7 +35,7 @@ class MappingQuery final : public MappingSource {
   UniqueFd maps_;
 };
 
-// The map of a live process: by questions where the kernel takes them, else by its text.
+// Reads the map of a live process: by queries if the kernel has them, else from its text.
 Result<MemoryMap> read_memory_map(pid_t pid);
 
 }  // namespace oddrank::attach

@@ -9,10 +9,10 @@ namespace {
 
 // Nothing is mapped below the first, and no program's memory lies beyond the second (x86-64 with
 // five levels of page tables): most words of a stack need not be asked about.
-constexpr std::uint64_t kLeastAddress = 4096;
-constexpr std::uint64_t kMostAddress = std::uint64_t{1} << 56;
+constexpr std::uint64_t kMinAddress = 4096;
+constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 56;
 // A target can have any number of mappings; words that look like addresses are fewer.
-constexpr std::size_t kMostAsked = 65536;
+constexpr std::size_t kMaxAsked = 65536;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ const Mapping* MemoryMap::ask(Addr address) const {
   if (after != asked_.begin() && wanted < std::prev(after)->second.end) {
     return &std::prev(after)->second;
   }
-  if (wanted < kLeastAddress || wanted >= kMostAddress || asked_.size() >= kMostAsked) {
+  if (wanted < kMinAddress || wanted >= kMaxAddress || asked_.size() >= kMaxAsked) {
     return nullptr;
   }
   auto mapping = others_->at(address);

@@ -29,26 +29,27 @@ struct Mapping {
   bool deleted = false;
 };
 
-// Who can be asked for mappings that are not listed.
+// A source of mappings that are not listed.
 class MappingSource {
  public:
   virtual ~MappingSource() = default;
-  // The one that holds the address now.
+  // Returns the mapping that holds the address now.
   virtual std::optional<Mapping> at(Addr address) const = 0;
 };
 
 class MemoryMap {
  public:
   MemoryMap() = default;
-  // Sorts; overlapping or empty mappings (a target's maps read while they change) are dropped.
-  // `others` (may be null) knows what is not among them, and is asked at most once for each.
+  // Sorts the mappings, and drops overlapping or empty ones (a target's maps read while they
+  // change). `others` (may be null) knows those that are not listed, and is asked at most once for
+  // each.
   explicit MemoryMap(std::vector<Mapping> mappings,
                      std::shared_ptr<const MappingSource> others = nullptr);
 
-  // The mapping that holds the address; nullptr if none does. Valid as long as the map is.
+  // Returns the mapping that holds the address; nullptr if none does. Valid as long as the map is.
   const Mapping* find(Addr address) const;
-  // Those that are known without asking, sorted: at least each of a file, the vdso and the main
-  // thread's stack. Of a map without a source, all of them.
+  // Returns the mappings that are known without asking, sorted: at least all mapped files, the vdso
+  // and the main thread's stack; all mappings if the map has no source.
   const std::vector<Mapping>& listed() const { return mappings_; }
 
  private:

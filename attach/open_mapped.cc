@@ -1,10 +1,9 @@
 #include "attach/open_mapped.h"
 
-#include <array>
-#include <cstdio>
 #include <string>
 
 #include "attach/open_regular.h"
+#include "base/hex.h"
 #include "base/read_file.h"
 
 namespace oddrank::attach {
@@ -12,11 +11,8 @@ namespace {
 
 // "/proc/7/map_files/7f00-7f10" with the numbers as the kernel prints them there.
 std::string map_file_path(pid_t pid, const Mapping& mapping) {
-  std::array<char, 80> range{};
-  std::snprintf(range.data(), range.size(), "%llx-%llx",
-                static_cast<unsigned long long>(mapping.start),
-                static_cast<unsigned long long>(mapping.end));
-  return "/proc/" + std::to_string(pid) + "/map_files/" + range.data();
+  return "/proc/" + std::to_string(pid) + "/map_files/" + hex_number(mapping.start) + "-" +
+         hex_number(mapping.end);
 }
 
 bool same_mount_namespace(pid_t pid) {

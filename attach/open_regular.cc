@@ -11,12 +11,12 @@
 namespace oddrank::attach {
 namespace {
 
-// A path that was only looked up (O_PATH: nothing happens to a device or FIFO) becomes a readable
-// file if it is a regular one.
+// Turns a path that was only looked up (O_PATH: nothing happens to a device or FIFO) into a
+// readable file if it is a regular one.
 Result<UniqueFd> open_if_regular(const UniqueFd& found, const std::string& path) {
   struct stat info {};
   if (::fstat(found.get(), &info) != 0) {
-    return fail(errno_code(errno), "cannot look at " + path + ": " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine " + path + ": " + errno_text(errno));
   }
   if (!S_ISREG(info.st_mode)) {
     return fail(Errc::kUnsupported, path + " is not a regular file");

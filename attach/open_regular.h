@@ -8,11 +8,12 @@
 
 namespace oddrank::attach {
 
-// For reading. kUnsupported for what is no regular file; else the errno's, with the path.
+// Opens a file for reading. Fails with kUnsupported if it is not a regular file, else with the code
+// of the errno; the text names the path.
 Result<UniqueFd> open_regular(const std::string& path);
 
-// The same for `path` below the folder `root`: symbolic links on the way are resolved as a process
-// with that root would, not against our own.
+// Opens `path` below the folder `root`: symbolic links on the way are resolved as a process with
+// that root would, not against our own.
 Result<UniqueFd> open_regular_below(const std::string& root, const std::string& path);
 
 }  // namespace oddrank::attach

@@ -14,7 +14,7 @@ namespace oddrank::attach {
 namespace {
 
 constexpr std::uint64_t kSysPtrace = std::uint64_t{1} << 19U;  // CAP_SYS_PTRACE
-constexpr int kDeepestTree = 512;
+constexpr int kMaxTreeDepth = 512;
 
 bool may_trace_all(const AccessFacts& facts) {
   return (facts.self.effective_capabilities & kSysPtrace) != 0;
@@ -32,7 +32,7 @@ bool same_owner(const AccessFacts& facts) {
 
 bool is_descendant_of_us(pid_t pid) {
   const pid_t self = ::getpid();
-  for (int depth = 0; depth < kDeepestTree && pid > 1; ++depth) {
+  for (int depth = 0; depth < kMaxTreeDepth && pid > 1; ++depth) {
     if (pid == self) {
       return true;
     }
@@ -45,7 +45,7 @@ bool is_descendant_of_us(pid_t pid) {
   return false;
 }
 
-// Of a process that is not dumpable the kernel gives the files below /proc/PID to root; the folder
+// If a process is not dumpable, the kernel gives the files below /proc/PID to root; the folder
 // itself stays the process's own.
 bool looks_dumpable(pid_t pid, const ProcStatus& target) {
   struct stat info {};
@@ -132,7 +132,7 @@ Text text_of_policy(AccessBlock block) {
               "administrator"};
     default:
       return {
-          Errc::kPermission, "the kernel refused, and no reason is to be seen",
+          Errc::kPermission, "the kernel refused, for no reason that can be seen",
           "a seccomp filter or a security module may forbid it: run oddrank as root, outside of "
           "the container"};
   }
@@ -196,7 +196,7 @@ AccessBlock find_block(const AccessFacts& facts) {
     return AccessBlock::kYamaNobody;
   }
   if (may_trace_all(facts)) {
-    // Our capability counts in our own user namespace and below, which uid_map cannot tell.
+    // Our capability counts in our own user namespace and below, which uid_map does not show.
     return facts.same_user_namespace ? AccessBlock::kNone : AccessBlock::kUserNamespace;
   }
   if (!same_owner(facts)) {

@@ -1,5 +1,5 @@
 // Why a process may not be read, as a sentence with a remedy. The kernel says only "operation not
-// permitted"; the reason has to be put together from what everybody may read.
+// permitted"; the reason is deduced from what everybody may read.
 //
 // The rules are those of the kernel's __ptrace_may_access and of Yama: ptrace(2), "Ptrace access
 // mode checking".
@@ -47,19 +47,19 @@ struct AccessFacts {
 
 AccessFacts read_access_facts(pid_t pid);
 
-// The first rule of the kernel's that forbids it. Pure.
+// Returns the first of the kernel's rules that forbids it. Pure.
 AccessBlock find_block(const AccessFacts& facts);
 
-// "cannot read pid 4250: it belongs to user 1001, we are user 1000", with a hint what to do.
-// `operation`: "read", "list the files of".
+// Returns "cannot read pid 4250: it belongs to user 1001, we are user 1000", with a hint what to
+// do. `operation`: "read", "list the files of".
 Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_view operation);
 
-// All of it, for a `pid` that has just refused us. kPermission, kGone, or kUnsupported (a kernel
-// thread); names no reason, but says so, where none is found (a seccomp filter, SELinux).
+// Explains why `pid` has just refused us: kPermission, kGone, or kUnsupported (a kernel thread).
+// Says so if no reason can be found (a seccomp filter, SELinux).
 Error why_unreadable(pid_t pid, std::string_view operation = "read");
 
-// Whether a process of our own user that is no child of ours could be read, as far as can be told
-// before there is one. kPermission with the reason.
+// Checks whether we could read a process of our own user that is not our child, as far as can be
+// known before there is one. Fails with kPermission and the reason.
 Status may_read_our_users();
 
 }  // namespace oddrank::attach

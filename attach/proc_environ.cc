@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/read_file.h"
 
 namespace oddrank::attach {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{8} << 20;
-constexpr std::size_t kMostValue = 512;
+constexpr std::size_t kMaxText = std::size_t{8} << 20;
+constexpr std::size_t kMaxValue = 512;
 
 constexpr std::array<std::string_view, 81> kKept = {
     // torchrun, accelerate, deepspeed, and scripts that do as these
@@ -42,14 +43,9 @@ constexpr std::array<std::string_view, 81> kKept = {
     "HOME", "XDG_CACHE_HOME", "TORCH_FR_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
     "TORCH_WORKER_SERVER_SOCKET"};
 
-std::string printable(std::string_view value) {
-  std::string text(value.substr(0, kMostValue));
-  for (char& character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7f) {
-      character = '?';
-    }
-  }
+std::string clean_value(std::string_view value) {
+  std::string text(value.substr(0, kMaxValue));
+  std::replace_if(text.begin(), text.end(), is_control, '?');
   return text;
 }
 
@@ -81,7 +77,7 @@ Environment parse_proc_environ(std::string_view text) {
     const bool seen = std::any_of(entries.begin(), entries.end(),
                                   [name](const auto& other) { return other.first == name; });
     if (!seen) {
-      entries.emplace_back(name, printable(entry.substr(equals + 1)));
+      entries.emplace_back(name, clean_value(entry.substr(equals + 1)));
     }
   }
   return Environment(std::move(entries));
@@ -89,7 +85,7 @@ Environment parse_proc_environ(std::string_view text) {
 
 Result<Environment> read_proc_environ(pid_t pid) {
   ODDRANK_TRY(const std::string text,
-              read_file("/proc/" + std::to_string(pid) + "/environ", kMostText));
+              read_file("/proc/" + std::to_string(pid) + "/environ", kMaxText));
   return parse_proc_environ(text);
 }
 

@@ -21,7 +21,7 @@ class Environment {
   Environment() = default;
   explicit Environment(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  // "" if it is not set (or set to nothing, which means the same for all of them).
+  // Returns "" if it is not set (or is empty, which means the same for all of them).
   std::string_view get(std::string_view name) const;
   bool has(std::string_view name) const { return !get(name).empty(); }
   // In the order of the process's own block.
@@ -34,12 +34,12 @@ class Environment {
 // The names that are kept.
 std::span<const std::string_view> kept_variables();
 
-// `text`: NUL-separated NAME=VALUE. Of a name that is there twice the first counts, as for
+// Parses NUL-separated NAME=VALUE. If a name is there twice, the first counts, as for
 // getenv(3). Values are cut at 512 bytes; control characters become '?'.
 Environment parse_proc_environ(std::string_view text);
 
-// As the process was started: what it sets for itself later does not show. Takes the target's mmap
-// lock: can block for a target in state D. Empty for a zombie.
+// Reads the environment that the process was started with; what it sets later does not show. Takes
+// the target's mmap lock: can block for a target in state D. Empty for a zombie.
 Result<Environment> read_proc_environ(pid_t pid);
 
 }  // namespace oddrank::attach

@@ -83,7 +83,7 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
     if (length >= 0) {
       fds.push_back(parse_fd_link(*fd, {link.data(), static_cast<std::size_t>(length)}));
     } else if (errno == EACCES) {
-      break;  // who may not read one of a process may read none
+      break;  // if one of a process may not be read, none may
     }
   }
   std::sort(fds.begin(), fds.end(), [](const OpenFd& a, const OpenFd& b) { return a.fd < b.fd; });
@@ -112,7 +112,7 @@ Result<FdAccess> read_fd_access(pid_t pid, int fd) {
   const std::string path = fd_path(pid, "fd", fd);
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
-    return fail(errno_code(errno), "cannot look at " + path + ": " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine " + path + ": " + errno_text(errno));
   }
   return FdAccess{(status.st_mode & S_IRUSR) != 0, (status.st_mode & S_IWUSR) != 0};
 }

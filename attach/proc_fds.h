@@ -23,27 +23,27 @@ struct OpenFd {
   std::uint64_t inode = 0;  // of a pipe or socket: what both its ends have in common
 };
 
-// `link` as readlink gives it.
+// Parses `link` as readlink gives it.
 OpenFd parse_fd_link(int fd, std::string_view link);
 
-// One descriptor. kNotFound if it is not open.
+// Reads one descriptor. Fails with kNotFound if it is not open.
 Result<OpenFd> read_fd(pid_t pid, int fd);
 
-// All of them, ascending; at most `limit`. Those closed meanwhile are left out.
+// Reads all of them, ascending, at most `limit`; leaves out those closed meanwhile.
 Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit = 65536);
 
 struct FdInfo {
   std::uint64_t position = 0;
   std::uint32_t flags = 0;  // as of open(2): O_ACCMODE says which end of a pipe this is
 };
-// "pos:\t0\nflags:\t0100002\n...". kBadData without a flags line.
+// Parses "pos:\t0\nflags:\t0100002\n...". Fails with kBadData if there is no flags line.
 Result<FdInfo> parse_fdinfo(std::string_view text);
 
 struct FdAccess {
   bool reads = false;
   bool writes = false;
 };
-// By the mode of the link itself (fs/proc/fd.c), which takes a third of what fdinfo takes.
+// Reads the mode of the link itself (fs/proc/fd.c), which takes a third of the time of fdinfo.
 Result<FdAccess> read_fd_access(pid_t pid, int fd);
 
 }  // namespace oddrank::attach

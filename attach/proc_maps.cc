@@ -14,9 +14,9 @@ namespace oddrank::attach {
 namespace {
 
 // A rank has about 2000 lines of 100 bytes; the kernel's default limit is 65530 mappings.
-constexpr std::size_t kMostText = std::size_t{64} << 20;
+constexpr std::size_t kMaxText = std::size_t{64} << 20;
 
-// The next word of the line, without the blanks before it.
+// Takes the next word off the line, without the blanks before it.
 std::string_view take_word(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   const std::string_view word = line.substr(0, line.find(' '));
@@ -103,7 +103,7 @@ MemoryMap parse_proc_maps(std::string_view text) {
 
 Result<MemoryMap> read_proc_maps(pid_t pid) {
   ODDRANK_TRY(const std::string text,
-              read_file("/proc/" + std::to_string(pid) + "/maps", kMostText));
+              read_file("/proc/" + std::to_string(pid) + "/maps", kMaxText));
   return parse_proc_maps(text);
 }
 

@@ -13,13 +13,13 @@
 
 namespace oddrank::attach {
 
-// Lines that are no mapping are left out (a cut last line, a format of the future).
+// Parses the text; leaves out lines that are not a mapping (a cut last line, a future format).
 MemoryMap parse_proc_maps(std::string_view text);
 
 Result<MemoryMap> read_proc_maps(pid_t pid);
 
-// The name of a mapping as the kernel tells it ("/usr/lib/x.so (deleted)") as its path and whether
-// that was deleted.
+// Splits the name of a mapping as the kernel gives it ("/usr/lib/x.so (deleted)") into its path and
+// whether that was deleted.
 void set_mapped_path(std::string_view path, Mapping& mapping);
 
 }  // namespace oddrank::attach

@@ -1,5 +1,5 @@
-// A path as /proc writes it where it names an open or mapped file (links in /proc/PID/fd, maps;
-// core dumps do so, too): " (deleted)" follows that of a file which has no name any more.
+// A path as /proc writes it for an open or mapped file (links in /proc/PID/fd, maps; core dumps,
+// too): " (deleted)" follows the path of a file that has no name any more.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@ namespace oddrank::attach {
 
 struct ProcPath {
   std::string_view path;  // a view of what was given
-  bool deleted = false;   // always false of what is no path: "pipe:[31]", "[heap]"
+  bool deleted = false;   // always false if it is not a path: "pipe:[31]", "[heap]"
 };
 
-// Limit: a file whose own name ends so cannot be told from a deleted one.
+// Takes the mark off. A file whose own name ends like that is taken for a deleted one.
 constexpr ProcPath proc_path(std::string_view text) {
   constexpr std::string_view kDeleted = " (deleted)";
   ProcPath path{text,

@@ -9,8 +9,8 @@
 
 namespace oddrank::attach {
 
-// All of this pid namespace, kernel threads too, in the order of the kernel (by number). Some may
-// have ended when the list is looked at. An Error if /proc is not mounted.
+// Returns all of this pid namespace, kernel threads too, in the kernel's order (by number). Some
+// may have ended by now. Fails if /proc is not mounted.
 Result<std::vector<pid_t>> list_pids();
 
 }  // namespace oddrank::attach

@@ -19,21 +19,23 @@ namespace {
 using std::chrono::microseconds;
 
 // CPUs of one machine (the kernel's CONFIG_NR_CPUS is 8,192 at most on x86-64); each has a line.
-constexpr std::size_t kMostCpus = 8192;
-constexpr std::size_t kStatLimit = std::size_t{4} << 20;
-constexpr std::size_t kSchedLimit = 512;  // the time stands in the third line
+constexpr std::size_t kMaxCpus = 8192;
+constexpr std::size_t kMaxStatBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxSchedBytes = 512;  // the time stands in the third line
 // Between the start of the CPUs' clocks and of CLOCK_MONOTONIC: seconds of early boot.
 constexpr microseconds kStartApart = std::chrono::seconds(10);
 constexpr microseconds kApart = std::chrono::seconds(1);
-// Stolen time is told by ticks; 0.7% less than the clock left out were seen. We allow for 1%.
+// Stolen time is counted in ticks; 0.7% less than what the clock left out was seen. We allow for
+// 1%.
 constexpr int kToldToHundredths = 100;
 
 microseconds of_ticks(std::string_view word) {
   static const long per_second = ::sysconf(_SC_CLK_TCK);
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // ticks; longer than any machine is up
+  constexpr std::int64_t kMaxTicks = std::int64_t{1} << 40;  // ticks; longer than any machine is up
   const auto ticks = parse_number<std::int64_t>(word).value_or(0);
-  return microseconds(
-      per_second <= 0 ? 0 : std::clamp<std::int64_t>(ticks, 0, kMost) * (1'000'000 / per_second));
+  return microseconds(per_second <= 0 ? 0
+                                      : std::clamp<std::int64_t>(ticks, 0, kMaxTicks) *
+                                            (1'000'000 / per_second));
 }
 
 microseconds monotonic_now() {
@@ -42,7 +44,7 @@ microseconds monotonic_now() {
 }
 
 std::optional<microseconds> read_last_run(pid_t pid, pid_t tid) {
-  const auto text = read_file(task_path(pid, tid, "sched"), kSchedLimit);
+  const auto text = read_file(task_path(pid, tid, "sched"), kMaxSchedBytes);
   return text ? parse_last_run(*text) : std::nullopt;
 }
 
@@ -59,7 +61,7 @@ std::vector<CpuPauses> parse_cpu_pauses(std::string_view text) {
     }
     const std::vector<std::string_view> words = split_blanks(line);
     const auto cpu = parse_number<std::size_t>(words.front().substr(3));
-    if (!cpu || *cpu >= kMostCpus || words.size() <= kSteal) {
+    if (!cpu || *cpu >= kMaxCpus || words.size() <= kSteal) {
       continue;
     }
     pauses.resize(std::max(pauses.size(), *cpu + 1));
@@ -79,9 +81,9 @@ std::optional<microseconds> parse_last_run(std::string_view text) {
         trim(colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1));
     const auto point = value.find('.');  // "72871574.392876", milliseconds
     const auto ms = parse_number<std::int64_t>(value.substr(0, point));
-    constexpr std::int64_t kMost = std::int64_t{1} << 50;
-    return ms && *ms > 0 && *ms < kMost ? std::optional(std::chrono::milliseconds(*ms))
-                                        : std::nullopt;
+    constexpr std::int64_t kMaxRunMs = std::int64_t{1} << 50;
+    return ms && *ms > 0 && *ms < kMaxRunMs ? std::optional(std::chrono::milliseconds(*ms))
+                                            : std::nullopt;
   }
   return std::nullopt;
 }
@@ -97,8 +99,8 @@ RunClock::RunClock(const RunMoment& own, std::vector<CpuPauses> pauses)
 
 std::optional<RunClock> RunClock::here() {
   const pid_t tid = ::gettid();
-  const auto text = read_file("/proc/stat", kStatLimit);
-  // We may be moved to another CPU at any moment; then once more.
+  const auto text = read_file("/proc/stat", kMaxStatBytes);
+  // We may be moved to another CPU at any moment; then we read once more.
   for (int attempt = 0; text && attempt < 3; ++attempt) {
     RunMoment own;
     own.cpu = ::sched_getcpu();

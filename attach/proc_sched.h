@@ -1,9 +1,9 @@
 // How long threads have not run. The kernel notes when each last had a CPU (se.exec_start of
 // /proc/TID/sched, readable by everybody), in milliseconds of that CPU's own clock. That clock
 // (rq_clock_task, kernel/sched/core.c) stands still while a hypervisor takes the CPU away and, in
-// kernels with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat tells both for each CPU.
-// So the clocks of two CPUs differ, by minutes after days of uptime. What is said here is the least
-// that can be true, and nothing where the possible answers lie apart.
+// kernels with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat shows both for each CPU.
+// So the clocks of two CPUs differ, by minutes after days of uptime. The answer here is the least
+// that can be true, and no answer if the possible ones lie apart.
 //
 // Seen with Linux 6.18; the file has the line since 2.6.23, in kernels with CONFIG_SCHED_DEBUG
 // (those of all distributions; always there since 6.15).
@@ -26,11 +26,11 @@ struct CpuPauses {
   std::chrono::microseconds stolen{0};
 };
 
-// By CPU number, of /proc/stat; numbers that are not online are zero.
+// Parses /proc/stat, by CPU number; CPUs that are not online are zero.
 std::vector<CpuPauses> parse_cpu_pauses(std::string_view text);
 
-// Of /proc/TID/sched. nullopt: no such line, or the thread was moved to another CPU and has not run
-// there yet (0).
+// Parses /proc/TID/sched. Returns nullopt if it has no such line, or if the thread was moved to
+// another CPU and has not run there yet (0).
 std::optional<std::chrono::microseconds> parse_last_run(std::string_view text);
 
 // A thread that ran a moment ago: what its clock shows.
@@ -44,12 +44,12 @@ class RunClock {
  public:
   // `own`: of a thread that runs at that moment.
   RunClock(const RunMoment& own, std::vector<CpuPauses> pauses);
-  // Asks for the calling thread. nullopt: this kernel does not tell.
+  // Reads the calling thread's own. Returns nullopt if this kernel does not show it.
   static std::optional<RunClock> here();
 
-  // At least so long the thread has not run, exact to about 10 ms; what the possible clocks say
-  // differs by less than a second or a tenth. Of the CPU that we ran on the clock is known, so the
-  // answer is exact. nullopt: not known.
+  // Returns for how long at least the thread has not run, exact to about 10 ms; the possible clocks
+  // differ by less than a second or a tenth. The clock of the CPU that we ran on is known, so there
+  // the answer is exact. Returns nullopt if it is not known.
   std::optional<std::chrono::microseconds> not_run_for(const RunMoment& thread) const;
   // Reads the thread's file; `cpu` is field 39 of its stat line.
   std::optional<std::chrono::microseconds> not_run_for(pid_t pid, pid_t tid, int cpu) const;
@@ -60,7 +60,7 @@ class RunClock {
 
   CpuPauses pauses_of(int cpu) const;
   std::chrono::microseconds left_out(Without what, int cpu) const;
-  // By so much left_out() may be wrong, either way.
+  // By how much left_out() may be wrong, either way.
   std::chrono::microseconds inexact(Without what, int cpu) const;
   bool possible(Without what) const;
 

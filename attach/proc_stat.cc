@@ -35,8 +35,8 @@ enum Field : std::size_t {
 std::uint64_t ticks_to_us(std::uint64_t ticks) {
   static const long per_second = ::sysconf(_SC_CLK_TCK);
   const std::uint64_t us = per_second > 0 ? 1000000U / static_cast<std::uint64_t>(per_second) : 0;
-  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
-  return us != 0 && ticks > kMost / us ? kMost : ticks * us;
+  constexpr auto kMaxUs = std::numeric_limits<std::uint64_t>::max();
+  return us != 0 && ticks > kMaxUs / us ? kMaxUs : ticks * us;
 }
 
 Result<ProcStat> bad_stat() {

@@ -1,5 +1,5 @@
-// /proc/PID/stat: what the kernel tells about a process or thread to everybody, also of one that is
-// in state D or a zombie. Never blocks on the target's memory. Fields: proc(5).
+// /proc/PID/stat: what the kernel shows everybody about a process or thread, even in state D or as
+// a zombie. Never blocks on the target's memory. Fields: proc(5).
 #pragma once
 
 #include <sys/types.h>
@@ -24,16 +24,16 @@ struct ProcStat {
   std::uint64_t start_us = 0;  // after boot
   std::int32_t threads = 0;
   int cpu = -1;  // where it last ran, or runs
-  // As wait(2) has it. Means something in state Z only, and is 0 where we may not read the target.
+  // As wait(2) has it. Valid in state Z only, and 0 if we may not read the target.
   std::int32_t exit_code = 0;
 };
 
-// `text` as the kernel wrote it. kBadData if it is cut or no stat line.
+// Parses `text` as the kernel wrote it. Fails with kBadData if it is cut or not a stat line.
 Result<ProcStat> parse_proc_stat(std::string_view text);
 
-// Of a process (or of any thread by its tid). kGone if there is none.
+// Reads that of a process (or of any thread by its tid). Fails with kGone if there is none.
 Result<ProcStat> read_proc_stat(pid_t pid);
-// Of a thread of this very process.
+// Reads that of a thread of this very process.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

@@ -12,7 +12,7 @@ namespace oddrank::attach {
 namespace {
 
 // Nesting of pid namespaces is limited to 32 by the kernel (MAX_PID_NS_LEVEL).
-constexpr std::size_t kMostNamespaces = 33;
+constexpr std::size_t kMaxNamespaces = 33;
 
 template <typename T>
 void take_ids(std::string_view values, T& real, T& effective, T& saved) {
@@ -26,7 +26,7 @@ void take_ids(std::string_view values, T& real, T& effective, T& saved) {
 void take_namespaces(std::string_view values, std::vector<pid_t>& pids) {
   for (const std::string_view word : split_blanks(values)) {
     const auto pid = parse_number<pid_t>(word);
-    if (!pid || pids.size() >= kMostNamespaces) {
+    if (!pid || pids.size() >= kMaxNamespaces) {
       return;
     }
     pids.push_back(*pid);

@@ -22,7 +22,7 @@ struct ProcStatus {
   gid_t effective_gid = 0;
   gid_t saved_gid = 0;
   pid_t process = 0;                  // Tgid
-  pid_t tracer = 0;                   // 0: nobody traces it
+  pid_t tracer = 0;                   // 0: not traced
   std::vector<pid_t> ns_pids;         // NSpid: in our namespace first, in its own last
   std::uint64_t thread_pending = 0;   // SigPnd: bit n-1 is signal n
   std::uint64_t process_pending = 0;  // ShdPnd
@@ -32,10 +32,10 @@ struct ProcStatus {
   std::uint64_t involuntary_switches = 0;
 };
 
-// Lines that are missing leave their field 0. kBadData if there is no Uid line at all.
+// Parses the text; missing lines leave their field 0. Fails with kBadData if there is no Uid line.
 Result<ProcStatus> parse_proc_status(std::string_view text);
 
-// Of a process, or of any thread by its tid. kGone if there is none.
+// Reads that of a process, or of any thread by its tid. Fails with kGone if there is none.
 Result<ProcStatus> read_proc_status(pid_t pid);
 
 }  // namespace oddrank::attach

@@ -17,8 +17,8 @@
 namespace oddrank::attach {
 namespace {
 
-// The kernel's own bound of a pid (PID_MAX_LIMIT) is 4 Mi; nobody has so many threads.
-constexpr std::size_t kMostThreads = 1U << 20;
+// The kernel's own bound of a pid (PID_MAX_LIMIT) is 4 Mi; no process has that many threads.
+constexpr std::size_t kMaxThreads = 1U << 20;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -90,7 +90,7 @@ Result<std::vector<pid_t>> read_tids(pid_t pid) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }
   std::vector<pid_t> tids;
-  while (tids.size() < kMostThreads) {
+  while (tids.size() < kMaxThreads) {
     const dirent* entry = ::readdir(directory.get());  // one thread here, and the stream is ours
     if (entry == nullptr) {
       break;
@@ -119,8 +119,8 @@ Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
   state.state = stat.state;
   state.cpu = stat.cpu;
   state.cpu_us = stat.cpu_us;
-  // The registers before the counters: a thread that moves in between has counters that differ
-  // from those of an earlier look at it.
+  // The registers before the counters: if a thread moves in between, its counters differ from those
+  // of an earlier reading.
   if (const auto text = read_file(task_path(pid, tid, "syscall"), 512)) {
     if (auto blocked = parse_proc_syscall(*text)) {
       state.syscall = blocked->syscall;

@@ -1,7 +1,7 @@
-// The threads of a process as /proc/PID/task tells them, without stopping any: state, what it waits
+// The threads of a process as /proc/PID/task shows them, without stopping any: state, what it waits
 // in, and for a blocked thread the stack pointer and program counter with which it went to sleep.
 //
-// Nothing here is one instant: two looks at the switch counters tell whether a thread moved.
+// Nothing here is one instant: the switch counters, read twice, show whether a thread moved.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 
 namespace oddrank::attach {
 
-// "/proc/PID/task/TID/FILE".
+// Returns "/proc/PID/task/TID/FILE".
 std::string task_path(pid_t pid, pid_t tid, const char* file);
 
 // What /proc/TID/syscall says. Both empty: the thread runs.
@@ -25,15 +25,15 @@ struct BlockedIn {
   std::optional<Registers> registers;  // pc and sp only
 };
 
-// "running", "-1 SP PC", or "NR A0 A1 A2 A3 A4 A5 SP PC"; kBadData for anything else. A thread that
-// is exiting has neither sp nor pc: no registers.
+// Parses "running", "-1 SP PC", or "NR A0 A1 A2 A3 A4 A5 SP PC"; kBadData for anything else. A
+// thread that is exiting has neither sp nor pc: no registers.
 Result<BlockedIn> parse_proc_syscall(std::string_view text);
 
-// Thread ids, ascending, so that the main thread comes first wherever the pid namespace has not
-// wrapped round; then it is moved to the front. kGone if the process does not exist.
+// Returns the thread ids, ascending, but the main thread first even if the pid namespace has
+// wrapped round. Fails with kGone if the process does not exist.
 Result<std::vector<pid_t>> read_tids(pid_t pid);
 
-// What may not be read stays empty; kGone if the thread ended.
+// Reads the thread; what may not be read stays empty. Fails with kGone if the thread ended.
 Result<ThreadState> read_thread_state(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

@@ -21,7 +21,7 @@
 
 namespace oddrank::attach {
 
-// The x86-64 registers that unwinding needs. Of a blocked thread that was not stopped only pc and
+// The x86-64 registers that unwinding needs. For a blocked thread that was not stopped, only pc and
 // sp are known (/proc/TID/syscall); `all` says whether the others are real.
 struct Registers {
   std::uint64_t pc = 0;
@@ -47,8 +47,8 @@ struct ThreadState {
   pid_t target_tid = 0;  // in the target's own pid namespace (NSpid)
   std::string name;      // comm
   char state = '?';      // R S D T t Z X I
-  int cpu = -1;          // where it last ran; -1 where nobody tells
-  std::string wchan;     // "" if it runs or the kernel does not tell
+  int cpu = -1;          // where it last ran; -1 if unknown
+  std::string wchan;     // "" if it runs or the kernel does not show it
   std::uint64_t cpu_us = 0;
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
@@ -60,9 +60,9 @@ struct ThreadState {
 // How the attempt to stop a thread went.
 enum class StopEnd : std::uint8_t {
   kHeld = 0,  // it stood still, and all its registers are known
-  kSpared,    // it had blocked meanwhile, so it was left alone
+  kSpared,    // it blocked meanwhile, so it was left alone
   kGone,      // it ended
-  kTraced,    // somebody else traces it
+  kTraced,    // another process traces it
   kLate,      // it did not stop in time: it is in state D, or gets no CPU
   kRefused,   // the kernel does not let us
 };
@@ -74,7 +74,7 @@ struct StopAttempt {
   std::string why;  // where it is neither held nor spared: "it is traced by gdb (pid 77)"
 };
 
-// What came of one stop of several threads.
+// The outcome of one stop of several threads.
 struct Stop {
   std::vector<StopAttempt> threads;   // in the order in which they were asked for
   std::size_t held = 0;               // how many of them were stopped
@@ -103,20 +103,20 @@ class Target {
   // Fills `into` from the target's memory; all of it or an Error that names the address. Never
   // touches memory that is not mapped there.
   virtual Status read(Addr address, std::span<std::byte> into) const = 0;
-  // Many small reads in few system calls. Each request says how much it got; never fails as a
+  // Does many small reads in few system calls. Each request says how much it got; never fails as a
   // whole.
   virtual void read_many(std::span<ReadRequest> requests) const = 0;
 
   // As read when the target was opened; see refresh_maps of LiveTarget.
   virtual const MemoryMap& maps() const = 0;
 
-  // The bytes of the file behind a mapping, as the target sees it (its mount namespace, also if
+  // Opens the file behind a mapping, as the target sees it (its mount namespace, also if
   // deleted). The caller checks that build ids agree before it believes the file.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
 
-  // Every thread, main thread first, each read afresh; threads that ended meanwhile are left out.
+  // Reads every thread afresh, main thread first; leaves out threads that ended meanwhile.
   virtual Result<std::vector<ThreadState>> threads() const = 0;
-  // One thread again: to see whether it moved while its stack was read. kGone if it ended.
+  // Reads one thread again, to see whether it moved while its stack was read. kGone if it ended.
   virtual Result<ThreadState> thread(pid_t tid) const = 0;
 
   // Stops these threads, all together, calls `look`, and lets them go. Those that have not stopped
@@ -133,7 +133,7 @@ class Target {
   }
 };
 
-// One object of trivially copyable type T.
+// Reads one object of trivially copyable type T.
 template <typename T>
 Result<T> read_object(const Target& target, Addr address) {
   T value{};

@@ -1,10 +1,12 @@
 // The order of things matters here, and why:
 // - The last look at a thread comes right before its request. What lies between the two is the only
 //   time in which a thread can enter a call that the stop will end early: some microseconds.
-// - A thread that was seized but not stopped cannot be let go by its tracer, and would hang at its
-//   next signal. Only the tracer's end frees it. So the tracer is a thread that ends soon.
-// - waitpid() is asked about each thread by its number, and never waits: a thread in state D does
-//   not stop, and must not hold up the others.
+// - A tracer cannot let go of a thread that it seized but did not stop, and that thread would hang
+// at
+//   its next signal. Only the tracer's end frees it. So the tracer is a thread that ends soon.
+// - waitpid() is called for each thread by its number, and never waits: a thread in state D does
+// not
+//   stop, and must not hold up the others.
 #include "attach/thread_stop.h"
 
 #include <pthread.h>
@@ -33,10 +35,10 @@ using std::chrono::milliseconds;
 
 // A thread that runs stops within its turn on a CPU: 0.1 to 1 ms on a busy machine.
 constexpr long kNapNs = 50'000;
-// Files that are opened before the first request, so that the looks after it take less time.
+// Files that are opened before the first request, so that the last looks take less time.
 // Programs may open 1024 by default.
 constexpr std::size_t kOpenAhead = 256;
-// From then on, those that have not stopped are asked whether they are in state D.
+// From then on, threads that have not stopped are checked for state D.
 constexpr milliseconds kNormalStop{2};
 
 using Look = std::function<void(std::span<const StopAttempt>)>;
@@ -250,7 +252,7 @@ void Tracees::check_after() const {
     if (const char letter = state_letter(pid_, tid); letter == 'T') {
       log_line(LogLevel::kWarning, "thread " + std::to_string(tid) + " of pid " +
                                        std::to_string(pid_) +
-                                       " is in state T since it was looked at");
+                                       " has been in state T since it was read");
     }
   }
 }

@@ -1,10 +1,10 @@
-// Stops threads of a live process for as long as somebody looks at them: PTRACE_SEIZE and
+// Stops threads of a live process for as long as they are read: PTRACE_SEIZE and
 // PTRACE_INTERRUPT, which send no signal, never PTRACE_ATTACH.
 //
-// What a stop does to a thread (Linux 5 and 6): one that runs goes on as if nothing had been. One
-// that is blocked wakes up; most calls are then begun again by the kernel, but epoll_wait, semop,
+// What a stop does to a thread (Linux 5 and 6): one that runs goes on as if nothing had happened.
+// One that is blocked wakes up; the kernel then restarts most calls, but epoll_wait, semop,
 // sigtimedwait and receiving with a time limit fail with EINTR, which a program may not expect.
-// Hence the last look right before each stop.
+// Hence the last look (last_look.h) right before each stop.
 //
 // Not for: finding out which threads need it (stacks/stop_choice.h).
 #pragma once

@@ -22,9 +22,9 @@ std::array<std::uint64_t, 6> syscall_arguments(const user_regs_struct& from) {
 }
 
 bool is_restarted(std::int64_t result) {
-  constexpr std::int64_t kLeast = -516;
-  constexpr std::int64_t kMost = -512;
-  return result >= kLeast && result <= kMost;
+  constexpr std::int64_t kMinRestart = -516;
+  constexpr std::int64_t kMaxRestart = -512;
+  return result >= kMinRestart && result <= kMaxRestart;
 }
 
 }  // namespace oddrank::attach

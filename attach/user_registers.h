@@ -1,4 +1,4 @@
-// What the kernel hands out as struct user_regs_struct (ptrace, core files) in our words.
+// Converts the kernel's struct user_regs_struct (ptrace, core files) to our types.
 #pragma once
 
 #include <sys/user.h>
@@ -10,14 +10,14 @@
 
 namespace oddrank::attach {
 
-// All of them that Registers has.
+// Returns all registers that Registers has.
 Registers registers_of(const user_regs_struct& from);
 
-// The arguments of the system call that the thread is in, or comes back from.
+// Returns the arguments of the system call that the thread is in, or comes back from.
 std::array<std::uint64_t, 6> syscall_arguments(const user_regs_struct& from);
 
-// Whether the value that a system call is about to return says that a signal, or a stop, woke the
-// thread out of it and the kernel will begin it again: its own numbers ERESTARTSYS (512) to
+// Returns whether the value that a system call is about to return says that a signal, or a stop,
+// woke the thread and the kernel will restart the call: its own numbers ERESTARTSYS (512) to
 // ERESTART_RESTARTBLOCK (516) of include/linux/errno.h, which no program ever sees. The thread is
 // still in that call.
 bool is_restarted(std::int64_t result);

@@ -24,10 +24,10 @@ namespace oddrank {
 namespace {
 
 // Boost.Process (v1) starts the program: PATH, fork and exec, errors of exec. It goes no further
-// here: its pipes are inherited by every other child (no O_CLOEXEC: with several sruns at once no
-// pipe would ever reach its end), its wait_for() steals SIGCHLD from the whole process, its
-// environment class reads beyond the end of short entries (1.74, find(); AddressSanitizer), and of
-// deadlines and process groups it has no notion that fits.
+// here: every other child inherits its pipes (no O_CLOEXEC: with several sruns at once no pipe
+// would ever reach its end), its wait_for() steals SIGCHLD from the whole process, its environment
+// class reads beyond the end of short entries (1.74, find(); AddressSanitizer), and its deadlines
+// and process groups do not fit.
 namespace bp = boost::process;
 
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
@@ -44,7 +44,7 @@ Result<Pipe> make_pipe() {
     return fail(Errc::kIo, "cannot make a pipe: " + errno_text(errno));
   }
   Pipe made{UniqueFd(ends[0]), UniqueFd(ends[1])};
-  // Only our end: the program's must block like any other.
+  // Only our end is non-blocking: the program's end must block like any other pipe.
   ::fcntl(made.read.get(), F_SETFL, O_NONBLOCK);
   return made;
 }
@@ -59,7 +59,7 @@ struct Streams {
 // Runs in the child between fork and exec: async-signal-safe calls only.
 void prepare_child(const Streams& streams, pid_t parent) {
   ::setpgid(0, 0);
-  // SIGTERM, not SIGKILL: srun ends its step on it.
+  // SIGTERM, not SIGKILL: srun then ends its step.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
     ::_exit(127);
@@ -67,7 +67,7 @@ void prepare_child(const Streams& streams, pid_t parent) {
   ::dup2(streams.in, STDIN_FILENO);
   ::dup2(streams.out, STDOUT_FILENO);
   ::dup2(streams.err, STDERR_FILENO);
-  // What we ignore or block must not be ignored or blocked there.
+  // The program must not inherit what we ignore or block.
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGPIPE, SIG_DFL);
   sigset_t none;
@@ -86,7 +86,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-// Not by Boost, which opens it for writing as well: no program that runs could be sent.
+// Not opened by Boost, which opens for writing as well: a program that runs could not be sent.
 Result<UniqueFd> open_input(const std::string& path) {
   UniqueFd fd(::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
@@ -95,7 +95,7 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
-Result<pid_t> launch(const Command& command, const Streams& streams) {
+Result<pid_t> launch(const ProgramCall& command, const Streams& streams) {
   std::string program = command.argv.front();
   if (program.find('/') == std::string::npos) {
     program = bp::search_path(program).string();
@@ -123,7 +123,7 @@ Result<pid_t> launch(const Command& command, const Streams& streams) {
   return pid;
 }
 
-// False at the end of the stream.
+// Returns false at the end of the stream.
 bool drain(UniqueFd& fd, OutputStream stream, const OutputSink& sink) {
   std::array<char, 65536> block{};
   for (std::size_t total = 0; fd.valid() && total < kReadAtOnce;) {
@@ -144,7 +144,7 @@ bool drain(UniqueFd& fd, OutputStream stream, const OutputSink& sink) {
 
 }  // namespace
 
-Result<ChildCommand> ChildCommand::start(const Command& command) {
+Result<ChildCommand> ChildCommand::start(const ProgramCall& command) {
   if (command.argv.empty()) {
     return fail(Errc::kUsage, "no program to start");
   }
@@ -197,7 +197,7 @@ bool ChildCommand::read_output(const OutputSink& sink) {
   return out_open || err_open;
 }
 
-std::optional<ExitStatus> ChildCommand::exit_status() {
+std::optional<ProgramEnd> ChildCommand::exit_status() {
   if (ended_ || pid_ <= 0) {
     return ended_;
   }
@@ -205,9 +205,9 @@ std::optional<ExitStatus> ChildCommand::exit_status() {
   const pid_t reaped = ::waitpid(pid_, &status, WNOHANG);
   if (reaped == pid_) {
     ended_ =
-        WIFSIGNALED(status) ? ExitStatus{-1, WTERMSIG(status)} : ExitStatus{WEXITSTATUS(status), 0};
+        WIFSIGNALED(status) ? ProgramEnd{-1, WTERMSIG(status)} : ProgramEnd{WEXITSTATUS(status), 0};
   } else if (reaped < 0 && errno == ECHILD) {
-    ended_ = ExitStatus{};  // somebody else reaped it (SIGCHLD ignored): its status is lost
+    ended_ = ProgramEnd{};  // somebody else reaped it (SIGCHLD ignored): its status is lost
   }
   return ended_;
 }
@@ -227,7 +227,7 @@ bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const Output
     }
     std::vector<pollfd> polled;
     add_pollfds(polled);
-    // The end itself wakes nobody (a pidfd would, but not before Linux 5.3): look every few ms.
+    // Nothing wakes us when the child ends (a pidfd would, since Linux 5.3): check every few ms.
     ::poll(polled.data(), polled.size(), std::min(deadline.poll_timeout(), 5));
     read_output(sink);
   }
@@ -235,7 +235,7 @@ bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const Output
   return true;
 }
 
-std::optional<ExitStatus> ChildCommand::stop(std::chrono::milliseconds grace,
+std::optional<ProgramEnd> ChildCommand::stop(std::chrono::milliseconds grace,
                                              const OutputSink& sink) {
   signal(SIGTERM);
   if (!wait_for_end(grace, sink) && !never_kill_) {

@@ -13,12 +13,12 @@ class Deadline {
   static Deadline after(std::chrono::milliseconds duration) {
     return Deadline(Clock::now() + duration);
   }
-  // The earlier of this and `duration` from now.
+  // Returns this deadline or `duration` from now, whichever is earlier.
   Deadline at_most(std::chrono::milliseconds duration) const {
     return Deadline(std::min(when_, Clock::now() + duration));
   }
 
-  // `duration` after this one.
+  // Returns the deadline `duration` after this one.
   Deadline later(std::chrono::milliseconds duration) const { return Deadline(when_ + duration); }
 
   bool passed() const { return Clock::now() >= when_; }
@@ -27,7 +27,7 @@ class Deadline {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()),
                     std::chrono::milliseconds(0));
   }
-  // As poll(2) wants it.
+  // Returns left() as poll(2) takes it.
   int poll_timeout() const {
     return static_cast<int>(std::min<std::chrono::milliseconds::rep>(left().count(), 1 << 30));
   }

@@ -15,7 +15,7 @@ namespace oddrank {
 namespace {
 
 // Longer names exist, but nobody reads them, and the demangler's time grows faster than its input.
-constexpr std::size_t kLongestSymbol = std::size_t{32} << 10;
+constexpr std::size_t kMaxSymbol = std::size_t{32} << 10;
 
 struct Free {
   void operator()(char* text) const { std::free(text); }
@@ -30,7 +30,7 @@ bool is_word(char c) {
 }
 
 // Cuts a demangled name down while it walks over it once. What the demangler writes is not quite
-// a grammar; where it is in doubt, the walk keeps text rather than to lose a name.
+// a grammar; in doubt, the walk keeps text rather than lose a name.
 class Shortener {
  public:
   explicit Shortener(std::string_view text) : text_(text) {}
@@ -124,7 +124,7 @@ class Shortener {
     at_ = std::min(at_ + count, text_.size());
   }
 
-  // Arguments of the function, or of a function in which something local lies:
+  // Arguments of the function, or of the function that a local thing lies in:
   // "f(int)::{lambda()#1}".
   void parenthesis() {
     static constexpr std::string_view kAnonymous = "(anonymous namespace)";
@@ -232,7 +232,7 @@ class Shortener {
   bool ended_ = false;
 };
 
-// The demangler gives names of more than about 1000 characters up. Their beginning can be read
+// The demangler gives up on names of more than about 1000 characters. Their beginning can be read
 // without it: "_ZN3c1012function_refIFv..." -> "c10::function_ref<...>".
 std::string first_names(std::string_view symbol) {
   symbol.remove_prefix(std::string_view("_Z").size());
@@ -266,7 +266,7 @@ std::string demangle(std::string_view symbol) {
   if (auto rust = demangle_rust(symbol, true)) {
     return *std::move(rust);
   }
-  if (!is_mangled(symbol) || symbol.size() > kLongestSymbol) {
+  if (!is_mangled(symbol) || symbol.size() > kMaxSymbol) {
     return std::string(symbol);
   }
   int status = 0;

@@ -7,12 +7,12 @@
 
 namespace oddrank {
 
-// "_ZN4gloo9transport3tcp4Loop3runEv" -> "gloo::transport::tcp::Loop::run()"; a name that is not
-// mangled comes back as it is. Names of Rust too (demangle_rust.h).
+// Returns "gloo::transport::tcp::Loop::run()" for "_ZN4gloo9transport3tcp4Loop3runEv", and a name
+// that is not mangled as it is. Demangles names of Rust, too (demangle_rust.h).
 std::string demangle(std::string_view symbol);
 
-// The same without arguments and with template arguments cut to "<...>": for one line on a screen.
-// "c10d::Work::wait".
+// Returns the same without arguments and with template arguments cut to "<...>", for one line on a
+// screen: "c10d::Work::wait".
 std::string short_name(std::string_view symbol);
 
 }  // namespace oddrank

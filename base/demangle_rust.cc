@@ -5,20 +5,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/parse_number.h"
 
 namespace oddrank {
 namespace {
 
-constexpr std::size_t kLongestSymbol = std::size_t{16} << 10;
-constexpr std::size_t kLongestName = std::size_t{16} << 10;
-constexpr int kDeepest = 64;
-// A back reference may lead to another: their number is what bounds the work.
-constexpr int kMostSteps = 20000;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+constexpr std::size_t kMaxSymbol = std::size_t{16} << 10;
+constexpr std::size_t kMaxName = std::size_t{16} << 10;
+constexpr int kMaxDepth = 64;
+// A back reference may lead to another, so the number of steps bounds the work.
+constexpr int kMaxSteps = 20000;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
@@ -92,7 +89,7 @@ std::optional<std::string> demangle_legacy(std::string_view symbol) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-// Recursive descent over RFC 2603. Anything unexpected spoils the whole.
+// Recursive descent over RFC 2603. Anything unexpected makes the whole symbol bad.
 class V0 {
  public:
   V0(std::string_view text, bool generics) : text_(text), generics_(generics) {}
@@ -103,13 +100,13 @@ class V0 {
   }
 
  private:
-  // Ends the recursion of what a damaged symbol says.
+  // Bounds the recursion that a damaged symbol asks for.
   class Level {
    public:
     explicit Level(V0& parser) : parser_(parser) {
       ++parser_.depth_;
       ++parser_.steps_;
-      parser_.good_ = parser_.good_ && parser_.depth_ < kDeepest && parser_.steps_ < kMostSteps;
+      parser_.good_ = parser_.good_ && parser_.depth_ < kMaxDepth && parser_.steps_ < kMaxSteps;
     }
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;
@@ -134,12 +131,12 @@ class V0 {
     return is_there;
   }
   void emit(std::string_view text) {
-    if (silent_ == 0 && name_.size() < kLongestName) {
+    if (silent_ == 0 && name_.size() < kMaxName) {
       name_ += text;
     }
   }
 
-  // Digits and letters up to '_': 0 is "_", 1 is "0_".
+  // Reads digits and letters up to '_': 0 is "_", 1 is "0_".
   std::size_t base62() {
     std::size_t value = 0;
     if (take('_')) {
@@ -177,7 +174,7 @@ class V0 {
     at_ += length;
     return text_.substr(at_ - length, length);
   }
-  // Goes on reading at an earlier place, by `read`.
+  // Calls `read` at an earlier place, then goes on behind the reference.
   template <typename Read>
   void back_reference(Read read) {
     const std::size_t before = at_ - 1;
@@ -233,7 +230,7 @@ void V0::nested() {
   emit("}");
 }
 
-// M: <type>, X and Y: <type as trait>. M and X say also where the implementation stands.
+// M: <type>, X and Y: <type as trait>. M and X also name the place of the implementation.
 void V0::implementation(char kind) {
   if (kind != 'Y') {
     disambiguator();
@@ -345,7 +342,7 @@ void V0::trait_object() {
   for (bool first = true; good_ && !take('E'); first = false) {
     emit(first ? "" : " + ");
     path();
-    while (good_ && take('p')) {  // what an associated type is
+    while (good_ && take('p')) {  // the type of an associated type
       silently([this] {
         identifier();
         type();
@@ -417,7 +414,7 @@ void V0::type() {
 }  // namespace
 
 std::optional<std::string> demangle_rust(std::string_view symbol, bool generics) {
-  if (symbol.size() > kLongestSymbol) {
+  if (symbol.size() > kMaxSymbol) {
     return std::nullopt;
   }
   if (symbol.starts_with("_R")) {

@@ -5,21 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hex.h"
+
 namespace oddrank {
 namespace {
 
-constexpr std::size_t kLongestBuildId = 64;
-
-std::string to_hex(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(bytes.size() * 2);
-  for (const std::byte byte : bytes) {
-    hex.push_back(kDigits[std::to_integer<unsigned>(byte) >> 4U]);
-    hex.push_back(kDigits[std::to_integer<unsigned>(byte) & 15U]);
-  }
-  return hex;
-}
+constexpr std::size_t kMaxBuildId = 64;
 
 }  // namespace
 
@@ -47,9 +38,8 @@ std::optional<ElfNote> take_note(std::span<const std::byte>& notes, std::uint64_
 
 std::string build_id_of_notes(std::span<const std::byte> notes, std::uint64_t alignment) {
   while (const auto note = take_note(notes, alignment)) {
-    if (note->type == NT_GNU_BUILD_ID && note->owner == "GNU" &&
-        note->body.size() <= kLongestBuildId) {
-      return to_hex(note->body);
+    if (note->type == NT_GNU_BUILD_ID && note->owner == "GNU" && note->body.size() <= kMaxBuildId) {
+      return hex_bytes(note->body);
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// ELF notes: where the build id of a file or of a mapped image is found, and all that a core file
-// says of threads. Bytes of the notes are hostile: every size is checked.
+// ELF notes hold the build id of a file or of a mapped image, and all that a core file says about
+// threads. Bytes of the notes are hostile: every size is checked.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ struct ElfNote {
   std::span<const std::byte> body;
 };
 
-// Takes the first note off `notes`. nullopt at the end, and where a size leads out of them.
-// `alignment` is that of the segment or section they are in: 8, or else 4.
+// Takes the first note off `notes`. Returns nullopt at the end, and if a size leads beyond it.
+// `alignment` is that of the segment or section that holds the notes: 8, or else 4.
 std::optional<ElfNote> take_note(std::span<const std::byte>& notes, std::uint64_t alignment);
 
-// The build id in a run of notes (the bytes of a PT_NOTE segment or an SHT_NOTE section), as
-// lower-case hex; empty if there is none. An id of more than 64 bytes is not believed.
+// Returns the build id in a run of notes (the bytes of a PT_NOTE segment or an SHT_NOTE section) as
+// lower-case hex; empty if there is none. An id of more than 64 bytes is ignored.
 std::string build_id_of_notes(std::span<const std::byte> notes, std::uint64_t alignment);
 
 }  // namespace oddrank

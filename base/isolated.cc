@@ -21,9 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// So long a wait lasts at most, and so much longer than it was to it does not take on a machine
-// that is merely busy.
-constexpr std::chrono::milliseconds kLongestWait{250};
+// kMaxWait is the longest single poll(). A poll that overruns by more than kStandstill means that
+// we were stopped, not that the machine is busy.
+constexpr std::chrono::milliseconds kMaxWait{250};
 constexpr std::chrono::milliseconds kStandstill{250};
 
 struct Running {
@@ -35,12 +35,12 @@ struct Running {
 };
 
 [[noreturn]] void run_child(const IsolatedTask& task, int fd, pid_t parent) {
-  // Our death must not leave readers behind that hold a target.
+  // If we die, no reader that holds a target may stay behind.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(1);
   }
-  // Ctrl-C at the terminal is for the parent to handle: it still wants what we can send.
+  // Ctrl-C at the terminal is for the parent to handle: it still uses what we can send.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
   task.run(fd);
@@ -89,8 +89,8 @@ std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
 void finish(Running& running, IsolatedResult& result) {
   result.took =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - running.started);
-  // Whoever closed its pipe is about to end, for which a loaded machine may let it wait; whoever
-  // was killed at its deadline may be in state D for good.
+  // A child that closed its pipe is about to end, which may take a while on a loaded machine; one
+  // that was killed at its deadline may be in state D for good.
   const std::chrono::milliseconds patience(result.end == IsolatedEnd::kDeadline ? 50 : 1000);
   auto status = reap(running.pid, patience);
   if (!status) {  // it closed its pipe and still does not end
@@ -108,7 +108,7 @@ void finish(Running& running, IsolatedResult& result) {
   }
 }
 
-// False at the end of the child's output.
+// Returns false at the end of the child's output.
 bool take_output(const Running& running, IsolatedResult& result, std::size_t byte_limit) {
   std::array<char, 65536> block{};
   const ssize_t got = ::read(running.output.get(), block.data(), block.size());
@@ -123,12 +123,12 @@ bool take_output(const Running& running, IsolatedResult& result, std::size_t byt
   return got > 0;
 }
 
-// Returns when a child has something to say, when a deadline has passed, or soon. Where we stood
-// still since the last return, so did the children: their time did not go on.
+// Returns when a child has sent something, when a deadline has passed, or after kMaxWait. If we
+// stood still since the last return, so did the children: their deadlines move by that time.
 void wait_for_any(std::vector<pollfd>& polled,
                   std::vector<Running>& running,
                   Clock::time_point& last_return) {
-  std::chrono::milliseconds longest = kLongestWait;
+  std::chrono::milliseconds longest = kMaxWait;
   for (const Running& child : running) {
     longest = std::min(longest, child.deadline.left());
   }

@@ -1,9 +1,9 @@
 // Work that may never return, done in a forked child with a deadline.
 //
-// Touching a process in state D (its maps, environ, memory) can block the one who touches it, in
-// the kernel, where no signal reaches. So whatever touches a target runs in a child of ours; the
-// parent only reads a pipe. A child that misses its deadline is killed and abandoned: what it had
-// sent so far counts, and the kernel undoes any ptrace of it at its death.
+// Reading a process in state D (its maps, environ, memory) can block the reader in the kernel,
+// where no signal reaches it. So whatever touches a target runs in a child of ours; the parent only
+// reads a pipe. A child that misses its deadline is killed and abandoned: what it had sent by then
+// counts, and the kernel undoes any ptrace of it at its death.
 //
 // Precondition: the caller has one thread only (it forks without exec).
 #pragma once
@@ -33,21 +33,20 @@ enum class IsolatedEnd {
 struct IsolatedResult {
   IsolatedEnd end = IsolatedEnd::kNotRun;
   int signal = 0;     // that ended it, 0 if none
-  std::string bytes;  // all it sent, also where it did not finish
+  std::string bytes;  // all that it sent, also if it did not finish
   std::chrono::microseconds took{0};
 };
 
-// Runs all tasks, at most `at_once` at a time, in order of start; results in the order of the
-// tasks. A child that sends more than `byte_limit` is ended (kCrashed). Never blocks for longer
-// than the timeouts of the tasks ask for, but for time in which the caller stood still itself (a
-// paused machine, a stopped job): no child is blamed for that. Leaves no zombie behind except of a
-// child in state D.
+// Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
+// the tasks. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no longer than the
+// tasks' timeouts; time in which the caller itself stood still (a paused machine, a stopped job)
+// does not count. Leaves no zombie behind, except of a child in state D.
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
                                          std::size_t byte_limit = std::size_t{64} << 20);
 
-// For use in `run`: the whole of `bytes`, also if a signal comes in between. False if the parent
-// is gone.
+// Sends all of `bytes`, also if a signal comes in between; for use in `run`. Returns false if the
+// parent is gone.
 bool send_bytes(int fd, const std::string& bytes);
 
 }  // namespace oddrank

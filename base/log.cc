@@ -39,7 +39,7 @@ void log_line(LogLevel level, std::string_view text) {
   }
   std::string line = "oddrank: ";
   line.append(level_name(level)).append(text).append("\n");
-  // Nothing sensible can be done where stderr is closed.
+  // Nothing sensible can be done if stderr is closed.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

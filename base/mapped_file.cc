@@ -10,10 +10,10 @@ namespace oddrank {
 Result<MappedFile> MappedFile::map(UniqueFd fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) {
-    return fail(errno_code(errno), "cannot look at the file: " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine the file: " + errno_text(errno));
   }
   if (!S_ISREG(status.st_mode) || status.st_size <= 0) {
-    return fail(Errc::kBadData, "not a regular file with something in it");
+    return fail(Errc::kBadData, "not a regular file, or empty");
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);

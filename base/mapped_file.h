@@ -1,9 +1,8 @@
-// The bytes of a file, mapped read-only: only the pages that are looked at are read, so that a core
-// file of 50 GB costs no more than what is needed of it. Move-only.
+// The bytes of a file, mapped read-only: only the pages that are touched are read, so that a core
+// file of 50 GB costs no more than the part that is needed. Move-only.
 //
-// A file that is cut short by somebody while it is mapped ends the process that touches the missing
-// page (SIGBUS); that is one more reason to look at files of others in a disposable child
-// (base/isolated.h).
+// If a file is cut short while it is mapped, the process that touches a missing page ends (SIGBUS).
+// That is one more reason to read files of others in a disposable child (base/isolated.h).
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,8 @@ namespace oddrank {
 class MappedFile {
  public:
   MappedFile() = default;
-  // Regular files with something in them only: a pipe or a device may block, or have no end. The fd
-  // is closed.
+  // Maps a regular file that is not empty: a pipe or a device may block, or have no end. Closes the
+  // fd.
   static Result<MappedFile> map(UniqueFd fd);
 
   ~MappedFile() { reset(); }
@@ -36,7 +35,7 @@ class MappedFile {
     return *this;
   }
 
-  // Empty if nothing is mapped. Stays where it is when the object is moved.
+  // Returns the bytes; empty if nothing is mapped. Moving the object does not move the bytes.
   std::span<const std::byte> span() const { return {at_, size_}; }
 
  private:

@@ -5,12 +5,14 @@
 #include <cctype>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace oddrank {
 namespace {
 
 constexpr std::string_view kMask = "***";
-// Longer text is cut before it is looked at: a command line may have megabytes.
-constexpr std::size_t kMostText = 65536;
+// Longer text is cut before it is searched: a command line may have megabytes.
+constexpr std::size_t kMaxText = 65536;
 
 constexpr std::array<std::string_view, 14> kSecretWords = {
     "token",   "password", "passwd", "passphrase", "pass",        "pwd",           "secret",
@@ -21,7 +23,7 @@ constexpr std::array<std::string_view, 5> kSecretEnds = {"token", "password", "p
 constexpr std::array<std::string_view, 11> kTokenBeginnings = {
     "hf_",    "sk-",  "ghp_", "gho_",  "ghs_", "github_pat_",
     "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-"};
-constexpr std::size_t kShortestToken = 16;  // without its beginning
+constexpr std::size_t kMinToken = 16;  // without its beginning
 
 bool is_name_character(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' ||
@@ -40,7 +42,7 @@ bool is_secret_word(std::string_view word) {
 bool is_token(std::string_view word) {
   return std::any_of(kTokenBeginnings.begin(), kTokenBeginnings.end(), [word](auto beginning) {
     if (word.substr(0, beginning.size()) != beginning ||
-        word.size() < beginning.size() + kShortestToken) {
+        word.size() < beginning.size() + kMinToken) {
       return false;
     }
     return std::all_of(word.begin() + static_cast<std::ptrdiff_t>(beginning.size()), word.end(),
@@ -57,8 +59,8 @@ bool ends_value(char character) {
          character == '\'';
 }
 
-// Where the value begins after a name that ends at `at`: behind '=' or ':', quotes and blanks.
-// Nothing if no value follows.
+// Returns where the value begins after a name that ends at `at`: behind '=' or ':', quotes and
+// blanks. nullopt if no value follows.
 std::optional<std::size_t> value_after(std::string_view text, std::size_t at) {
   const auto skip = [&](std::string_view characters) {
     while (at < text.size() && characters.find(text[at]) != std::string_view::npos) {
@@ -76,7 +78,7 @@ std::optional<std::size_t> value_after(std::string_view text, std::size_t at) {
   return before == at ? std::nullopt : std::optional(at);
 }
 
-// The value's end; after "Bearer" and the like also the word behind it.
+// Returns the end of the value; a word behind "Bearer" and the like belongs to it.
 std::size_t value_end(std::string_view text, std::size_t start) {
   std::size_t end = start;
   while (end < text.size() && !ends_value(text[end])) {
@@ -90,8 +92,8 @@ std::size_t value_end(std::string_view text, std::size_t start) {
   return end;
 }
 
-// "scheme://user:password@host": the end of the password, if there is one at `at`, where text has
-// "://".
+// Returns begin and end of the password in "scheme://user:password@host", if there is one; `at` is
+// the place of "://".
 std::optional<std::pair<std::size_t, std::size_t>> password_of_url(std::string_view text,
                                                                    std::size_t at) {
   const std::size_t start = at + 3;
@@ -108,8 +110,8 @@ std::optional<std::pair<std::size_t, std::size_t>> password_of_url(std::string_v
   return std::pair(start + colon + 1, start + at_sign);
 }
 
-// A name is a secret's if an option ("--token x") or something with '=' or ':' behind it; a bare
-// word of prose ("the key to") is left alone.
+// Returns whether a name that sounds secret has a value: as an option ("--token x"), or with '=' or
+// ':' behind it. A bare word of prose ("the key to") has none.
 bool takes_value(std::string_view text, std::size_t name_end, std::string_view name) {
   if (name.substr(0, 1) == "-") {
     return true;
@@ -118,18 +120,10 @@ bool takes_value(std::string_view text, std::size_t name_end, std::string_view n
   return mark != std::string_view::npos && (text[mark] == '=' || text[mark] == ':');
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char character) {
-    return static_cast<char>(std::tolower(character));
-  });
-  return result;
-}
-
 }  // namespace
 
 bool names_secret(std::string_view name) {
-  const std::string text = lower(name);
+  const std::string text = lower_case(name);
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto end = std::min(rest.find_first_of("-_."), rest.size());
@@ -142,7 +136,7 @@ bool names_secret(std::string_view name) {
 }
 
 std::string mask_text(std::string_view text) {
-  text = text.substr(0, kMostText);
+  text = text.substr(0, kMaxText);
   std::string masked;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -193,12 +187,7 @@ std::string mask_command(std::span<const std::string> arguments, std::size_t lim
     mask_next = is_option && argument.find_first_of("= \t\n") == std::string::npos &&
                 names_secret(argument);
   }
-  for (char& character : line) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7f) {
-      character = ' ';
-    }
-  }
+  std::replace_if(line.begin(), line.end(), is_control, ' ');
   if (line.size() > limit) {
     line.resize(limit);
   }

@@ -1,8 +1,8 @@
 // Command lines for a report that is passed around: what looks like a password or token is masked.
 //
 // Heuristic: a name whose words say so (--api-key, HF_TOKEN=, "password": ...), tokens of
-// well-known shape (hf_..., ghp_...), and passwords in URLs. "--tokenizer" and "--max-tokens" are
-// no secrets.
+// well-known shape (hf_..., ghp_...), and passwords in URLs. "--tokenizer" and "--max-tokens" do
+// not count.
 #pragma once
 
 #include <span>
@@ -14,10 +14,10 @@ namespace oddrank {
 // "api-key", "HF_TOKEN", "wandb_password" -> true; "tokenizer", "max_tokens", "monkey" -> false.
 bool names_secret(std::string_view name);
 
-// A piece of text with the values of secrets in it replaced by "***": "export KEY=abc; run".
+// Replaces the values of secrets in a piece of text ("export KEY=abc; run") by "***".
 std::string mask_text(std::string_view text);
 
-// The arguments as one line, masked, control characters replaced, cut at `limit` bytes.
+// Returns the arguments as one line: masked, control characters replaced, cut at `limit` bytes.
 std::string mask_command(std::span<const std::string> arguments, std::size_t limit = 4096);
 
 }  // namespace oddrank

@@ -1,4 +1,5 @@
-// Numbers out of text that somebody else wrote: the whole text must be the number, and it must fit.
+// Reads numbers from text that somebody else wrote: the whole text must be the number, and it must
+// fit.
 #pragma once
 
 #include <charconv>

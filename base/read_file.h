@@ -1,4 +1,5 @@
-// Whole small files into memory, bounded. Meant for /proc and for files whose size is not trusted.
+// Reads whole small files into memory, bounded, and writes them. For /proc and for files whose size
+// is not trusted.
 #pragma once
 
 #include <sys/types.h>
@@ -15,12 +16,12 @@ namespace oddrank {
 // worth reading). Fails with the errno of open or read; `what` names path and reason.
 Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{16} << 20);
 
-// Target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.
+// Returns the target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.
 Result<std::string> read_link(const std::string& path);
 
 // Writes a whole file by way of a temporary neighbour and rename, so that a reader never sees half
-// of it and a full disk leaves the old file. A device or pipe (/dev/stdout) is written through.
-// Path "-" is stdout.
+// of it and a full disk keeps the old file. Writes directly to a device or pipe (/dev/stdout). Path
+// "-" is stdout.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace oddrank

@@ -30,7 +30,7 @@ struct Error {
   std::string what;
   std::string hint;
 
-  // Puts the caller's view in front: "rank 3: cannot read maps of pid 71: ...".
+  // Prepends the caller's view: "rank 3: cannot read maps of pid 71: ...".
   Error in(std::string_view context) && {
     what = std::string(context) + ": " + what;
     return std::move(*this);
@@ -54,10 +54,11 @@ using Status = Result<>;
   return std::monostate{};
 }
 
-// "permission denied" for EACCES and so on: strerror in the style of our messages.
+// Returns "permission denied" for EACCES and so on: strerror in the style of our messages.
 std::string errno_text(int error_number);
 
-// Errc for an errno: EPERM/EACCES -> kPermission, ESRCH -> kGone, ENOENT -> kNotFound, else kIo.
+// Returns the Errc for an errno: EPERM/EACCES -> kPermission, ESRCH -> kGone, ENOENT -> kNotFound,
+// else kIo.
 Errc errno_code(int error_number);
 
 }  // namespace oddrank

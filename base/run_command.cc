@@ -18,7 +18,7 @@ void keep(std::string& kept, std::string_view bytes, std::size_t limit, bool& cu
 
 }  // namespace
 
-Result<CommandOutput> run_command(const Command& command,
+Result<CommandOutput> run_command(const ProgramCall& command,
                                   const Deadline& deadline,
                                   std::size_t limit) {
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(command));
@@ -29,14 +29,14 @@ Result<CommandOutput> run_command(const Command& command,
   while (true) {
     const auto ended = child.exit_status();
     const bool open = child.read_output(sink);
-    // A child of its own may keep the pipes open for longer: what the program itself wrote is in
-    // them by now.
+    // A child of the program may keep the pipes open for longer; all that the program itself wrote
+    // is in them by now.
     if (ended) {
       output.exit = *ended;
       return output;
     }
     if (deadline.passed()) {
-      output.exit = child.stop(kTermGrace, sink).value_or(ExitStatus{});
+      output.exit = child.stop(kTermGrace, sink).value_or(ProgramEnd{});
       output.timed_out = true;
       return output;
     }
@@ -46,7 +46,7 @@ Result<CommandOutput> run_command(const Command& command,
   }
 }
 
-std::string command_line(const Command& command) {
+std::string command_line(const ProgramCall& command) {
   std::string line;
   for (const std::string& word : command.argv) {
     line += line.empty() ? word : " " + word;

@@ -12,21 +12,22 @@
 namespace oddrank {
 
 struct CommandOutput {
-  ExitStatus exit;
+  ProgramEnd exit;
   std::string out;
   std::string err;
   bool cut = false;        // more came than was kept
   bool timed_out = false;  // it had not ended at the deadline, and was stopped
 };
 
-// kNotFound, kPermission, kIo as ChildCommand::start. Neither an exit status other than 0 nor a
-// deadline missed is an error here: what it wrote may say why. Returns at the latest 0.4 s after
-// the deadline. Keeps at most `limit` bytes of each output; the rest is read and dropped.
-Result<CommandOutput> run_command(const Command& command,
+// Runs the command. Fails with kNotFound, kPermission or kIo as ChildCommand::start does. Neither
+// an exit status other than 0 nor a missed deadline is an error here: the output may say why.
+// Returns 0.4 s after the deadline at the latest. Keeps at most `limit` bytes of each output; the
+// rest is read and dropped.
+Result<CommandOutput> run_command(const ProgramCall& command,
                                   const Deadline& deadline,
                                   std::size_t limit = std::size_t{4} << 20);
 
-// "scontrol -o show job 7", for messages.
-std::string command_line(const Command& command);
+// Returns "scontrol -o show job 7", for messages.
+std::string command_line(const ProgramCall& command);
 
 }  // namespace oddrank

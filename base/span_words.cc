@@ -12,7 +12,7 @@ constexpr std::int64_t kSecond = 10 * kTenth;
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
-constexpr double kLongest = 1e15;
+constexpr double kMaxMs = 1e15;
 
 std::string two_parts(std::int64_t large, const char* unit, std::int64_t small, const char* part) {
   std::string words = std::to_string(large) + unit;
@@ -22,7 +22,7 @@ std::string two_parts(std::int64_t large, const char* unit, std::int64_t small, 
 }  // namespace
 
 std::string span_words(std::chrono::duration<double, std::milli> span) {
-  const auto ms = static_cast<std::int64_t>(std::clamp(span.count(), 0.0, kLongest));
+  const auto ms = static_cast<std::int64_t>(std::clamp(span.count(), 0.0, kMaxMs));
   if (ms < kTenth) {
     return "0 s";
   }

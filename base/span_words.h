@@ -1,4 +1,4 @@
-// Spans of time as a reader wants them: as exact as it matters, never more than was measured.
+// Spans of time in words, as exact as matters to a reader and never more than was measured.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace oddrank {
 using UnsignedMicroseconds = std::chrono::duration<std::uint64_t, std::micro>;
 
 // "0.3 s", "4 s", "95 s", "41 min", "3 h 20 min", "3 h", "2 d 7 h": tenths below ten seconds, whole
-// seconds below two minutes, minutes below two hours, hours and minutes below two days. What is
-// left over is cut off. A span below zero is "0 s"; of more than 30,000 years, that much.
+// seconds below two minutes, minutes below two hours, hours and minutes below two days. The
+// rest is cut off. A span below zero is "0 s"; spans end at about 30,000 years.
 std::string span_words(std::chrono::duration<double, std::milli> span);
 
 }  // namespace oddrank

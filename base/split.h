@@ -20,7 +20,7 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   return pieces;
 }
 
-// Words between runs of blanks and tabs.
+// Returns the words between runs of blanks, tabs and line ends.
 inline std::vector<std::string_view> split_blanks(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {

@@ -1,5 +1,5 @@
-// One piece after the other of a text, where a list of all pieces (base/split.h) would be many
-// times as large as the text: a file of empty lines, that nobody vouches for.
+// Takes one piece after the other off a text, if a list of all pieces (base/split.h) could be many
+// times as large as the text: a file from anywhere may have nothing but empty lines.
 #pragma once
 
 #include <string_view>

@@ -4,47 +4,34 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hostlist.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "slurm/hostlist.h"
 
 namespace oddrank::cli {
 namespace {
 
 constexpr std::size_t kFileLimit = std::size_t{4} << 20;
 
-// Cut at commas and blanks outside of brackets.
-std::vector<std::string_view> items_of(std::string_view text) {
-  std::vector<std::string_view> items;
-  bool bracket = false;
-  std::size_t start = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char byte = i < text.size() ? text[i] : ',';
-    bracket = byte == '[' || (bracket && byte != ']' && i < text.size());
-    if (!bracket && (byte == ',' || byte == ' ' || byte == '\t' || byte == '\r')) {
-      if (i > start) {
-        items.push_back(text.substr(start, i - start));
-      }
-      start = i + 1;
-    }
-  }
-  return items;
-}
-
 struct Hosts {
   std::vector<std::string> names;
   std::set<std::string> seen;
 
-  void add(std::string_view text) {
-    for (const std::string_view item : items_of(text)) {
-      for (std::string& host : slurm::expand_hosts(item)) {
-        if (seen.insert(host).second) {
-          names.push_back(std::move(host));
-        }
-      }
+  Status add(std::string_view text);
+};
+
+Status Hosts::add(std::string_view text) {
+  auto listed = expand_hosts(text);
+  if (!listed) {
+    return fail(Errc::kUsage, std::move(listed.error().what), std::move(listed.error().hint));
+  }
+  for (std::string& host : *listed) {
+    if (seen.insert(host).second) {
+      names.push_back(std::move(host));
     }
   }
-};
+  return ok();
+}
 
 }  // namespace
 
@@ -52,12 +39,12 @@ Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& 
   Hosts hosts;
   for (const std::string& word : words) {
     if (word.empty() || word.front() != '@') {
-      hosts.add(word);
+      ODDRANK_TRY_STATUS(hosts.add(word));
       continue;
     }
     ODDRANK_TRY(const std::string text, read_file(word.substr(1), kFileLimit));
     for (const std::string_view line : split(text, '\n')) {
-      hosts.add(line.substr(0, line.find('#')));
+      ODDRANK_TRY_STATUS(hosts.add(line.substr(0, line.find('#'))));
     }
   }
   if (hosts.names.empty()) {

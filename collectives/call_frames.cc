@@ -1,5 +1,6 @@
 #include "collectives/call_frames.h"
 
+#include "base/base_name.h"
 #include "base/demangle.h"
 
 namespace oddrank::collectives {
@@ -82,10 +83,7 @@ std::string CallFrames::describe(std::size_t index) const {
   if (!is_python(index)) {
     return short_name(function(index));
   }
-  const std::string_view path = file(index);
-  const auto slash = path.rfind('/');
-  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  return std::string(function(index)) + " (" + std::string(name) + ":" +
+  return std::string(function(index)) + " (" + std::string(base_name(file(index))) + ":" +
          std::to_string(frame(index).line) + ")";
 }
 

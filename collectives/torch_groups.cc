@@ -87,8 +87,8 @@ class TableReader {
   // {global rank: rank within the group} in the order of the latter; empty unless every rank within
   // the group is there once.
   std::vector<std::int32_t> members_of(Addr dict) {
-    const auto items = cpython::read_dict(memory_, dict, snapshot::kMostRanks + 1);
-    if (items.size() > snapshot::kMostRanks) {
+    const auto items = cpython::read_dict(memory_, dict, snapshot::kMaxRanks + 1);
+    if (items.size() > snapshot::kMaxRanks) {
       return {};
     }
     announce_numbers(items);

@@ -37,7 +37,7 @@ struct TorchTables {
 };
 
 // `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be read. Bounded
-// by kMostGroups and snapshot::kMostRanks.
+// by kMostGroups and snapshot::kMaxRanks.
 std::optional<TorchTables> read_torch_tables(cpython::PythonMemory& memory,
                                              const NameTable& modules);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/base_name.h"
 #include "cpython/cold_parts.h"
 #include "cpython/layouts/debug_offsets.h"
 #include "cpython/runtime_scan.h"
@@ -23,7 +24,7 @@ struct Candidate {
 };
 
 bool named_like_python(const std::string& path) {
-  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   return name.starts_with("libpython") || name.starts_with("python");
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/base_name.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/sets.h"
 #include "cpython/objects/types.h"
@@ -61,7 +62,7 @@ void add_ring(RemoteReader& reader, const TaskLists& lists, Addr head, TaskSet& 
 }
 
 bool may_have_asyncio(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   return name.starts_with("_asyncio.") || name.starts_with("libpython") ||
          name.starts_with("python");
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
+#include "base/ascii.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
@@ -70,10 +70,7 @@ Addr value_in_slot(PythonMemory& memory,
 bool sounds_secret(std::string_view name) {
   constexpr std::array<std::string_view, 6> kWords = {"token",  "password",   "passwd",
                                                       "secret", "credential", "key"};
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
+  const std::string lower = lower_case(name);
   return std::any_of(kWords.begin(), kWords.end(),
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }

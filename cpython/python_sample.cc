@@ -1,8 +1,9 @@
 #include "cpython/python_sample.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
+
+#include "base/base_name.h"
 
 namespace oddrank::cpython {
 
@@ -28,10 +29,7 @@ std::string PythonSample::place(const RawFrame& frame) const {
   if (!object.readable) {
     return {};
   }
-  const std::string_view path = object.file;
-  const auto slash = path.rfind('/');
-  return object.function + " (" +
-         std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" +
+  return object.function + " (" + std::string(base_name(object.file)) + ":" +
          std::to_string(line_of(memory_.layout(), object, frame)) + ")";
 }
 

@@ -1,5 +1,7 @@
 #include "cpython/version.h"
 
+#include "base/ascii.h"
+#include "base/base_name.h"
 #include "base/parse_number.h"
 
 namespace oddrank::cpython {
@@ -8,10 +10,6 @@ namespace {
 // Later versions have the symbol Py_Version. With this bound, fewer version numbers of other
 // libraries are taken for Python's.
 constexpr std::uint32_t kLastWithoutSymbol = 10;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Removes the digits at the front of `text`; nullopt if there are none or too many.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
@@ -78,7 +76,7 @@ std::optional<Version> version_from_hex(std::uint64_t hex) {
 }
 
 std::optional<Version> version_from_file_name(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
+  std::string_view name = base_name(path);
   take_prefix(name, "lib");
   if (!take_prefix(name, "python")) {
     return std::nullopt;

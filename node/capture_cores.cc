@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/base_name.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "collectives/find_calls.h"
@@ -27,20 +28,16 @@ using snapshot::ProcessCapture;
 
 constexpr std::size_t kReadersAtOnce = 4;
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // What a core is called in the report: its file name, or the whole path where two have the same.
 std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
-  std::map<std::string, int> uses;
+  std::map<std::string_view, int> uses;
   for (const std::string& path : paths) {
     ++uses[base_name(path)];
   }
   std::vector<std::string> labels;
   labels.reserve(paths.size());
   for (const std::string& path : paths) {
-    labels.push_back(uses[base_name(path)] > 1 ? path : base_name(path));
+    labels.emplace_back(uses[base_name(path)] > 1 ? path : base_name(path));
   }
   return labels;
 }

@@ -39,7 +39,7 @@ Result<UniqueFd> DebugFinder::ask_server(const std::string& build_id) {
   if (!until_ || until_->passed() || !asked_.insert(build_id).second) {
     return fail(Errc::kNotFound, "no debug file of " + build_id);
   }
-  Command command;
+  ProgramCall command;
   command.argv = {"debuginfod-find", "debuginfo", build_id};
   const auto answer = run_command(command, until_->at_most(kPatience));
   if (!answer || answer->timed_out) {

@@ -10,6 +10,7 @@
 #include "attach/live_target.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
+#include "base/base_name.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -63,10 +64,6 @@ std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
     }
   }
   return place;
-}
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 std::string words_of(const PythonThread& thread) {

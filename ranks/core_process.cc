@@ -1,20 +1,18 @@
 #include "ranks/core_process.h"
 
-#include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "attach/core/core_start.h"
+#include "base/hex.h"
 #include "base/mask_secrets.h"
 #include "ranks/rank_identity.h"
 
 namespace oddrank::ranks {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMaxNamed = 4;
 
 std::string signal_name(int number) {
   const char* const name = ::sigabbrev_np(number);
@@ -37,10 +35,7 @@ std::string describe_signal(const attach::CoreTarget& target) {
   }
   std::string text = "it was ended by " + signal_name(number);
   if (notes.signal && notes.signal->address != 0) {
-    std::array<char, 24> hex{};
-    std::snprintf(hex.data(), hex.size(), "0x%llx",
-                  static_cast<unsigned long long>(notes.signal->address));
-    text += std::string(" at address ") + hex.data();
+    text += " at address 0x" + hex_number(notes.signal->address);
   }
   if (notes.signal && notes.signal->sender > 0) {
     const bool itself = notes.signal->sender == target.pid();
@@ -102,13 +97,13 @@ CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& t
 std::string describe_missing_files(const attach::CoreTarget& target) {
   const std::vector<attach::MissingFile> missing = target.missing_files();
   std::string text;
-  for (std::size_t i = 0; i < missing.size() && i < kMostNamed; ++i) {
+  for (std::size_t i = 0; i < missing.size() && i < kMaxNamed; ++i) {
     const attach::MissingFile& file = missing[i];
     const bool named = file.why.find(file.path) != std::string::npos;
     text += (i == 0 ? "" : "; ") + (named ? file.why : file.path + ": " + file.why);
   }
-  if (missing.size() > kMostNamed) {
-    text += "; and " + std::to_string(missing.size() - kMostNamed) + " more";
+  if (missing.size() > kMaxNamed) {
+    text += "; and " + std::to_string(missing.size() - kMaxNamed) + " more";
   }
   return text.empty() ? text : "files of the process are missing, stacks may end early: " + text;
 }

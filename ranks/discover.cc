@@ -55,8 +55,8 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   capture.processes.push_back(std::move(process));
 }
 
-// The pids that were asked for: an Error if none of them can be read, a note for each that is not
-// there.
+// Fails if none of the pids that were asked for can be read; adds a note for each that does not
+// exist.
 Status check_pids(const DiscoverOptions& options, std::vector<std::string>& notes) {
   std::optional<Error> first;
   std::size_t readable = 0;

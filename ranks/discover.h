@@ -8,11 +8,11 @@
 namespace oddrank::ranks {
 
 // Appends a row for each rank and each of its children (read = kNone; identity, command line and
-// state filled in; node = 0). If the capture has a node, its expected_ranks and notes are filled.
-// No rank at all is no error: nothing is appended, and the notes may say why.
+// state filled in; node = 0). If the capture has a node, fills its expected_ranks and notes.
+// Finding no rank is not an error: nothing is appended, and the notes may say why.
 //
-// With options.pids: those processes, ranks or not (rank -1). One that may not be read gets its row
-// with `why`. An Error if none of them is there to be read: kGone, kPermission with the reason.
+// With options.pids: appends those processes, ranks or not (rank -1); one that may not be read gets
+// its row with `why`. Fails if none of them can be read: kGone, kPermission with the reason.
 //
 // Precondition: one thread (it forks). Takes some 10 ms; at most 6 s if processes do not answer.
 Status discover(const DiscoverOptions& options, snapshot::Capture& capture);

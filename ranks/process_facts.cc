@@ -18,16 +18,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostArguments = 4096;
-constexpr std::size_t kMostCommandText = 65536;
+constexpr std::size_t kMaxArguments = 4096;
+constexpr std::size_t kMaxCommandText = 65536;
 // A node has some thousand processes, 30 us each.
 constexpr milliseconds kBatchTimeout{1000};
-// More than these need not be waited for: the node's kernel does not let anybody look.
-constexpr std::size_t kMostBlocked = 8;
+// After this many, the others are not waited for: the node's kernel lets nobody read processes.
+constexpr std::size_t kMaxBlocked = 8;
 
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> arguments;
-  while (!text.empty() && arguments.size() < kMostArguments) {
+  while (!text.empty() && arguments.size() < kMaxArguments) {
     const std::string_view argument = text.substr(0, text.find('\0'));
     text.remove_prefix(std::min(argument.size() + 1, text.size()));
     arguments.emplace_back(argument);
@@ -42,7 +42,7 @@ FactsRead refusal(const Error& error) {
 // What the child reads of one process, in place.
 void read_details(ProcessFacts& facts) {
   const std::string folder = "/proc/" + std::to_string(facts.stat.pid);
-  if (const auto text = read_file(folder + "/cmdline", kMostCommandText)) {
+  if (const auto text = read_file(folder + "/cmdline", kMaxCommandText)) {
     facts.arguments = split_arguments(*text);
   }
   if (auto link = read_link(folder + "/exe")) {
@@ -78,7 +78,7 @@ std::string encode_details(const ProcessFacts& facts) {
   return record;
 }
 
-// Reads fields back; nothing where the record is cut.
+// Reads fields back; reads nothing if the record is cut.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : text_(text) {}
@@ -107,7 +107,7 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   const auto read = reader.next_number();
   const auto executable = reader.next();
   const auto arguments = reader.next_number();
-  if (!pid || !read || *read > 3 || !executable || !arguments || *arguments > kMostArguments) {
+  if (!pid || !read || *read > 3 || !executable || !arguments || *arguments > kMaxArguments) {
     return std::nullopt;
   }
   facts.stat.pid = static_cast<pid_t>(*pid);
@@ -151,7 +151,7 @@ void send_details(const std::vector<ProcessFacts*>& wanted,
   }
 }
 
-// Reads as many of `wanted`, from the first on, as answer in time. Gives how many did.
+// Reads as many of `wanted`, from the first on, as answer in time. Returns how many did.
 std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
                        const std::function<void(ProcessFacts&)>& read_details,
                        milliseconds timeout) {
@@ -189,10 +189,11 @@ void read_details_of(std::vector<ProcessFacts>& all,
   std::stable_partition(wanted.begin(), wanted.end(),
                         [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
   std::size_t blocked = 0;
-  while (!wanted.empty() && blocked < kMostBlocked) {
+  while (!wanted.empty() && blocked < kMaxBlocked) {
     const std::size_t done = read_batch(wanted, read_details, kBatchTimeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
-    // On a loaded node a batch ends anywhere. Who does not answer although asked first is blocked.
+    // On a loaded node a batch ends anywhere. A process that is first and does not answer is
+    // blocked.
     if (done == 0) {
       wanted.front()->read = FactsRead::kBlocked;
       wanted.erase(wanted.begin());

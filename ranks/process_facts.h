@@ -1,5 +1,5 @@
-// What discovery knows of each process of a node: /proc/PID/stat of all, command line and known
-// variables of those that let us.
+// What discovery knows about each process of a node: /proc/PID/stat of all, command line and known
+// variables of those that we may read.
 //
 // Command line and environment take the target's mmap lock, which a target in state D may hold for
 // ever. They are read in a child with a deadline: a process that does not answer costs a second, is
@@ -34,13 +34,13 @@ struct ProcessFacts {
   attach::Environment environment;
 };
 
-// All processes of our pid namespace but threads of the kernel. Precondition: the caller has one
-// thread (it forks).
+// Returns all processes of our pid namespace but threads of the kernel. Precondition: the caller
+// has one thread (it forks).
 Result<std::vector<ProcessFacts>> read_process_facts();
 
-// The part that may block, on its own so that a test can let one of them never answer: calls
-// `read_details` for each in a child and takes over all but `stat`. What does not answer within
-// about a second is kBlocked.
+// Does the part that may block, on its own so that a test can let one process never answer: calls
+// `read_details` for each in a child and takes over all but `stat`. A process that does not answer
+// within about a second is kBlocked.
 void read_details_of(std::vector<ProcessFacts>& all,
                      const std::function<void(ProcessFacts&)>& read_details);
 

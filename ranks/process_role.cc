@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "base/base_name.h"
+
 namespace oddrank::ranks {
 namespace {
 
@@ -113,11 +115,6 @@ constexpr std::array<std::string_view, 9> kLauncherModules = {"torch.distributed
                                                               "torch_xla.distributed.xla_dist",
                                                               "torchelastic.distributed.launch",
                                                               "accelerate"};
-
-std::string_view base_name(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 bool is_python_name(std::string_view name) {
   if (name.substr(0, 4) == "pypy") {

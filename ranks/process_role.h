@@ -1,5 +1,5 @@
 // What a process is by its command line: the program itself, or something that starts, wraps or
-// looks at programs and is therefore no rank.
+// examines programs and is therefore not a rank.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ enum class ProcessRole : std::uint8_t {
   kShell,         // bash, sh: may carry a rank's variables, is never the rank
   kLauncher,      // srun, mpirun, timeout, a container's init: passes variables on
   kRankLauncher,  // torchrun, accelerate, deepspeed: its own variables are not its children's
-  kAgent,         // oddrank, py-spy, gdb: looks at ranks
+  kAgent,         // oddrank, py-spy, gdb: examines ranks
   kUtility,       // tee, cat, tail: stands beside the rank in a pipeline
 };
 
 // `name`: comm, which counts where there are no arguments (a zombie).
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name);
 
-// True for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".
+// Returns true for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".
 bool is_python(std::span<const std::string> arguments);
 
 }  // namespace oddrank::ranks

@@ -29,7 +29,7 @@ std::size_t ProcessTree::find(pid_t pid) const {
 std::size_t ProcessTree::ancestor(std::size_t index,
                                   const std::function<bool(std::size_t)>& wanted) const {
   std::size_t at = nodes_[index].parent;
-  // As many steps as there are processes: what was read while pids changed may hold a cycle.
+  // At most as many steps as there are processes: facts read while pids changed may hold a cycle.
   for (std::size_t steps = 0; at != kNoProcess && at != index && steps < nodes_.size(); ++steps) {
     if (wanted(at)) {
       return at;

@@ -1,5 +1,5 @@
-// The processes of a node as a tree, with what each is. Safe against pids that were used again:
-// a parent that is younger than its child is none, and every walk is bounded.
+// The processes of a node as a tree, with the role of each. Safe against pids that were reused: a
+// parent younger than its child is ignored, and every walk is bounded.
 #pragma once
 
 #include <sys/types.h>
@@ -34,9 +34,9 @@ class ProcessTree {
   std::size_t size() const { return nodes_.size(); }
   TreeNode& operator[](std::size_t index) { return nodes_[index]; }
   const TreeNode& operator[](std::size_t index) const { return nodes_[index]; }
-  // kNoProcess if there is none.
+  // Returns kNoProcess if there is none.
   std::size_t find(pid_t pid) const;
-  // Nearest proper ancestor for which `wanted` holds, or kNoProcess.
+  // Returns the nearest proper ancestor for which `wanted` holds, or kNoProcess.
   std::size_t ancestor(std::size_t index, const std::function<bool(std::size_t)>& wanted) const;
 
  private:

@@ -51,8 +51,8 @@ std::vector<char> find_rank_launchers(const ProcessTree& tree) {
   return launchers;
 }
 
-// The number that a rank launcher had for itself is on all of its helpers too; none is a rank by
-// it.
+// All helpers of a rank launcher carry the launcher's own number, too; it makes none of them a
+// rank.
 void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launchers) {
   std::vector<char> drop(tree.size(), 0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -74,7 +74,7 @@ void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launcher
   }
 }
 
-// Where no variable names the job, those that were started from one place belong together.
+// If no variable names the job, the processes that were started from one place belong together.
 void name_jobs_by_launcher(ProcessTree& tree) {
   for (std::size_t i = 0; i < tree.size(); ++i) {
     if (!tree[i].identity || !tree[i].identity->job.empty()) {
@@ -161,8 +161,8 @@ void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
   }
 }
 
-// Of several processes for one rank, how well each fits: the smallest is the rank. An orphan may be
-// a worker that outlived its rank; a program that is not Python may be a monitor beside it.
+// How well a process fits if there are several for one rank: the smallest is the rank. An orphan
+// may be a worker that outlived its rank; a program that is not Python may be a monitor beside it.
 auto fitness(const ProcessTree& tree, std::size_t index) {
   const TreeNode& node = tree[index];
   const bool is_sleep = node.facts->stat.name == "sleep";
@@ -173,8 +173,8 @@ auto fitness(const ProcessTree& tree, std::size_t index) {
                     node.facts->stat.pid);
 }
 
-// Steps of one task (a debugging shell with whatever runs in it) are ranks only where the job has
-// no others.
+// Steps of one task (a debugging shell with whatever runs in it) are ranks only if the job has no
+// others.
 void drop_single_tasks(const ProcessTree& tree, std::vector<std::size_t>& candidates) {
   const auto is_single = [&tree](std::size_t i) {
     const RankIdentity& identity = *tree[i].identity;

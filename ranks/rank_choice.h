@@ -17,7 +17,7 @@ struct RankChoice {
   std::vector<std::size_t> leftovers;
 };
 
-// Completes identities (job) and drops those that only a launcher's own place gave.
+// Completes identities (job) and drops those that only name the place of a launcher.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
 
 }  // namespace oddrank::ranks

@@ -10,14 +10,14 @@
 namespace oddrank::ranks {
 namespace {
 
-constexpr std::int32_t kMostRanks = 1 << 24;
-constexpr std::size_t kMostListed = 65536;
+constexpr std::int32_t kMaxRank = 1 << 24;
+constexpr std::size_t kMaxListed = 65536;
 // Slurm's own numbers for batch, extern, interactive and pending steps begin here.
 constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0;
 
 std::int32_t number_of(const attach::Environment& environment, std::string_view name) {
   const auto number = parse_number<std::int32_t>(environment.get(name));
-  return number && *number >= 0 && *number <= kMostRanks ? *number : -1;
+  return number && *number >= 0 && *number <= kMaxRank ? *number : -1;
 }
 
 std::int32_t first_number(const attach::Environment& environment,
@@ -121,7 +121,7 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
   return identity;
 }
 
-// Slurm lists its tasks, torchrun tells how many ranks it started beside this one.
+// Slurm lists its tasks, torchrun says how many ranks it started on this node.
 std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
                                         const RankIdentity& identity) {
   if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&
@@ -136,7 +136,7 @@ std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
   std::vector<std::int32_t> ranks;
   const std::int32_t first = identity.rank - identity.local_rank;
   if (identity.local_rank < 0 || first < 0 || identity.local_world_size <= identity.local_rank ||
-      identity.local_world_size > static_cast<std::int32_t>(kMostListed)) {
+      identity.local_world_size > static_cast<std::int32_t>(kMaxListed)) {
     return ranks;
   }
   // Only torchrun is known to number the ranks of a node without gaps.
@@ -153,7 +153,7 @@ std::vector<std::int32_t> parse_ranks(std::string_view text) {
   std::vector<std::int32_t> ranks;
   for (const std::string_view word : split(text, ',')) {
     const auto rank = parse_number<std::int32_t>(trim(word));
-    if (!rank || *rank < 0 || *rank > kMostRanks || ranks.size() >= kMostListed) {
+    if (!rank || *rank < 0 || *rank > kMaxRank || ranks.size() >= kMaxListed) {
       break;
     }
     ranks.push_back(*rank);

@@ -1,5 +1,5 @@
-// Which rank of which job a process is, by the variables that it was started with. Says nothing of
-// whether it is the rank's own process: its wrappers and workers carry the same ones.
+// Which rank of which job a process is, by the variables that it was started with. This does not
+// say that it is the rank's own process: wrappers and workers carry the same variables.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace oddrank::ranks {
 
-// Who gave the number. In order of belief: the nearest launcher to the program comes first.
+// The source of the number, the most trusted first: the launcher nearest to the program.
 enum class RankSource : std::uint8_t {
   kRankVariable = 0,  // RANK: torchrun, accelerate, deepspeed, scripts
   kMpi,               // OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, ...
@@ -24,11 +24,11 @@ struct RankIdentity {
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;
   std::int32_t local_world_size = -1;
-  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" where only the process tree can tell.
+  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" if only the process tree can tell.
   std::string job;
   std::string rendezvous;  // "n0:29500", also where `job` is Slurm's
   bool elastic = false;    // started by torchrun
-  // Ranks that the same launcher started on this node, where it says; includes this one.
+  // Ranks that the same launcher started on this node, if known; includes this one.
   std::vector<std::int32_t> node_ranks;
 };
 
@@ -37,7 +37,8 @@ struct RankIdentity {
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task = false);
 
-// Comma-separated numbers, as of SLURM_GTIDS; at most 65536. Stops at what is none.
+// Reads comma-separated numbers, as in SLURM_GTIDS; at most 65536. Stops at the first piece that is
+// not a number.
 std::vector<std::int32_t> parse_ranks(std::string_view text);
 
 }  // namespace oddrank::ranks

@@ -100,8 +100,8 @@ class Decider {
     }
   }
 
-  // Brothers of ranks of which nothing tells who they are: zombies, and such as may not be read.
-  // Which rank they are follows where the launcher numbers its ranks without gaps.
+  // Brothers of ranks that nothing identifies: zombies, and processes that may not be read. Their
+  // rank follows from the others if the launcher numbers its ranks without gaps.
   void add_unidentified() {
     const std::size_t ranks = rows_.size();
     std::map<std::size_t, std::vector<std::size_t>> brothers;  // parent -> rows
@@ -112,7 +112,7 @@ class Decider {
       }
     }
     for (const auto& [parent, rows] : brothers) {
-      // Init collects orphans of everybody: a zombie there is nobody's brother.
+      // Init collects all orphans: a zombie there has no brothers.
       if (stat(parent).pid > 1 || tree_[parent].role == ProcessRole::kRankLauncher) {
         add_brothers(parent, rows);
       }
@@ -138,7 +138,7 @@ class Decider {
     std::set<std::int32_t> missing;
     for (const std::size_t row : rows) {
       if (rows_[row].job != first.job) {
-        return;  // brothers of several jobs: nobody can tell whose the zombie is
+        return;  // brothers of several jobs: the zombie may belong to any
       }
       const auto& listed = tree_[rows_[row].process].identity->node_ranks;
       missing.insert(listed.begin(), listed.end());
@@ -167,7 +167,7 @@ class Decider {
         row.rank = *number++;
         row.why = "its rank follows from those of its brothers";
       } else {
-        row.why = "a process of the job of which nothing tells its rank";
+        row.why = "a process of the job whose rank is unknown";
       }
       owner_of_.emplace(Key(row.job, row.rank), rows_.size() - 1);
     }
@@ -216,7 +216,7 @@ class Decider {
            options_.exclude.end();
   }
 
-  // Only where every rank that was found is in the launchers' lists: a list that lacks one is of
+  // Only if every rank that was found is in the launchers' lists: a list that lacks one is about
   // something else.
   void add_expected() {
     std::set<std::string> jobs;
@@ -267,11 +267,11 @@ class Decider {
       obstacle_ =
           "pid " + std::to_string(stat(hidden.front()).pid) + " (" + stat(hidden.front()).name +
           ")" + (hidden.size() == 1 ? "" : " and " + std::to_string(hidden.size() - 1) + " more") +
-          " did not say in time what job they are of, so they may be ranks";
+          " did not answer in time, so they may be ranks";
     }
     if (rows_.empty() && refused != 0) {
       notes_.push_back(std::to_string(refused) +
-                       " processes of other users could not be looked at: run oddrank as the owner "
+                       " processes of other users could not be read: run oddrank as the owner "
                        "of the job, or as root");
     }
   }

@@ -2,8 +2,8 @@
 // that every odd tree has a test.
 //
 // The rule: a rank is the outermost process of a tree that carries a given rank number and is no
-// launcher, shell or agent. What it has forked belongs to it, also when it was orphaned. Where the
-// rule meets real trees:
+// launcher, shell or agent. What it has forked belongs to it, even if it was orphaned. The rule in
+// real trees:
 //   srun ─ bash ─ python           all three carry SLURM_PROCID; python is the rank
 //   srun ─ torchrun ─ python       torchrun carries SLURM_PROCID, the node's number; its children
 //                                  carry RANK, and only they are ranks
@@ -46,8 +46,8 @@ struct RankRow {
 struct RankDecision {
   std::vector<RankRow> rows;           // each rank followed by what belongs to it
   std::vector<std::string> notes;      // what the reader of a report should know
-  std::vector<std::int32_t> expected;  // of this node, where the launcher says and there is one job
-  std::string obstacle;  // why a rank may be here and not among the rows; "" if all were looked at
+  std::vector<std::int32_t> expected;  // of this node, if the launcher says and there is one job
+  std::string obstacle;  // why a rank may be missing among the rows; "" if all were examined
 };
 
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);

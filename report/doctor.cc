@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/hostlist.h"
+#include "base/hostlist.h"
 #include "base/printable.h"
 #include "report/json_values.h"
 #include "report/style.h"
@@ -85,7 +85,7 @@ std::string remedies_of(const std::vector<NodeHealth>& nodes, Answer answer, con
   }
   std::string text;
   for (auto& [remedy, hosts] : remedies) {
-    text += style.paragraph("  ", aggregate::compress_hosts(std::move(hosts)) + " " + remedy, 4);
+    text += style.paragraph("  ", compress_hosts(std::move(hosts)) + " " + remedy, 4);
   }
   return text;
 }
@@ -114,11 +114,11 @@ std::string doctor_text(const std::vector<NodeHealth>& nodes, const TextOptions&
   std::size_t width = 4;
   const std::vector<Line> lines = lines_of(nodes, style);
   for (const Line& line : lines) {
-    width = std::max(width, aggregate::compress_hosts(line.hosts).size());
+    width = std::max(width, compress_hosts(line.hosts).size());
   }
   for (const Line& line : lines) {
     const std::string mark = line.healthy ? style.good("ok ") : style.bad("NO ");
-    text += fmt::format("{} {:<{}}  {:>5.2f} s  {}\n", mark, aggregate::compress_hosts(line.hosts),
+    text += fmt::format("{} {:<{}}  {:>5.2f} s  {}\n", mark, compress_hosts(line.hosts),
                         std::min<std::size_t>(width, 40),
                         static_cast<double>(line.slowest.count()) / 1000.0, line.words);
   }

@@ -123,7 +123,7 @@ Error client_error(std::string_view program, std::string_view said) {
 
 Result<std::string> call_client(std::vector<std::string> argv, const Deadline& deadline) {
   const std::string program = argv.empty() ? std::string() : argv.front();
-  Command command;
+  ProgramCall command;
   command.argv = std::move(argv);
   command.environment = client_environment();
   auto output = run_command(command, deadline.at_most(kClientTimeout));

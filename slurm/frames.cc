@@ -11,6 +11,7 @@
 #include <random>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/parse_number.h"
 #include "slurm/base64.h"
 
@@ -21,16 +22,6 @@ constexpr std::string_view kMark = "@odd1 ";
 constexpr std::size_t kMaxHost = 255;
 // A line without an end is cut here; no frame of ours is longer, and srun's own lines are short.
 constexpr std::size_t kMaxLine = 16384;
-
-std::string hex(std::uint64_t value) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  do {
-    text.insert(text.begin(), kDigits[value & 15U]);
-    value >>= 4U;
-  } while (value != 0);
-  return text;
-}
 
 std::uint32_t checksum(std::string_view text) {
   return static_cast<std::uint32_t>(
@@ -58,7 +49,7 @@ void append_frame(std::string& lines,
   const std::string body = base64_encode(bytes);
   lines += kMark;
   lines += head;
-  lines += hex(checksum(head + body));
+  lines += hex_number(checksum(head + body));
   lines += ' ';
   lines += body;
   lines += ".\n";
@@ -166,17 +157,17 @@ std::uint64_t new_stream_id() {
 }
 
 std::string unique_name() {
-  return "oddrank-" + hex(new_stream_id());
+  return "oddrank-" + hex_number(new_stream_id());
 }
 
 std::string encode_hello(std::string_view host, std::uint64_t stream) {
   std::string line;
-  append_frame(line, clean_host(host) + ' ' + hex(stream) + ' ', 0, 0, {});
+  append_frame(line, clean_host(host) + ' ' + hex_number(stream) + ' ', 0, 0, {});
   return line;
 }
 
 std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload) {
-  const std::string sender = clean_host(host) + ' ' + hex(stream) + ' ';
+  const std::string sender = clean_host(host) + ' ' + hex_number(stream) + ' ';
   // Mark, sender, two numbers of at most 20 digits with '/' and ' ', crc with ' ', ".\n".
   const std::size_t overhead = kMark.size() + sender.size() + 42 + 9 + 2;
   const std::size_t bytes_a_frame = (kMaxFrameLine - overhead) / 4 * 3;

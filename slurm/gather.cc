@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // For srun to end by itself once all have answered, and to react to SIGTERM otherwise (some 14 ms,
-// unless a node has not taken its task yet; see Command::never_kill).
+// unless a node has not taken its task yet; see ProgramCall::never_kill).
 constexpr milliseconds kEndGrace{300};
 constexpr milliseconds kTermGrace{300};
 constexpr milliseconds kPollAtMost{20};

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "slurm/client.h"
@@ -144,9 +144,7 @@ void take_parts(Job& job, const std::vector<Fields>& records, const std::string&
 }
 
 bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= 10 &&
-         std::all_of(text.begin(), text.end(),
-                     [](unsigned char byte) { return std::isdigit(byte) != 0; });
+  return !text.empty() && text.size() <= 10 && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 bool is_step_of_user(std::string_view id) {
@@ -192,17 +190,17 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char byte) {
-    return byte == '_' ? ' ' : static_cast<char>(std::tolower(byte));
-  });
-  return text;
+// "OUT_OF_MEMORY" -> "out of memory"
+std::string state_words(std::string_view state) {
+  std::string words = lower_case(state);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
 }
 
 // "completed", "was cancelled", "failed", ...
 std::string ended_words(const std::string& state) {
   if (state == "CANCELLED" || state == "PREEMPTED" || state == "REVOKED") {
-    return "was " + lower(state);
+    return "was " + state_words(state);
   }
   if (state == "TIMEOUT" || state == "DEADLINE") {
     return "reached its time limit";
@@ -214,7 +212,7 @@ std::string ended_words(const std::string& state) {
     return "ended because a node failed";
   }
   if (state == "COMPLETED" || state == "FAILED") {
-    return lower(state);
+    return state_words(state);
   }
   return "is in state " + state;
 }
@@ -349,20 +347,22 @@ Status can_collect(const Job& job, std::int64_t uid) {
   if (is_one_of(job.state, {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
                             "SPECIAL_EXIT", "RESV_DEL_HOLD"})) {
     return fail(Errc::kNotFound,
-                name + " has not started yet: " + lower(job.state) + in_brackets(job.reason),
+                name + " has not started yet: " + state_words(job.state) + in_brackets(job.reason),
                 "there are no ranks to look at until it runs; `squeue -j " + job.id +
                     "` tells when it does");
   }
   if (is_one_of(job.state, {"COMPLETING", "STAGE_OUT", "SIGNALING"})) {
-    return fail(Errc::kGone,
-                name + " is just ending (" + lower(job.state) + "): SLURM starts nothing in it now",
-                "look at a job before it is cancelled; until its processes are gone, "
-                "`oddrank node` on its nodes may still read them");
+    return fail(
+        Errc::kGone,
+        name + " is just ending (" + state_words(job.state) + "): SLURM starts nothing in it now",
+        "look at a job before it is cancelled; until its processes are gone, "
+        "`oddrank node` on its nodes may still read them");
   }
   if (is_one_of(job.state, {"SUSPENDED", "STOPPED"})) {
-    return fail(Errc::kUnsupported,
-                name + " is " + lower(job.state) + ": SLURM itself has stopped all of its ranks",
-                "`scontrol resume " + job.id + "` lets it go on");
+    return fail(
+        Errc::kUnsupported,
+        name + " is " + state_words(job.state) + ": SLURM itself has stopped all of its ranks",
+        "`scontrol resume " + job.id + "` lets it go on");
   }
   if (job.state != "RUNNING") {
     const std::string when =

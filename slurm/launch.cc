@@ -4,10 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/hostlist.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "slurm/client.h"
-#include "slurm/hostlist.h"
 
 namespace oddrank::slurm {
 namespace {
@@ -40,7 +40,8 @@ bool take_exit(std::string_view line, SrunWords& words) {
     return false;
   }
   const std::string_view task = line.substr(colon + 2, second - colon - 2);
-  const auto hosts = expand_hosts(line.substr(0, colon));
+  const std::string_view list = line.substr(0, colon);
+  const auto hosts = expand_hosts(list).value_or(std::vector{std::string(list)});
   for (const std::string& host : hosts) {
     words.exits.emplace(host, line.substr(second + 2));
   }
@@ -117,8 +118,8 @@ void add_component(std::vector<std::string>& argv,
 
 }  // namespace
 
-Command agent_command(const AgentStep& step) {
-  Command command;
+ProgramCall agent_command(const AgentStep& step) {
+  ProgramCall command;
   command.argv = {"srun", "--jobid=" + step.job,
                   // An empty stdin: by default srun would send ours to all.
                   "-i", "none",

@@ -30,7 +30,7 @@ struct AgentStep {
   std::chrono::seconds kill_wait{30};  // srun ends the others so long after the first has ended
 };
 
-Command agent_command(const AgentStep& step);
+ProgramCall agent_command(const AgentStep& step);
 
 // What srun wrote about a step, read for the nodes that gave nothing.
 struct SrunWords {

@@ -41,7 +41,7 @@ class Session {
   std::size_t node() const { return node_; }
   bool shipped() const { return shipped_; }
   bool late() const { return deadline_.passed(); }
-  const std::optional<ExitStatus>& exit() const { return exit_; }
+  const std::optional<ProgramEnd>& exit() const { return exit_; }
   const std::string& words() const { return words_; }
   FrameCollector& output() { return output_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
@@ -74,7 +74,7 @@ class Session {
   Deadline deadline_;
   FrameCollector output_;
   std::string words_;
-  std::optional<ExitStatus> exit_;
+  std::optional<ProgramEnd> exit_;
 };
 
 class SshGathering {
@@ -271,7 +271,7 @@ std::string shell_quoted(std::string_view word) {
   return quoted + "'";
 }
 
-Command ssh_command(const std::string& host, const SshOptions& options, bool ship) {
+ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool ship) {
   std::string arguments;
   for (const std::string& word : options.agent_args) {
     arguments += " " + shell_quoted(word);
@@ -279,7 +279,7 @@ Command ssh_command(const std::string& host, const SshOptions& options, bool shi
   arguments += " --host " + shell_quoted(host_of(host));
   const std::string script =
       ship ? shipping_script(arguments) : "exec " + shell_quoted(options.agent_path) + arguments;
-  Command command;
+  ProgramCall command;
   command.argv = options.ssh;
   const auto patience = std::chrono::ceil<std::chrono::seconds>(options.node_timeout).count();
   command.argv.insert(command.argv.end(),

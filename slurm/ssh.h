@@ -34,7 +34,7 @@ Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const Ssh
 // --- what it is made of, for tests ---
 
 // The command for one host. `ship`: the binary comes on stdin, and stdin is the file agent_path.
-Command ssh_command(const std::string& host, const SshOptions& options, bool ship);
+ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool ship);
 
 // "n0" of "eve@n0".
 std::string_view host_of(std::string_view destination);

@@ -18,13 +18,13 @@ enum class TaskState : std::uint8_t {
 struct AsyncTask {
   StringId name{};  // "Task-7", or as the program named it; empty = unknown
   TaskState state = TaskState::kUnknown;
-  // Its coroutine and what that awaits, innermost first; where it runs the coroutine alone.
+  // Its coroutine and what that awaits, innermost first; the coroutine alone if the task runs.
   StackId stack{};
   // What the innermost of them awaits: the name of another task, or a type in angle brackets
   // ("<Future>"); empty = nothing like that.
   StringId awaits{};
-  // Where that is a future which waits for others (asyncio.gather, wait, a TaskGroup): those that
-  // have not ended, tasks first, each like `awaits`.
+  // If that is a future which waits for others (asyncio.gather, wait, a TaskGroup): those that have
+  // not ended, tasks first, each like `awaits`.
   std::vector<StringId> members;
 
   bool operator==(const AsyncTask&) const = default;

@@ -13,7 +13,7 @@ enum class Store : std::uint8_t { kNone = 0, kMasterPort, kOther };
 struct AwaitedFile {
   std::int32_t fd = -1;
   StringId link{};  // as the kernel names it: "pipe:[31]", "/data/x"; empty: not known
-  // Of a TCP socket, where its row in the kernel's table was found.
+  // For a TCP socket whose row in the kernel's table was found.
   StringId local{};
   StringId peer{};
   std::uint8_t state = 0;  // include/net/tcp_states.h; 0: not known, or no TCP socket
@@ -23,7 +23,7 @@ struct AwaitedFile {
   std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
   std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
   std::int64_t received_ms = -1;  // since it last received data
-  StringId note{};                // who has the other end, in words; for people only
+  StringId note{};                // which processes have the other end, in words; for people only
 
   bool operator==(const AwaitedFile&) const = default;
 };

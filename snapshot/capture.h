@@ -1,5 +1,5 @@
-// A capture: all that was read, of one node or of a whole job. Plain data; whatever was captured
-// can be diagnosed again elsewhere. A node's capture is a capture with one node in it.
+// A capture: all that was read on one node or in a whole job. Plain data; whatever was captured can
+// be diagnosed again elsewhere. A node's capture is a capture with one node in it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace oddrank::snapshot {
 
 enum class JobSource : std::uint8_t { kNode = 0, kSlurm, kHosts, kCore, kReport };
 
-// What the launcher says of the job; all of it may be unknown (empty or -1).
+// What the launcher says about the job; all of it may be unknown (empty or -1).
 struct JobInfo {
   std::string id;
   JobSource source = JobSource::kNode;
@@ -26,7 +26,7 @@ struct JobInfo {
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;
   std::vector<std::string> hosts;  // all nodes of the job, also those that did not answer
-  std::vector<std::string> notes;  // of no node of its own: what the reader of a report should know
+  std::vector<std::string> notes;  // for the reader of a report; not about a single node
 
   bool operator==(const JobInfo&) const = default;
 };
@@ -42,7 +42,7 @@ struct NodeCapture {
   bool operator==(const NodeCapture&) const = default;
 };
 
-// All but the tables, in which the ids are looked up.
+// All but the tables that the ids refer to.
 struct CaptureRows {
   JobInfo job;
   std::vector<NodeCapture> nodes;

@@ -15,12 +15,13 @@
 namespace oddrank::snapshot {
 
 inline constexpr int kCaptureFormat = 9;
-inline constexpr int kOldestFormat = 8;  // that is still read
+inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 
 std::string encode_capture(const Capture& capture);
 
-// kBadData: not a capture, damaged, or cut; kUnsupported: another format. `what` says which.
-// Refuses what would unpack to more than `limit` bytes.
+// Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, or would
+// unpack to more than `limit` bytes, and with kUnsupported if they have another format. `what` says
+// which.
 Result<Capture> decode_capture(std::string_view bytes, std::size_t limit = std::size_t{1} << 30);
 
 }  // namespace oddrank::snapshot

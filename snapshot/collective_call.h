@@ -1,4 +1,4 @@
-// A call of a communication library in which a thread is: which operation, in which group.
+// The call of a communication library that a thread is in: which operation, in which group.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct CollectiveCall {
   StringId group{};  // name of the group; "" = unknown
   StringId label{};  // what the program calls the group: "tp"; "" = unknown
   // True only with evidence that the group is the default one (all ranks): the frame's `group` is
-  // None. Where neither this nor members is known, the group is unknown, not the world.
+  // None. If neither this nor the members are known, the group is unknown, not the world.
   bool whole_world = false;
   // Global ranks (snapshot/rank_text.h), as in ProcessGroup; empty = unknown, or whole_world.
   StringId members{};

@@ -56,7 +56,7 @@ void encode_device(const Device& device, Document& document) {
 // A row's `node` is an index like any other.
 void check_node(RowReader& reader, std::uint32_t node, std::size_t nodes) {
   if (node >= nodes) {
-    reader.refuse("a row is of a node that is not there");
+    reader.refuse("a row belongs to a node that does not exist");
   }
 }
 
@@ -102,7 +102,7 @@ FlightRecord CollectiveDecoder::record() {
     FlightEntry& entry = record.entries.emplace_back();
     flight_entry_fields(entries_, entry);
     if (entry.group >= record.groups.size()) {
-      entries_.refuse("a call is of a group that is not there");
+      entries_.refuse("a call belongs to a group that does not exist");
     }
   });
   return record;

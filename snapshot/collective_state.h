@@ -27,8 +27,8 @@ inline constexpr RasCounts kNoRasCounts = {-1, -1, -1, -1, -1};
 enum class RasPresence : std::uint8_t {
   kAnswered = 0,
   kMissing,  // its data did not come (stopped, busy in the kernel, network)
-  kDead,     // RAS has given it up
-  kMemory,   // RAS told nothing of it: its agent read NCCL's memory
+  kDead,     // RAS has given up on it
+  kMemory,   // RAS said nothing about it: its agent read NCCL's memory
 };
 
 // A member of a communicator, as the service told it, or as its own memory did (kMemory).
@@ -36,7 +36,7 @@ struct RasRank {
   std::int32_t rank = -1;  // within the communicator
   StringId host{};         // address as told, "10.0.0.1"
   pid_t told_pid = 0;      // in the rank's own pid namespace; 0 = unknown
-  pid_t pid = 0;           // the process of this node that it is; 0 = of another node, or unclear
+  pid_t pid = 0;           // its process on this node; 0 = it is on another node, or unclear
   std::int32_t device = -1;
   RasPresence presence = RasPresence::kAnswered;
   std::int32_t init_state = 0;   // ncclResult_t: 0 = done, 7 = under way
@@ -59,7 +59,7 @@ struct RasCommunicator {
   bool operator==(const RasCommunicator&) const = default;
 };
 
-// It holds one process's own memory, not an answer of the service.
+// Returns whether it comes from one process's own memory, not from an answer of the service.
 inline bool is_from_memory(const RasCommunicator& communicator) {
   return !communicator.ranks.empty() && communicator.ranks.front().presence == RasPresence::kMemory;
 }
@@ -84,7 +84,7 @@ struct LogLine {
   bool operator==(const LogLine&) const = default;
 };
 
-// A GPU; -1 = not told.
+// A GPU; -1 = unknown.
 struct Device {
   std::uint32_t node = 0;
   std::int32_t index = -1;
@@ -96,7 +96,7 @@ struct Device {
   std::int64_t memory_used_mib = -1;
   std::int64_t memory_total_mib = -1;
   std::int32_t clock_mhz = -1;
-  std::int64_t ecc_errors = -1;  // that were not corrected, since the driver was loaded
+  std::int64_t ecc_errors = -1;  // uncorrected, since the driver was loaded
   std::vector<pid_t> pids;       // with a context on it, in the agent's pid namespace
 
   bool operator==(const Device&) const = default;

@@ -16,7 +16,7 @@
 
 namespace oddrank::snapshot {
 
-// To be written.
+// A document to be written.
 using Column = std::vector<std::int64_t>;
 using Table = std::map<std::string, Column, std::less<>>;
 
@@ -25,11 +25,11 @@ struct Document {
   std::vector<std::string> strings;
 };
 
-// CBOR of a document: a map of maps of arrays.
+// Returns a document as CBOR: a map of maps of arrays.
 std::string encode_document(const Document& document);
 
-// As it was read. All columns share one array: a capture has some hundred of them, and a job
-// thousands of captures. Names may stand twice.
+// A document as it was read. All columns share one array: a capture has some hundred of them, and a
+// job thousands of captures. Names may stand twice.
 struct ReadColumn {
   std::string name;
   std::size_t first = 0;  // in ReadDocument::numbers
@@ -44,12 +44,12 @@ struct ReadDocument {
   std::vector<std::int64_t> numbers;
   std::vector<std::string> strings;
 
-  // null: there is none of that name.
+  // Returns null if no table has that name.
   const ReadTable* table(std::string_view name) const;
 };
 
-// Takes nothing but that shape: other types, deeper nesting or more than `limit` values are
-// kBadData. Memory stays within a small multiple of the input.
+// Reads nothing but that shape: fails with kBadData for other types, deeper nesting or more than
+// `limit` values. Memory stays within a small multiple of the input.
 Result<ReadDocument> decode_document(std::string_view cbor,
                                      std::size_t limit = std::size_t{1} << 28);
 

@@ -1,5 +1,5 @@
-// A TCP connection that a process has open to another node: its two addresses. What the process at
-// the other end keeps has them swapped, which is how the two are put together.
+// A TCP connection that a process has open to another node: its two addresses. The process at
+// the other end has them swapped, so the two ends can be matched.
 #pragma once
 
 #include "snapshot/ids.h"

@@ -17,10 +17,10 @@ namespace {
 
 // Threads take pieces of neighbours, so that they seldom meet; each has some, so that none is idle
 // at the end.
-constexpr std::size_t kLargestPiece = 16;
+constexpr std::size_t kMaxPiece = 16;
 constexpr std::size_t kPiecesAThread = 8;
 constexpr std::size_t kPiecesAhead = 8;
-constexpr std::size_t kMostThreads = 8;
+constexpr std::size_t kMaxThreads = 8;
 
 Result<Capture> decode_one(std::size_t i, const BytesOf& bytes_of) {
   ODDRANK_TRY(const std::string bytes, bytes_of(i));
@@ -48,7 +48,7 @@ class Decoding {
     }
   }
 
-  // Nothing is begun any more.
+  // Nothing more is begun.
   void stop() {
     const std::scoped_lock lock(mutex_);
     next_ = count_;
@@ -86,8 +86,8 @@ class Decoding {
   std::size_t taken_ = 0;
 };
 
-// Threads that wait for their captures to be taken would be waited for in turn where the taker
-// throws: this goes out of scope before them.
+// If the taker throws, threads would wait for their captures to be taken, and we for the threads:
+// this goes out of scope before them and stops them.
 struct StopAtEnd {
   explicit StopAtEnd(Decoding& stopped) : decoding(stopped) {}
   StopAtEnd(const StopAtEnd&) = delete;
@@ -103,9 +103,9 @@ struct StopAtEnd {
 
 void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& take) {
   const std::size_t wanted =
-      std::min({count, kMostThreads, std::size_t{std::thread::hardware_concurrency()}});
+      std::min({count, kMaxThreads, std::size_t{std::thread::hardware_concurrency()}});
   const std::size_t piece = std::clamp(count / (kPiecesAThread * std::max<std::size_t>(wanted, 1)),
-                                       std::size_t{1}, kLargestPiece);
+                                       std::size_t{1}, kMaxPiece);
   Decoding decoding(count, piece, bytes_of);
   std::vector<std::jthread> threads;
   const StopAtEnd stop(decoding);

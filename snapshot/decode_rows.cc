@@ -192,7 +192,7 @@ void Decoder::decode_wait_facts(Wait& wait) {
            [&] { awaited_file_fields(awaited_files_, wait.awaited.emplace_back()); });
   each_row(threads_, "pool_pids", pool_pids_,
            [&] { pool_pids_("pid", wait.pool.pids.emplace_back()); });
-  if (wait.awaited.size() > kMostAwaited || wait.pool.pids.size() > kMostPoolPids) {
+  if (wait.awaited.size() > kMaxAwaited || wait.pool.pids.size() > kMaxPoolPids) {
     threads_.refuse("a wait for more files or processes than are listed");
   }
 }
@@ -229,7 +229,7 @@ void Decoder::decode_processes() {
     ProcessCapture process;
     process_fields(processes_, process);
     if (process.node >= capture_.nodes.size()) {
-      processes_.refuse("a process is on a node that is not there");
+      processes_.refuse("a process is on a node that does not exist");
     }
     each_row(processes_, "environment", environment_, [&] {
       auto& [name, value] = process.environment.emplace_back();

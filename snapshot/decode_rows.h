@@ -8,8 +8,8 @@
 
 namespace oddrank::snapshot {
 
-// `format`: the number of the file, kOldestFormat at least. kBadData names the table and column
-// that does not fit.
+// Returns the capture. `format` is the number of the file, kOldestFormat at least. Fails with
+// kBadData, which names the table and column that do not fit.
 Result<Capture> from_document(ReadDocument document, int format = kCaptureFormat);
 
 }  // namespace oddrank::snapshot

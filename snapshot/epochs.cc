@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kOneLookUs = 1'000'000;
 
-// A process by pid and start, or a rank by number and 0; both of one host.
+// A process by pid and start, or a rank by number and 0; both with their host.
 struct Key {
   std::uint32_t host = 0;
   bool is_rank = false;
@@ -36,7 +36,7 @@ struct KeyHash {
 // What the present time has already.
 class Seen {
  public:
-  // `part` has something that is here, too, and was read later.
+  // Returns whether `part` has something that is here, too, and was read later.
   bool is_repeated_by(const CaptureRows& part) {
     bool repeats = false;
     for_keys(part, [&](const Key& key, std::uint64_t read_us) {
@@ -74,7 +74,7 @@ class Seen {
   std::unordered_map<Key, std::uint64_t, KeyHash> read_us_;
 };
 
-// Where each time begins among parts in that order; the end as well.
+// Returns where each time begins among parts in that order, and the end.
 std::vector<std::size_t> limits_of(const std::vector<CaptureRows*>& parts) {
   std::vector<std::size_t> limits;
   Seen seen;

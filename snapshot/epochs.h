@@ -1,5 +1,5 @@
-// Captures of one job, sorted into the times at which it was looked at: parts of one look (a file a
-// node) belong together, a second look at the same processes does not.
+// Sorts captures of one job by the times at which they were taken: parts of one time (a file a
+// node) belong together, a second capture of the same processes does not.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace oddrank::snapshot {
 
-// When the first of its processes was read, in microseconds of CLOCK_REALTIME; nullopt: none was.
+// Returns when the first of its processes was read, in microseconds of CLOCK_REALTIME; nullopt if
+// none was.
 std::optional<std::uint64_t> began_us(const CaptureRows& capture);
 
-// Takes the captures one by one, in any order, which decides nothing. Their texts, frames and
+// Takes the captures one by one; their order does not matter. Their texts, frames and
 // stacks are kept once for all of them, so that thousands of captures take little more than one.
 class EpochJoiner {
  public:
   void add(Capture part);
   bool empty() const { return parts_.empty(); }
 
-  // Oldest first; each merged (merge.h). A capture begins a new time if it has a process (same
-  // host, pid and start) or a rank (same host and number) that the present time has already, read
-  // more than a second apart. Nothing is left here.
+  // Returns the times, oldest first, each merged (merge.h). A capture begins a new time if it has a
+  // process (same host, pid and start) or a rank (same host and number) that the present time has
+  // already, read more than a second apart. Leaves nothing behind.
   std::vector<Capture> take();
 
  private:

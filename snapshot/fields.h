@@ -1,5 +1,5 @@
-// The fields of each row of a capture file, once for writing and reading: `io` is a RowWriter or a
-// RowReader. A new field goes here, into docs/capture-format.md, and raises kCaptureFormat.
+// The fields of each row of a capture file, once for both writing and reading: `io` is a RowWriter
+// or a RowReader. A new field goes here, into docs/capture-format.md, and raises kCaptureFormat.
 // Private to snapshot/.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace oddrank::snapshot {
 
-// Whether the call has ended well. A recorder without timing events (gloo's) never says
+// Returns whether the call has ended well. A recorder without timing events (gloo's) never says
 // "completed": there, being retired is the end.
 inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
   if (entry.state == FlightState::kCompleted) {
@@ -20,9 +20,9 @@ inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
   return has_no_events && entry.retired;
 }
 
-// The call did not only happen to be under way: the dump was written after `looked_us`
-// (CLOCK_REALTIME, of the last look at the rank) and the call is older than that, or it had been
-// open for five minutes by then. What a dump of a healthy job shows as open is neither.
+// Returns whether the call is more than just under way: the dump was written after `looked_us`
+// (CLOCK_REALTIME, of the last sample of the rank) and the call is older than that, or it had been
+// open for five minutes by then. The open calls in a dump of a healthy job are neither.
 inline bool stood_still(const FlightEntry& entry,
                         const FlightRecord& record,
                         std::uint64_t looked_us) {

@@ -17,7 +17,7 @@ class InternTable {
   InternTable() = default;
   InternTable(InternTable&&) noexcept = default;
   InternTable& operator=(InternTable&&) noexcept = default;
-  InternTable(const InternTable&) = delete;  // by its users it is one of a kind
+  InternTable(const InternTable&) = delete;  // its ids are good for one table only
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable() = default;
 
@@ -37,7 +37,7 @@ class InternTable {
     slots_[at] = {static_cast<std::uint32_t>(values_.size()), mark_of(hash)};
     return Id{static_cast<std::uint32_t>(values_.size() - 1)};
   }
-  // Room in the index for as many values.
+  // Makes room in the index for as many values.
   void reserve(std::size_t values) {
     if (values > slots_.size() / 2) {
       grow(values);
@@ -51,8 +51,8 @@ class InternTable {
   auto end() const { return values_.end(); }
 
  private:
-  // Of the index: open addressing, never more than half full, so that no value has a node of its
-  // own. The mark tells most values apart without a look at them.
+  // A slot of the index: open addressing, never more than half full, so that no value needs a node
+  // of its own. The mark tells most values apart without reading them.
   struct Slot {
     std::uint32_t number = 0;  // of the value, from 1; 0: free
     std::uint32_t mark = 0;
@@ -65,8 +65,8 @@ class InternTable {
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
   void grow(std::size_t values) {
-    constexpr std::size_t kLeast = 16;
-    slots_.assign(std::bit_ceil(2 * values + kLeast), Slot());
+    constexpr std::size_t kMinSlots = 16;
+    slots_.assign(std::bit_ceil(2 * values + kMinSlots), Slot());
     shift_ = static_cast<unsigned>(std::countl_zero(slots_.size()) + 1);
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::uint64_t hash = spread(Hash{}(values_[i]));

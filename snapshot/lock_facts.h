@@ -1,4 +1,4 @@
-// What is known of a lock that a thread waits for, and of its owner.
+// What is known about a lock that a thread waits for, and about its owner.
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +15,11 @@ enum class LockKind : std::uint8_t {
   kRobust,      // the word is the owner's tid, and the kernel marks it when the owner dies
   kInheriting,  // priority inheritance: the word is the owner's tid
   kWriteLock,   // read-write lock that is held for writing
-  kReadLocks,   // read-write lock that readers hold, who are counted and not named
+  kReadLocks,   // read-write lock held by readers, which are counted and not named
   kStream,      // of a stdio stream
   kThreadEnd,   // pthread_join: the word is the tid of the thread that is waited for
   kShared,      // a named semaphore, which processes share
-  kCondition,   // this one and those below are told by the names of libc's functions
+  kCondition,   // this one and those below: known by the names of libc's functions
   kSemaphore,
   kBarrier,
   kOnce,  // pthread_once that another thread has begun

@@ -18,7 +18,7 @@ namespace oddrank::snapshot {
 // Adds captures to one. A node that is there already (same host) is kept once, the one that
 // answered; a process that is there already (same host, pid and start) is kept once, the one that
 // was read better, or later. Job facts that the whole lacks are taken from the parts. The order of
-// the parts decides nothing but the order of rows.
+// the parts decides only the order of rows.
 class Merger {
  public:
   // Keeps a reference to `into`, which nobody else may change meanwhile.

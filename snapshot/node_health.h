@@ -1,6 +1,6 @@
-// What `oddrank doctor` found on one node: can it be reached, may processes be read, are there
-// ranks, do their stacks unwind; with the remedy beside each no. Plain data that a node answers
-// with, as JSON, and that the asking side reports.
+// What `oddrank doctor` found on one node: whether it can be reached, processes may be read, there
+// are ranks and their stacks unwind, with a remedy for each no. Plain data: the node sends it as
+// JSON, and the side that asked reports it.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct Check {
   std::string name;  // a word, the same on all nodes: "access", "ranks", "stacks"
   Answer answer = Answer::kYes;
   std::string detail;  // a few words: "2", "3.11.2", "Yama forbids it"
-  std::string remedy;  // of a no, and where there is one of an off
+  std::string remedy;  // for a no; for an off, if there is one
 };
 
 struct NodeHealth {
@@ -35,7 +35,7 @@ struct NodeHealth {
   std::string version;  // of the oddrank on that node
   std::vector<Check> checks;
 
-  // How many checks were answered with a no.
+  // Returns how many checks were answered with a no.
   std::size_t noes() const;
   bool healthy() const { return reached && noes() == 0; }
 };
@@ -43,10 +43,10 @@ struct NodeHealth {
 // "yes", "no", "off": also the words of the JSON report.
 std::string_view answer_name(Answer answer);
 
-// All of it but `host`, `reached`, `why` and `after`, which only the asking side knows.
+// Returns all of it but `host`, `reached`, `why` and `after`, which only the asking side knows.
 std::string encode_health(const NodeHealth& node);
-// Returns a node that was reached. kBadData where the bytes are no such answer; texts are printable
-// and cut, and what is not understood is left out.
+// Returns a node that was reached, its texts printable and cut; leaves out what it does not
+// understand. Fails with kBadData if the bytes are not such an answer.
 Result<NodeHealth> decode_health(std::string_view bytes);
 
 }  // namespace oddrank::snapshot

@@ -17,7 +17,7 @@ namespace oddrank::snapshot {
 
 enum class ReadState : std::uint8_t {
   kNone = 0,  // nothing but its existence; `why` says the reason
-  kPartial,   // /proc told something (state, wchan), stacks are missing or incomplete
+  kPartial,   // /proc gave something (state, wchan); stacks are missing or incomplete
   kFull,
 };
 
@@ -38,7 +38,7 @@ struct ProcessCapture {
   std::uint64_t start_us = 0;  // after the boot of its node
   std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
   ReadState read = ReadState::kNone;
-  StringId why{};               // where read is not kFull: a sentence
+  StringId why{};               // if read is not kFull: a sentence
   StringId python_version{};    // "3.11.7"; empty: no CPython found
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
   // How often a thread was stopped to be read, in all samples together; and the longest stop, from
@@ -49,8 +49,8 @@ struct ProcessCapture {
   std::vector<std::pair<StringId, StringId>> environment;
   std::vector<Connection> connections;  // to other nodes; no order
   std::vector<ThreadCapture> threads;   // main thread first
-  std::vector<AsyncTask> tasks;         // only where they were asked for
-  std::vector<ProcessGroup> groups;     // that torch.distributed has here, oldest first
+  std::vector<AsyncTask> tasks;         // only if they were asked for
+  std::vector<ProcessGroup> groups;     // of torch.distributed, oldest first
 
   bool operator==(const ProcessCapture&) const = default;
 };

@@ -13,17 +13,17 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr std::size_t kMostRanks = std::size_t{1} << 17;  // of one list
+inline constexpr std::size_t kMaxRanks = std::size_t{1} << 17;  // of one list
 
 // {4, 5, 6, 7, 0} -> "4-7,0", {1, 9, 17} -> "1-17/8": groups across replicas have equal steps, and
 // thousands of members. With kOne, as people write sets: no steps but 1.
 enum class RankSteps : std::uint8_t { kAny = 0, kOne };
 std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps = RankSteps::kAny);
 
-// kBadData: not such a list, or more than `limit` ranks.
+// Reads such a list back. Fails with kBadData if it is not one, or has more than `limit` ranks.
 Result<std::vector<std::int32_t>> parse_rank_text(std::string_view text, std::size_t limit);
 
-// The same; empty where that fails.
-std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t limit = kMostRanks);
+// Returns the same; empty if that fails.
+std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t limit = kMaxRanks);
 
 }  // namespace oddrank::snapshot

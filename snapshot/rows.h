@@ -41,7 +41,7 @@ struct IdLimits {
 };
 
 // The highest value of each enumeration that a capture stores; a file with a higher one is refused,
-// so that nobody behind the decoder needs to fear it.
+// so that no code behind the decoder has to check.
 constexpr FrameKind last_value(FrameKind /*type*/) {
   return FrameKind::kPython;
 }
@@ -100,7 +100,7 @@ constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;
 }
 
-// Of the table of that name; one that is not there has no rows. Borrows the document.
+// Reads the table of that name; a missing table has no rows. Borrows the document.
 // reader("tid", thread.tid) takes the value of the current row; names are literals. The first thing
 // that does not fit is remembered as `problem`; fields keep their defaults from then on.
 class RowReader {
@@ -111,7 +111,7 @@ class RowReader {
   std::size_t rows() const { return rows_; }
   // Steps to the next row; false behind the last one.
   bool next();
-  // Columns that nobody asked for, or of another length than the first: a problem as well.
+  // Makes columns that nobody asked for, or of another length than the first, a problem as well.
   void check_columns();
   const std::string& problem() const { return problem_; }
   void refuse(const std::string& what);
@@ -178,12 +178,12 @@ class RowReader {
   std::string problem_;
 };
 
-// How many rows of `child` belong to the parent's row; more than there are is a problem.
+// Returns how many rows of `child` belong to the parent's row; more than there are is a problem.
 std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child);
-// Steps `child`; where its rows are used up although its parents count more, refuses.
+// Steps `child`; refuses if its rows are used up although its parents count more.
 bool step_row(RowReader& child);
 
-// take() for each row of `child` that belongs to the parent's row.
+// Calls take() for each row of `child` that belongs to the parent's row.
 template <typename Take>
 void each_row(RowReader& parent, std::string_view name, RowReader& child, const Take& take) {
   const std::uint64_t rows = count_rows(parent, name, child);

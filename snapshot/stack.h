@@ -11,7 +11,7 @@ namespace oddrank::snapshot {
 enum class StackEnd : std::uint8_t {
   kUnknown = 0,
   kComplete,      // ends at the thread's start (undefined return address, _start, clone)
-  kNoUnwindInfo,  // nothing says how to go on; the frames that are there are good
+  kNoUnwindInfo,  // nothing says how to go on; the frames so far are good
   kBadMemory,     // stack memory could not be read
   kLimit,         // longer than the bound; cut
   kRunning,       // the thread ran: no registers without a stop, Python frames only

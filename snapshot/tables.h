@@ -40,7 +40,7 @@ class Tables {
   FrameId frame(const Frame& frame) { return frames_.intern(frame); }
   StackId stack(const Stack& stack) { return stacks_.intern(stack); }
 
-  // For as many rows as are to come.
+  // Makes room for as many rows as are to come.
   void reserve(std::size_t strings, std::size_t frames, std::size_t stacks) {
     strings_.reserve(strings);
     frames_.reserve(frames);

@@ -13,10 +13,10 @@
 
 namespace oddrank::snapshot {
 
-// One look at the thread. Counters are of the kernel since the thread began.
+// One sample of the thread. The kernel's counters count from the thread's start.
 struct ThreadSample {
   StackId stack{};           // merged, or native if the merge failed
-  StackId python_stack{};    // only where stack's merge is kMismatch
+  StackId python_stack{};    // only if stack's merge is kMismatch
   char state = '?';          // letter of /proc/TID/stat: R S D T t Z X I
   std::uint64_t cpu_us = 0;  // user + system time
   std::uint64_t voluntary_switches = 0;
@@ -47,7 +47,7 @@ struct ThreadCapture {
   bool has_python = false;
   bool holds_gil = false;
   bool wants_gil = false;
-  // Which GIL, where it holds or wants one: the id of the first interpreter that uses it. 0 is the
+  // Which GIL, if it holds or wants one: the id of the first interpreter that uses it. 0 is the
   // main interpreter's, the only one before 3.12.
   std::int64_t gil = 0;
   std::vector<ThreadSample> samples;   // oldest first; at least one

@@ -1,5 +1,5 @@
-// Waits of captures older than format 9, which tell in words what has fields of its own since. This
-// is the one place that reads facts out of such words. Private to snapshot/.
+// Waits of captures older than format 9, which say in words what has its own fields since then.
+// This is the only place that reads facts out of such words. Private to snapshot/.
 #pragma once
 
 #include "snapshot/tables.h"

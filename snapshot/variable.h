@@ -9,7 +9,7 @@
 
 namespace oddrank::snapshot {
 
-// nullopt: it is not set, or was not kept. Valid as long as the tables.
+// Returns the value; nullopt if it is not set, or was not kept. Valid as long as the tables.
 inline std::optional<std::string_view> variable_of(const Tables& tables,
                                                    const ProcessCapture& process,
                                                    std::string_view name) {

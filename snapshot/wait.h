@@ -40,21 +40,21 @@ enum class WaitOn : std::uint8_t {
 
 enum class Known : std::uint8_t { kUnknown = 0, kNo = 1, kYes = 2 };
 
-// How it waits, where more is known than what it waits for.
+// How it waits, if more is known than what it waits for.
 enum class WaitHow : std::uint8_t {
-  kTold = 0,        // no more than `detail` tells
+  kTold = 0,        // no more is known than `detail` says
   kLock,            // for a lock of the C library, or what looks like one: Wait::lock
   kPythonLock,      // for a lock object of Python's
-  kGil,             // lock.owner is kThread where the holder has this GIL
-  kFuture,          // of concurrent.futures, which somebody has begun with
-  kFutureOfThread,  // the same, and the holder is at work on it
+  kGil,             // lock.owner is kThread if the holder has this GIL
+  kFuture,          // of concurrent.futures, which is being worked on
+  kFutureOfThread,  // the same, and the holder works on it
   kFutureNotBegun,
   kFiles,     // poll, select, epoll: Wait::awaited
   kLockFile,  // polls the lock file Wait::path
   kFrozen,    // by its cgroup
 };
 
-// Other processes that a wait is about, as their frames told.
+// Other processes that a wait is about, as their frames show.
 enum class WaitAbout : std::uint8_t {
   kNobody = 0,
   kHolder,     // Wait's holder, by the system call
@@ -65,22 +65,22 @@ enum class WaitAbout : std::uint8_t {
 // Workers of a pool that a thread waits for.
 struct PoolWait {
   StringId name{};            // "DataLoader worker"
-  std::uint32_t meant = 0;    // so many could be the one that it waits for
+  std::uint32_t meant = 0;    // how many of them it could be waiting for
   std::uint32_t workers = 0;  // that were found
   std::vector<pid_t> pids;    // the first few of those that are meant
 
   bool operator==(const PoolWait&) const = default;
 };
 
-inline constexpr std::size_t kMostAwaited = 8;   // rows of Wait::awaited
-inline constexpr std::size_t kMostPoolPids = 4;  // PoolWait::pids
+inline constexpr std::size_t kMaxAwaited = 8;   // rows of Wait::awaited
+inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
 
 struct Wait {
   WaitOn on = WaitOn::kUnknown;
   bool inferred = false;      // concluded from frames, not read from the kernel or from memory
   std::int32_t syscall = -1;  // x86-64 number; -1 = none or unknown
   StringId syscall_name{};    // "read"
-  StringId wchan{};           // kernel function it sleeps in, where the kernel tells
+  StringId wchan{};           // kernel function it sleeps in, if known
   std::int32_t fd = -1;       // that the call is about
   StringId path{};            // what that fd is, or the file, device or lock file waited for
   StringId local{};           // established TCP connection: its own address, "10.0.0.1:43210"
@@ -89,19 +89,19 @@ struct Wait {
   pid_t holder_pid = 0;       // in the agent's pid namespace; 0 = unknown or nobody
   pid_t holder_tid = 0;
   Known holder_alive = Known::kUnknown;
-  // What it does, in a few words, for people; empty where `how` tells.
+  // What it does, in a few words, for people; empty if `how` says it.
   StringId detail{};
-  // At least so long the thread has not run: it woke for nothing meanwhile, not even to look at a
-  // clock or for another signal. -1: unknown, or it runs.
+  // The thread has not run for at least this long: nothing woke it, not even a clock to check or
+  // another signal. -1: unknown, or it runs.
   std::int64_t quiet_ms = -1;
   WaitHow how = WaitHow::kTold;
   bool limited = false;        // the call returns by itself after a time
-  std::int64_t limit_ms = -1;  // which that is; -1: not known, or none
+  std::int64_t limit_ms = -1;  // that time; -1: unknown, or no limit
   LockFacts lock;
-  // Of a call for several files the first few, pipes and sockets first; of a call for one file that
-  // one, if something is known of it.
+  // The files of the call: of several the first few, pipes and sockets first; a single one if
+  // something is known about it.
   std::vector<AwaitedFile> awaited;
-  std::uint64_t awaited_count = 0;  // all that the call is for, but its own wakers
+  std::uint64_t awaited_count = 0;  // all files of the call, but its own wakers
   bool own_wakers = false;  // it is also for counters and timers by which a program wakes itself
   WaitAbout about = WaitAbout::kNobody;
   PoolWait pool;

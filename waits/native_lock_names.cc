@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/base_name.h"
+
 namespace oddrank::waits {
 namespace {
 
@@ -149,8 +151,7 @@ std::string_view bare_name(std::string_view name) {
 }
 
 bool is_libc(std::string_view path) {
-  const auto slash = path.rfind('/');
-  const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string_view file = base_name(path);
   constexpr std::array<std::string_view, 5> kStarts = {"libc.so", "libc-2", "libpthread",
                                                        "ld-linux", "ld-musl"};
   return std::any_of(kStarts.begin(), kStarts.end(),

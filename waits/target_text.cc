@@ -4,16 +4,13 @@
 #include <array>
 #include <cstdint>
 
+#include "base/ascii.h"
+
 namespace oddrank::waits {
 namespace {
 
 // Most paths are short; a chunk never crosses a page, since the next one may not be mapped.
 constexpr std::uint64_t kChunk = 256;
-
-char printable(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7f ? '?' : c;
-}
 
 }  // namespace
 
@@ -28,7 +25,7 @@ std::string read_c_string(const attach::Target& target, attach::Addr address, st
     target.read_many(std::span(&request, 1));
     const auto span = std::span<char>(bytes).first(std::min(request.got, wanted));
     const auto end = std::find(span.begin(), span.end(), '\0');
-    std::transform(span.begin(), end, std::back_inserter(text), printable);
+    std::replace_copy_if(span.begin(), end, std::back_inserter(text), is_control, '?');
     if (end != span.end() || span.size() < wanted) {
       return text;
     }

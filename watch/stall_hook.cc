@@ -44,7 +44,7 @@ Result<StallHook> StallHook::start(const std::string& command,
   for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
     environment.emplace_back(*variable);
   }
-  Command shell;
+  ProgramCall shell;
   shell.argv = {"/bin/sh", "-c", command, "oddrank-watch", facts.json};
   shell.environment = hook_environment(environment, facts);
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(shell));

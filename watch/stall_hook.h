@@ -50,7 +50,7 @@ class StallHook {
 
   ChildCommand child_;
   Deadline deadline_;
-  std::optional<ExitStatus> ended_;
+  std::optional<ProgramEnd> ended_;
   bool late_ = false;
   std::string said_;  // the end of what it wrote
 };

@@ -22,7 +22,7 @@ Status run(const std::vector<std::string>& argv,
            const std::string& file,
            std::chrono::milliseconds patience,
            const std::function<bool(const ChildCommand&)>& wait) {
-  Command command;
+  ProgramCall command;
   command.argv = argv;
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(command));
   std::string said;

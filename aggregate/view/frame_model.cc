@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/base_name.h"
 #include "base/demangle.h"
 #include "base/printable.h"
 
@@ -76,11 +77,6 @@ bool is_users(std::string_view file) {
 }
 
 }  // namespace
-
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 std::string short_file(std::string_view path) {
   for (const std::string_view root : kLibraryRoots) {

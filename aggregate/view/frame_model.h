@@ -102,6 +102,5 @@ class FrameModel {
 // Returns "torch/a/b.py" for "/x/site-packages/torch/a/b.py", "demo/train.py" for
 // "/home/u/demo/train.py".
 std::string short_file(std::string_view path);
-std::string_view base_name(std::string_view path);
 
 }  // namespace oddrank::aggregate

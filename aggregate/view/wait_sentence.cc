@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/base_name.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
@@ -402,8 +403,7 @@ class Sentence {
   }
 
   std::string frame_words(const Frame& frame) const {
-    const std::string_view file = tables_.text(frame.file);
-    return fmt::format("{} ({}:{})", text_of(frame.function), file.substr(file.rfind('/') + 1),
+    return fmt::format("{} ({}:{})", text_of(frame.function), base_name(tables_.text(frame.file)),
                        frame.line);
   }
 

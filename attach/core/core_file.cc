@@ -15,7 +15,7 @@ namespace oddrank::attach {
 namespace {
 
 // vm.max_map_count is 65530 as a rule, a million on some database hosts.
-constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 22;
 
 struct Packing {
   std::string_view magic;
@@ -66,14 +66,14 @@ std::string_view kind_of(std::uint16_t type) {
 
 Status check_header(const Elf64_Ehdr& header) {
   if (header.e_ident[EI_CLASS] == ELFCLASS32) {
-    return fail(Errc::kUnsupported, "of a 32-bit process; only 64-bit ones can be read");
+    return fail(Errc::kUnsupported, "a 32-bit ELF file; only 64-bit ones can be read");
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != EM_X86_64) {
-    return fail(Errc::kUnsupported, "of another machine than x86-64");
+    return fail(Errc::kUnsupported, "an ELF file of another machine than x86-64");
   }
   if (header.e_type != ET_CORE) {
-    return fail(Errc::kUnsupported, "no core file but " + std::string(kind_of(header.e_type)));
+    return fail(Errc::kUnsupported, "not a core file but " + std::string(kind_of(header.e_type)));
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff < sizeof header) {
     return fail(Errc::kBadData, "damaged: its program headers cannot be found");
@@ -81,12 +81,12 @@ Status check_header(const Elf64_Ehdr& header) {
   return ok();
 }
 
-// a + b, or the largest number.
+// Returns a + b, or the largest number if that overflows.
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
   return a + b < a ? ~std::uint64_t{0} : a + b;
 }
 
-// Sorted, without what is empty or overlaps.
+// Sorts the segments, and drops those that are empty or overlap.
 void put_in_order(std::vector<CoreSegment>& segments) {
   std::stable_sort(segments.begin(), segments.end(),
                    [](const CoreSegment& a, const CoreSegment& b) { return a.start < b.start; });
@@ -137,7 +137,7 @@ Result<CoreFile> CoreFile::open(const std::string& path) {
 Status CoreFile::load() {
   const auto header = front_of<Elf64_Ehdr>(file_.span());
   if (file_.span().size() < SELFMAG || std::memcmp(file_.span().data(), ELFMAG, SELFMAG) != 0) {
-    return fail(Errc::kUnsupported, "not a core file (no ELF file at all)");
+    return fail(Errc::kUnsupported, "not a core file (not even an ELF file)");
   }
   if (!header) {
     return fail(Errc::kBadData, "cut within its first header");
@@ -150,9 +150,9 @@ Status CoreFile::load() {
     // is cut off, the headers go up to the first thing that one of them points to.
     const auto section = front_of<Elf64_Shdr>(range(header->e_shoff, sizeof(Elf64_Shdr)));
     extended = !section || section->sh_info == 0;
-    count = extended ? kMostSegments : section->sh_info;
+    count = extended ? kMaxSegments : section->sh_info;
   }
-  count = std::min(count, kMostSegments);
+  count = std::min(count, kMaxSegments);
   const auto table = range(header->e_phoff, count * sizeof(Elf64_Phdr));
   whole_size_ = extended ? 0 : sum(header->e_phoff, count * sizeof(Elf64_Phdr));
   std::uint64_t table_end = ~std::uint64_t{0};

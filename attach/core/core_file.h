@@ -22,8 +22,8 @@ struct CoreSegment {  // PT_LOAD: one mapping of the process
   std::uint64_t start = 0;
   std::uint64_t end = 0;     // exclusive
   std::uint64_t offset = 0;  // in the core, of its first byte
-  // How many bytes of it were written to the core; the rest was left out by its writer, mostly
-  // because it is in a file.
+  // How many of its bytes were written to the core; its writer left out the rest, mostly because it
+  // is in a file.
   std::uint64_t written = 0;
   bool readable = false;
   bool writable = false;
@@ -37,12 +37,12 @@ class CoreFile {
   static Result<CoreFile> open(const std::string& path);
 
   const CoreNotes& notes() const { return notes_; }
-  // By address; none overlaps another.
+  // Returns them by address; none overlaps another.
   const std::vector<CoreSegment>& segments() const { return segments_; }
-  // The segment that holds the address; nullptr if none does.
+  // Returns the segment that holds the address; nullptr if none does.
   const CoreSegment* find(std::uint64_t address) const;
-  // The bytes of the process at `address`, at most `size` and within one segment. Empty if the core
-  // does not hold them.
+  // Returns the bytes of the process at `address`, at most `size` and within one segment. Empty if
+  // the core does not hold them.
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
   // Size of the file, and what it would be if it were whole, as far as its headers tell.
@@ -54,7 +54,7 @@ class CoreFile {
   explicit CoreFile(MappedFile file) : file_(std::move(file)) {}
 
   Status load();
-  // Bytes of the file, as many of `size` as there are.
+  // Returns bytes of the file, as many of `size` as there are.
   std::span<const std::byte> range(std::uint64_t offset, std::uint64_t size) const;
 
   MappedFile file_;

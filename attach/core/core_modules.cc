@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attach/open_regular.h"
+#include "base/base_name.h"
 #include "base/elf_notes.h"
 
 namespace oddrank::attach {
@@ -18,13 +19,13 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLongestNotes = 4096;
+constexpr std::uint64_t kMaxNotes = 4096;
 // gcore writes no segment for what it leaves out, so that nothing tells code from data but the
 // number of mappings: linkers make four or five of a library, data has one.
 constexpr std::size_t kMappingsOfCode = 3;
 
-// The program headers of an ELF file, as many as `bytes` (its first ones) hold; empty if it is none
-// for x86-64.
+// The program headers of an ELF file, as many as `bytes` (its first ones) hold; empty if it is not
+// one for x86-64.
 std::vector<Elf64_Phdr> program_headers(Bytes bytes) {
   Elf64_Ehdr header{};
   if (bytes.size() < sizeof header) {
@@ -80,17 +81,13 @@ std::string build_id_in_core(const CoreFile& core, Bytes header, std::uint64_t s
       continue;
     }
     const Bytes notes =
-        core.bytes_at(bias + one.p_vaddr, std::min<std::uint64_t>(one.p_memsz, kLongestNotes));
+        core.bytes_at(bias + one.p_vaddr, std::min<std::uint64_t>(one.p_memsz, kMaxNotes));
     auto id = build_id_of_notes(notes, one.p_align);
     if (!id.empty()) {
       return id;
     }
   }
   return {};
-}
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
@@ -127,7 +124,7 @@ Status CoreModules::compare(const MappedFile& bytes,
                             const Known& known,
                             std::int64_t changed) const {
   if (!is_elf(bytes.span())) {
-    return fail(Errc::kBadData, "it is no ELF file");
+    return fail(Errc::kBadData, "it is not an ELF file");
   }
   const Bytes header = header_of(known);
   if (header.empty()) {
@@ -161,7 +158,7 @@ Status CoreModules::look_at(const std::string& path, bool below_sysroot, Known& 
   }
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0) {
-    return fail(errno_code(errno), "cannot look at it: " + errno_text(errno));
+    return fail(errno_code(errno), "cannot examine it: " + errno_text(errno));
   }
   ODDRANK_TRY(MappedFile bytes, MappedFile::map(UniqueFd(::fcntl(fd->get(), F_DUPFD_CLOEXEC, 0))));
   ODDRANK_TRY_STATUS(compare(bytes, known, info.st_mtim.tv_sec));
@@ -178,14 +175,14 @@ const CoreModules::Known& CoreModules::find(std::size_t file) const {
   known.tried = true;
   const std::string& path = paths_[file];
   if (path.empty() || path.front() != '/') {
-    known.trouble = Error{Errc::kNotFound, "it is no file that can be opened", {}};
+    known.trouble = Error{Errc::kNotFound, "it cannot be opened as a file", {}};
     return known;
   }
   Status status = fail(Errc::kNotFound, "");
   if (!sysroot_.empty()) {
     status = look_at(path, true, known);
     if (!status) {  // a folder with just the few files that are needed
-      if (const Status flat = look_at("/" + base_name(path), true, known)) {
+      if (const Status flat = look_at("/" + std::string(base_name(path)), true, known)) {
         status = flat;
       }
     }

@@ -1,10 +1,10 @@
-// The files that the process of a core file had mapped, where they can be found and believed.
+// The files that the process of a core file had mapped, as far as they can be found and trusted.
 //
-// A core holds little of a library but its first page, so its code has to come from the file. But
-// which file lies under that name now? The core's first page of it decides: the build id that it
-// points to must be that of the file, or, where the core holds no build id, the page itself must be
-// the same. A file of which the core holds no page at all is believed only if it is older than the
-// core and was not deleted already then.
+// A core holds little of a library but its first page, so its code has to come from the file.
+// Another file may have that name now. The first page in the core decides: the build id that it
+// points to must be that of the file, or, if the core holds no build id, the page itself must be
+// the same. If the core holds no page of a file, the file is trusted only if it is older than the
+// core and was not deleted by then.
 #pragma once
 
 #include <cstdint>
@@ -40,19 +40,20 @@ class CoreModules {
   // "" for none. `written`: when the core was written, in seconds since the epoch.
   CoreModules(const CoreFile& core, std::string sysroot, std::int64_t written);
 
-  // Every file of the core once, in the order of their addresses.
+  // Returns every file of the core once, in the order of their addresses.
   const std::vector<std::string>& paths() const { return paths_; }
 
   // Each `file` is an index into paths().
-  // The file for reading, if it can be believed; the fd is the caller's.
+  // Opens the file for reading, if it can be trusted; the caller owns the fd.
   Result<UniqueFd> open(std::size_t file) const;
-  // Its bytes from `offset` on; empty if they are not there, or not believed, or of no program or
-  // library: what a data file held then, nobody knows.
+  // Returns its bytes from `offset` on; empty if they do not exist, are not trusted, or are not of
+  // a program or library: nobody knows what a data file held then.
   std::span<const std::byte> bytes_at(std::size_t file, std::uint64_t offset) const;
-  // Its loadable segments, by the core's own copy of its headers or the file's; empty if neither.
+  // Returns its loadable segments, from the core's copy of its headers or the file's; empty if
+  // there are neither.
   std::vector<FilePart> parts(std::size_t file) const;
 
-  // Programs and libraries that were asked for and could not be had, so far; sorted by path.
+  // Returns the programs and libraries that were needed so far and could not be read, by path.
   std::vector<MissingFile> missing() const;
 
  private:
@@ -62,7 +63,7 @@ class CoreModules {
     bool deleted = false;
     std::size_t mappings = 0;
     bool is_code = false;  // a program or library, as far as the core tells
-    bool is_data = false;  // certainly none
+    bool is_data = false;  // certainly neither
     // Looked for at the first request.
     bool tried = false;
     UniqueFd fd;

@@ -18,10 +18,10 @@ namespace oddrank::attach {
 namespace {
 
 // More than any process has; bounds what a made-up file may cost.
-constexpr std::size_t kMostThreads = std::size_t{1} << 20;
-constexpr std::size_t kMostFiles = std::size_t{1} << 21;
-constexpr std::size_t kMostAuxiliary = 1024;
-constexpr std::uint64_t kLargestPage = std::uint64_t{1} << 30;
+constexpr std::size_t kMaxThreads = std::size_t{1} << 20;
+constexpr std::size_t kMaxFiles = std::size_t{1} << 21;
+constexpr std::size_t kMaxAuxiliary = 1024;
+constexpr std::uint64_t kMaxPage = std::uint64_t{1} << 30;
 
 using Bytes = std::span<const std::byte>;
 
@@ -54,7 +54,7 @@ timeval time_of(const elf_prstatus& status, bool user) {
 
 void add_thread(Bytes body, CoreNotes& into) {
   const auto status = front_of<elf_prstatus>(body);
-  if (!status || into.threads.size() >= kMostThreads) {
+  if (!status || into.threads.size() >= kMaxThreads) {
     return;
   }
   static_assert(sizeof status->pr_reg == sizeof(user_regs_struct));
@@ -104,7 +104,7 @@ void add_auxiliary(Bytes body, CoreNotes& into) {
   if (!into.auxiliary.empty()) {
     return;
   }
-  while (body.size() >= 2 * sizeof(std::uint64_t) && into.auxiliary.size() < kMostAuxiliary) {
+  while (body.size() >= 2 * sizeof(std::uint64_t) && into.auxiliary.size() < kMaxAuxiliary) {
     std::array<std::uint64_t, 2> pair{};
     std::memcpy(pair.data(), body.data(), sizeof pair);
     into.auxiliary.insert(into.auxiliary.end(), pair.begin(), pair.end());
@@ -124,7 +124,7 @@ void add_files(Bytes body, CoreNotes& into) {
   }
   const auto [count, page] = *head;
   body = body.subspan(sizeof *head);
-  if (!std::has_single_bit(page) || page > kLargestPage || count > kMostFiles ||
+  if (!std::has_single_bit(page) || page > kMaxPage || count > kMaxFiles ||
       count > body.size() / kRow) {
     return;
   }

@@ -1,4 +1,4 @@
-// What the notes of a core file say: the threads with their registers, the process, the signal that
+// The notes of a core file: the threads with their registers, the process, the signal that
 // ended it, its auxiliary vector and which files it had mapped. Plain data.
 //
 // Sources: core(5), the kernel's fs/binfmt_elf.c (fill_note_info, fill_files_note) and
@@ -20,7 +20,7 @@
 namespace oddrank::attach {
 
 struct CoreThread {  // NT_PRSTATUS
-  pid_t tid = 0;     // in the pid namespace of who wrote the core
+  pid_t tid = 0;     // in the pid namespace of the core's writer
   int signal = 0;    // that it was about to take; of the thread that ended the process its signal
   Registers registers;
   // The system call that it was in, or that it was coming back from; -1: none, it ran.
@@ -59,12 +59,12 @@ struct CoreNotes {
   std::vector<std::uint64_t> auxiliary;  // key, value, key, value, ...; with AT_NULL
   std::vector<CoreMappedFile> files;
 
-  // The value of a key of the auxiliary vector (AT_EXECFN, ...); nullopt if it is not there.
+  // Returns the value of a key of the auxiliary vector (AT_EXECFN, ...); nullopt if it has none.
   std::optional<std::uint64_t> auxiliary_value(std::uint64_t key) const;
 };
 
-// Adds what a run of notes (a PT_NOTE segment) says. Notes that are cut, too short or of another
-// kind are left out; never fails.
+// Adds the contents of a run of notes (a PT_NOTE segment). Leaves out notes that are cut, too short
+// or of another kind; never fails.
 void read_core_notes(std::span<const std::byte> notes, std::uint64_t alignment, CoreNotes& into);
 
 }  // namespace oddrank::attach

@@ -6,7 +6,7 @@
 //
 // The auxiliary vector is in the core's notes, too: AT_RANDOM points just above it, AT_EXECFN to
 // the program's name. So it can be found on the stack, argv below it, and the environment is what
-// lies between the last argument and the name. envp is not asked: setenv() and unsetenv() change
+// lies between the last argument and the name. envp is not used: setenv() and unsetenv() change
 // it, the strings stay.
 #include "attach/core/core_start.h"
 
@@ -23,10 +23,10 @@ namespace {
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 // Between the auxiliary vector and AT_RANDOM lie a few names of the machine.
 constexpr std::uint64_t kAboveVector = 4096;
-constexpr std::uint64_t kMostPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
-constexpr std::uint64_t kMostText = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
+constexpr std::uint64_t kMaxText = std::uint64_t{8} << 20;
 
-// `size` bytes that end at `end`, or as many of them as one mapping has.
+// Reads `size` bytes that end at `end`, or as many of them as one mapping has.
 std::vector<std::byte> read_below(const Target& target, std::uint64_t end, std::uint64_t size) {
   const Mapping* mapping = target.maps().find(Addr{end - 1});
   if (mapping == nullptr) {
@@ -47,7 +47,7 @@ std::vector<std::uint64_t> words_of(std::span<const std::byte> bytes) {
   return words;
 }
 
-// Where the auxiliary vector lies on the stack.
+// Returns where the auxiliary vector lies on the stack.
 std::optional<std::uint64_t> find_vector(const Target& target, const CoreNotes& notes) {
   const auto random = notes.auxiliary_value(AT_RANDOM);
   if (!random || notes.auxiliary.size() < 4 || *random < kAboveVector) {
@@ -96,11 +96,11 @@ CoreStart read_core_start(const Target& target, const CoreNotes& notes) {
     return start;
   }
   const auto pointers =
-      find_arguments(words_of(read_below(target, *vector, kMostPointers * kWord)), *vector, *name);
+      find_arguments(words_of(read_below(target, *vector, kMaxPointers * kWord)), *vector, *name);
   if (pointers.empty()) {
     return start;
   }
-  std::string text(std::min(*name - pointers.front(), kMostText), '\0');
+  std::string text(std::min(*name - pointers.front(), kMaxText), '\0');
   if (!target.read(Addr{pointers.front()}, std::as_writable_bytes(std::span(text)))) {
     return start;
   }

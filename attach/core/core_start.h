@@ -19,7 +19,7 @@ struct CoreStart {
   bool found = false;
 };
 
-// Never fails; what is not there or was overwritten is empty. Bounds: 8 MiB of text.
+// Finds both; what is missing or was overwritten is empty. Reads at most 8 MiB of text.
 CoreStart read_core_start(const Target& target, const CoreNotes& notes);
 
 }  // namespace oddrank::attach

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "attach/user_registers.h"
+#include "base/hex.h"
 
 namespace oddrank::attach {
 namespace {
@@ -48,8 +48,8 @@ ThreadState state_of(const CoreThread& thread) {
   return state;
 }
 
-// The tid that glibc has noted for the thread, in the pid namespace of the process; 0 if it cannot
-// be told.
+// Returns the tid that glibc has noted for the thread, in the pid namespace of the process; 0 if it
+// cannot be known.
 pid_t noted_tid(const Target& target, const ThreadState& thread) {
   const std::uint64_t block = thread.registers->fs_base;
   const auto own = read_object<std::uint64_t>(target, Addr{block + kOwnPointer});
@@ -74,8 +74,8 @@ Result<std::unique_ptr<CoreTarget>> CoreTarget::open(const std::string& path,
   return target;
 }
 
-// Files and segments are both lists of ranges. Where they meet, the segment tells what may be done
-// with the memory; a file without a segment is one of which gcore wrote nothing.
+// Files and segments are both lists of ranges. Where they meet, the segment gives the permissions
+// of the memory; a file without a segment is one of which gcore wrote nothing.
 void CoreTarget::make_maps() {
   std::vector<const CoreMappedFile*> files;
   for (const CoreMappedFile& file : core_.notes().files) {
@@ -127,7 +127,7 @@ void CoreTarget::add_file_mappings(const CoreMappedFile& file, std::size_t index
     mapping.deleted = file.deleted;
     found_.push_back(std::move(mapping));
   };
-  // By its program headers, what a part of the file that has no segment may be.
+  // The program headers say what a part of the file that has no segment may be.
   const auto add_unwritten = [&](std::uint64_t start, std::uint64_t end) {
     Mapping mapping;
     mapping.start = start;
@@ -208,7 +208,7 @@ void CoreTarget::make_threads() {
 std::span<const std::byte> CoreTarget::file_bytes_at(std::uint64_t address) const {
   const CoreSegment* segment = core_.find(address);
   if (segment != nullptr && address - segment->start < segment->written) {
-    return {};  // the core should hold it, and has lost it: the file has it as it was before
+    return {};  // the core should hold it and has lost it: the file has an older state
   }
   const Mapping* mapping = maps_.find(Addr{address});
   if (mapping == nullptr || mapping->inode == 0) {
@@ -240,12 +240,9 @@ Status CoreTarget::read(Addr address, std::span<std::byte> into) const {
   if (copy_out(value_of(address), into) == into.size()) {
     return ok();
   }
-  std::array<char, 24> hex{};
-  std::snprintf(hex.data(), hex.size(), "0x%llx",
-                static_cast<unsigned long long>(value_of(address)));
   return fail(Errc::kBadData, "the core does not hold " + std::to_string(into.size()) +
-                                  " bytes of pid " + std::to_string(pid_) + " at address " +
-                                  hex.data());
+                                  " bytes of pid " + std::to_string(pid_) + " at address 0x" +
+                                  hex_number(value_of(address)));
 }
 
 void CoreTarget::read_many(std::span<ReadRequest> requests) const {

@@ -1,7 +1,7 @@
-// The process of a core file, as if it were there: memory, mappings, files and threads.
+// The process of a core file, as if it were alive: memory, mappings, files and threads.
 //
-// Memory comes from the core, and where its writer left something out because it is in a file (code
-// and constants of libraries), from that file, if it is the same build (core_modules.h). Threads
+// Memory comes from the core; what its writer left out because it is in a file (code and
+// constants of libraries) comes from that file, if it is the same build (core_modules.h). Threads
 // are what they were when the core was written: one that the writer met in a system call is state S
 // with that call and its arguments, any other is state R, with all its registers. Nothing moves.
 #pragma once
@@ -25,22 +25,23 @@ class CoreTarget final : public Target {
   static Result<std::unique_ptr<CoreTarget>> open(const std::string& path,
                                                   const std::string& sysroot = {});
 
-  // As the writer of the core counted; of a process of a container its number in there.
+  // Returns the number that the core's writer saw; for a process of a container, its number in
+  // there.
   pid_t pid() const override { return pid_; }
   const std::string& name() const override { return name_; }
 
   Status read(Addr address, std::span<std::byte> into) const override;
   void read_many(std::span<ReadRequest> requests) const override;
   const MemoryMap& maps() const override { return maps_; }
-  // kNotFound, or kBadData for a file that is not what was mapped.
+  // Fails with kNotFound, or with kBadData if the file is not the one that was mapped.
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
   Result<std::vector<ThreadState>> threads() const override { return threads_; }
   Result<ThreadState> thread(pid_t tid) const override;
 
   const CoreFile& core() const { return core_; }
-  // The program's file, as the process had it mapped; "" if unknown.
+  // Returns the program's file, as the process had it mapped; "" if unknown.
   std::string executable() const;
-  // Programs and libraries that were needed so far and could not be had.
+  // Returns the programs and libraries that were needed so far and could not be read.
   std::vector<MissingFile> missing_files() const { return modules_.missing(); }
 
  private:
@@ -50,7 +51,7 @@ class CoreTarget final : public Target {
   void add_file_mappings(const CoreMappedFile& file, std::size_t index);
   void name_mappings();
   void make_threads();
-  // How many bytes from `address` on were had.
+  // Returns how many bytes from `address` on could be copied.
   std::size_t copy_out(std::uint64_t address, std::span<std::byte> into) const;
   std::span<const std::byte> file_bytes_at(std::uint64_t address) const;
 

@@ -1,13 +1,14 @@
 #include "collectives/sources/read_flight_record.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/base_name.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "base/take_piece.h"
@@ -84,7 +85,7 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   text = text.substr(1, text.size() - 2);
   while (!text.empty()) {
     const auto rank = parse_number<std::int32_t>(trim(take_piece(text, ',')));
-    if (!rank || *rank < 0 || ranks.size() >= snapshot::kMostRanks) {
+    if (!rank || *rank < 0 || ranks.size() >= snapshot::kMaxRanks) {
       return {};
     }
     ranks.push_back(*rank);
@@ -272,11 +273,8 @@ class RecordReader {
         continue;
       }
       const std::string_view name = PlainData::text_of(find(frame, "name"));
-      const auto slash = file.rfind('/');
-      const std::string_view short_file =
-          slash == std::string_view::npos ? file : file.substr(slash + 1);
       return texts_.string(std::string(name.substr(0, 100)) + " (" +
-                           std::string(short_file.substr(0, 100)) + ":" +
+                           std::string(base_name(file).substr(0, 100)) + ":" +
                            std::to_string(integer_of(find(frame, "line"), 0)) + ")");
     }
     return StringId{};
@@ -388,9 +386,7 @@ void RecordReader::read_field(Key key, const PlainValue& value, FlightEntry& ent
 }  // namespace
 
 std::int32_t rank_in_name(std::string_view source) {
-  const auto slash = source.rfind('/');
-  std::string_view name = slash == std::string_view::npos ? source : source.substr(slash + 1);
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::string_view name = base_name(source);
   constexpr std::string_view kRank = "rank";
   if (const auto at = name.rfind(kRank); at != std::string_view::npos) {
     std::string_view rest = name.substr(at + kRank.size());

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/ascii.h"
+#include "base/hex.h"
 #include "cpython/objects/arrays.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/strings.h"
@@ -118,10 +120,7 @@ std::string Printer::print(Addr object, int depth) {
 }
 
 std::string Printer::with_address(const std::string& name, Addr object) {
-  std::array<char, 20> digits{};
-  const auto written =
-      std::to_chars(digits.data(), digits.data() + digits.size(), value_of(object), 16);
-  return "<" + name + " at 0x" + std::string(digits.data(), written.ptr) + ">";
+  return "<" + name + " at 0x" + hex_number(value_of(object)) + ">";
 }
 
 std::string Printer::print_instance(Addr object, const std::string& name) {
@@ -202,12 +201,8 @@ std::string Printer::print_str(Addr object) {
       result += c;
     } else if (c == '\n') {
       result += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      constexpr std::string_view kHex = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(c);
-      result += "\\x";
-      result += kHex[byte >> 4];
-      result += kHex[byte & 15];
+    } else if (is_control(c)) {
+      result += "\\x" + hex_bytes(std::array{static_cast<std::byte>(c)});
     } else {
       result += c;
     }

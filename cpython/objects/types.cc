@@ -1,5 +1,7 @@
 #include "cpython/objects/types.h"
 
+#include "base/ascii.h"
+
 namespace oddrank::cpython {
 
 Addr type_of(PythonMemory& memory, Addr object) {
@@ -28,8 +30,7 @@ std::string name_of_type(PythonMemory& memory, Addr type) {
     if (!byte || *byte == '\0') {
       break;
     }
-    const bool printable = *byte >= ' ' && *byte <= '~';
-    name += printable ? *byte : '?';
+    name += is_printable_ascii(*byte) ? *byte : '?';
   }
   return name;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/base_name.h"
 #include "collectives/sources/nccl_layout.h"
 #include "collectives/sources/nccl_memory.h"
 #include "elf/module_map.h"
@@ -46,8 +47,7 @@ std::string_view constants_of(const elf::ElfImage& image) {
 
 const elf::Module* find_library(const elf::ModuleMap& modules) {
   for (const elf::Module& module : modules.modules()) {
-    const std::string_view path = module.path;
-    if (path.substr(path.rfind('/') + 1).starts_with("libnccl.so")) {
+    if (base_name(module.path).starts_with("libnccl.so")) {
       return &module;
     }
   }

@@ -19,7 +19,7 @@ std::vector<NamedFile> listed_files(std::vector<NamedFile> files) {
   std::stable_partition(files.begin(), files.end(), [](const NamedFile& file) {
     return has_other_end(attach::parse_fd_link(file.fd, file.link));
   });
-  files.resize(std::min(files.size(), snapshot::kMostAwaited));
+  files.resize(std::min(files.size(), snapshot::kMaxAwaited));
   return files;
 }
 

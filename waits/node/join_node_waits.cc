@@ -164,7 +164,7 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   wait.pool.name = capture.tables.string(pool.name);
   wait.pool.meant = static_cast<std::uint32_t>(guilty->size());
   wait.pool.workers = static_cast<std::uint32_t>(workers);
-  for (std::size_t i = 0; i < std::min(guilty->size(), snapshot::kMostPoolPids); ++i) {
+  for (std::size_t i = 0; i < std::min(guilty->size(), snapshot::kMaxPoolPids); ++i) {
     wait.pool.pids.push_back(capture.processes[(*guilty)[i]].pid);
   }
   if (guilty->size() == 1) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 
+#include "base/ascii.h"
 #include "base/deadline.h"
 #include "base/parse_number.h"
 #include "base/split.h"
@@ -17,11 +19,6 @@ namespace {
 
 constexpr std::size_t kRecordBytes = 8192;  // the kernel's own limit, CONSOLE_EXT_LOG_MAX
 constexpr std::size_t kKillLimit = 64;      // the newest are kept
-
-char printable(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte >= 0x7f ? '?' : c;
-}
 
 }  // namespace
 
@@ -44,7 +41,7 @@ std::optional<MemoryKill> parse_memory_kill(std::string_view record) {
     return std::nullopt;
   }
   std::string name(rest.substr(open + 2, std::min<std::size_t>(close - open - 2, 64)));
-  std::transform(name.begin(), name.end(), name.begin(), printable);
+  std::replace_if(name.begin(), name.end(), std::not_fn(is_printable_ascii), '?');
   return MemoryKill{*pid, std::move(name), *at};
 }
 

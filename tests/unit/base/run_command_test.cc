@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Command shell(const std::string& script) {
-  Command command;
+ProgramCall shell(const std::string& script) {
+  ProgramCall command;
   command.argv = {"sh", "-c", script};
   return command;
 }
@@ -55,7 +55,7 @@ TEST_CASE("a command's outputs and exit status come back") {
 }
 
 TEST_CASE("a program that is not there is named") {
-  Command command;
+  ProgramCall command;
   command.argv = {"oddrank-no-such-program"};
   const auto output = run_command(command, soon());
   REQUIRE_FALSE(output);
@@ -71,7 +71,7 @@ TEST_CASE("a program that is not there is named") {
 }
 
 TEST_CASE("a command gets exactly the environment that it is given") {
-  Command command = shell("echo \"$A|$B|$HOME\"");
+  ProgramCall command = shell("echo \"$A|$B|$HOME\"");
   command.environment = {{"A=1 2", "B=x=y", "PATH=/usr/bin:/bin"}};
   CHECK(run_command(command, soon())->out == "1 2|x=y|\n");
   command.environment.reset();
@@ -81,7 +81,7 @@ TEST_CASE("a command gets exactly the environment that it is given") {
 }
 
 TEST_CASE("stdin is empty, and arguments are no shell's business") {
-  Command command;
+  ProgramCall command;
   command.argv = {"cat"};
   CHECK(run_command(command, soon())->out.empty());
   command.argv = {"printf", "%s|", "a b", "$HOME", "*", "", "\"'"};
@@ -154,7 +154,7 @@ TEST_CASE("a command that goes out of scope is ended; one that was moved is not"
 }
 
 TEST_CASE("a command that must not be killed is told to end, and left") {
-  Command command = shell("trap '' TERM; echo ready; exec sleep 100");
+  ProgramCall command = shell("trap '' TERM; echo ready; exec sleep 100");
   command.never_kill = true;
   auto child = ChildCommand::start(command);
   REQUIRE(child);

@@ -428,7 +428,7 @@ TEST_CASE("who does not say what job it is of may be a rank") {
   Node node;
   node.add(90, 50, "slurmstepd").add(100, 90, "python train.py").silent(FactsRead::kBlocked);
   CHECK(node.ranks().empty());
-  CHECK(node.decide().obstacle.find("pid 100 (python) did not say in time") == 0);
+  CHECK(node.decide().obstacle.find("pid 100 (python) did not answer in time") == 0);
   Node all;
   all.add(90, 50, "slurmstepd").add(100, 90, "python train.py", "RANK=0 WORLD_SIZE=1");
   CHECK(all.decide().obstacle.empty());

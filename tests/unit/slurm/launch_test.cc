@@ -14,8 +14,8 @@ TEST_CASE("the agents' step lies beside the ranks and asks for nothing of theirs
   step.nodes = {"n0", "n1"};
   step.agent_path = "/shared/oddrank";
   step.agent_args = {"agent", "--timeout", "20s"};
-  const Command all = agent_command(step);
-  const auto has = [](const Command& command, const char* word) {
+  const ProgramCall all = agent_command(step);
+  const auto has = [](const ProgramCall& command, const char* word) {
     return std::find(command.argv.begin(), command.argv.end(), word) != command.argv.end();
   };
   CHECK(all.argv[0] == "srun");
@@ -28,7 +28,7 @@ TEST_CASE("the agents' step lies beside the ranks and asks for nothing of theirs
   CHECK(all.never_kill);
   REQUIRE(all.environment);
   step.whole_job = false;
-  const Command some = agent_command(step);
+  const ProgramCall some = agent_command(step);
   const auto list = std::find(some.argv.begin(), some.argv.end(), "-w");
   REQUIRE(list != some.argv.end());
   CHECK(*(list + 1) == "n0,n1");

@@ -47,7 +47,7 @@ TEST_CASE("a list that is cut does not say all") {
     many.push_back({fd, "pipe:[" + std::to_string(100 + fd) + "]"});
   }
   const auto listed = listed_files(many);
-  CHECK(listed.size() == snapshot::kMostAwaited);
+  CHECK(listed.size() == snapshot::kMaxAwaited);
   CHECK(awaited(listed, 20).ends.size() == 8);
   CHECK_FALSE(awaited(listed, 20).all);
   CHECK_FALSE(awaited({{1, "pipe:[5]"}}, 2).all);

@@ -1,0 +1,33 @@
+// Classes and case of ASCII characters, in the same way under every locale. Bytes beyond ASCII
+// are in no class and have no case.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace oddrank {
+
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Returns whether a terminal may act on the byte: 0x00 to 0x1f, and 0x7f.
+constexpr bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+constexpr bool is_printable_ascii(char c) {
+  return c >= ' ' && c <= '~';
+}
+
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+}  // namespace oddrank
