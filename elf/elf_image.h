@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "elf/elf_range.h"
 
 namespace oddrank::elf {
 
@@ -26,11 +27,6 @@ struct ElfSegment {  // PT_LOAD
   std::uint64_t file_size = 0;
   bool executable = false;
   bool writable = false;
-};
-
-struct ElfRange {
-  std::uint64_t address = 0;
-  std::uint64_t size = 0;
 };
 
 class ElfImage {

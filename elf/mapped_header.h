@@ -8,7 +8,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "elf/elf_image.h"
+#include "elf/elf_range.h"
 
 namespace oddrank::elf {
 

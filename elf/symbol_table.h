@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/elf_image.h"
+#include "elf/elf_range.h"
 
 namespace oddrank::elf {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "waits/thread_wait.h"
+#include "waits/wait_context.h"
 
 namespace oddrank::waits {
 

@@ -1,5 +1,7 @@
 // The one place that decides how a thread's wait is read: first by its state, then by the kind of
 // its system call, and where the system call may not be read by the kernel function it sleeps in.
+#include "waits/wait_of_thread.h"
+
 #include <fcntl.h>
 
 #include <algorithm>
@@ -15,7 +17,6 @@
 #include "waits/poll_wait.h"
 #include "waits/syscall_table.h"
 #include "waits/target_text.h"
-#include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 namespace {

@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "waits/ends/find_peers.h"
+#include "waits/ends/node_ends.h"
 
 namespace oddrank::waits {
 

@@ -1,16 +1,15 @@
-// The pure half of find_peers.h: from ends to holders.
-//
-// One user of the other end is the holder; of several none is named.
+// One user of the other end is the holder; if there are several, none is named.
+#include "waits/ends/join_ends.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "attach/proc_fds.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/add_note.h"
+#include "waits/awaited_files.h"
 #include "waits/ends/connection_facts.h"
 #include "waits/ends/end_owners.h"
-#include "waits/ends/find_peers.h"
-#include "waits/node/node_family.h"
 
 namespace oddrank::waits {
 namespace {

@@ -1,3 +1,5 @@
+#include "waits/ends/read_ends.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,9 +12,9 @@
 #include "attach/proc_pids.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 #include "waits/ends/end_owners.h"
-#include "waits/ends/find_peers.h"
+#include "waits/ends/join_ends.h"
 #include "waits/ends/read_sockets.h"
 #include "waits/file_locks.h"
 
@@ -184,10 +186,6 @@ NodeEnds read_ends(const Capture& capture) {
   }
   add_outsiders(lonely, pipes.own, capture, node);
   return node;
-}
-
-void find_peers(Capture& capture) {
-  join_ends(read_ends(capture), capture);
 }
 
 }  // namespace oddrank::waits

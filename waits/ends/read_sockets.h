@@ -6,7 +6,7 @@
 #include <set>
 
 #include "snapshot/capture.h"
-#include "waits/ends/find_peers.h"
+#include "waits/ends/node_ends.h"
 
 namespace oddrank::waits {
 

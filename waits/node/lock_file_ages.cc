@@ -16,6 +16,7 @@
 #include "base/read_file.h"
 #include "base/span_words.h"
 #include "base/split.h"
+#include "waits/add_note.h"
 #include "waits/mounts.h"
 #include "waits/node/node_family.h"
 

@@ -1,28 +1,15 @@
-// The processes of a capture as a family: who is whose child on one node, and the Python frames of
-// a thread. Views into a capture; valid until its processes change.
+// The processes of a capture as a family: which process is a child of which on one node. Indices
+// into the capture; valid until its processes change.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "snapshot/capture.h"
-#include "waits/python/worker_pools.h"
+#include "snapshot/wait.h"
 
 namespace oddrank::waits {
-
-// Innermost first; only the Python ones, and only the process's own: a worker that was forked has
-// the frames of its parent below its first own one. Empty if no stack was read.
-std::vector<const snapshot::Frame*> python_frames(const snapshot::ThreadCapture& thread,
-                                                  const snapshot::Tables& tables);
-
-bool any_frame_matches(std::span<const snapshot::Frame* const> frames,
-                       std::span<const FramePattern> patterns,
-                       const snapshot::Tables& tables);
-
-// Adds a further piece of evidence to those that are for people.
-void add_note(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more);
 
 // A thread's wait: indices into Capture::processes and its threads.
 struct WaitPlace {

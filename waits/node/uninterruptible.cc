@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "waits/node/node_family.h"
+#include "waits/add_note.h"
 
 namespace oddrank::waits {
 namespace {

@@ -8,9 +8,8 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/strings.h"
-#include "waits/node/node_family.h"
+#include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
-#include "waits/python/worker_pools.h"
 
 namespace oddrank::waits {
 namespace {

@@ -14,7 +14,7 @@ namespace oddrank::waits {
 
 // `waits` belong to process.threads, one each, whose stacks have been read. Looks only at those
 // below such a frame; reads nothing if there are none. The wait becomes one for a file
-// lock, with the path and no holder: who has the file open is found over the node (find_peers.h).
+// lock, with the path and no holder: who has the file open is found over the node (join_ends.h).
 void read_lock_files(cpython::PythonSample& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,

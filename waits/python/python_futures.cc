@@ -8,7 +8,7 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/strings.h"
-#include "waits/python/worker_pools.h"
+#include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
+#include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
 #include "waits/python/lock_objects.h"
 #include "waits/python/python_futures.h"
-#include "waits/python/worker_pools.h"
 
 namespace oddrank::waits {
 namespace {

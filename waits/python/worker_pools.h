@@ -5,22 +5,10 @@
 #include <span>
 #include <string_view>
 
-#include "snapshot/frame.h"
-#include "snapshot/tables.h"
 #include "snapshot/wait.h"
+#include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
-
-// A Python frame: the last part of its qualified name, and the end of its file's path.
-struct FramePattern {
-  std::string_view function;
-  std::string_view file;
-};
-
-bool matches(const FramePattern& pattern, std::string_view function, std::string_view file);
-bool matches(const FramePattern& pattern,
-             const snapshot::Frame& frame,
-             const snapshot::Tables& tables);
 
 struct WorkerPool {
   std::string_view name;                  // "DataLoader worker"

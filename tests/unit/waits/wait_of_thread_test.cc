@@ -1,3 +1,5 @@
+#include "waits/wait_of_thread.h"
+
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -13,7 +15,6 @@
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
-#include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 namespace {

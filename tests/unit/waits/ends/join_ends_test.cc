@@ -1,7 +1,8 @@
 // Ends of pipes and connections put together, on made-up descriptors.
+#include "waits/ends/join_ends.h"
+
 #include "tests/support/catch.h"
 #include "tests/unit/waits/capture_builder.h"
-#include "waits/ends/find_peers.h"
 
 namespace oddrank::waits {
 namespace {

@@ -5,11 +5,13 @@
 // worker that stands in its queue's `get` directly under its loop has nothing to do; any other
 // worker owes its parent something. Exactly one that owes is the holder; with several nobody is
 // named, since which of them the parent needs next is not in the frames.
+#include "waits/node/join_processes.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "waits/collect_waits.h"
+#include "waits/frame_pattern.h"
 #include "waits/native_lock_names.h"
 #include "waits/node/allocator_lock.h"
 #include "waits/node/node_family.h"
@@ -243,7 +245,7 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
 
 }  // namespace
 
-void join_node_waits(Capture& capture) {
+void join_processes(Capture& capture) {
   // All first, then written: what one process is told of another is what that one was read as, in
   // whatever order they come.
   std::vector<std::vector<Wait>> joined(capture.processes.size());

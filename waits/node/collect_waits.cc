@@ -1,4 +1,4 @@
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,7 @@
 #include "waits/cgroups.h"
 #include "waits/python/lock_files.h"
 #include "waits/python/python_locks.h"
-#include "waits/thread_wait.h"
+#include "waits/wait_of_thread.h"
 
 namespace oddrank::waits {
 namespace {

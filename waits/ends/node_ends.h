@@ -6,11 +6,14 @@
 // nodes, so that the aggregation puts the two together.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "snapshot/capture.h"
 #include "waits/ends/socket_diag.h"
 #include "waits/ends/socket_table.h"
 
@@ -45,20 +48,5 @@ struct NodeEnds {
   std::map<std::uint64_t, std::uint64_t> local_peers;
   std::map<std::uint64_t, TcpSilence> silences;
 };
-
-// A lock file that the thread polls (lock_files.h), of which nobody has said yet who has it.
-bool is_polled_lock(const snapshot::Wait& wait);
-
-// Reads them from /proc for the processes of a capture: links and flags only, nothing is opened or
-// stat'ed. Processes that are not of the capture are looked at only where the other end of a pipe
-// or socket, or the owner of a lock file, was not found, and for no longer than a moment; only
-// those that started one of the capture where the waiting process has the pipe's other end itself.
-NodeEnds read_ends(const snapshot::Capture& capture);
-
-// Sets holder and addresses of the waits, and what is known of the files' other ends. Pure.
-void join_ends(const NodeEnds& node, snapshot::Capture& capture);
-
-// Both. Call once the processes of one node have been read, before join_node_waits.
-void find_peers(snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

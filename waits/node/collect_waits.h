@@ -30,9 +30,4 @@ void collect_core_waits(const attach::Target& target,
                         snapshot::Tables& tables,
                         snapshot::ProcessCapture& process);
 
-// Joins what the processes of one node wait for: a rank whose frames say that it waits for its
-// loader gets the worker that does not deliver as holder; both ends of a pipe are put together.
-// Pure: reads and writes the capture only. Call after the frames have their names.
-void join_node_waits(snapshot::Capture& capture);
-
 }  // namespace oddrank::waits
