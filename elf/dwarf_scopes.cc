@@ -18,12 +18,12 @@ using Addresses = std::vector<std::uint64_t>;  // sorted
 // Entries looked at between two looks at the clock, and the most of one unit: a damaged file may
 // describe a ring.
 constexpr std::size_t kBetweenLooks = 4096;
-constexpr std::size_t kMostEntries = std::size_t{1} << 26;
+constexpr std::size_t kMaxEntries = std::size_t{1} << 26;
 // Ranges of one entry.
-constexpr std::size_t kMostRanges = std::size_t{1} << 20;
-constexpr int kDeepest = 128;
-constexpr std::size_t kLongestName = std::size_t{16} << 10;
-constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kMaxRanges = std::size_t{1} << 20;
+constexpr int kMaxDepth = 128;
+constexpr std::size_t kMaxName = std::size_t{16} << 10;
+constexpr std::size_t kMaxPath = 4096;
 
 struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { ::dwarf_end(dwarf); }
@@ -43,7 +43,7 @@ Addresses covered(Dwarf_Die& entry, const Addresses& addresses) {
   Dwarf_Addr start = 0;
   Dwarf_Addr end = 0;
   std::ptrdiff_t next = 0;
-  for (std::size_t i = 0; i < kMostRanges; ++i) {
+  for (std::size_t i = 0; i < kMaxRanges; ++i) {
     next = ::dwarf_ranges(&entry, next, &base, &start, &end);
     if (next <= 0) {
       break;
@@ -67,11 +67,11 @@ std::string name_of(Dwarf_Die& function) {
     Dwarf_Attribute attribute{};
     if (::dwarf_attr_integrate(&function, name, &attribute) != nullptr) {
       if (const char* text = ::dwarf_formstring(&attribute); text != nullptr) {
-        return cut(text, kLongestName);
+        return cut(text, kMaxName);
       }
     }
   }
-  return cut(::dwarf_diename(&function), kLongestName);
+  return cut(::dwarf_diename(&function), kMaxName);
 }
 
 std::optional<Dwarf_Word> number(Dwarf_Die& entry, unsigned name) {
@@ -118,7 +118,7 @@ class UnitWalk {
 
 bool UnitWalk::is_over() {
   ++entries_;
-  over_ = over_ || entries_ > kMostEntries || (entries_ % kBetweenLooks == 0 && out_of_time_());
+  over_ = over_ || entries_ > kMaxEntries || (entries_ % kBetweenLooks == 0 && out_of_time_());
   return over_;
 }
 
@@ -145,7 +145,7 @@ void UnitWalk::visit(Dwarf_Die& entry, const Addresses& addresses, int depth) {
 
 void UnitWalk::visit_children(Dwarf_Die& parent, const Addresses& addresses, int depth) {
   Dwarf_Die entry{};
-  if (depth > kDeepest || ::dwarf_child(&parent, &entry) != 0) {
+  if (depth > kMaxDepth || ::dwarf_child(&parent, &entry) != 0) {
     return;
   }
   do {
@@ -160,7 +160,7 @@ SourceScope UnitWalk::call_site(Dwarf_Die& inlined) {
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   if (index && ::dwarf_getsrcfiles(&unit_, &files, &count) == 0 && *index < count) {
-    site.file = cut(::dwarf_filesrc(files, *index, nullptr, nullptr), kLongestPath);
+    site.file = cut(::dwarf_filesrc(files, *index, nullptr, nullptr), kMaxPath);
   }
   return site;
 }
@@ -172,7 +172,7 @@ SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& fun
   if (Dwarf_Line* line = ::dwarf_getsrc_die(&unit_, address); line != nullptr) {
     int at = 0;
     place.line = ::dwarf_lineno(line, &at) == 0 ? static_cast<std::uint32_t>(std::max(at, 0)) : 0;
-    place.file = cut(::dwarf_linesrc(line, nullptr, nullptr), kLongestPath);
+    place.file = cut(::dwarf_linesrc(line, nullptr, nullptr), kMaxPath);
   }
   SourceScopes result;
   result.reserve(functions.size());

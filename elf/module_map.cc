@@ -13,7 +13,7 @@ namespace {
 using attach::Mapping;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLargestVdso = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
 
 bool is_vdso(const Mapping& mapping) {
   return mapping.path == "[vdso]";
@@ -95,14 +95,7 @@ Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
 }  // namespace
 
 struct ModuleMap::Impl {
-  explicit Impl(const attach::Target& the_target)
-      : target(the_target), modules(group(the_target.maps())), known(modules.size()) {
-    for (std::size_t i = 0; i < modules.size(); ++i) {
-      for (const Mapping* mapping : modules[i].mappings) {
-        by_mapping.emplace(mapping, i);
-      }
-    }
-  }
+  explicit Impl(const attach::Target& the_target);
 
   // What was found out of one module, once.
   struct Known {
@@ -123,9 +116,18 @@ struct ModuleMap::Impl {
   Result<MappedHeader> read_header(const Module& module);
 };
 
+ModuleMap::Impl::Impl(const attach::Target& the_target)
+    : target(the_target), modules(group(the_target.maps())), known(modules.size()) {
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    for (const Mapping* mapping : modules[i].mappings) {
+      by_mapping.emplace(mapping, i);
+    }
+  }
+}
+
 Result<ElfImage> ModuleMap::Impl::open_image(const Module& module) {
   if (is_vdso(*module.mapping)) {
-    std::vector<std::byte> bytes(std::min(module.end - module.start, kLargestVdso));
+    std::vector<std::byte> bytes(std::min(module.end - module.start, kMaxVdso));
     ODDRANK_TRY_STATUS(target.read(attach::Addr{module.start}, bytes));
     return ElfImage::from_memory(std::move(bytes));
   }

@@ -18,7 +18,7 @@ using snapshot::StackId;
 using snapshot::StringId;
 
 // Ranks of a node that are asked for one module, where the first does not have it any more.
-constexpr std::size_t kMostHolders = 64;
+constexpr std::size_t kMaxHolders = 64;
 
 bool is_believed(const UniqueFd& fd, std::string_view build_id) {
   UniqueFd copy(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
@@ -63,7 +63,7 @@ std::map<StackId, std::map<pid_t, pid_t>> holders_of_stacks(const snapshot::Capt
 
 void add_holders(const std::map<pid_t, pid_t>& holders, StringId file, AskedModule& module) {
   for (const auto& [owner, pid] : holders) {
-    if (module.holders.size() >= kMostHolders) {
+    if (module.holders.size() >= kMaxHolders) {
       return;
     }
     module.holders.emplace(owner, std::pair(pid, file));

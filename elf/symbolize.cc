@@ -54,12 +54,7 @@ class Namer {
  public:
   Namer(snapshot::Capture& capture, const ModuleFiles& files) : capture_(capture), files_(files) {}
 
-  void run() {
-    for (const auto& [key, module] : ask_modules(capture_, wants_name)) {
-      find_names(key, module);
-    }
-    rename();
-  }
+  void run();
 
  private:
   void find_names(const ModuleKey& key, const AskedModule& module);
@@ -71,6 +66,13 @@ class Namer {
   std::map<ModuleKey, Names> names_;
   std::map<StackId, StackId> renamed_;
 };
+
+void Namer::run() {
+  for (const auto& [key, module] : ask_modules(capture_, wants_name)) {
+    find_names(key, module);
+  }
+  rename();
+}
 
 void Namer::find_names(const ModuleKey& key, const AskedModule& module) {
   Names& names = names_[key];

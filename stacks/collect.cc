@@ -17,7 +17,7 @@ namespace {
 using snapshot::StackEnd;
 
 // Of a process; the main thread's come first.
-constexpr std::size_t kMostLocals = 4096;
+constexpr std::size_t kMaxLocals = 4096;
 
 // Readings as rows of a capture.
 class Collector {
@@ -106,7 +106,7 @@ void Collector::add_locals(const Reading& reading,
                            snapshot::ThreadCapture& thread) {
   const auto& frames = reading.python->frames;
   for (std::size_t i = 0; i < frames.size() && i < python_index.size(); ++i) {
-    if (frames[i].locals.empty() || locals_ >= kMostLocals) {
+    if (frames[i].locals.empty() || locals_ >= kMaxLocals) {
       continue;
     }
     snapshot::FrameLocals of_frame;

@@ -25,7 +25,7 @@ using attach::ThreadState;
 using cpython::PythonProcess;
 using cpython::PythonThread;
 
-constexpr int kRounds = 3;
+constexpr int kMaxRounds = 3;
 // A thread that gets a CPU stops in well under a millisecond. The others are held meanwhile.
 constexpr std::chrono::milliseconds kStopPatience{100};
 
@@ -215,7 +215,7 @@ Result<std::vector<Reading>> ProcessReader::read() {
     reading.state = std::move(state);
     readings.push_back(std::move(reading));
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (!std::any_of(readings.begin(), readings.end(), to_be_read)) {
       break;
     }

@@ -27,10 +27,10 @@ namespace {
 using snapshot::StackEnd;
 
 // How far a stack is followed to see whether a guess was right, and how often in one stack.
-constexpr std::size_t kTrialFrames = 512;
-constexpr std::size_t kTrials = 64;
+constexpr std::size_t kMaxTrialFrames = 512;
+constexpr std::size_t kMaxTrials = 64;
 // Between a frame and that of its caller.
-constexpr std::uint64_t kFarthestFrame = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxFrameSize = std::uint64_t{1} << 20;
 
 // Whether that step led out of the kernel's signal trampoline. libunwind 1.6 says it of the frame
 // that the signal interrupted, not of the trampoline.
@@ -131,7 +131,7 @@ bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
     return true;
   }
   unw_cursor_t trial = cursor;
-  return walk(trial, candidate.frame_end - 1, kTrialFrames).end == StackEnd::kComplete;
+  return walk(trial, candidate.frame_end - 1, kMaxTrialFrames).end == StackEnd::kComplete;
 }
 
 // A cursor can begin anywhere, but not in the middle of a stack with the registers of that place;
@@ -148,13 +148,13 @@ bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor
   space.registers = &guessed.back();
   const auto* const registers_there = space.registers;
   space.frame_pointer.reset();
-  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kFarthestFrame) {
+  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kMaxFrameSize) {
     space.frame_pointer = *saved;
   }
   const auto pointer_there = space.frame_pointer;
   if (space.begin(cursor)) {
     unw_cursor_t trial = cursor;
-    const StackEnd end = walk(trial, candidate.frame_end - 1, kTrialFrames).end;
+    const StackEnd end = walk(trial, candidate.frame_end - 1, kMaxTrialFrames).end;
     space.registers = registers_there;
     space.frame_pointer = pointer_there;
     if (end == StackEnd::kComplete) {
@@ -259,7 +259,7 @@ NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std:
   space.syscall = thread.syscall;
   space.frame_pointer.reset();
   guessed.clear();
-  trials_left = kTrials;
+  trials_left = kMaxTrials;
   unw_cursor_t cursor{};
   if (!space.begin(cursor)) {
     NativeStack stack;

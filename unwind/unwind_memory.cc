@@ -9,7 +9,7 @@ namespace {
 // A deeper stack is read on, page by page.
 constexpr std::uint64_t kBulk = std::uint64_t{1} << 20;
 // The pages of one thread; beyond this a stack counts as unreadable.
-constexpr std::size_t kMostPages = 16384;
+constexpr std::size_t kMaxPages = 16384;
 
 }  // namespace
 
@@ -111,7 +111,7 @@ bool UnwindMemory::read_pages(std::uint64_t address, std::span<std::byte> into) 
     auto page = pages_.find(start);
     if (page == pages_.end()) {
       std::array<std::byte, kPage> bytes{};
-      if (pages_.size() >= kMostPages || !target_.read(attach::Addr{start}, bytes)) {
+      if (pages_.size() >= kMaxPages || !target_.read(attach::Addr{start}, bytes)) {
         return false;
       }
       page = pages_.emplace(start, bytes).first;

@@ -12,7 +12,7 @@ using attach::Addr;
 using attach::Target;
 using IsThread = std::function<bool(std::int32_t)>;
 
-constexpr std::int32_t kTidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
+constexpr std::int32_t kMaxTid = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
 
 struct FutexCall {
   Addr word{};
@@ -30,10 +30,10 @@ struct Mutex {
   std::uint32_t users;
   std::int32_t kind;
 };
-constexpr std::uint32_t kContended = 2;         // what __lll_lock_wait sleeps on
-constexpr std::uint32_t kUserLimit = 1U << 16;  // more waiters than any process has threads
-constexpr std::int32_t kKindLimit = 0x400;      // above all flags of a mutex's kind
-constexpr std::int32_t kRobustKind = 16;        // PTHREAD_MUTEX_ROBUST_NORMAL_NP
+constexpr std::uint32_t kContended = 2;        // what __lll_lock_wait sleeps on
+constexpr std::uint32_t kMaxUsers = 1U << 16;  // more waiters than any process has threads
+constexpr std::int32_t kMaxKind = 0x400;       // above all flags of a mutex's kind
+constexpr std::int32_t kRobustKind = 16;       // PTHREAD_MUTEX_ROBUST_NORMAL_NP
 
 // struct __pthread_rwlock_arch_t (sysdeps/x86/nptl/bits/struct_rwlock.h; since 2.25). Readers sleep
 // on phase_word until the writers' phase ends, writers on writer_word until the writer before them
@@ -68,7 +68,7 @@ constexpr std::uint64_t kSelfOffset = 16;
 constexpr std::uint64_t kTidOffset = 720;
 
 bool is_tid(std::int32_t tid) {
-  return tid > 0 && tid <= kTidLimit;
+  return tid > 0 && tid <= kMaxTid;
 }
 
 // The tid of the struct pthread at `address`; nullopt if there is none.
@@ -99,7 +99,7 @@ std::optional<NativeLock> as_robust(const Target& target,
       (mutex->lock & FUTEX_TID_MASK) != (call.expected & FUTEX_TID_MASK)) {
     return std::nullopt;
   }
-  const bool robust = mutex->owner == owner && mutex->kind > 0 && mutex->kind < kKindLimit &&
+  const bool robust = mutex->owner == owner && mutex->kind > 0 && mutex->kind < kMaxKind &&
                       (mutex->kind & kRobustKind) != 0;
   if (!robust && !is_thread(owner)) {
     return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<NativeLock> as_mutex(const Target& target,
                                    const IsThread& is_thread) {
   const auto mutex = attach::read_object<Mutex>(target, call.word);
   if (!mutex || mutex->lock != kContended || !is_tid(mutex->owner) || mutex->users == 0 ||
-      mutex->users > kUserLimit || mutex->kind < 0 || mutex->kind >= kKindLimit) {
+      mutex->users > kMaxUsers || mutex->kind < 0 || mutex->kind >= kMaxKind) {
     return std::nullopt;
   }
   // Waits with a time limit have a call of their own, which other things use as well.
@@ -150,7 +150,7 @@ std::optional<NativeLock> as_written(const Target& target,
       continue;
     }
     const bool held = (lock->readers & kWriteLocked) != 0 && (lock->readers & kWritePhase) != 0 &&
-                      (lock->readers >> kReaderShift) < kUserLimit;
+                      (lock->readers >> kReaderShift) < kMaxUsers;
     if (held && (is_thread(lock->writer) || lock->phase_word == kLockedAndSlept)) {
       return NativeLock{LockKind::kWriteLock, lock->writer, false, call.shared, 0};
     }
@@ -165,7 +165,7 @@ std::optional<NativeLock> as_read(const Target& target, const FutexCall& call) {
   }
   const std::uint32_t readers = lock->readers >> kReaderShift;
   const bool claimed = (lock->readers & kWriteLocked) != 0 && (lock->readers & kWritePhase) == 0;
-  return claimed && readers > 0 && readers < kUserLimit
+  return claimed && readers > 0 && readers < kMaxUsers
              ? std::optional(NativeLock{LockKind::kReadLocks, 0, false, call.shared, readers})
              : std::nullopt;
 }

@@ -17,7 +17,7 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::size_t kDepth = 16;  // frames of libc between the wait and the program
+constexpr std::size_t kMaxDepth = 16;  // frames of libc between the wait and the program
 
 enum class Owner : std::uint8_t { kNone, kMaybe };
 
@@ -111,7 +111,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
     return found;
   }
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
-  for (std::size_t i = 0; i < std::min(frames.size(), kDepth); ++i) {
+  for (std::size_t i = 0; i < std::min(frames.size(), kMaxDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind != snapshot::FrameKind::kNative || !is_libc(tables.text(frame.file))) {
       break;

@@ -25,7 +25,7 @@
 namespace oddrank::waits {
 namespace {
 
-constexpr std::size_t kAnswerLimit = 8192;
+constexpr std::size_t kMaxAnswer = 8192;
 constexpr std::size_t kDumpBytes = 65536;  // of one message of a list
 
 template <typename T>
@@ -59,7 +59,7 @@ std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
   if (!send_question(fd, question, 0)) {
     return {};
   }
-  std::vector<std::byte> answer(kAnswerLimit);
+  std::vector<std::byte> answer(kMaxAnswer);
   const auto size = ::recv(fd, answer.data(), answer.size(), 0);
   answer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   const auto got = read_at<nlmsghdr>(answer, 0);
@@ -112,7 +112,7 @@ bool list_sockets(int fd, std::span<const std::byte> question, const Take& take)
   }
   std::vector<std::byte> bytes(kDumpBytes);
   // A message has one row at least.
-  for (std::size_t i = 0; i < SocketTable::kRowLimit; ++i) {
+  for (std::size_t i = 0; i < SocketTable::kMaxRows; ++i) {
     const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);
     if (size <= 0) {
       return false;
@@ -205,7 +205,7 @@ std::optional<LocalSockets> SocketDiag::local_sockets() const {
       list_sockets(fd_.get(), bytes_of(question), [&sockets](std::span<const std::byte> answer) {
         const auto peer = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER);
         const auto socket = read_at<unix_diag_msg>(answer, sizeof(nlmsghdr));
-        if (socket && sockets.size() < SocketTable::kRowLimit) {
+        if (socket && sockets.size() < SocketTable::kMaxRows) {
           sockets.emplace(socket->udiag_ino, read_at<std::uint32_t>(peer, 0).value_or(0));
         }
       });

@@ -39,7 +39,7 @@ class SocketTable {
   // Adds the rows of one file. Lines that do not fit are left out.
   void add(std::string_view text);
   // At most so many rows are kept.
-  static constexpr std::size_t kRowLimit = 65536;
+  static constexpr std::size_t kMaxRows = 65536;
   void add(SocketRow row);
 
   // nullptr: not there.

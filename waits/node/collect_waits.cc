@@ -28,45 +28,20 @@ using snapshot::ThreadCapture;
 using snapshot::WaitOn;
 
 // An epoll file has a line a watched file; what is cut off is not needed.
-constexpr std::size_t kInfoLimit = std::size_t{256} << 10;
-constexpr std::size_t kMountLimit = std::size_t{4} << 20;
+constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
+constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
 // Of the live process, asked for only when a wait needs it.
 class LiveFiles final : public ProcessFiles {
  public:
   explicit LiveFiles(pid_t pid) : pid_(pid) {}
 
-  std::string link(int fd) const override {
-    const auto open = attach::read_fd(pid_, fd);
-    return open ? open->link : std::string();
-  }
-  std::string info(int fd) const override {
-    const std::string path = "/proc/" + std::to_string(pid_) + "/fdinfo/" + std::to_string(fd);
-    return read_file(path, kInfoLimit).value_or(std::string());
-  }
-  std::string locked_files() const override {
-    if (!locks_) {
-      locks_ = read_file("/proc/locks").value_or(std::string());
-    }
-    return *locks_;
-  }
-  std::string mounts() const override {
-    if (!mounts_) {
-      mounts_ = read_file("/proc/" + std::to_string(pid_) + "/mountinfo", kMountLimit)
-                    .value_or(std::string());
-    }
-    return *mounts_;
-  }
-  std::string freezer() const override {
-    if (!freezer_) {
-      freezer_ = freezer_state(pid_);
-    }
-    return *freezer_;
-  }
-  pid_t process_of_thread(pid_t tid) const override {
-    const auto status = attach::read_proc_status(tid);
-    return status ? status->process : 0;
-  }
+  std::string link(int fd) const override;
+  std::string info(int fd) const override;
+  std::string locked_files() const override;
+  std::string mounts() const override;
+  std::string freezer() const override;
+  pid_t process_of_thread(pid_t tid) const override;
 
  private:
   pid_t pid_;
@@ -74,6 +49,43 @@ class LiveFiles final : public ProcessFiles {
   mutable std::optional<std::string> mounts_;
   mutable std::optional<std::string> freezer_;
 };
+
+std::string LiveFiles::link(int fd) const {
+  const auto open = attach::read_fd(pid_, fd);
+  return open ? open->link : std::string();
+}
+
+std::string LiveFiles::info(int fd) const {
+  const std::string path = "/proc/" + std::to_string(pid_) + "/fdinfo/" + std::to_string(fd);
+  return read_file(path, kMaxFdinfo).value_or(std::string());
+}
+
+std::string LiveFiles::locked_files() const {
+  if (!locks_) {
+    locks_ = read_file("/proc/locks").value_or(std::string());
+  }
+  return *locks_;
+}
+
+std::string LiveFiles::mounts() const {
+  if (!mounts_) {
+    mounts_ = read_file("/proc/" + std::to_string(pid_) + "/mountinfo", kMaxMountinfo)
+                  .value_or(std::string());
+  }
+  return *mounts_;
+}
+
+std::string LiveFiles::freezer() const {
+  if (!freezer_) {
+    freezer_ = freezer_state(pid_);
+  }
+  return *freezer_;
+}
+
+pid_t LiveFiles::process_of_thread(pid_t tid) const {
+  const auto status = attach::read_proc_status(tid);
+  return status ? status->process : 0;
+}
 
 // Of the process of a core file: its files are gone.
 class NoFiles final : public ProcessFiles {

@@ -27,7 +27,7 @@ using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
-constexpr std::size_t kMountLimit = std::size_t{4} << 20;
+constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 constexpr std::int64_t kSecondUs = 1'000'000;
 
 std::int64_t now_us(clockid_t clock) {
@@ -38,7 +38,7 @@ std::int64_t now_us(clockid_t clock) {
 // What there is to say of the file; "" if nothing is.
 std::string file_words(const ProcessCapture& process, const std::string& path) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
-  const auto mounts = read_file(folder + "/mountinfo", kMountLimit);
+  const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
   const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;
   if (!mount) {
     return {};

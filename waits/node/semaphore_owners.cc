@@ -26,7 +26,7 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kProcessLimit = 256;  // that are looked at
+constexpr std::size_t kMaxProcesses = 256;  // that are looked at
 
 // A semaphore, whatever address it has in a process.
 struct SemaphoreId {
@@ -83,57 +83,63 @@ class OwnerSearch {
  public:
   OwnerSearch(const Capture& capture, const OpenTarget& open) : capture_(capture), open_(open) {}
 
-  void run(const std::vector<WaitPlace>& places, int fd) {
-    for (const WaitPlace& place : places) {
-      const ProcessCapture& process = capture_.processes[place.process];
-      const auto target = open_(process.pid);
-      const auto id =
-          target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
-      const auto owner = id ? owner_of(process, *id) : std::nullopt;
-      if (owner) {
-        send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
-                           std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
-                           (owner->recursive ? " 1\n" : " 0\n"));
-      }
-    }
-  }
+  void run(const std::vector<WaitPlace>& places, int fd);
 
  private:
   // nullopt: nobody of the family, or several (a process that was forked while the lock was held
   // has its parent's count, too), or it is passed from hand to hand.
-  std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id) {
-    std::optional<Owner> owner;
-    for (const ProcessCapture& each : capture_.processes) {
-      if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
-        continue;
-      }
-      const auto& of_process = look_at(each.pid);
-      const auto found = of_process.find(id);
-      if (found == of_process.end()) {
-        continue;
-      }
-      if (owner || found->second.releaser) {
-        return std::nullopt;
-      }
-      owner = found->second;
-    }
-    return owner;
-  }
+  std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
-  const std::map<SemaphoreId, Owner>& look_at(pid_t pid) {
-    const auto [at, is_new] = known_.try_emplace(pid);
-    if (is_new && known_.size() <= kProcessLimit) {
-      if (const auto target = open_(pid)) {
-        at->second = acquired_by(**target);
-      }
-    }
-    return at->second;
-  }
+  const std::map<SemaphoreId, Owner>& look_at(pid_t pid);
 
   const Capture& capture_;
   const OpenTarget& open_;
   std::map<pid_t, std::map<SemaphoreId, Owner>> known_;
 };
+
+void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
+  for (const WaitPlace& place : places) {
+    const ProcessCapture& process = capture_.processes[place.process];
+    const auto target = open_(process.pid);
+    const auto id =
+        target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
+    const auto owner = id ? owner_of(process, *id) : std::nullopt;
+    if (owner) {
+      send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
+                         std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
+                         (owner->recursive ? " 1\n" : " 0\n"));
+    }
+  }
+}
+
+std::optional<Owner> OwnerSearch::owner_of(const ProcessCapture& waiter, const SemaphoreId& id) {
+  std::optional<Owner> owner;
+  for (const ProcessCapture& each : capture_.processes) {
+    if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
+      continue;
+    }
+    const auto& of_process = look_at(each.pid);
+    const auto found = of_process.find(id);
+    if (found == of_process.end()) {
+      continue;
+    }
+    if (owner || found->second.releaser) {
+      return std::nullopt;
+    }
+    owner = found->second;
+  }
+  return owner;
+}
+
+const std::map<SemaphoreId, Owner>& OwnerSearch::look_at(pid_t pid) {
+  const auto [at, is_new] = known_.try_emplace(pid);
+  if (is_new && known_.size() <= kMaxProcesses) {
+    if (const auto target = open_(pid)) {
+      at->second = acquired_by(**target);
+    }
+  }
+  return at->second;
+}
 
 std::optional<WaitPlace> parse_owner(std::string_view line, const Capture& capture, Owner& owner) {
   const auto words = split_blanks(line);

@@ -16,9 +16,9 @@ using snapshot::WaitOn;
 // Who asks for the GIL wakes up every few milliseconds, and its call may have been read just then;
 // its frames say it all the same.
 bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
-  constexpr std::size_t kDepth = 8;
+  constexpr std::size_t kMaxDepth = 8;
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
-  for (std::size_t i = 0; i < std::min(frames.size(), kDepth); ++i) {
+  for (std::size_t i = 0; i < std::min(frames.size(), kMaxDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind != snapshot::FrameKind::kNative) {
       return false;
