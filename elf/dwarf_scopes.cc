@@ -15,8 +15,8 @@ namespace {
 
 using Addresses = std::vector<std::uint64_t>;  // sorted
 
-// Entries looked at between two looks at the clock, and the most of one unit: a damaged file may
-// describe a ring.
+// How many entries are read between two checks of the clock, and at most in one unit: a damaged
+// file may describe a ring.
 constexpr std::size_t kBetweenLooks = 4096;
 constexpr std::size_t kMaxEntries = std::size_t{1} << 26;
 // Ranges of one entry.
@@ -36,7 +36,7 @@ std::string cut(const char* text, std::size_t limit) {
   return text == nullptr ? std::string() : std::string(text, ::strnlen(text, limit));
 }
 
-// Those of `addresses` that the entry's code covers.
+// Returns those of `addresses` that the entry's code covers.
 Addresses covered(Dwarf_Die& entry, const Addresses& addresses) {
   std::vector<bool> is_inside(addresses.size());
   Dwarf_Addr base = 0;
@@ -88,7 +88,7 @@ bool is_function(int tag) {
   return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-// Functions stand inside of these: clang's in their namespace, Rust's in their type.
+// Functions are nested in these: clang's in their namespace, Rust's in their type.
 bool is_around_functions(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
          tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
@@ -166,7 +166,7 @@ SourceScope UnitWalk::call_site(Dwarf_Die& inlined) {
 }
 
 // A function's own place is where the next inner one was called, so places and names are one apart.
-// `functions` come outermost first, and are turned round.
+// `functions` come outermost first; the result is innermost first.
 SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& functions) {
   SourceScope place;
   if (Dwarf_Line* line = ::dwarf_getsrc_die(&unit_, address); line != nullptr) {

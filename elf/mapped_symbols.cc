@@ -68,8 +68,8 @@ Result<Dynamic> read_dynamic(const Target& target,
   return dynamic;
 }
 
-// The table itself does not say how long it is; the hash tables over it do. Of DT_GNU_HASH, the
-// last symbol is the end of the chain of the highest bucket.
+// The table does not say how long it is, but its hash tables do. With DT_GNU_HASH, the last symbol
+// is the end of the chain of the highest bucket.
 Result<std::uint64_t> count_by_gnu_hash(const Target& target,
                                         const Module& module,
                                         std::uint64_t table) {

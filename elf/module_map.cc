@@ -55,7 +55,7 @@ std::vector<Module> group(const attach::MemoryMap& maps) {
   return modules;
 }
 
-// The bias under which `mapping` shows `segment`; nullopt if it cannot be that segment.
+// Returns the bias under which `mapping` shows `segment`; nullopt if it cannot be that segment.
 std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfSegment& segment) {
   const std::uint64_t first_page = segment.file_offset & ~(kPage - 1);
   if (segment.executable != mapping.executable || mapping.file_offset < first_page ||
@@ -79,7 +79,8 @@ std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfImage& ima
   return std::nullopt;
 }
 
-// Code first: there is one segment of it nearly always, so that no other can be mistaken for it.
+// Code comes first: nearly every file has one such segment, so that no other can be mistaken for
+// it.
 Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
   auto mappings = module.mappings;
   std::stable_partition(mappings.begin(), mappings.end(),

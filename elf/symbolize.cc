@@ -29,7 +29,7 @@ bool is_complete(const Names& names) {
                      [](const auto& entry) { return !entry.second.empty(); });
 }
 
-// Asks for the addresses that have no name yet.
+// Looks up the addresses that have no name yet.
 void add_names(Result<UniqueFd> fd, Names& names) {
   if (!fd) {
     return;
@@ -117,7 +117,7 @@ StackId Namer::renamed(StackId id) {
   return known->second;
 }
 
-// Rows of tables never change. So the named rows are added, everything is told to use them, and
+// Rows of tables never change. So the named rows are added, all references are changed to them, and
 // what is still used moves into new tables.
 void Namer::rename() {
   for (auto& process : capture_.processes) {

@@ -16,7 +16,8 @@ constexpr std::uint8_t kApplication = 0xf0;
 constexpr std::uint8_t kRelativeToItself = 0x10;
 constexpr std::uint8_t kAbsolute = 0x00;
 
-// Reads from the front of some bytes; what is not there reads as 0 and spoils the reader.
+// Reads from the front of some bytes; a read past the end gives 0, and good() is false from then
+// on.
 class Bytes {
  public:
   Bytes(std::span<const std::byte> bytes, std::uint64_t address)
@@ -37,7 +38,7 @@ class Bytes {
     return value;
   }
   void skip(std::size_t count);
-  // LEB128: seven bits a byte, the last one without the eighth. Nobody needs the value.
+  // Skips a LEB128 number: seven bits a byte, the eighth bit is clear in the last byte.
   void skip_leb128();
   std::string_view take_text();
   std::optional<std::uint64_t> take_pointer(std::uint8_t encoding);
@@ -92,7 +93,7 @@ std::optional<std::uint64_t> Bytes::take_pointer(std::uint8_t encoding) {
   return application == kAbsolute ? value : at + value;
 }
 
-// How the entries of a common part (CIE) store addresses; nullopt: in some way not known here.
+// Returns how the entries of a common part (CIE) store addresses; nullopt if in an unknown way.
 std::optional<std::uint8_t> encoding_of(Bytes common) {
   const auto version = common.take<std::uint8_t>();
   const std::string_view augmentation = common.take_text();
@@ -120,7 +121,7 @@ std::optional<std::uint8_t> encoding_of(Bytes common) {
     } else if (letter == 'L') {
       common.skip(1);
     } else if (letter == 'P') {
-      // Of the address of the personality function only the size matters.
+      // Only the size of the personality function's address matters.
       const auto personality = common.take<std::uint8_t>();
       if (!common.take_pointer(static_cast<std::uint8_t>(personality & kFormat))) {
         return std::nullopt;

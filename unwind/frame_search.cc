@@ -12,7 +12,7 @@ constexpr std::uint64_t kWord = 8;
 constexpr std::uint64_t kMaxReach = 8192;
 constexpr std::size_t kMaxCandidates = 16;
 
-// Code that is called from somewhere else stands before `pc` in the same piece of memory.
+// The start of the called code lies before `pc` in the same mapping.
 constexpr std::uint64_t kMaxFunction = std::uint64_t{64} << 10;
 
 // `is_proof`: whether a direct call to that address says that the candidate is right.

@@ -13,14 +13,14 @@ using attach::ThreadState;
 
 constexpr std::uint64_t kRedZone = 128;  // System V ABI: leaf functions use it without moving sp
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 20;
-// Takes less than 1 ms to copy, for which all of them wait.
+// Copying that much takes less than 1 ms, during which all threads wait.
 constexpr std::uint64_t kMaxTotal = std::uint64_t{2} << 20;
-// Of a stack whose mapping is not known (of a thread that was born after the maps were read), and
-// of each where there are very many.
+// For a stack whose mapping is not known (its thread began after the maps were read), and for each
+// stack if there are very many.
 constexpr std::uint64_t kMinStack = std::uint64_t{16} << 10;
 
-// The thread's own stack, if the stack pointer is on another one. glibc puts the block that fs_base
-// points at on top of the stack of each thread but the main one, whose stack has a name.
+// Returns the thread's own stack, if the stack pointer is on another one. glibc puts the block that
+// fs_base points at on top of the stack of each thread but the main one, whose stack has a name.
 const Mapping* own_stack(const attach::Target& target,
                          const ThreadState& thread,
                          const Mapping* current) {
@@ -37,9 +37,9 @@ const Mapping* own_stack(const attach::Target& target,
   return own == current ? nullptr : own;
 }
 
-// Where the interrupted function left its own stack: the kernel saved that stack pointer on the
-// alternate stack. Heuristic: the lowest word there that points into the own stack; an older one
-// that was left behind costs only a larger copy.
+// Returns where the interrupted function left its own stack: the kernel saved that stack pointer on
+// the alternate stack. Heuristic: takes the lowest word there that points into the own stack; a
+// stale one only makes the copy larger.
 std::optional<std::uint64_t> left_at(const CopiedMemory& alternate, const Mapping& own) {
   std::optional<std::uint64_t> lowest;
   const std::size_t skew = (8 - alternate.address % 8) % 8;

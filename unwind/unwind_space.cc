@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-// Exported by libunwind for those who bring their own tables, but in none of its headers.
+// libunwind exports it for programs with their own tables, but no header declares it.
 extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space,
                                                   unw_word_t ip,
                                                   unw_dyn_info_t* table,

@@ -36,7 +36,7 @@ std::optional<Membership> parse_membership(std::string_view line) {
   return known && !outside && found.path.starts_with('/') ? std::optional(found) : std::nullopt;
 }
 
-// The part of the hierarchy that is mounted may begin below its root.
+// The mounted part of the hierarchy may begin below its root.
 std::string below(const Mount& mount, std::string_view path) {
   const std::string_view root = mount.root == "/" ? std::string_view() : mount.root;
   const bool inside =

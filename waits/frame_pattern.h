@@ -23,8 +23,8 @@ bool matches(const FramePattern& pattern,
              const snapshot::Frame& frame,
              const snapshot::Tables& tables);
 
-// Innermost first; only the Python ones, and only the process's own: a worker that was forked has
-// the frames of its parent below its first own one. Empty if no stack was read.
+// Returns the Python frames of the thread, innermost first, and only those of its own process: a
+// forked worker has the frames of its parent below its first own one. Empty if no stack was read.
 std::vector<const snapshot::Frame*> python_frames(const snapshot::ThreadCapture& thread,
                                                   const snapshot::Tables& tables);
 

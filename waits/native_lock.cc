@@ -71,7 +71,7 @@ bool is_tid(std::int32_t tid) {
   return tid > 0 && tid <= kMaxTid;
 }
 
-// The tid of the struct pthread at `address`; nullopt if there is none.
+// Returns the tid of the struct pthread at `address`; nullopt if there is none.
 std::optional<std::int32_t> tid_of_pthread(const Target& target, std::uint64_t address) {
   const auto begin = attach::read_object<std::array<std::uint64_t, 3>>(target, Addr{address});
   if (!begin || (*begin)[0] != address || (*begin)[kSelfOffset / 8] != address) {
@@ -88,8 +88,9 @@ std::optional<NativeLock> as_inheriting(const Target& target, const FutexCall& c
   return lock;
 }
 
-// The owner's tid with the bit for waiters, in the word and in what the call expects. glibc's
-// robust mutexes, and every mutex of musl, whose type lies elsewhere: there the owner must live.
+// The word, and the value that the call expects, hold the owner's tid with the bit for waiters.
+// That is so in glibc's robust mutexes, and in every mutex of musl, which stores its type
+// elsewhere: there the owner must be alive.
 std::optional<NativeLock> as_robust(const Target& target,
                                     const FutexCall& call,
                                     const IsThread& is_thread) {
@@ -205,7 +206,7 @@ NativeLock read_native_lock(const Target& target,
   } else if (call.expected == kLockedAndSlept) {
     lock = as_written(target, call, is_thread);
   }
-  // A tid is any number, also one that means something for a lock.
+  // A tid may be any number, also one that has a meaning for another lock.
   lock = lock ? lock : as_thread_end(target, call, is_thread);
   return lock.value_or(NativeLock{});
 }

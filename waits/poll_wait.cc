@@ -20,7 +20,7 @@ namespace {
 using attach::Addr;
 
 constexpr std::size_t kMaxFds = 1024;
-constexpr std::size_t kMaxClassified = 64;  // of which files these are; a server may have thousands
+constexpr std::size_t kMaxClassified = 64;  // files whose kind is read; a server may have thousands
 
 std::vector<int> polled_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
@@ -39,8 +39,7 @@ std::vector<int> polled_fds(const WaitContext& context) {
   return fds;
 }
 
-// The kernel writes its answer over the sets only when select returns, so they still say what was
-// asked for.
+// The kernel overwrites the sets only when select returns, so they still hold the request.
 std::vector<int> selected_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
   const auto count = std::min<std::uint64_t>(arguments[0], kMaxFds);
@@ -92,12 +91,12 @@ std::vector<int> watched_fds(const WaitContext& context, const SyscallInfo& info
   }
 }
 
-// How many there are, also where they could not be listed; for select and epoll that is unknown.
+// Counts the files, also if they could not be listed; unknown for select and epoll.
 std::uint64_t asked_for(const WaitContext& context, const SyscallInfo& info) {
   return info.kind == SyscallKind::kPoll ? context.thread.syscall->arguments[1] : 0;
 }
 
-// Counters, timers and signals: by which a program wakes itself, and not what it waits for.
+// Counters, timers and signals: a program uses them to wake itself, it does not wait for them.
 bool is_own_waker(const std::string& link) {
   return link.starts_with("anon_inode:[eventfd]") || link.starts_with("anon_inode:[timerfd]") ||
          link.starts_with("anon_inode:[signalfd]");

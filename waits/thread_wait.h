@@ -33,7 +33,7 @@ struct ThreadWait {
   std::vector<NamedFile> awaited;
   std::uint64_t awaited_count = 0;
   bool own_wakers = false;
-  bool tells_wchan = false;  // `detail` does, of the kernel function
+  bool tells_wchan = false;  // `detail` names the kernel function
   std::string detail;
   std::string notes;
 };

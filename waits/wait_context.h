@@ -11,8 +11,8 @@
 
 namespace oddrank::waits {
 
-// What the kernel tells about the files of a process, and about processes beside it. Every answer
-// may be empty: not permitted, not open any more, or a test that has none.
+// What the kernel says about the files of a process, and about other processes. Every answer may be
+// empty: not permitted, no longer open, or not given by a test.
 class ProcessFiles {
  public:
   ProcessFiles() = default;
@@ -32,7 +32,7 @@ class ProcessFiles {
   virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
 };
 
-// All that the readers of one wait may look at. Borrows; valid for one call.
+// Everything that the readers of one wait may use. Borrows; valid for one call.
 struct WaitContext {
   const attach::Target& target;
   const ProcessFiles& files;

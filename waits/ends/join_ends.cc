@@ -34,20 +34,20 @@ class Joiner {
  private:
   void join(std::size_t process, ThreadCapture& thread);
 
-  // `file` is the end's; the thread's frames tell what a connection is used for.
+  // `file` belongs to the end; the thread's frames show what a connection is used for.
   void join_end(std::size_t process,
                 const attach::OpenFd& end,
                 const ThreadCapture& thread,
                 Wait& wait,
                 AwaitedFile& file);
 
-  // Who has the other end of each. A process that has all of them is the holder, whichever the call
-  // returns for; an end that is the process's own is there to wake it.
+  // Finds the other end of each file. A process that has all of them is the holder, whichever file
+  // the call returns for; a pipe that only this process has is there to wake it.
   void join_several(std::size_t process, const AwaitedFiles& files, ThreadCapture& thread);
 
-  // Whoever made a lock file keeps it open while it has the lock; whoever has a lock on it, too.
-  // Who tries to get a lock has it open for a moment, for reading and writing: no evidence. Several
-  // are nobody.
+  // A process that made a lock file, or has a lock on it, keeps it open. A process that tries to
+  // get the lock has it open for a moment, for reading and writing, which is no evidence. If
+  // several processes qualify, none is named.
   void join_file(pid_t pid, Wait& wait);
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
@@ -58,13 +58,14 @@ class Joiner {
                    Wait& wait,
                    AwaitedFile& file);
 
-  // The other end is on this node, in the same network namespace. Returns what there is to say.
+  // Joins with an other end on this node, in the same network namespace. Returns a note.
   std::string join_local(std::size_t process, std::uint64_t other, Wait& wait);
 
-  // The rank that all of them belong to, if it is one of them: workers inherit its descriptors.
+  // Returns the rank that all of them belong to, if it is one of them: workers inherit its
+  // descriptors.
   pid_t rank_of(const std::vector<pid_t>& pids) const;
 
-  // Connections whose other end is no process that was read here, with their owners.
+  // Keeps the connections whose other end is not a process that was read here.
   void keep_connections();
 
   const SocketTable* table_of(std::size_t process) const;
@@ -178,7 +179,7 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
   if (own == nullptr) {
     return;
   }
-  // By what the call does; a poll by which end the process has.
+  // The call shows the direction; for a poll, the end that the process has does.
   const std::string_view call = capture_.tables.text(wait.syscall_name);
   const bool writes = call.find("write") != std::string_view::npos ||
                       (call.find("read") == std::string_view::npos && !own->readable);
@@ -229,7 +230,8 @@ void Joiner::join_socket(std::size_t process,
   file.store = store_of(capture_.processes[process], thread, row->peer, capture_.tables);
   file.tls = is_below_tls(thread, capture_.tables);
   const SocketRow* other = table->other_end(*row);
-  // The store only keeps what others bring: who has not come is not its process's rank.
+  // A store only keeps what others bring: the missing rank need not be the one whose process runs
+  // the store.
   if (file.store != snapshot::Store::kNone) {
     wait.peer = {};
   } else if (other != nullptr) {

@@ -7,10 +7,11 @@
 
 namespace oddrank::waits {
 
-// A lock file that the thread polls (lock_files.h), of which nobody has said yet who has it.
+// Returns whether the thread polls a lock file (python/lock_files.h) whose owner is not known yet.
 bool is_polled_lock(const snapshot::Wait& wait);
 
-// Sets holder and addresses of the waits, and what is known of the files' other ends. Pure.
+// Sets holder and addresses of the waits, and what is known about the files' other ends. Pure. Call
+// once the processes of one node have been read, before join_processes.
 void join_ends(const NodeEnds& node, snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -1,9 +1,9 @@
-// Who has the other end of the pipes and sockets that the threads of a node wait on.
+// The pipes, sockets and lock files of a node that its threads wait on, and who has them open.
 //
 // The kernel says which descriptors a process has, and what each is; two ends of a pipe have one
 // inode, two ends of a TCP connection have swapped addresses. Ends on this node become holders of
 // the waits; for those elsewhere the addresses are kept, and every process's connections to other
-// nodes, so that the aggregation puts the two together.
+// nodes, so that the aggregation can match the two.
 #pragma once
 
 #include <sys/types.h>
@@ -36,15 +36,15 @@ struct OpenFile {
 };
 inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
 
-// What of a node's descriptors is needed. `sockets`: one table for each network namespace, and
-// which one each process is in.
+// The descriptors of a node that matter. `sockets` has one table for each network namespace,
+// `namespace_of` says which one each process is in.
 struct NodeEnds {
   std::vector<OpenEnd> ends;
   std::vector<SocketTable> sockets;
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
-  std::vector<OpenFile> files;            // lock files that somebody polls, and who has them open
-  // Of sockets that somebody waits for, by inode: the other end of a local one, and since when
-  // nothing came over a TCP connection. Only in the network namespace of the agent.
+  std::vector<OpenFile> files;            // lock files that a thread polls, and who has them open
+  // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
+  // TCP connection has been silent. Only in the network namespace of the agent.
   std::map<std::uint64_t, std::uint64_t> local_peers;
   std::map<std::uint64_t, TcpSilence> silences;
 };

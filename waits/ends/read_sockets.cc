@@ -28,7 +28,7 @@ std::string network_of(pid_t pid) {
   return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-// Of the network namespace that `pid` is in; `diag` is null where that is not ours.
+// Reads the table of the network namespace that `pid` is in; `diag` is null if that is not ours.
 SocketTable read_table(pid_t pid, const SocketDiag* diag) {
   SocketTable table;
   if (diag != nullptr && diag->add_tcp_sockets(table)) {
@@ -42,18 +42,19 @@ SocketTable read_table(pid_t pid, const SocketDiag* diag) {
   return table;
 }
 
-// Tables of the namespaces in which a process of the capture has a socket that is not local: the
-// kernel goes through all places for connections that it has room for, which takes a millisecond.
+// Reads tables only of namespaces in which a process of the capture has a socket that is not local:
+// the kernel walks its whole hash table of connections, which takes a millisecond.
 class NetworkReader {
  public:
   explicit NetworkReader(NodeEnds& node);
 
   void read(const Capture& capture);
 
-  // nullopt: it is no local socket, or it has no other end.
+  // Returns the other end; nullopt if it is no local socket, or has no other end.
   std::optional<std::uint64_t> local_peer(std::uint64_t inode) const;
 
-  // To be asked about the sockets of this process; null where the kernel answers for others only.
+  // Returns the connection to query the sockets of this process; null if it is in another network
+  // namespace.
   const SocketDiag* kernel_for(std::size_t process) const {
     return node_.namespace_of[process] == our_table_ ? kernel() : nullptr;
   }
@@ -105,7 +106,7 @@ std::optional<std::uint64_t> NetworkReader::local_peer(std::uint64_t inode) cons
   return found == local_.end() || found->second == 0 ? std::nullopt : std::optional(found->second);
 }
 
-// About a socket that a thread of the process waits for, if it is a connection.
+// Reads how long a socket that a thread of the process waits for is silent, if it is a connection.
 void ask_for_connection(std::uint64_t inode,
                         std::size_t process,
                         const NetworkReader& networks,

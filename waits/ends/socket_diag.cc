@@ -54,7 +54,7 @@ bool send_question(int fd, std::span<const std::byte> question, std::uint16_t fl
   return ::send(fd, message.data(), message.size(), 0) >= 0;
 }
 
-// The answer's message, headers included; empty for an error or none.
+// Returns the answer's message, headers included; empty for an error or no answer.
 std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
   if (!send_question(fd, question, 0)) {
     return {};
@@ -88,7 +88,7 @@ SocketRow row_of(const inet_diag_msg& message) {
 
 enum class ListEnd { kMore, kDone, kFailed };
 
-// take(message, headers included) for each message of what was received.
+// Calls take(message, headers included) for each received message.
 template <typename Take>
 ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
   while (const auto header = read_at<nlmsghdr>(bytes, 0)) {
@@ -104,7 +104,7 @@ ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
   return ListEnd::kMore;
 }
 
-// take() for each socket that fits the question; false: not all came.
+// Calls take() for each socket that matches the query; returns false if the answer is incomplete.
 template <typename Take>
 bool list_sockets(int fd, std::span<const std::byte> question, const Take& take) {
   if (!send_question(fd, question, NLM_F_DUMP)) {
@@ -137,7 +137,7 @@ bool add_family(int fd, std::uint8_t family, SocketTable& table) {
   });
 }
 
-// The value of an attribute that stands behind `head` bytes of an answer; empty: it has none.
+// Returns the value of an attribute behind `head` bytes of an answer; empty if there is none.
 std::span<const std::byte> attribute(std::span<const std::byte> answer,
                                      std::size_t head,
                                      std::uint16_t type) {
@@ -182,7 +182,7 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
 
 std::optional<SocketDiag> SocketDiag::open() {
   UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  // The kernel answers within the call; the limit is for what we do not know.
+  // The kernel answers within the call; the limit is a safeguard.
   const timeval patience{0, 200'000};
   if (!fd.valid() ||
       ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {

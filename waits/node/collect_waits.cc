@@ -27,11 +27,11 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
 
-// An epoll file has a line a watched file; what is cut off is not needed.
+// An epoll file has one line for each watched file; the lines that are cut off are not needed.
 constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
 constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
-// Of the live process, asked for only when a wait needs it.
+// Files of the live process, read only if a wait needs them.
 class LiveFiles final : public ProcessFiles {
  public:
   explicit LiveFiles(pid_t pid) : pid_(pid) {}
@@ -87,7 +87,7 @@ pid_t LiveFiles::process_of_thread(pid_t tid) const {
   return status ? status->process : 0;
 }
 
-// Of the process of a core file: its files are gone.
+// The files of a core file's process are gone.
 class NoFiles final : public ProcessFiles {
  public:
   std::string link(int /*fd*/) const override { return {}; }
@@ -95,8 +95,8 @@ class NoFiles final : public ProcessFiles {
   std::string locked_files() const override { return {}; }
 };
 
-// Holders that the kernel named by number: a pid that is no process any more holds nothing, which
-// is what makes a lock stale.
+// Checks holders that the kernel named by pid: a process that is gone holds nothing, so the lock is
+// stale.
 void look_for_holder(ThreadWait& wait) {
   if (wait.holder_pid <= 0 || wait.holder_alive != Known::kUnknown) {
     return;
@@ -118,14 +118,15 @@ void name_tracer(ThreadWait& wait) {
   }
 }
 
-// null: the thread is not among them.
+// Returns null if the thread is not among them.
 const ThreadState* state_of(const std::vector<ThreadState>& states, pid_t tid) {
   const auto found = std::find_if(states.begin(), states.end(),
                                   [tid](const ThreadState& each) { return each.tid == tid; });
   return found == states.end() ? nullptr : &*found;
 }
 
-// One for each thread of the process; nothing for threads that are not among `states`.
+// Reads the wait of each thread of the process; those of threads that are not among `states` stay
+// empty.
 std::vector<ThreadWait> waits_of(const attach::Target& target,
                                  const std::vector<ThreadState>& states,
                                  const ProcessFiles& files,
@@ -153,7 +154,7 @@ void finish(std::vector<ThreadWait>& waits,
   }
 }
 
-// Threads that run have no wait to be long.
+// Notes how long a thread has not run; a thread that runs does not wait.
 void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
   const auto clock = attach::RunClock::here();
   if (!clock) {

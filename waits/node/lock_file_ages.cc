@@ -35,7 +35,7 @@ std::int64_t now_us(clockid_t clock) {
   return ::clock_gettime(clock, &now) == 0 ? now.tv_sec * kSecondUs + now.tv_nsec / 1000 : 0;
 }
 
-// What there is to say of the file; "" if nothing is.
+// Returns the note for the file; "" if there is nothing to say.
 std::string file_words(const ProcessCapture& process, const std::string& path) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
   const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);

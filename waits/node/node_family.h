@@ -19,16 +19,16 @@ struct WaitPlace {
 std::vector<WaitPlace> find_waits(const snapshot::Capture& capture,
                                   const std::function<bool(const snapshot::Wait&)>& is_wanted);
 
-// State Z or X: it has ended and waits for its parent to notice.
+// Returns whether the state is Z or X: it has ended, and its parent has not reaped it.
 bool is_dead(const snapshot::ProcessCapture& process);
 
 // Indices into Capture::processes.
 using ProcessList = std::vector<std::size_t>;
 
-// Of one process: its own children by parent pid; of a rank also whatever else belongs to it
-// (workers of a fork server have another parent).
+// Returns the children of one process by parent pid; for a rank also all other processes that
+// belong to it (workers of a fork server have another parent).
 ProcessList family_of(const snapshot::Capture& capture, std::size_t process);
-// Only by parent pid.
+// Returns the children by parent pid only.
 ProcessList children_of(const snapshot::Capture& capture, std::size_t process);
 
 }  // namespace oddrank::waits

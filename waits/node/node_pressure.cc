@@ -19,11 +19,11 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::string_view kCgroups = "/sys/fs/cgroup";
-constexpr std::uint64_t kSeldom = 10;  // one period in so many is nothing to mention
+constexpr std::uint64_t kSeldom = 10;  // one period in this many is not worth a note
 constexpr double kPressed = 10;        // percent of the time
 constexpr std::uint64_t kFull = 90;    // percent
 constexpr std::uint64_t kSwapThatCountsKib = 65536;
-constexpr std::uint64_t kFaultsThatCount = 100;  // between two looks
+constexpr std::uint64_t kFaultsThatCount = 100;  // between two samples
 constexpr std::uint64_t kSecondUs = 1'000'000;
 
 // The value behind `name` in lines of "name value".
@@ -79,7 +79,8 @@ void add_pressure(std::vector<std::string>& notes) {
   }
 }
 
-// "/dev/shm" of the process is shared memory, and not for instance a folder on a dead server.
+// Returns whether "/dev/shm" of the process is shared memory, and not for instance a folder on a
+// dead server.
 bool has_shared_memory(pid_t pid) {
   const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
   for (const std::string_view line : split(mounts ? *mounts : std::string_view(), '\n')) {
@@ -126,7 +127,7 @@ void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& no
   }
 }
 
-// Those since the first of the ranks began: of earlier ones it knows nothing.
+// Adds kills since the first rank began; earlier ones do not concern the job.
 void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes) {
   constexpr std::size_t kMaxListed = 8;
   std::uint64_t begun_us = UINT64_MAX;

@@ -26,7 +26,7 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kMaxProcesses = 256;  // that are looked at
+constexpr std::size_t kMaxProcesses = 256;  // whose memory is read
 
 // A semaphore, whatever address it has in a process.
 struct SemaphoreId {
@@ -41,7 +41,7 @@ struct Owner {
   pid_t pid = 0;
   pid_t tid = 0;
   bool recursive = false;
-  bool releaser = false;  // has released it more often than acquired: no owner
+  bool releaser = false;  // has released it more often than acquired, so it is no owner
 };
 
 std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address) {
@@ -53,8 +53,8 @@ std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address)
                      address - mapping->start + mapping->file_offset};
 }
 
-// Of one process: the locks that it has acquired or released for others, and which of its threads
-// did. The tid is 0 where that thread is not there any more.
+// Returns the locks that one process has acquired, or released for others, and by which thread. The
+// tid is 0 if that thread has ended.
 std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
   std::map<SemaphoreId, Owner> owners;
   auto python = cpython::open_python(target);
@@ -77,7 +77,7 @@ std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
   return owners;
 }
 
-// What the child does: a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
+// Runs in the child: writes a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
 // found.
 class OwnerSearch {
  public:
@@ -86,8 +86,8 @@ class OwnerSearch {
   void run(const std::vector<WaitPlace>& places, int fd);
 
  private:
-  // nullopt: nobody of the family, or several (a process that was forked while the lock was held
-  // has its parent's count, too), or it is passed from hand to hand.
+  // Returns nullopt if no process of the family holds it, or several do (a process that was forked
+  // while the lock was held has its parent's count, too), or if processes pass it to each other.
   std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
   const std::map<SemaphoreId, Owner>& look_at(pid_t pid);

@@ -21,7 +21,7 @@ using cpython::PythonMemory;
 using cpython::RawFrame;
 
 constexpr std::size_t kMaxLocals = 512;
-constexpr std::size_t kMaxStack = 64;  // deeper `with`s and loops are not written by people
+constexpr std::size_t kMaxStack = 64;  // people write no deeper `with`s and loops
 constexpr std::size_t kPointer = sizeof(std::uint64_t);
 
 bool has_exception_table(const Layout& layout) {
@@ -75,7 +75,7 @@ std::size_t depth_by_table(std::span<const std::byte> table, std::uint64_t instr
       return 0;
     }
     if (instruction >= *start && instruction < std::uint64_t{*start} + *size) {
-      return *depth >> 1;  // the lowest bit is no part of it
+      return *depth >> 1;  // the lowest bit does not belong to it
     }
   }
   return 0;

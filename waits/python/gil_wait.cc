@@ -13,8 +13,8 @@ using snapshot::ThreadCapture;
 using snapshot::Wait;
 using snapshot::WaitOn;
 
-// Who asks for the GIL wakes up every few milliseconds, and its call may have been read just then;
-// its frames say it all the same.
+// A thread that wants the GIL wakes up every few milliseconds, and its call may have been read just
+// then; its frames still show the wait.
 bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
   constexpr std::size_t kMaxDepth = 8;
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
@@ -30,7 +30,7 @@ bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
   return false;
 }
 
-// Frames do not say which GIL it is: with several in use nobody is named.
+// Frames do not say which GIL it is: if several are in use, no holder is named.
 const ThreadCapture* find_holder(const ProcessCapture& process, const ThreadCapture& waiter) {
   const bool several = std::any_of(process.threads.begin(), process.threads.end(),
                                    [](const ThreadCapture& each) { return each.gil != 0; });

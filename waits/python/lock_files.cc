@@ -34,7 +34,7 @@ constexpr std::size_t kMaxDepth = 4;  // from the innermost Python frame on
 bool polls(const snapshot::ThreadCapture& thread,
            const ThreadWait& wait,
            const snapshot::Tables& tables) {
-  // Mostly it sleeps; it may have been met while it looks at the file.
+  // Mostly it sleeps; the sample may have met it while it checks the file.
   const bool may_poll =
       wait.on == WaitOn::kUnknown || wait.on == WaitOn::kNothing || wait.on == WaitOn::kFile;
   if (!thread.has_python || !may_poll) {

@@ -33,7 +33,7 @@ bool is_in(const cpython::CodeObject& code, std::string_view function, std::stri
   return code.readable && matches(FramePattern{function, file}, code.function, code.file);
 }
 
-// Somebody in the body of a `with`.
+// A thread in the body of a `with`.
 struct Holding {
   std::size_t thread = 0;  // index into PythonSample::threads()
   RawFrame frame;
@@ -46,11 +46,11 @@ class PythonLocks {
 
   std::uint64_t word_of_futex(std::uint64_t futex) { return objects_.word_of_futex(futex); }
 
-  // The lock with this word among what the innermost frames of the waiting thread point to. Slots
-  // may be out of use, but the lock's own word proves what it is.
+  // Finds the lock with this word among what the innermost frames of the waiting thread point to.
+  // Slots may be out of use, but the lock's own word proves what it is.
   std::optional<LockObject> awaited(const ThreadSample& thread, std::uint64_t word);
 
-  // Everybody in the body of a `with` of the plain lock with this word.
+  // Returns all threads in the body of a `with` of the plain lock with this word.
   const std::vector<Holding>& holders(std::uint64_t word);
 
   const ThreadSample* joined(const ThreadSample& thread);
@@ -59,7 +59,7 @@ class PythonLocks {
     return find_future_wait(python_, values_, thread);
   }
 
-  // Of an import lock: the thread that imports the module, and the module's name.
+  // For an import lock, returns the thread that imports the module, and the module's name.
   const ThreadSample* importer(const ThreadSample& thread, std::string& module);
 
  private:

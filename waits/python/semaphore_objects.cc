@@ -92,8 +92,8 @@ void SemaphoreObjects::add(Addr value, int depth, std::vector<SemaphoreObject>& 
   }
 }
 
-// By itself the object of a lock looks like that of a semaphore of one; only a recursive one is a
-// lock for certain.
+// The object of a lock looks like that of a semaphore with the value one; only a recursive one is
+// certainly a lock.
 void SemaphoreObjects::add_object(Addr object, bool is_lock, std::vector<SemaphoreObject>& found) {
   if (kind_of(object) != Kind::kSemaphore) {
     return;

@@ -7,8 +7,8 @@ namespace {
 
 using snapshot::WaitOn;
 
-// torch 1.13 to 2.13: _next_data alone does not tell, the loader without workers has it too and
-// loads by itself below it.
+// torch 1.13 to 2.13: _next_data alone proves nothing: the loader without workers has it too, and
+// loads the data itself below it.
 constexpr std::array kLoaderWaits = {
     FramePattern{"_try_get_data", "torch/utils/data/dataloader.py"},
     FramePattern{"_get_data", "torch/utils/data/dataloader.py"},
