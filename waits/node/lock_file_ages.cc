@@ -44,7 +44,7 @@ std::string file_words(const ProcessCapture& process, const std::string& path) {
     return {};
   }
   if (is_remote(*mount)) {
-    return "on " + mount_words(*mount) + ", which is not asked for its age";
+    return "on " + mount_words(*mount) + ", so its age was not read";
   }
   struct stat status {};
   if (::lstat((folder + "/root" + path).c_str(), &status) != 0) {

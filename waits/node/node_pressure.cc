@@ -123,7 +123,7 @@ void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& no
   if (first != before.end() && faults >= first->second + kFaultsThatCount) {
     notes.push_back("pid " + std::to_string(pid) + " waited for " +
                     std::to_string(faults - first->second) +
-                    " pages from disk while it was looked at");
+                    " pages from disk while it was sampled");
   }
 }
 
@@ -147,7 +147,7 @@ void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes
     const std::uint64_t ago_us = now_us - std::min(now_us, kills[i].at_us);
     notes.push_back("pid " + std::to_string(kills[i].pid) + " (" + kills[i].name +
                     ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
-                    " s ago, says the kernel's log");
+                    " s ago (kernel log)");
   }
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 using attach::FdKind;
 
-// Of a call for so many files, of which these are listed.
+// Returns the wait of a call for this many files, of which these are listed.
 AwaitedFiles awaited(const std::vector<NamedFile>& listed, std::uint64_t count) {
   snapshot::Tables tables;
   snapshot::Wait wait;

@@ -64,7 +64,7 @@ TEST_CASE("the one worker that is not idle is the holder") {
         "(data.py:31)");
 }
 
-TEST_CASE("workers of another rank or node are not asked") {
+TEST_CASE("workers of another rank or node do not count") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   const std::size_t foreign = add_reading_worker(builder, 202);
@@ -87,7 +87,7 @@ TEST_CASE("a worker of a fork server belongs to its rank all the same") {
   CHECK(builder.wait(rank).holder_pid == 202);
 }
 
-TEST_CASE("several busy workers: nobody is named, all are described") {
+TEST_CASE("several busy workers: no holder is named, all are described") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   add_reading_worker(builder, 201);
@@ -128,7 +128,7 @@ TEST_CASE("a dead child of another name counts only if no worker is busy") {
   CHECK(builder.wait(worker).holder_pid == 0);
 }
 
-TEST_CASE("all workers idle: nobody is named") {
+TEST_CASE("all workers idle: no holder is named") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   add_idle_worker(builder, 201);
@@ -199,7 +199,7 @@ TEST_CASE("a child that the system call names is described") {
   CHECK(builder.says(rank).find("pid 202: in read() of /data/shard-7.tar") == 0);
 }
 
-TEST_CASE("a join without a pid names the only child, and nobody of several") {
+TEST_CASE("a join without a pid names an only child, and none of several") {
   CaptureBuilder builder;
   const std::size_t rank =
       builder.add(100, 1, {{"Process.join", "/usr/lib/python3.11/multiprocessing/process.py"}});
@@ -254,7 +254,7 @@ TEST_CASE("a process pool's parent waits for the worker that works") {
   CHECK(threads.wait(alone).on == WaitOn::kLock);
 }
 
-// Of a rank that waits for a future, beside a busy worker process (pid 202) and a thread of a pool.
+// A rank that waits for a future, with a busy worker process (pid 202) and a thread of a pool.
 Wait wait_for_future(WaitHow how, pid_t holder, bool thread_is_busy) {
   constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
   constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
