@@ -7,7 +7,7 @@ namespace {
 
 using attach::FdKind;
 
-// Returns the wait of a call for this many files, of which these are listed.
+// Returns the files of a call that waits for `count` files, of which some are listed.
 AwaitedFiles awaited(const std::vector<NamedFile>& listed, std::uint64_t count) {
   snapshot::Tables tables;
   snapshot::Wait wait;
