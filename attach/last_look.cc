@@ -8,6 +8,7 @@
 
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
+#include "attach/task_path.h"
 
 namespace oddrank::attach {
 namespace {

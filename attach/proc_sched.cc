@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "attach/proc_task.h"
+#include "attach/task_path.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"

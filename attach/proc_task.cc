@@ -10,6 +10,7 @@
 
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
+#include "attach/task_path.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -37,10 +38,6 @@ Result<BlockedIn> bad_syscall(std::string_view text) {
 }
 
 }  // namespace
-
-std::string task_path(pid_t pid, pid_t tid, const char* file) {
-  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + file;
-}
 
 Result<BlockedIn> parse_proc_syscall(std::string_view text) {
   const std::vector<std::string_view> words = split_blanks(text);

@@ -16,9 +16,6 @@
 
 namespace oddrank::attach {
 
-// Returns "/proc/PID/task/TID/FILE".
-std::string task_path(pid_t pid, pid_t tid, const char* file);
-
 // What /proc/TID/syscall says. Both empty: the thread runs.
 struct BlockedIn {
   std::optional<SyscallState> syscall;

@@ -9,8 +9,10 @@
 #include "attach/live_target.h"
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
-#include "waits/collect_waits.h"
-#include "waits/ends/find_peers.h"
+#include "waits/ends/join_ends.h"
+#include "waits/ends/read_ends.h"
+#include "waits/node/collect_waits.h"
+#include "waits/node/join_processes.h"
 
 namespace {
 
@@ -44,8 +46,8 @@ int measure(pid_t pid) {
   oddrank::waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
   const long long of_process = us_since(begun);
   const auto joined = Clock::now();
-  oddrank::waits::find_peers(capture);
-  oddrank::waits::join_node_waits(capture);
+  oddrank::waits::join_ends(oddrank::waits::read_ends(capture), capture);
+  oddrank::waits::join_processes(capture);
   std::printf("%zu %lld %lld\n", read->threads.size(), of_process, us_since(joined));
   return EXIT_SUCCESS;
 }

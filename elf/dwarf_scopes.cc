@@ -15,15 +15,15 @@ namespace {
 
 using Addresses = std::vector<std::uint64_t>;  // sorted
 
-// Entries looked at between two looks at the clock, and the most of one unit: a damaged file may
-// describe a ring.
+// How many entries are read between two checks of the clock, and at most in one unit: a damaged
+// file may describe a ring.
 constexpr std::size_t kBetweenLooks = 4096;
-constexpr std::size_t kMostEntries = std::size_t{1} << 26;
+constexpr std::size_t kMaxEntries = std::size_t{1} << 26;
 // Ranges of one entry.
-constexpr std::size_t kMostRanges = std::size_t{1} << 20;
-constexpr int kDeepest = 128;
-constexpr std::size_t kLongestName = std::size_t{16} << 10;
-constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kMaxRanges = std::size_t{1} << 20;
+constexpr int kMaxDepth = 128;
+constexpr std::size_t kMaxName = std::size_t{16} << 10;
+constexpr std::size_t kMaxPath = 4096;
 
 struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { ::dwarf_end(dwarf); }
@@ -36,14 +36,14 @@ std::string cut(const char* text, std::size_t limit) {
   return text == nullptr ? std::string() : std::string(text, ::strnlen(text, limit));
 }
 
-// Those of `addresses` that the entry's code covers.
+// Returns those of `addresses` that the entry's code covers.
 Addresses covered(Dwarf_Die& entry, const Addresses& addresses) {
   std::vector<bool> is_inside(addresses.size());
   Dwarf_Addr base = 0;
   Dwarf_Addr start = 0;
   Dwarf_Addr end = 0;
   std::ptrdiff_t next = 0;
-  for (std::size_t i = 0; i < kMostRanges; ++i) {
+  for (std::size_t i = 0; i < kMaxRanges; ++i) {
     next = ::dwarf_ranges(&entry, next, &base, &start, &end);
     if (next <= 0) {
       break;
@@ -67,11 +67,11 @@ std::string name_of(Dwarf_Die& function) {
     Dwarf_Attribute attribute{};
     if (::dwarf_attr_integrate(&function, name, &attribute) != nullptr) {
       if (const char* text = ::dwarf_formstring(&attribute); text != nullptr) {
-        return cut(text, kLongestName);
+        return cut(text, kMaxName);
       }
     }
   }
-  return cut(::dwarf_diename(&function), kLongestName);
+  return cut(::dwarf_diename(&function), kMaxName);
 }
 
 std::optional<Dwarf_Word> number(Dwarf_Die& entry, unsigned name) {
@@ -88,7 +88,7 @@ bool is_function(int tag) {
   return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-// Functions stand inside of these: clang's in their namespace, Rust's in their type.
+// Functions are nested in these: clang's in their namespace, Rust's in their type.
 bool is_around_functions(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
          tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
@@ -118,7 +118,7 @@ class UnitWalk {
 
 bool UnitWalk::is_over() {
   ++entries_;
-  over_ = over_ || entries_ > kMostEntries || (entries_ % kBetweenLooks == 0 && out_of_time_());
+  over_ = over_ || entries_ > kMaxEntries || (entries_ % kBetweenLooks == 0 && out_of_time_());
   return over_;
 }
 
@@ -145,7 +145,7 @@ void UnitWalk::visit(Dwarf_Die& entry, const Addresses& addresses, int depth) {
 
 void UnitWalk::visit_children(Dwarf_Die& parent, const Addresses& addresses, int depth) {
   Dwarf_Die entry{};
-  if (depth > kDeepest || ::dwarf_child(&parent, &entry) != 0) {
+  if (depth > kMaxDepth || ::dwarf_child(&parent, &entry) != 0) {
     return;
   }
   do {
@@ -160,19 +160,19 @@ SourceScope UnitWalk::call_site(Dwarf_Die& inlined) {
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   if (index && ::dwarf_getsrcfiles(&unit_, &files, &count) == 0 && *index < count) {
-    site.file = cut(::dwarf_filesrc(files, *index, nullptr, nullptr), kLongestPath);
+    site.file = cut(::dwarf_filesrc(files, *index, nullptr, nullptr), kMaxPath);
   }
   return site;
 }
 
 // A function's own place is where the next inner one was called, so places and names are one apart.
-// `functions` come outermost first, and are turned round.
+// `functions` come outermost first; the result is innermost first.
 SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& functions) {
   SourceScope place;
   if (Dwarf_Line* line = ::dwarf_getsrc_die(&unit_, address); line != nullptr) {
     int at = 0;
     place.line = ::dwarf_lineno(line, &at) == 0 ? static_cast<std::uint32_t>(std::max(at, 0)) : 0;
-    place.file = cut(::dwarf_linesrc(line, nullptr, nullptr), kLongestPath);
+    place.file = cut(::dwarf_linesrc(line, nullptr, nullptr), kMaxPath);
   }
   SourceScopes result;
   result.reserve(functions.size());

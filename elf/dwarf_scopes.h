@@ -1,7 +1,7 @@
-// What the DWARF of one file says of code addresses: the functions that the compiler put into one
-// another there, and the lines of source.
+// What the DWARF of one file says about code addresses: which functions the compiler inlined into
+// each other there, and the source lines.
 //
-// Slow (milliseconds to seconds a file) and hungry for memory, so only for those who ask for it.
+// Reading it takes milliseconds to seconds a file, and much memory, so it is done on request only.
 // libdw checks most of what it reads, but a damaged file may still crash it: use it in a child with
 // a deadline (base/isolated.h).
 #pragma once
@@ -27,12 +27,13 @@ struct SourceScope {
 };
 
 // Innermost first. The last is the function that was called; those before it were inlined, each
-// into the next one, whose line is that of the call.
+// into the next one; the line of the next one is where it calls.
 using SourceScopes = std::vector<SourceScope>;
 
 class DwarfFile {
  public:
-  // kNotFound: the file has no DWARF. Compressed sections are read, split ones (.dwo) are not.
+  // Fails with kNotFound if the file has no DWARF. Reads compressed sections, but not split ones
+  // (.dwo).
   static Result<DwarfFile> open(const UniqueFd& fd);
 
   DwarfFile(DwarfFile&&) noexcept;
@@ -41,8 +42,9 @@ class DwarfFile {
   DwarfFile& operator=(const DwarfFile&) = delete;
   ~DwarfFile();
 
-  // What is known of each of the addresses (of the file, before the load bias); those of which
-  // nothing is known are left out. Stops early where `out_of_time` says so, with what it has.
+  // Returns what is known about each address (of the file, before the load bias); leaves out
+  // addresses that the DWARF does not cover. Returns what it has so far once `out_of_time` returns
+  // true.
   std::map<std::uint64_t, SourceScopes> scopes_of(const std::set<std::uint64_t>& addresses,
                                                   const std::function<bool()>& out_of_time) const;
 

@@ -14,8 +14,8 @@ namespace oddrank::elf {
 namespace {
 
 // More than any real file has; a damaged header may claim 2^32.
-constexpr std::size_t kMostSegments = 4096;
-constexpr std::size_t kMostSections = 100000;
+constexpr std::size_t kMaxSegments = 4096;
+constexpr std::size_t kMaxSections = 100000;
 
 struct Section {
   std::string_view name;  // into the file
@@ -96,7 +96,7 @@ Status ElfImage::Impl::load_segments() {
   if (::elf_getphdrnum(elf.get(), &count) != 0) {
     return fail(elf_error("damaged program headers"));
   }
-  for (std::size_t i = 0; i < std::min(count, kMostSegments); ++i) {
+  for (std::size_t i = 0; i < std::min(count, kMaxSegments); ++i) {
     GElf_Phdr header{};
     if (::gelf_getphdr(elf.get(), static_cast<int>(i), &header) == nullptr) {
       return fail(elf_error("damaged program headers"));
@@ -117,7 +117,7 @@ Status ElfImage::Impl::load_segments() {
 void ElfImage::Impl::load_sections() {
   std::size_t count = 0;
   std::size_t names = 0;
-  if (::elf_getshdrnum(elf.get(), &count) != 0 || count > kMostSections ||
+  if (::elf_getshdrnum(elf.get(), &count) != 0 || count > kMaxSections ||
       ::elf_getshdrstrndx(elf.get(), &names) != 0) {
     return;
   }

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "elf/elf_range.h"
 
 namespace oddrank::elf {
 
@@ -28,16 +29,11 @@ struct ElfSegment {  // PT_LOAD
   bool writable = false;
 };
 
-struct ElfRange {
-  std::uint64_t address = 0;
-  std::uint64_t size = 0;
-};
-
 class ElfImage {
  public:
   // Maps the file read-only. Takes any fd (a file behind /proc/PID/map_files, too).
   static Result<ElfImage> open(UniqueFd fd);
-  // An image that lies in memory only, such as the vdso; a copy is kept.
+  // Reads an image that lies in memory only, such as the vdso; keeps the bytes.
   static Result<ElfImage> from_memory(std::vector<std::byte> bytes);
 
   ElfImage(ElfImage&&) noexcept;
@@ -51,17 +47,18 @@ class ElfImage {
   std::optional<ElfRange> section(std::string_view name) const;
   std::optional<ElfRange> eh_frame_hdr() const;  // PT_GNU_EH_FRAME
 
-  // An exact name in .dynsym, then .symtab. Defined symbols only.
+  // Finds an exact name in .dynsym, then in .symtab. Defined symbols only.
   std::optional<ElfRange> symbol(std::string_view name) const;
-  // Every defined function whose name begins so; for names with compiler suffixes (".cold").
+  // Returns every defined function whose name has the prefix; for names with compiler suffixes
+  // (".cold").
   std::vector<ElfRange> functions_with_prefix(std::string_view prefix) const;
 
-  // The file's bytes at an address of a loadable segment; empty span if there are none.
+  // Returns the file's bytes at an address of a loadable segment; an empty span if there are none.
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
-  // Names for a sorted list of addresses in one pass over the symbol tables: result[i] is the
-  // symbol (as in the file) that contains addresses[i], or "". An address behind the end of every
-  // symbol's size gets none: a near name is a wrong name.
+  // Names a sorted list of addresses in one pass over the symbol tables: result[i] is the symbol
+  // (as in the file) that contains addresses[i], or "". An address that no symbol's size covers
+  // gets no name: a near name is a wrong name.
   std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses) const;
 
  private:

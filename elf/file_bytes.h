@@ -15,14 +15,14 @@ namespace oddrank::elf {
 
 class FileBytes {
  public:
-  // Regular files only. The fd is closed.
+  // Maps a regular file; fails for any other. Closes the fd.
   static Result<FileBytes> map(UniqueFd fd) {
     ODDRANK_TRY(MappedFile file, MappedFile::map(std::move(fd)));
     return FileBytes(std::move(file));
   }
   explicit FileBytes(std::vector<std::byte> bytes) : copy_(std::move(bytes)) {}
 
-  // Stays where it is when the object is moved.
+  // Returns the bytes; they stay where they are when the object is moved.
   std::span<const std::byte> span() const {
     return file_.span().empty() ? std::span(copy_) : file_.span();
   }

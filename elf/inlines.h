@@ -1,5 +1,5 @@
-// Inlined functions and source lines for the native frames of a capture, from DWARF: for those who
-// ask for it (--inlines). After names (symbolize.h), and after all that compares stacks.
+// Inlined functions and source lines for the native frames of a capture, from DWARF: on request
+// only (--inlines). Call after names (symbolize.h), and after everything that compares stacks.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 namespace oddrank::elf {
 
 // Puts a frame (FrameFlag::kInlined) in front of each native frame for every function that was
-// inlined where it stands, gives both their place in the source, and a name to frames that have
-// none. The DWARF is the module's own or that of its separate debug file; a file of another build
-// is not believed. Small files first; when `out_of_time` says so, the rest is left as it is and
-// false comes back. May block, and may crash on a damaged file: call it in a child with a deadline
+// inlined at its address. Gives both their place in the source, and names frames that have no name.
+// Reads the DWARF of the module itself or of its separate debug file, never of another build.
+// Begins with small files; once `out_of_time` returns true, leaves the rest as it is and returns
+// false. May block, and may crash on a damaged file: call it in a child with a deadline
 // (base/isolated.h).
 bool add_inlined_frames(snapshot::Capture& capture,
                         const ModuleFiles& files,

@@ -13,8 +13,8 @@
 namespace oddrank::elf {
 namespace {
 
-constexpr std::size_t kMostSegments = 256;
-constexpr std::uint64_t kLongestNotes = 4096;
+constexpr std::size_t kMaxSegments = 256;
+constexpr std::uint64_t kMaxNotes = 4096;
 
 Status check_header(const Elf64_Ehdr& header, const attach::Mapping& first) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -23,7 +23,7 @@ Status check_header(const Elf64_Ehdr& header, const attach::Mapping& first) {
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
     return fail(Errc::kUnsupported, first.path + " is of another machine than x86-64");
   }
-  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostSegments) {
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxSegments) {
     return fail(Errc::kBadData, "damaged program headers in memory of " + first.path);
   }
   return ok();
@@ -32,7 +32,7 @@ Status check_header(const Elf64_Ehdr& header, const attach::Mapping& first) {
 std::string read_build_id(const attach::Target& target,
                           const Elf64_Phdr& notes,
                           std::uint64_t load_bias) {
-  std::vector<std::byte> bytes(std::min<std::uint64_t>(notes.p_memsz, kLongestNotes));
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(notes.p_memsz, kMaxNotes));
   if (!target.read(attach::Addr{load_bias + notes.p_vaddr}, bytes)) {
     return {};
   }

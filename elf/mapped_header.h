@@ -1,5 +1,5 @@
 // The ELF header of a module as it lies in a target's memory: enough to say which build it is and
-// where its unwind table lies, also where its file cannot be opened.
+// where its unwind table lies, even if its file cannot be opened.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "elf/elf_image.h"
+#include "elf/elf_range.h"
 
 namespace oddrank::elf {
 
@@ -20,7 +20,8 @@ struct MappedHeader {
   std::optional<ElfRange> dynamic;
 };
 
-// `first`: the module's mapping of file offset 0. kBadData: no ELF header lies there.
+// Reads the header at `first`, the module's mapping of file offset 0. Fails with kBadData if no ELF
+// header is there.
 Result<MappedHeader> read_mapped_header(const attach::Target& target, const attach::Mapping& first);
 
 }  // namespace oddrank::elf

@@ -18,11 +18,11 @@ namespace {
 using attach::Addr;
 using attach::Target;
 
-constexpr std::uint64_t kLargestVdso = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMostDynamic = 4096;  // entries
-constexpr std::uint64_t kMostSymbols = std::uint64_t{1} << 22;
-constexpr std::uint64_t kLongestNames = std::uint64_t{1} << 28;
-constexpr std::uint32_t kMostBuckets = 1U << 22;
+constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxDynamic = 4096;  // entries
+constexpr std::uint64_t kMaxSymbols = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxNameBytes = std::uint64_t{1} << 28;
+constexpr std::uint32_t kMaxBuckets = 1U << 22;
 
 Error bad(const Module& module, std::string_view what) {
   return Error{Errc::kBadData, std::string(what) + " in memory of " + module.path, {}};
@@ -33,16 +33,20 @@ struct Dynamic {
   std::map<std::int64_t, std::uint64_t> values;
   std::uint64_t load_bias = 0;
 
-  std::uint64_t value(std::int64_t tag) const {
-    const auto found = values.find(tag);
-    return found == values.end() ? 0 : found->second;
-  }
+  std::uint64_t value(std::int64_t tag) const;
   // In the target; 0 if there is none.
-  std::uint64_t address(std::int64_t tag) const {
-    const std::uint64_t stored = value(tag);
-    return stored == 0 || (load_bias != 0 && stored >= load_bias) ? stored : stored + load_bias;
-  }
+  std::uint64_t address(std::int64_t tag) const;
 };
+
+std::uint64_t Dynamic::value(std::int64_t tag) const {
+  const auto found = values.find(tag);
+  return found == values.end() ? 0 : found->second;
+}
+
+std::uint64_t Dynamic::address(std::int64_t tag) const {
+  const std::uint64_t stored = value(tag);
+  return stored == 0 || (load_bias != 0 && stored >= load_bias) ? stored : stored + load_bias;
+}
 
 Result<Dynamic> read_dynamic(const Target& target,
                              const Module& module,
@@ -50,7 +54,7 @@ Result<Dynamic> read_dynamic(const Target& target,
   if (!header.dynamic) {
     return fail(Errc::kNotFound, module.path + " has no dynamic symbols");
   }
-  std::vector<Elf64_Dyn> entries(std::min(header.dynamic->size / sizeof(Elf64_Dyn), kMostDynamic));
+  std::vector<Elf64_Dyn> entries(std::min(header.dynamic->size / sizeof(Elf64_Dyn), kMaxDynamic));
   ODDRANK_TRY_STATUS(target.read(Addr{header.load_bias + header.dynamic->address},
                                  std::as_writable_bytes(std::span(entries))));
   Dynamic dynamic;
@@ -64,15 +68,15 @@ Result<Dynamic> read_dynamic(const Target& target,
   return dynamic;
 }
 
-// The table itself does not say how long it is; the hash tables over it do. Of DT_GNU_HASH, the
-// last symbol is the end of the chain of the highest bucket.
+// The table does not say how long it is, but its hash tables do. With DT_GNU_HASH, the last symbol
+// is the end of the chain of the highest bucket.
 Result<std::uint64_t> count_by_gnu_hash(const Target& target,
                                         const Module& module,
                                         std::uint64_t table) {
   ODDRANK_TRY(const auto head,
               (attach::read_object<std::array<std::uint32_t, 4>>(target, Addr{table})));
   const auto [bucket_count, first_symbol, bloom_words, bloom_shift] = head;
-  if (bucket_count == 0 || bucket_count > kMostBuckets || bloom_words > kMostBuckets) {
+  if (bucket_count == 0 || bucket_count > kMaxBuckets || bloom_words > kMaxBuckets) {
     return fail(bad(module, "damaged hash table of symbols"));
   }
   const std::uint64_t buckets_at = table + sizeof head + std::uint64_t{bloom_words} * 8;
@@ -83,7 +87,7 @@ Result<std::uint64_t> count_by_gnu_hash(const Target& target,
     return std::uint64_t{first_symbol};
   }
   const std::uint64_t chains_at = buckets_at + buckets.size() * sizeof(std::uint32_t);
-  for (std::uint64_t symbol = last; symbol < kMostSymbols; ++symbol) {
+  for (std::uint64_t symbol = last; symbol < kMaxSymbols; ++symbol) {
     const Addr at{chains_at + (symbol - first_symbol) * sizeof(std::uint32_t)};
     ODDRANK_TRY(const auto hash, attach::read_object<std::uint32_t>(target, at));
     if ((hash & 1U) != 0) {
@@ -125,48 +129,9 @@ class FileWriter {
  public:
   FileWriter() : bytes_(sizeof(Elf64_Ehdr)), headers_(1) {}
 
-  void add(std::string_view name, Elf64_Word type, std::span<const std::byte> content) {
-    bytes_.resize((bytes_.size() + 7) / 8 * 8);
-    Elf64_Shdr header{};
-    header.sh_name = static_cast<Elf64_Word>(names_.size());
-    header.sh_type = type;
-    header.sh_offset = bytes_.size();
-    header.sh_size = content.size();
-    header.sh_addralign = type == SHT_NOTE ? 4 : 8;
-    if (type == SHT_DYNSYM) {
-      header.sh_entsize = sizeof(Elf64_Sym);
-      header.sh_link = static_cast<Elf64_Word>(headers_.size() + 1);  // its names come next
-    }
-    headers_.push_back(header);
-    names_ += name;
-    names_ += '\0';
-    bytes_.insert(bytes_.end(), content.begin(), content.end());
-  }
+  void add(std::string_view name, Elf64_Word type, std::span<const std::byte> content);
 
-  std::vector<std::byte> finish() {
-    add(".shstrtab", SHT_STRTAB, {});
-    headers_.back().sh_size = names_.size();
-    const auto names = std::as_bytes(std::span(names_));
-    bytes_.insert(bytes_.end(), names.begin(), names.end());
-    bytes_.resize((bytes_.size() + 7) / 8 * 8);
-    Elf64_Ehdr header{};
-    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_ident[EI_VERSION] = EV_CURRENT;
-    header.e_type = ET_DYN;
-    header.e_machine = EM_X86_64;
-    header.e_version = EV_CURRENT;
-    header.e_ehsize = sizeof header;
-    header.e_shentsize = sizeof(Elf64_Shdr);
-    header.e_shoff = bytes_.size();
-    header.e_shnum = static_cast<Elf64_Half>(headers_.size());
-    header.e_shstrndx = static_cast<Elf64_Half>(headers_.size() - 1);
-    std::memcpy(bytes_.data(), &header, sizeof header);
-    const auto headers = std::as_bytes(std::span(headers_));
-    bytes_.insert(bytes_.end(), headers.begin(), headers.end());
-    return std::move(bytes_);
-  }
+  std::vector<std::byte> finish();
 
  private:
   std::vector<std::byte> bytes_;
@@ -174,11 +139,54 @@ class FileWriter {
   std::string names_ = std::string(1, '\0');
 };
 
+void FileWriter::add(std::string_view name, Elf64_Word type, std::span<const std::byte> content) {
+  bytes_.resize((bytes_.size() + 7) / 8 * 8);
+  Elf64_Shdr header{};
+  header.sh_name = static_cast<Elf64_Word>(names_.size());
+  header.sh_type = type;
+  header.sh_offset = bytes_.size();
+  header.sh_size = content.size();
+  header.sh_addralign = type == SHT_NOTE ? 4 : 8;
+  if (type == SHT_DYNSYM) {
+    header.sh_entsize = sizeof(Elf64_Sym);
+    header.sh_link = static_cast<Elf64_Word>(headers_.size() + 1);  // its names come next
+  }
+  headers_.push_back(header);
+  names_ += name;
+  names_ += '\0';
+  bytes_.insert(bytes_.end(), content.begin(), content.end());
+}
+
+std::vector<std::byte> FileWriter::finish() {
+  add(".shstrtab", SHT_STRTAB, {});
+  headers_.back().sh_size = names_.size();
+  const auto names = std::as_bytes(std::span(names_));
+  bytes_.insert(bytes_.end(), names.begin(), names.end());
+  bytes_.resize((bytes_.size() + 7) / 8 * 8);
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_X86_64;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shoff = bytes_.size();
+  header.e_shnum = static_cast<Elf64_Half>(headers_.size());
+  header.e_shstrndx = static_cast<Elf64_Half>(headers_.size() - 1);
+  std::memcpy(bytes_.data(), &header, sizeof header);
+  const auto headers = std::as_bytes(std::span(headers_));
+  bytes_.insert(bytes_.end(), headers.begin(), headers.end());
+  return std::move(bytes_);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> copy_mapped_symbols(const Target& target, const Module& module) {
   if (module.path == "[vdso]") {
-    std::vector<std::byte> image(std::min(module.end - module.start, kLargestVdso));
+    std::vector<std::byte> image(std::min(module.end - module.start, kMaxVdso));
     ODDRANK_TRY_STATUS(target.read(Addr{module.start}, image));
     return image;
   }
@@ -189,7 +197,7 @@ Result<std::vector<std::byte>> copy_mapped_symbols(const Target& target, const M
   ODDRANK_TRY(const auto dynamic, read_dynamic(target, module, header));
   ODDRANK_TRY(const auto count, count_symbols(target, module, dynamic));
   const std::uint64_t names_size = dynamic.value(DT_STRSZ);
-  if (count > kMostSymbols || names_size > kLongestNames ||
+  if (count > kMaxSymbols || names_size > kMaxNameBytes ||
       dynamic.value(DT_SYMENT) != sizeof(Elf64_Sym)) {
     return fail(bad(module, "damaged table of symbols"));
   }

@@ -1,5 +1,5 @@
-// The dynamic symbols of a module out of a target's memory, for a module whose file is gone or has
-// become another one: the dynamic linker needs them, so they are mapped.
+// The dynamic symbols of a module, read from a target's memory if the module's file is gone or was
+// replaced. The dynamic linker needs them, so they are always mapped.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@
 
 namespace oddrank::elf {
 
-// The bytes of a small ELF file that ElfImage can read: the module's .dynsym and .dynstr, and its
-// build id. For the vdso: its whole image. kNotFound: the module has no dynamic symbols (a static
-// program), or its header is not mapped. kBadData: what lies there is no symbol table.
+// Returns a small ELF file that ElfImage can read: the module's .dynsym and .dynstr, and its build
+// id. For the vdso, returns its whole image. Fails with kNotFound if the module has no dynamic
+// symbols (a static program) or its header is not mapped, with kBadData if the bytes are no symbol
+// table.
 Result<std::vector<std::byte>> copy_mapped_symbols(const attach::Target& target,
                                                    const Module& module);
 

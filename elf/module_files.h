@@ -1,5 +1,5 @@
-// Where the naming of frames finds files: the modules of the processes of a capture, and the debug
-// files that belong to them. Whatever is opened is believed only if its build id is the frame's.
+// How naming finds files: the modules of a capture's processes, and their debug files. A file is
+// used only if its build id is that of the frame.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace oddrank::elf {
 
-// Opens a module of a process of the capture, as that process sees it. For "[vdso]", a file that
+// Opens a module of a process of the capture, as that process sees it. "[vdso]" gives a file that
 // holds its image.
 using OpenModule = std::function<Result<UniqueFd>(pid_t pid, const std::string& path)>;
 // Opens the separate debug file of a build id, for a process that has mapped the module.
@@ -21,18 +21,18 @@ using OpenDebugFile = std::function<Result<UniqueFd>(pid_t pid, const std::strin
 
 struct ModuleFiles {
   OpenModule module;
-  // A file with what lies in the memory of the process of the module's segments without code, each
-  // at its place in the file: for a module whose file is gone or is another one by now. May be
+  // Returns a file with the module's segments without code as they are in the memory of the
+  // process, each at its file offset: for a module whose file is gone or was replaced. May be
   // empty.
   OpenModule memory;
-  // May be empty: then files of this node only, see open_debug_file.
+  // If empty, only files of this node are used, see open_debug_file.
   OpenDebugFile debug;
 };
 
-// "/usr/lib/debug/.build-id/ab/cdef01.debug"; empty where `build_id` is no build id.
+// Returns "/usr/lib/debug/.build-id/ab/cdef01.debug"; empty if `build_id` is no build id.
 std::string debug_file_path(std::string_view build_id);
 
-// That file of this node's own root folder.
+// Opens that file on this node.
 Result<UniqueFd> open_debug_file(std::string_view build_id);
 
 }  // namespace oddrank::elf

@@ -13,7 +13,7 @@ namespace {
 using attach::Mapping;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLargestVdso = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
 
 bool is_vdso(const Mapping& mapping) {
   return mapping.path == "[vdso]";
@@ -55,7 +55,7 @@ std::vector<Module> group(const attach::MemoryMap& maps) {
   return modules;
 }
 
-// The bias under which `mapping` shows `segment`; nullopt if it cannot be that segment.
+// Returns the bias under which `mapping` shows `segment`; nullopt if it cannot be that segment.
 std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfSegment& segment) {
   const std::uint64_t first_page = segment.file_offset & ~(kPage - 1);
   if (segment.executable != mapping.executable || mapping.file_offset < first_page ||
@@ -79,7 +79,8 @@ std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfImage& ima
   return std::nullopt;
 }
 
-// Code first: there is one segment of it nearly always, so that no other can be mistaken for it.
+// Code comes first: nearly every file has one such segment, so that no other can be mistaken for
+// it.
 Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
   auto mappings = module.mappings;
   std::stable_partition(mappings.begin(), mappings.end(),
@@ -95,14 +96,7 @@ Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
 }  // namespace
 
 struct ModuleMap::Impl {
-  explicit Impl(const attach::Target& the_target)
-      : target(the_target), modules(group(the_target.maps())), known(modules.size()) {
-    for (std::size_t i = 0; i < modules.size(); ++i) {
-      for (const Mapping* mapping : modules[i].mappings) {
-        by_mapping.emplace(mapping, i);
-      }
-    }
-  }
+  explicit Impl(const attach::Target& the_target);
 
   // What was found out of one module, once.
   struct Known {
@@ -123,9 +117,18 @@ struct ModuleMap::Impl {
   Result<MappedHeader> read_header(const Module& module);
 };
 
+ModuleMap::Impl::Impl(const attach::Target& the_target)
+    : target(the_target), modules(group(the_target.maps())), known(modules.size()) {
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    for (const Mapping* mapping : modules[i].mappings) {
+      by_mapping.emplace(mapping, i);
+    }
+  }
+}
+
 Result<ElfImage> ModuleMap::Impl::open_image(const Module& module) {
   if (is_vdso(*module.mapping)) {
-    std::vector<std::byte> bytes(std::min(module.end - module.start, kLargestVdso));
+    std::vector<std::byte> bytes(std::min(module.end - module.start, kMaxVdso));
     ODDRANK_TRY_STATUS(target.read(attach::Addr{module.start}, bytes));
     return ElfImage::from_memory(std::move(bytes));
   }

@@ -22,12 +22,11 @@ struct Module {
   std::vector<const attach::Mapping*> mappings;
 };
 
-// A module is a file (path, device, inode) of which some mapping is executable, or the vdso. A file
-// that is mapped twice is two modules.
+// A module is a file (path, device, inode) with an executable mapping, or the vdso. A file that is
+// mapped twice is two modules.
 //
-// Opens files only when they are asked for, each once. A file whose build id differs from the one
-// in the target's memory is not believed: image_of then fails with kBadData.
-// Lifetime: keeps a reference to the target.
+// Opens a file when it is first needed, and once. If its build id differs from the one in the
+// target's memory, image_of fails with kBadData. Lifetime: keeps a reference to the target.
 class ModuleMap {
  public:
   explicit ModuleMap(const attach::Target& target);
@@ -38,17 +37,18 @@ class ModuleMap {
   ModuleMap& operator=(ModuleMap&&) = delete;
 
   const std::vector<Module>& modules() const;
-  // The module with a mapping at that address; nullptr for anonymous memory.
+  // Finds the module with a mapping at that address; nullptr for anonymous memory.
   const Module* find(std::uint64_t address) const;
 
-  // The ELF image of the module. Repeated failures are remembered, not retried.
+  // Returns the ELF image of the module. A failure is remembered, not retried.
   Result<const ElfImage*> image_of(const Module& module);
-  // What must be added to an address of the file to get the target's. Needs the image.
+  // Returns what must be added to an address of the file to get the target's. Needs the image.
   Result<std::uint64_t> load_bias(const Module& module);
 
-  // The module's header in the target's memory; kNotFound if file offset 0 is not mapped.
+  // Reads the module's header in the target's memory; fails with kNotFound if file offset 0 is not
+  // mapped.
   Result<const MappedHeader*> mapped_header(const Module& module);
-  // Of the memory where that can be read, else of the file; empty if unknown.
+  // Returns the build id from memory if that can be read, else from the file; empty if unknown.
   std::string build_id(const Module& module);
 
  private:

@@ -17,8 +17,8 @@ using snapshot::ProcessCapture;
 using snapshot::StackId;
 using snapshot::StringId;
 
-// Ranks of a node that are asked for one module, where the first does not have it any more.
-constexpr std::size_t kMostHolders = 64;
+// How many ranks of a node are tried for one module, if the first no longer has it.
+constexpr std::size_t kMaxHolders = 64;
 
 bool is_believed(const UniqueFd& fd, std::string_view build_id) {
   UniqueFd copy(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
@@ -46,8 +46,8 @@ std::set<StackId> stacks_of(const ProcessCapture& process) {
   return stacks;
 }
 
-// Each stack once for each rank that has it: the rank's pid, and that of its process with the
-// stack.
+// Each stack is counted once for each rank that has it: the rank's pid, and the pid of its process
+// with the stack.
 std::map<StackId, std::map<pid_t, pid_t>> holders_of_stacks(const snapshot::Capture& capture) {
   std::map<StackId, std::map<pid_t, pid_t>> stacks;
   for (const ProcessCapture& process : capture.processes) {
@@ -63,7 +63,7 @@ std::map<StackId, std::map<pid_t, pid_t>> holders_of_stacks(const snapshot::Capt
 
 void add_holders(const std::map<pid_t, pid_t>& holders, StringId file, AskedModule& module) {
   for (const auto& [owner, pid] : holders) {
-    if (module.holders.size() >= kMostHolders) {
+    if (module.holders.size() >= kMaxHolders) {
       return;
     }
     module.holders.emplace(owner, std::pair(pid, file));

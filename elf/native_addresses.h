@@ -1,5 +1,5 @@
-// Which addresses of a module's file the native frames of a capture ask about, and which processes
-// hold the module. What naming (symbolize.h) and inlined frames (inlines.h) have in common.
+// Which addresses of each module's file the native frames of a capture need, and which processes
+// hold the module. Shared by naming (symbolize.h) and inlined frames (inlines.h).
 #pragma once
 
 #include <sys/types.h>
@@ -16,22 +16,22 @@
 
 namespace oddrank::elf {
 
-// A file: by its build id alone, whatever path it has in whose mount namespace; by its path only
-// where it has none (the build id is empty then).
+// A file is identified by its build id, whatever its path in any mount namespace; by its path only
+// if it has no build id (which is empty then).
 using ModuleKey = std::pair<snapshot::StringId, snapshot::StringId>;
 ModuleKey key_of(const snapshot::Frame& frame);
 
 struct AskedModule {
-  // Processes that have it mapped, and under which path: of each rank with its children one.
+  // Processes that have it mapped, and under which path: one process of each rank and its children.
   std::map<pid_t, std::pair<pid_t, snapshot::StringId>> holders;  // by the owner
   std::set<std::uint64_t> addresses;                              // of the file
 };
 using AskedModules = std::map<ModuleKey, AskedModule>;
 
 // Calls visit(index, frame, address) for each native frame of the stack that stands for a call of
-// its own (not for inlined ones). `address` lies inside of the function: a return address may lie
-// behind the end of its function, whose last instruction is the call; where a thread is, or was
-// when a signal came, does not.
+// its own (not for inlined ones). `address` always lies inside the function. A return address may
+// lie behind the end of its function, if the call is the last instruction, so one is subtracted
+// from it; the place where a thread is, or was when a signal came, is used as it is.
 template <typename Visit>
 void for_each_native(const snapshot::Tables& tables, const snapshot::Stack& stack, Visit visit) {
   bool exact = true;
@@ -46,19 +46,19 @@ void for_each_native(const snapshot::Tables& tables, const snapshot::Stack& stac
   }
 }
 
-// All native frames with a module for which `wants` is true.
+// Collects all native frames with a module for which `wants` is true.
 AskedModules ask_modules(const snapshot::Capture& capture,
                          const std::function<bool(const snapshot::Frame&)>& wants);
 
-// The module's file as a holder sees it, whose build id is the module's. Of a module without build
-// id all holders must see the same file: else nobody can tell which one is whose (kBadData).
-// kNotFound where there is none to be believed.
+// Opens the module's file as a holder sees it; its build id must be the module's. If the module has
+// no build id, all holders must see the same file, since it is unknown which file is whose
+// (kBadData). Fails with kNotFound if no holder's file qualifies.
 Result<UniqueFd> open_believed(const snapshot::Tables& tables,
                                const ModuleKey& key,
                                const AskedModule& module,
                                const OpenModule& open);
 
-// The separate debug file of the module; kNotFound, too, if it has no build id.
+// Opens the separate debug file of the module; fails with kNotFound also if it has no build id.
 Result<UniqueFd> open_debug_of(const snapshot::Tables& tables,
                                const ModuleKey& key,
                                const AskedModule& module,

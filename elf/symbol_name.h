@@ -1,4 +1,4 @@
-// A symbol's name without what compilers and linkers hang on to it.
+// A symbol's name without the suffixes of compilers and linkers.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/elf_image.h"
+#include "elf/elf_range.h"
 
 namespace oddrank::elf {
 
@@ -26,12 +26,12 @@ class SymbolTable {
 
   bool dynamic() const { return dynamic_; }
   std::span<const Elf64_Sym> symbols() const { return symbols_; }
-  // As in the file, cut at 16 KiB; empty if it has none or points outside.
+  // Returns the name as in the file, cut at 16 KiB; empty if it has none or points outside.
   std::string_view name(const Elf64_Sym& symbol) const;
 
-  // A defined symbol of that exact name.
+  // Finds a defined symbol of that exact name.
   std::optional<ElfRange> find(std::string_view name) const;
-  // Adds each defined function whose name begins so.
+  // Adds each defined function whose name has the prefix.
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
 
  private:
@@ -40,10 +40,10 @@ class SymbolTable {
   bool dynamic_ = false;
 };
 
-// The best symbol for each of some addresses, over several tables. Of symbols that contain an
-// address the one that begins nearest wins; then functions before labels, global before local,
-// plain names before ones with leading underscores, since libraries alias one function often:
-// "read", "__read", "__GI___read".
+// Finds the best symbol for each of some addresses, over several tables. If several symbols contain
+// an address, the one that begins nearest wins; then functions before labels, global before local,
+// and names without leading underscores before those with them, since libraries often alias one
+// function: "read", "__read", "__GI___read".
 class SymbolSearch {
  public:
   explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
@@ -51,7 +51,7 @@ class SymbolSearch {
 
   // `table` must outlive the search.
   void visit(const SymbolTable& table);
-  // In the order of the addresses; "" where no symbol contains one.
+  // Returns names in the order of the addresses; "" where no symbol contains one.
   std::vector<std::string> names() const;
 
  private:

@@ -29,7 +29,7 @@ bool is_complete(const Names& names) {
                      [](const auto& entry) { return !entry.second.empty(); });
 }
 
-// Asks for the addresses that have no name yet.
+// Looks up the addresses that have no name yet.
 void add_names(Result<UniqueFd> fd, Names& names) {
   if (!fd) {
     return;
@@ -54,12 +54,7 @@ class Namer {
  public:
   Namer(snapshot::Capture& capture, const ModuleFiles& files) : capture_(capture), files_(files) {}
 
-  void run() {
-    for (const auto& [key, module] : ask_modules(capture_, wants_name)) {
-      find_names(key, module);
-    }
-    rename();
-  }
+  void run();
 
  private:
   void find_names(const ModuleKey& key, const AskedModule& module);
@@ -71,6 +66,13 @@ class Namer {
   std::map<ModuleKey, Names> names_;
   std::map<StackId, StackId> renamed_;
 };
+
+void Namer::run() {
+  for (const auto& [key, module] : ask_modules(capture_, wants_name)) {
+    find_names(key, module);
+  }
+  rename();
+}
 
 void Namer::find_names(const ModuleKey& key, const AskedModule& module) {
   Names& names = names_[key];
@@ -115,7 +117,7 @@ StackId Namer::renamed(StackId id) {
   return known->second;
 }
 
-// Rows of tables never change. So the named rows are added, everything is told to use them, and
+// Rows of tables never change. So the named rows are added, all references are changed to them, and
 // what is still used moves into new tables.
 void Namer::rename() {
   for (auto& process : capture_.processes) {

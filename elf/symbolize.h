@@ -8,14 +8,13 @@
 namespace oddrank::elf {
 
 // Gives every native frame that has a module its symbol: from the module's own tables, from its
-// separate debug file, or from what of its tables lies in memory. A file whose build id is another
-// than the frame's is not believed. Each file is read once, whatever its path is in however many
-// processes. Frames and stacks that become equal are joined. Never fails: what has no name stays
-// module+offset. May block where a file system does: call it in a child with a deadline
-// (base/isolated.h).
+// separate debug file, or from the tables that lie in memory. Ignores a file whose build id differs
+// from the frame's. Each file is read once, whatever its path is in however many processes. Joins
+// frames and stacks that become equal. Never fails: a frame without a name stays module+offset. May
+// block if a file system does: call it in a child with a deadline (base/isolated.h).
 void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
 
-// The same with the modules' own files, and this node's debug files.
+// Does the same with the modules' own files, and this node's debug files.
 void name_frames(snapshot::Capture& capture, const OpenModule& open);
 
 }  // namespace oddrank::elf

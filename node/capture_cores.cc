@@ -17,7 +17,7 @@
 #include "node/naming.h"
 #include "node/read_core.h"
 #include "snapshot/carrier.h"
-#include "waits/collect_waits.h"
+#include "waits/node/join_node.h"
 
 namespace oddrank::node {
 namespace {
@@ -204,7 +204,7 @@ Result<Capture> capture_cores(const CoresRequest& request, const CaptureOptions&
   ODDRANK_TRY_STATUS(check_one_job(whole));
   CoreOpener opener(gatherer.cores(), request.sysroot);
   name_in_child(whole, opener.files());
-  waits::join_node_waits(whole);
+  waits::join_cores(whole);
   collectives::find_calls(whole);
   if (options.inlines) {
     add_inlines_in_child(whole, options.timeout / 2, opener.files());

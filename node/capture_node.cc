@@ -27,12 +27,7 @@
 #include "ranks/discover.h"
 #include "snapshot/carrier.h"
 #include "snapshot/join_samples.h"
-#include "waits/collect_waits.h"
-#include "waits/ends/find_peers.h"
-#include "waits/node/lock_file_ages.h"
-#include "waits/node/node_pressure.h"
-#include "waits/node/semaphore_owners.h"
-#include "waits/node/uninterruptible.h"
+#include "waits/node/join_node.h"
 
 namespace oddrank::node {
 namespace {
@@ -108,25 +103,6 @@ void take_sample(Capture& capture,
     add_answer(capture, capture.processes[indices[i]], results[i], options);
     if (request.progress) {
       request.progress(i + 1, results.size());
-    }
-  }
-}
-
-// File systems are asked, so this may block as well.
-void note_pressure(Capture& capture, const waits::MajorFaults& before) {
-  constexpr milliseconds kPatience{1000};
-  const IsolatedTask task{[&](int fd) {
-                            std::string lines;
-                            for (const std::string& note : waits::node_pressure(capture, before)) {
-                              lines += note + "\n";
-                            }
-                            send_bytes(fd, lines);
-                          },
-                          kPatience};
-  const IsolatedResult result = run_isolated({task}, 1).front();
-  for (const std::string_view note : split(result.bytes, '\n')) {
-    if (!note.empty()) {
-      capture.nodes.front().notes.emplace_back(note);
     }
   }
 }
@@ -255,7 +231,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   }
   collect_ras(capture, options);
   collect_nccl_memory(capture, options);
-  const waits::MajorFaults faults = waits::read_major_faults(capture);
+  const waits::NodeStart start = waits::start_node(capture);
   for (int sample = 0; sample < options.samples; ++sample) {
     const Deadline next = Deadline::after(options.interval);
     take_sample(capture, options, sample == 0, request);
@@ -269,14 +245,10 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   collect_ras_again(capture, options);
   collect_nccl_memory_again(capture, options);
   name_in_child(capture);
-  waits::find_peers(capture);
-  waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
+  const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);
-  });
-  waits::date_lock_files(capture);
-  waits::join_node_waits(capture);
-  waits::count_uninterruptible(capture);
-  note_pressure(capture, faults);
+  };
+  waits::join_node(start, open, capture);
   collectives::find_calls(capture);
   collect_beside(capture, options);
   if (options.inlines) {

@@ -6,7 +6,7 @@
 #include "attach/core/core_target.h"
 #include "node/read_threads.h"
 #include "ranks/core_process.h"
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
 
 namespace oddrank::node {
 namespace {

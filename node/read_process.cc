@@ -8,7 +8,7 @@
 #include "attach/proc_task.h"
 #include "node/read_threads.h"
 #include "snapshot/carrier.h"
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
 
 namespace oddrank::node {
 namespace {

@@ -16,10 +16,10 @@ namespace {
 
 using snapshot::StackEnd;
 
-// Of a process; the main thread's come first.
-constexpr std::size_t kMostLocals = 4096;
+// Per process; those of the main thread come first.
+constexpr std::size_t kMaxLocals = 4096;
 
-// Readings as rows of a capture.
+// Converts readings to rows of a capture.
 class Collector {
  public:
   Collector(ProcessReader& reader,
@@ -88,8 +88,8 @@ StackEnd Collector::end_of(const Reading& reading) const {
   return reading.native.end;
 }
 
-// Who sleeps on a futex inside of a GIL wants it, whether or not it runs Python code. It cannot be
-// the holder, too: where both were read, the GIL changed hands in between.
+// A thread that sleeps on a futex inside a GIL wants that GIL, whether or not it runs Python code.
+// It cannot be the holder too: if both were read, the GIL changed hands in between.
 void Collector::note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const {
   const auto& syscall = reading.state.syscall;
   const bool in_futex = syscall && syscall->number == SYS_futex;
@@ -106,7 +106,7 @@ void Collector::add_locals(const Reading& reading,
                            snapshot::ThreadCapture& thread) {
   const auto& frames = reading.python->frames;
   for (std::size_t i = 0; i < frames.size() && i < python_index.size(); ++i) {
-    if (frames[i].locals.empty() || locals_ >= kMostLocals) {
+    if (frames[i].locals.empty() || locals_ >= kMaxLocals) {
       continue;
     }
     snapshot::FrameLocals of_frame;
@@ -185,7 +185,7 @@ void Collector::add_tasks() {
   }
 }
 
-// Partial only where something is missing that the diagnosis needs: the main thread's stack.
+// A process is partial only if the diagnosis lacks something: the main thread's stack.
 void Collector::judge(const Reading& main) {
   std::string why;
   if (options_.native && main.native.frames.empty() && !is_dead(main.state)) {

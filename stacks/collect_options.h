@@ -1,4 +1,4 @@
-// What of a process's stacks is wanted.
+// What to read from a process's stacks.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ struct CollectOptions {
   bool python = true;
   cpython::Locals locals = cpython::Locals::kDeciding;  // of Python frames, within bounds
   bool tasks = false;                                   // of asyncio, with what they await
-  // Given the text of a local, returns it with what looks like a secret masked; null: not wanted.
+  // Returns the text of a local with anything that looks like a secret masked; null: no masking.
   std::string (*mask_text)(std::string_view text) = nullptr;
-  // Threads whose native stack cannot be read otherwise may be stopped for a moment, where that
-  // does them no harm (stop_choice.h).
+  // Threads whose native stack cannot be read otherwise may be stopped for a moment, if that does
+  // no harm (stop_choice.h).
   bool stop = true;
   std::size_t frame_limit = 4096;
   // Called once at the end if the target is a Python that could be read: for other objects of it.

@@ -5,8 +5,8 @@
 namespace oddrank::stacks {
 namespace {
 
-// Without the file and without its header in memory: right for nearly all modules, whose first
-// segment has the same offset in the file and in memory.
+// Used without the file and without its header in memory. It is right for nearly all modules, whose
+// first segment has the same offset in the file and in memory.
 std::uint64_t guess_bias(const elf::Module& module) {
   return module.start - module.mapping->file_offset;
 }

@@ -2,8 +2,8 @@
 //
 // Each native evaluation frame (snapshot::kEvaluation), from the innermost outwards, stands for one
 // entry Python frame and the non-entry frames above it (all Python frames are entries up to 3.10).
-// The Python frames take the place in front of (inside of) their evaluation frame. Where the counts
-// do not agree, nothing is thrown away: both stacks are kept, marked as a mismatch.
+// The Python frames are put in front of (inside) their evaluation frame. If the counts disagree,
+// nothing is lost: both stacks are kept, marked as a mismatch.
 #pragma once
 
 #include <vector>
@@ -21,8 +21,8 @@ struct MergedFrames {
   snapshot::MergeState state = snapshot::MergeState::kNativeOnly;
 };
 
-// Both innermost first. `native_complete`: the native stack was read to its end; only then does an
-// extra evaluation frame count as a mismatch.
+// Merges two stacks, both innermost first. `native_complete`: the native stack was read to its end;
+// only then does an extra evaluation frame count as a mismatch.
 MergedFrames merge(std::vector<snapshot::Frame> native,
                    std::vector<snapshot::Frame> python,
                    bool native_complete);

@@ -1,13 +1,13 @@
-// How a picture of one instant is made without stopping anybody: each thread's state is read first
-// (with its counts of context switches), then all Python frames, then the native stack, then the
-// state again. A thread whose counts, pc and sp are as before has not run in between, so that all
-// that was read of it belongs together. The others are read again.
+// How a picture of one instant is taken without stopping any thread: each thread's state is read
+// first (with its counts of context switches), then all Python frames, then the native stack, then
+// the state again. A thread whose counts, pc and sp are unchanged has not run in between, so all
+// that was read from it belongs together. The others are read again.
 //
-// What is left then runs, or keeps moving, or has a stack that needs registers which only a stop
-// can tell. Those threads are stopped, all at once and once: while they stand still, their stacks
-// are copied and the Python frames are read; then they go on, and the copies are unwound. A thread
-// that blocked before it could be stopped is read like the others. One to which a stop would do
-// harm is left alone (stop_choice.h), and so are all on request.
+// The threads that are left run, or keep moving, or have a stack that needs registers which only a
+// stop can give. They are stopped once, all together: while they are stopped, their stacks are
+// copied and the Python frames are read; then they go on, and the copies are unwound. A thread that
+// blocked before it could be stopped is read like the others. A thread that a stop would harm is
+// not stopped (stop_choice.h); on request no thread is.
 #include "stacks/reading.h"
 
 #include <algorithm>
@@ -25,13 +25,13 @@ using attach::ThreadState;
 using cpython::PythonProcess;
 using cpython::PythonThread;
 
-constexpr int kRounds = 3;
+constexpr int kMaxRounds = 3;
 // A thread that gets a CPU stops in well under a millisecond. The others are held meanwhile.
 constexpr std::chrono::milliseconds kStopPatience{100};
 
 bool stood_still(const ThreadState& before, const ThreadState& after) {
   if (!before.registers || !after.registers) {
-    // Where registers may not be read, only the counts speak.
+    // If registers may not be read, only the counts decide.
     return before.registers.has_value() == after.registers.has_value() && before.state != 'R' &&
            before.voluntary_switches == after.voluntary_switches &&
            before.involuntary_switches == after.involuntary_switches;
@@ -45,7 +45,7 @@ bool to_be_read(const Reading& reading) {
   return reading.moved && !reading.gone;
 }
 
-// What came of the attempt, apart from what was read.
+// The outcome of the attempt, apart from what was read.
 void note_attempt(const StopAttempt& attempt, Reading& reading) {
   switch (attempt.end) {
     case StopEnd::kHeld:
@@ -215,7 +215,7 @@ Result<std::vector<Reading>> ProcessReader::read() {
     reading.state = std::move(state);
     readings.push_back(std::move(reading));
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (!std::any_of(readings.begin(), readings.end(), to_be_read)) {
       break;
     }

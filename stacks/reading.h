@@ -1,5 +1,5 @@
 // What is read of one process at one moment: each thread's state, its native stack, its Python
-// frames. Mostly without stopping anybody; see reading.cc.
+// frames. Mostly no thread is stopped; see reading.cc.
 #pragma once
 
 #include <chrono>
@@ -36,15 +36,15 @@ class ProcessReader {
   // The target must outlive the object.
   ProcessReader(const attach::Target& target, const CollectOptions& options);
 
-  // Every thread, main thread first. An Error only if nothing at all could be read.
+  // Reads every thread, main thread first. Fails only if nothing at all could be read.
   Result<std::vector<Reading>> read();
 
   elf::ModuleMap& modules() { return modules_; }
-  // Empty if this is no Python, or Python was not wanted.
+  // Empty if this is not Python, or Python was not wanted.
   const std::optional<cpython::PythonProcess>& python() const { return python_; }
-  // Hands over the last sample of it; nullopt as python().
+  // Moves the last sample out; nullopt like python().
   std::optional<cpython::PythonSample> release_sample();
-  // Why there are no Python frames where there should be; "" if there are.
+  // Returns why Python frames are missing that should be there; "" if none is missing.
   const std::string& python_trouble() const { return python_trouble_; }
   // Threads that were stopped, and for how long: from the first request until all were let go.
   std::size_t stopped() const { return stopped_; }
@@ -58,7 +58,8 @@ class ProcessReader {
   void look_again(Reading& reading);
   void read_round(std::vector<Reading>& readings, bool first);
   bool wants_stop(const Reading& reading) const;
-  // True if threads were left alone since they had blocked: they can be read without a stop now.
+  // Returns true if threads were not stopped because they had blocked: they can be read without a
+  // stop now.
   bool read_stopped(std::vector<Reading>& readings);
 
   const attach::Target& target_;
@@ -71,7 +72,7 @@ class ProcessReader {
   std::chrono::microseconds stop_took_{0};
 };
 
-// The thread has ended, and only its parent or tracer has not noticed.
+// Returns whether the thread has ended, but its parent or tracer has not noticed.
 bool is_dead(const attach::ThreadState& state);
 
 }  // namespace oddrank::stacks

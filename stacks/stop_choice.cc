@@ -8,8 +8,8 @@
 namespace oddrank::stacks {
 namespace {
 
-// Only what is known to be harmless: a read() or an ioctl() may be a driver's, which does as it
-// likes.
+// Only calls known to be harmless: a read() or an ioctl() may be handled by a driver, which may not
+// restart it.
 constexpr std::array<std::int64_t, 13> kBegunAgain = {
     SYS_clock_nanosleep, SYS_futex,    SYS_nanosleep,       SYS_pause,         SYS_poll,
     SYS_ppoll,           SYS_pselect6, SYS_restart_syscall, SYS_rt_sigsuspend, SYS_sched_yield,

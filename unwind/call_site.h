@@ -1,5 +1,4 @@
-// What machine code says about a return address: does a call stand before it, and whom does it
-// call?
+// What machine code says about a return address: whether a call precedes it, and what it calls.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,9 @@ struct CallSite {
   std::uint64_t target = 0;  // kDirect: where it goes, behind a stub of the linker (PLT)
 };
 
-// Looks at the bytes before `return_address`. Code has no marks of where instructions begin, so
-// that kIndirect can be chance; so can kDirect, but then its target is no function that matters.
+// Reads the bytes before `return_address`. Code has no marks of where instructions begin, so
+// kIndirect may be chance. So may kDirect, but then its target is not a function that is searched
+// for.
 CallSite call_before(std::uint64_t return_address, UnwindMemory& memory);
 
 }  // namespace oddrank::unwind

@@ -16,7 +16,8 @@ constexpr std::uint8_t kApplication = 0xf0;
 constexpr std::uint8_t kRelativeToItself = 0x10;
 constexpr std::uint8_t kAbsolute = 0x00;
 
-// Reads from the front of some bytes; what is not there reads as 0 and spoils the reader.
+// Reads from the front of some bytes; a read past the end gives 0, and good() is false from then
+// on.
 class Bytes {
  public:
   Bytes(std::span<const std::byte> bytes, std::uint64_t address)
@@ -36,47 +37,11 @@ class Bytes {
     skip(sizeof value);
     return value;
   }
-  void skip(std::size_t count) {
-    good_ = good_ && count <= bytes_.size();
-    count = std::min(count, bytes_.size());
-    bytes_ = bytes_.subspan(count);
-    address_ += count;
-  }
-  // LEB128: seven bits a byte, the last one without the eighth. Nobody needs the value.
-  void skip_leb128() {
-    while ((take<std::uint8_t>() & 0x80U) != 0 && good_) {
-    }
-  }
-  std::string_view take_text() {
-    const auto* const text = reinterpret_cast<const char*>(bytes_.data());
-    const std::size_t size = ::strnlen(text, bytes_.size());
-    skip(size + 1);
-    return {text, size};
-  }
-  std::optional<std::uint64_t> take_pointer(std::uint8_t encoding) {
-    const std::uint64_t at = address_;
-    std::uint64_t value = 0;
-    switch (encoding & kFormat) {
-      case 0x00:
-      case 0x04:
-      case 0x0c:
-        value = take<std::uint64_t>();
-        break;
-      case 0x03:
-        value = take<std::uint32_t>();
-        break;
-      case 0x0b:
-        value = static_cast<std::uint64_t>(std::int64_t{take<std::int32_t>()});
-        break;
-      default:
-        return std::nullopt;
-    }
-    const auto application = static_cast<std::uint8_t>(encoding & kApplication);
-    if (!good_ || (application != kAbsolute && application != kRelativeToItself)) {
-      return std::nullopt;
-    }
-    return application == kAbsolute ? value : at + value;
-  }
+  void skip(std::size_t count);
+  // Skips a LEB128 number: seven bits a byte, the eighth bit is clear in the last byte.
+  void skip_leb128();
+  std::string_view take_text();
+  std::optional<std::uint64_t> take_pointer(std::uint8_t encoding);
 
  private:
   std::span<const std::byte> bytes_;
@@ -84,7 +49,51 @@ class Bytes {
   bool good_ = true;
 };
 
-// How the entries of a common part (CIE) store addresses; nullopt: in some way not known here.
+void Bytes::skip(std::size_t count) {
+  good_ = good_ && count <= bytes_.size();
+  count = std::min(count, bytes_.size());
+  bytes_ = bytes_.subspan(count);
+  address_ += count;
+}
+
+void Bytes::skip_leb128() {
+  while ((take<std::uint8_t>() & 0x80U) != 0 && good_) {
+  }
+}
+
+std::string_view Bytes::take_text() {
+  const auto* const text = reinterpret_cast<const char*>(bytes_.data());
+  const std::size_t size = ::strnlen(text, bytes_.size());
+  skip(size + 1);
+  return {text, size};
+}
+
+std::optional<std::uint64_t> Bytes::take_pointer(std::uint8_t encoding) {
+  const std::uint64_t at = address_;
+  std::uint64_t value = 0;
+  switch (encoding & kFormat) {
+    case 0x00:
+    case 0x04:
+    case 0x0c:
+      value = take<std::uint64_t>();
+      break;
+    case 0x03:
+      value = take<std::uint32_t>();
+      break;
+    case 0x0b:
+      value = static_cast<std::uint64_t>(std::int64_t{take<std::int32_t>()});
+      break;
+    default:
+      return std::nullopt;
+  }
+  const auto application = static_cast<std::uint8_t>(encoding & kApplication);
+  if (!good_ || (application != kAbsolute && application != kRelativeToItself)) {
+    return std::nullopt;
+  }
+  return application == kAbsolute ? value : at + value;
+}
+
+// Returns how the entries of a common part (CIE) store addresses; nullopt if in an unknown way.
 std::optional<std::uint8_t> encoding_of(Bytes common) {
   const auto version = common.take<std::uint8_t>();
   const std::string_view augmentation = common.take_text();
@@ -112,7 +121,7 @@ std::optional<std::uint8_t> encoding_of(Bytes common) {
     } else if (letter == 'L') {
       common.skip(1);
     } else if (letter == 'P') {
-      // Of the address of the personality function only the size matters.
+      // Only the size of the personality function's address matters.
       const auto personality = common.take<std::uint8_t>();
       if (!common.take_pointer(static_cast<std::uint8_t>(personality & kFormat))) {
         return std::nullopt;

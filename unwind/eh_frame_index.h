@@ -14,9 +14,9 @@ struct FrameDescription {
   std::uint64_t entry = 0;  // where the entry (FDE) itself lies
 };
 
-// Of the bytes of .eh_frame, which lies at `address`; both kinds of addresses are the file's own.
-// Sorted by start. Entries in forms that compilers do not write for x86-64 are left out; the walk
-// ends at the first entry that is damaged. (Linux Standard Base, "Exception Frames".)
+// Builds the index from the bytes of .eh_frame, which lies at `address`; all addresses are the
+// file's own. Sorted by start. Skips entries in forms that compilers do not write for x86-64, and
+// ends at the first damaged entry. (Linux Standard Base, "Exception Frames".)
 std::vector<FrameDescription> index_eh_frame(std::span<const std::byte> section,
                                              std::uint64_t address);
 

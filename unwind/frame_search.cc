@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::uint64_t kWord = 8;
 // Frames that are larger exist, but not where threads wait.
-constexpr std::uint64_t kReach = 8192;
-constexpr std::size_t kMostCandidates = 16;
+constexpr std::uint64_t kMaxReach = 8192;
+constexpr std::size_t kMaxCandidates = 16;
 
-// Code that is called from somewhere else stands before `pc` in the same piece of memory.
-constexpr std::uint64_t kLongestFunction = std::uint64_t{64} << 10;
+// The start of the called code lies before `pc` in the same mapping.
+constexpr std::uint64_t kMaxFunction = std::uint64_t{64} << 10;
 
 // `is_proof`: whether a direct call to that address says that the candidate is right.
 template <typename IsProof>
@@ -23,7 +23,7 @@ std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
                                    IsProof is_proof) {
   std::vector<FrameCandidate> candidates;
   const std::uint64_t first = (stack_pointer + kWord - 1) & ~(kWord - 1);
-  for (std::uint64_t at = first; at - first < kReach; at += kWord) {
+  for (std::uint64_t at = first; at - first < kMaxReach; at += kWord) {
     const auto return_address = memory.word(at);
     if (!return_address) {
       break;
@@ -40,7 +40,7 @@ std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
   }
   std::stable_partition(candidates.begin(), candidates.end(),
                         [](const FrameCandidate& one) { return one.proven; });
-  candidates.resize(std::min(candidates.size(), kMostCandidates));
+  candidates.resize(std::min(candidates.size(), kMaxCandidates));
   return candidates;
 }
 
@@ -60,8 +60,7 @@ std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          std::uint64_t pc) {
   const attach::Mapping* code = maps.find(attach::Addr{pc});
   return search(maps, memory, stack_pointer, [pc, code](std::uint64_t target) {
-    return code != nullptr && target >= code->start && target <= pc &&
-           pc - target < kLongestFunction;
+    return code != nullptr && target >= code->start && target <= pc && pc - target < kMaxFunction;
   });
 }
 

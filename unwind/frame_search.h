@@ -1,15 +1,15 @@
-// Finds the callers of frames that tables do not tell.
+// Finds the callers of frames that the unwind tables cannot give.
 //
-// First, frames whose address only the unknown frame pointer tells.
-// Of a blocked thread that was not stopped the frame pointer is unknown. Where code keeps one
-// (everything on some distributions, libffi everywhere) and no inner function saved it, the unwind
-// table says "the frame ends at rbp + 16", and the stack would end. But the return address lies
-// somewhere above the stack pointer, and before it in the code stands a call of this very function.
-// So: look for it. What is found this way is a heuristic and marked as one; the caller tries the
-// candidates in this order and keeps the first that unwinds well.
+// First, frames whose address depends on the frame pointer, which is unknown for a blocked thread
+// that was not stopped. Where code keeps a frame pointer (everything on some distributions, libffi
+// everywhere) and no inner function saved it, the unwind table says "the frame ends at rbp + 16",
+// and the stack would end there. But the return address lies somewhere above the stack pointer, and
+// in the code it follows a call of this very function. So the stack is searched for it. The result
+// is a heuristic and marked as one; the caller tries the candidates in order and keeps the first
+// that unwinds well.
 //
 // Second, frames of code that no table describes: made at run time (JIT), or assembler. There the
-// call goes to somewhere shortly before the place where the thread is, or nobody knows where.
+// call goes to an address shortly before the place where the thread is, or its target is unknown.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ namespace oddrank::unwind {
 struct FrameCandidate {
   std::uint64_t return_address = 0;
   std::uint64_t frame_end = 0;  // behind the return address on the stack
-  // The call before the return address goes to this function. If not (an indirect call, a tail
-  // call), only a stack that is complete with it speaks for the candidate.
+  // The call before the return address goes to this function. If it does not (an indirect call, a
+  // tail call), the candidate counts only if the stack is complete with it.
   bool proven = false;
 };
 
-// Candidates above `stack_pointer` for a frame of the function that begins at `function_start`:
-// proven ones first, then nearest first; at most 16.
+// Finds candidates above `stack_pointer` for a frame of the function that begins at
+// `function_start`: proven ones first, then nearest first; at most 16.
 std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         UnwindMemory& memory,
                                         std::uint64_t stack_pointer,
                                         std::uint64_t function_start);
 
-// The same for a frame without any table, whose code is at `pc`. Proven is a call that goes to the
-// same mapping, at most 64 KiB before `pc`.
+// Does the same for a frame without any table, whose code is at `pc`. A call into the same mapping,
+// at most 64 KiB before `pc`, counts as proof.
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,

@@ -1,10 +1,10 @@
-// Unwinding by libunwind (unwind_space.h), frame by frame, and what it takes where a register is
-// not known.
+// Unwinds with libunwind (unwind_space.h), frame by frame, and handles registers that are not
+// known.
 //
-// Of a blocked thread that was not stopped, only the program counter and the stack pointer are
+// For a blocked thread that was not stopped, only the program counter and the stack pointer are
 // known. That is enough as long as each frame's address follows from the stack pointer, or from a
-// register that some inner function saved to the stack. Where a frame needs a register that nobody
-// saved, it is refused. If that is the frame pointer, it is looked for (frame_search.h); else the
+// register that some inner function saved to the stack. A frame that needs any other register is
+// refused. If the register is the frame pointer, it is searched for (frame_search.h); otherwise the
 // stack ends there.
 //
 // Outer frames hold return addresses; libunwind itself looks one byte before them for tables,
@@ -27,13 +27,13 @@ namespace {
 using snapshot::StackEnd;
 
 // How far a stack is followed to see whether a guess was right, and how often in one stack.
-constexpr std::size_t kTrialFrames = 512;
-constexpr std::size_t kTrials = 64;
+constexpr std::size_t kMaxTrialFrames = 512;
+constexpr std::size_t kMaxTrials = 64;
 // Between a frame and that of its caller.
-constexpr std::uint64_t kFarthestFrame = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxFrameSize = std::uint64_t{1} << 20;
 
-// Whether that step led out of the kernel's signal trampoline. libunwind 1.6 says it of the frame
-// that the signal interrupted, not of the trampoline.
+// Returns whether that step led out of the kernel's signal trampoline. libunwind 1.6 marks the
+// frame that the signal interrupted, not the trampoline.
 bool after_signal_frame(unw_cursor_t& cursor, int stepped) {
   return stepped > 0 && unw_is_signal_frame(&cursor) > 0;
 }
@@ -51,23 +51,23 @@ struct NativeUnwinder::Impl {
   const attach::Target& target;
   UnwindSpace space;
 
-  // Of the thread at hand: registers of frames that were guessed; cursors go on reading them.
+  // Registers of guessed frames of the current thread; cursors go on reading them.
   std::deque<attach::Registers> guessed;
   std::size_t trials_left = 0;
 
   bool is_code(std::uint64_t pc) const;
-  // One step; where it needs the unknown frame pointer, it is searched above `stack_pointer`.
+  // Takes one step; if that needs the unknown frame pointer, searches for it above `stack_pointer`.
   // Sets `heuristic` if it was found.
   int step_or_search(unw_cursor_t& cursor, std::uint64_t stack_pointer, bool& heuristic);
-  // For a frame without table: its caller, at which `cursor` is then. `stepped`: what libunwind
-  // made of it, by the frame pointer. nullopt: nothing better is found.
+  // Finds the caller of a frame without a table, and moves `cursor` there. `stepped` is what
+  // libunwind made of it with the frame pointer. Returns nullopt if nothing better is found.
   std::optional<std::uint64_t> search_caller(const unw_cursor_t& frame,
                                              unw_cursor_t& cursor,
                                              std::uint64_t stack_pointer,
                                              int stepped);
-  // Whether a stack that goes on at the candidate's caller comes to its end.
+  // Returns whether a stack that continues at the candidate's caller reaches its end.
   bool is_caller(const FrameCandidate& candidate, unw_cursor_t& cursor);
-  // Whether `frame` may end where the candidate says. If so, `cursor` is at its caller.
+  // Returns whether `frame` may end where the candidate says; if so, `cursor` is at its caller.
   bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
   // Once the space's memory is that of the thread.
@@ -110,7 +110,7 @@ bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
                                       const unw_cursor_t& frame,
                                       unw_cursor_t& cursor) {
   // Most functions keep rbp 16 bytes below the frame's end, some (libffi's) elsewhere. The first
-  // step tells the distance, as the function's own table has it.
+  // step shows the distance, which comes from the function's own table.
   space.frame_pointer = candidate.frame_end - 2 * sizeof(std::uint64_t);
   cursor = frame;
   if (space.step(cursor) <= 0) {
@@ -131,11 +131,11 @@ bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
     return true;
   }
   unw_cursor_t trial = cursor;
-  return walk(trial, candidate.frame_end - 1, kTrialFrames).end == StackEnd::kComplete;
+  return walk(trial, candidate.frame_end - 1, kMaxTrialFrames).end == StackEnd::kComplete;
 }
 
-// A cursor can begin anywhere, but not in the middle of a stack with the registers of that place;
-// so it gets the caller's own: what is certain of them.
+// A cursor cannot begin in the middle of a stack with the registers of that frame, so it gets those
+// of the caller that are certain.
 bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor_t& cursor) {
   attach::Registers there;
   there.pc = candidate.return_address - 1;  // inside of the call, as tables are searched
@@ -148,13 +148,13 @@ bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor
   space.registers = &guessed.back();
   const auto* const registers_there = space.registers;
   space.frame_pointer.reset();
-  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kFarthestFrame) {
+  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kMaxFrameSize) {
     space.frame_pointer = *saved;
   }
   const auto pointer_there = space.frame_pointer;
   if (space.begin(cursor)) {
     unw_cursor_t trial = cursor;
-    const StackEnd end = walk(trial, candidate.frame_end - 1, kTrialFrames).end;
+    const StackEnd end = walk(trial, candidate.frame_end - 1, kMaxTrialFrames).end;
     space.registers = registers_there;
     space.frame_pointer = pointer_there;
     if (end == StackEnd::kComplete) {
@@ -166,8 +166,8 @@ bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor
   return false;
 }
 
-// A call to just this code speaks for itself; then the frame pointer; then any caller with which
-// the stack comes to its end. Heuristic: code that keeps no frame pointer and is called through a
+// A call to exactly this code is believed first; then the frame pointer; then any caller with which
+// the stack reaches its end. Heuristic: code that keeps no frame pointer and is called through a
 // pointer may have a stale return address in front of the true one.
 std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_cursor_t& frame,
                                                                  unw_cursor_t& cursor,
@@ -235,7 +235,7 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     }
     frame = {caller.value_or(register_of(cursor, UNW_REG_IP)), 0, 0};
     // Stacks grow down, except where a handler ran on a stack of its own. Without a table libunwind
-    // follows the frame pointer, which is believed only where a call stands.
+    // follows the frame pointer, which is believed only if it leads behind a call.
     if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !signal_frame) ||
         (space.notes.no_table && !caller &&
          call_before(frame.pc, space.memory()).kind == CallKind::kNone)) {
@@ -259,7 +259,7 @@ NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std:
   space.syscall = thread.syscall;
   space.frame_pointer.reset();
   guessed.clear();
-  trials_left = kTrials;
+  trials_left = kMaxTrials;
   unw_cursor_t cursor{};
   if (!space.begin(cursor)) {
     NativeStack stack;

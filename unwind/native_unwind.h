@@ -23,7 +23,7 @@ struct NativeFrame {
 struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first
   snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
-  // It ends where it does since a register is needed that only a stop can tell.
+  // The stack ends here because a register is needed that only a stop can give.
   bool needs_registers = false;
 };
 
@@ -37,9 +37,9 @@ class NativeUnwinder {
   NativeUnwinder(NativeUnwinder&&) = delete;
   NativeUnwinder& operator=(NativeUnwinder&&) = delete;
 
-  // `thread` must have been blocked when its registers were read. At most `limit` frames.
+  // Unwinds a thread that was blocked when its registers were read. At most `limit` frames.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);
-  // Of a thread that was stopped; it may be running again.
+  // Unwinds a thread that was stopped; it may be running again.
   NativeStack unwind(const attach::ThreadState& thread,
                      const StackCopy& copy,
                      std::size_t limit = 4096);

@@ -12,15 +12,15 @@ using attach::Mapping;
 using attach::ThreadState;
 
 constexpr std::uint64_t kRedZone = 128;  // System V ABI: leaf functions use it without moving sp
-constexpr std::uint64_t kMostOfStack = std::uint64_t{1} << 20;
-// Takes less than 1 ms to copy, for which all of them wait.
-constexpr std::uint64_t kMostOfAll = std::uint64_t{2} << 20;
-// Of a stack whose mapping is not known (of a thread that was born after the maps were read), and
-// of each where there are very many.
-constexpr std::uint64_t kLeastOfStack = std::uint64_t{16} << 10;
+constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 20;
+// Copying that much takes less than 1 ms, during which all threads wait.
+constexpr std::uint64_t kMaxTotal = std::uint64_t{2} << 20;
+// For a stack whose mapping is not known (its thread began after the maps were read), and for each
+// stack if there are very many.
+constexpr std::uint64_t kMinStack = std::uint64_t{16} << 10;
 
-// The thread's own stack, if the stack pointer is on another one. glibc puts the block that fs_base
-// points at on top of the stack of each thread but the main one, whose stack has a name.
+// Returns the thread's own stack, if the stack pointer is on another one. glibc puts the block that
+// fs_base points at on top of the stack of each thread but the main one, whose stack has a name.
 const Mapping* own_stack(const attach::Target& target,
                          const ThreadState& thread,
                          const Mapping* current) {
@@ -37,9 +37,9 @@ const Mapping* own_stack(const attach::Target& target,
   return own == current ? nullptr : own;
 }
 
-// Where the interrupted function left its own stack: the kernel saved that stack pointer on the
-// alternate stack. Heuristic: the lowest word there that points into the own stack; an older one
-// that was left behind costs only a larger copy.
+// Returns where the interrupted function left its own stack: the kernel saved that stack pointer on
+// the alternate stack. Heuristic: takes the lowest word there that points into the own stack; a
+// stale one only makes the copy larger.
 std::optional<std::uint64_t> left_at(const CopiedMemory& alternate, const Mapping& own) {
   std::optional<std::uint64_t> lowest;
   const std::size_t skew = (8 - alternate.address % 8) % 8;
@@ -56,8 +56,7 @@ std::optional<std::uint64_t> left_at(const CopiedMemory& alternate, const Mappin
 }  // namespace
 
 StackCopier::StackCopier(std::size_t threads)
-    : most_(
-          std::clamp(kMostOfAll / std::max<std::size_t>(threads, 1), kLeastOfStack, kMostOfStack)),
+    : most_(std::clamp(kMaxTotal / std::max<std::size_t>(threads, 1), kMinStack, kMaxStack)),
       buffers_(threads) {
   for (auto& buffer : buffers_) {
     buffer.resize(most_);  // writes zeros, so that each page is there
@@ -69,7 +68,7 @@ StackCopier::Range StackCopier::from_stack_pointer(std::size_t thread,
                                                    const Mapping* mapping) const {
   std::uint64_t start = stack_pointer - std::min(stack_pointer, kRedZone);
   if (mapping == nullptr) {
-    return {thread, start, kLeastOfStack};
+    return {thread, start, kMinStack};
   }
   start = std::max(start, mapping->start);
   return {thread, start, std::min(mapping->end - start, most_)};

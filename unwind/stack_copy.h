@@ -1,5 +1,5 @@
-// Copies of the stacks of stopped threads, so that they can be let go at once and unwound at
-// leisure.
+// Copies of the stacks of stopped threads, so that the threads can go on at once and the copies be
+// unwound later.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@ struct CopiedMemory {
   std::vector<std::byte> bytes;
 };
 
-// Of one thread: the stack that it is on, from its stack pointer (and the red zone below) to the
-// top of the mapping, and, where that is an alternate signal stack, its own stack as well. What
-// could not be read, or is beyond the bounds, is not there.
+// The copy of one thread: the stack that it is on, from its stack pointer (and the red zone below)
+// to the top of the mapping; if that is an alternate signal stack, its own stack as well. Parts
+// that could not be read, or are beyond the limits, are missing.
 using StackCopy = std::vector<CopiedMemory>;
 
 class StackCopier {
  public:
-  // To be made before the stop: its memory is made ready here, since the threads would wait for the
-  // page faults too. At most `threads` stacks will be copied.
+  // Construct it before the stop: it touches its memory here, since the threads would wait for the
+  // page faults too. It copies at most `threads` stacks.
   explicit StackCopier(std::size_t threads);
 
-  // In the order of `threads`, in two calls of read_many; once. All of them need registers. Bounded
-  // by 1 MiB a stack and 2 MiB for all together, or 16 KiB a stack where there are very many.
+  // Copies the stacks in the order of `threads`, in two calls of read_many; call it once. All
+  // threads need registers. Limits: 1 MiB a stack and 2 MiB for all together, or 16 KiB a stack if
+  // there are very many.
   std::vector<StackCopy> copy(const attach::Target& target,
                               std::span<const attach::ThreadState* const> threads);
 

@@ -6,10 +6,10 @@
 namespace oddrank::unwind {
 namespace {
 
-// A deeper stack is read on, page by page.
+// A deeper stack is read page by page from there on.
 constexpr std::uint64_t kBulk = std::uint64_t{1} << 20;
 // The pages of one thread; beyond this a stack counts as unreadable.
-constexpr std::size_t kMostPages = 16384;
+constexpr std::size_t kMaxPages = 16384;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
     return;
   }
   stack_bytes_.resize(std::min(mapping->end - stack_pointer, kBulk));
-  // Where it fails, the parts that are there come in by pages.
+  // If it fails, the parts that can be read come in page by page.
   if (target_.read(attach::Addr{stack_pointer}, stack_bytes_)) {
     stacks_.push_back({stack_pointer, stack_bytes_});
   }
@@ -89,8 +89,8 @@ bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {
     return false;
   }
   for (const elf::ElfSegment& segment : (*image)->segments()) {
-    // Not the protection of the mapping: relocated data is made read-only too (RELRO), and there
-    // the file differs from the memory.
+    // The protection of the mapping does not decide: relocated data is made read-only too (RELRO),
+    // and differs from the file.
     if (segment.writable) {
       continue;
     }
@@ -111,7 +111,7 @@ bool UnwindMemory::read_pages(std::uint64_t address, std::span<std::byte> into) 
     auto page = pages_.find(start);
     if (page == pages_.end()) {
       std::array<std::byte, kPage> bytes{};
-      if (pages_.size() >= kMostPages || !target_.read(attach::Addr{start}, bytes)) {
+      if (pages_.size() >= kMaxPages || !target_.read(attach::Addr{start}, bytes)) {
         return false;
       }
       page = pages_.emplace(start, bytes).first;

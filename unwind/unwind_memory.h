@@ -1,9 +1,10 @@
-// The memory that unwinding one thread needs, at the price of few reads of the target.
+// The memory that unwinding one thread needs, with few reads of the target.
 //
-// From the stack pointer to the top of its mapping: one bulk read, so that the stack is of one
-// instant as nearly as can be without a stop; or the copies that were made while the thread was
-// stopped (stack_copy.h). Read-only segments of modules (unwind tables, code):
-// the module's file. All else (another stack that a signal handler came from): pages on demand.
+// The stack, from its pointer to the top of its mapping, comes in one bulk read, so that it is as
+// near to one instant as can be without a stop; or from the copies that were made while the thread
+// was stopped (stack_copy.h). Read-only segments of modules (unwind tables, code) come from the
+// module's file. Everything else (such as the stack that a signal handler interrupted) is read page
+// by page on demand.
 #pragma once
 
 #include <array>
@@ -26,18 +27,18 @@ class UnwindMemory {
   UnwindMemory(const attach::Target& target, elf::ModuleMap& modules)
       : target_(target), modules_(modules) {}
 
-  // Forgets all that may change and copies the stack above `stack_pointer`.
+  // Forgets what may have changed, and copies the stack above `stack_pointer`.
   void start_thread(std::uint64_t stack_pointer);
-  // The same with copies made before, which must outlive the work on this thread.
+  // Does the same with copies made before, which must outlive the work on this thread.
   void start_thread(const StackCopy& copy);
 
-  // Keeps bytes that are of no target, and gives the address at which they can be read from now on:
-  // one of the kernel's half, where no target has any memory.
+  // Keeps bytes that are not the target's, and returns the address at which they can be read from
+  // now on. It is in the kernel's half, where no target has memory.
   std::uint64_t hold(std::vector<std::byte> bytes);
 
-  // Eight bytes, at any alignment; nullopt if they cannot be read.
+  // Reads eight bytes, at any alignment; nullopt if they cannot be read.
   std::optional<std::uint64_t> word(std::uint64_t address);
-  // False, with `into` half filled, if they cannot be read.
+  // Reads bytes; returns false, with `into` half filled, if they cannot be read.
   bool read(std::uint64_t address, std::span<std::byte> into);
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-// Exported by libunwind for those who bring their own tables, but in none of its headers.
+// libunwind exports it for programs with their own tables, but no header declares it.
 extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space,
                                                   unw_word_t ip,
                                                   unw_dyn_info_t* table,
@@ -16,7 +16,7 @@ namespace {
 
 // Words that one step may read. A damaged table can describe a loop that never ends; the largest
 // honest step (a binary search and a long program) takes a few hundred.
-constexpr std::size_t kWordsPerStep = 20000;
+constexpr std::size_t kMaxWordsPerStep = 20000;
 
 }  // namespace
 
@@ -99,12 +99,12 @@ UnwindSpace::~UnwindSpace() {
 }
 
 bool UnwindSpace::begin(unw_cursor_t& cursor) {
-  words_left_ = kWordsPerStep;
+  words_left_ = kMaxWordsPerStep;
   return space_ != nullptr && unw_init_remote(&cursor, space_, this) == 0;
 }
 
 int UnwindSpace::step(unw_cursor_t& cursor) {
-  words_left_ = kWordsPerStep;
+  words_left_ = kMaxWordsPerStep;
   notes = {};
   return unw_step(&cursor);
 }

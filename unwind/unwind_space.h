@@ -1,10 +1,10 @@
-// What libunwind asks of a process, answered from a copy of a thread's stack and from files: its
-// "address space" with the callbacks for memory, registers and unwind tables. libunwind's remote
-// half never touches a process itself.
+// The "address space" that libunwind reads a process through: callbacks for memory, registers and
+// unwind tables, answered from a copy of a thread's stack and from files. libunwind's remote half
+// never touches a process itself.
 //
-// Of a blocked thread that was not stopped, only the program counter and the stack pointer are
-// known, and the arguments of its system call. A callback refuses any other register, and notes
-// that it was asked for. Private to unwind/.
+// For a blocked thread that was not stopped, only the program counter, the stack pointer and the
+// arguments of its system call are known. A callback refuses any other register, and notes that it
+// was needed. Private to unwind/.
 #pragma once
 
 #include <libunwind.h>
@@ -21,7 +21,7 @@
 
 namespace oddrank::unwind {
 
-// What one step came upon.
+// What happened during one step.
 struct StepNotes {
   bool no_table = false;    // libunwind followed the frame pointer instead, or nothing
   bool bad_memory = false;  // it read what is not there, or too much
@@ -41,16 +41,15 @@ class UnwindSpace {
 
   UnwindMemory& memory() { return memory_; }
 
-  // The registers with which cursors begin, and which they ask for later: kept by address, for as
-  // long as a cursor lives. `frame_pointer` is what was found out where the registers do not have
-  // it.
+  // Sets the registers with which cursors begin, and which they read later; borrowed as long as a
+  // cursor lives. `frame_pointer` is the one that was searched for, if the registers lack it.
   const attach::Registers* registers = nullptr;
   std::optional<std::uint64_t> frame_pointer;
   std::optional<attach::SyscallState> syscall;
 
-  // Whether `cursor` could be placed at the registers.
+  // Places `cursor` at the registers; false if that is impossible.
   bool begin(unw_cursor_t& cursor);
-  // As unw_step, with `notes` new and bounded memory.
+  // Steps like unw_step, with fresh `notes` and bounded memory.
   int step(unw_cursor_t& cursor);
   StepNotes notes;
 

@@ -37,7 +37,7 @@ std::optional<Place> find_header(const elf::Module& module, elf::ModuleMap& modu
                (*header)->eh_frame_hdr->size};
 }
 
-// Bytes of a pointer in one of the fixed-size encodings; 0 for the others.
+// Returns the bytes of a pointer in one of the fixed-size encodings; 0 for the others.
 std::size_t encoded_size(std::uint8_t encoding) {
   switch (encoding & 0x0fU) {
     case 0x02:
@@ -87,7 +87,7 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == kEntrySize);
 
-// In the form of the linker's: offsets from the module's start.
+// Writes the table as the linker does: offsets from the module's start.
 std::optional<UnwindTable> make_table(const elf::Module& module,
                                       elf::ModuleMap& modules,
                                       UnwindMemory& memory) {

@@ -1,6 +1,6 @@
 // Where a module's table of unwind information lies in the target: the sorted index that the linker
-// puts into .eh_frame_hdr (Linux Standard Base, "Exception Frame Header"). Static programs have
-// none; theirs is made here, from .eh_frame in the file.
+// puts into .eh_frame_hdr (Linux Standard Base, "Exception Frame Header"). Static programs have no
+// index; it is built here from .eh_frame in the file.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct UnwindTable {
   std::uint64_t count = 0;
 };
 
-// nullopt: the module has no unwind information, or none in a form that is written for x86-64. A
-// table that is made here is held by `memory`.
+// Finds the table; nullopt if the module has no unwind information, or none in a form that
+// compilers write for x86-64. `memory` holds a table that is built here.
 std::optional<UnwindTable> find_unwind_table(const elf::Module& module,
                                              elf::ModuleMap& modules,
                                              UnwindMemory& memory);

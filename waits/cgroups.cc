@@ -10,8 +10,8 @@
 namespace oddrank::waits {
 namespace {
 
-constexpr std::size_t kCgroupLimit = 65536;
-constexpr std::size_t kMountLimit = std::size_t{4} << 20;
+constexpr std::size_t kMaxCgroupText = 65536;
+constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
 struct Membership {
   std::string_view controllers;  // "cpu,cpuacct"; of version 2 ""
@@ -36,7 +36,7 @@ std::optional<Membership> parse_membership(std::string_view line) {
   return known && !outside && found.path.starts_with('/') ? std::optional(found) : std::nullopt;
 }
 
-// The part of the hierarchy that is mounted may begin below its root.
+// The mounted part of the hierarchy may begin below its root.
 std::string below(const Mount& mount, std::string_view path) {
   const std::string_view root = mount.root == "/" ? std::string_view() : mount.root;
   const bool inside =
@@ -83,8 +83,8 @@ std::string cgroup_folder(std::string_view cgroups,
 }
 
 std::string freezer_state(pid_t pid) {
-  const auto cgroups = read_file("/proc/" + std::to_string(pid) + "/cgroup", kCgroupLimit);
-  const auto mounts = cgroups ? read_file("/proc/self/mountinfo", kMountLimit) : cgroups;
+  const auto cgroups = read_file("/proc/" + std::to_string(pid) + "/cgroup", kMaxCgroupText);
+  const auto mounts = cgroups ? read_file("/proc/self/mountinfo", kMaxMountinfo) : cgroups;
   const std::string folder =
       cgroups && mounts ? cgroup_folder(*cgroups, *mounts, "freezer") : std::string();
   const auto state = folder.empty() ? Result<std::string>(std::string())

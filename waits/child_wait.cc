@@ -22,7 +22,8 @@ void name_child(const WaitContext& context, std::int64_t pid, ThreadWait& wait) 
                 (same_namespace(context) ? "" : " (of its own pid namespace)");
 }
 
-// "Pid:\t123" in the fdinfo of a pidfd, in the pid namespace of who reads it; -1: it has ended.
+// "Pid:\t123" in the fdinfo of a pidfd, in the pid namespace of the reader; -1 means that it has
+// ended.
 std::int64_t pid_of_pidfd(std::string_view fdinfo) {
   for (const std::string_view line : split(fdinfo, '\n')) {
     const auto words = split_blanks(line);

@@ -3,6 +3,7 @@
 
 #include "waits/syscall_table.h"
 #include "waits/thread_wait.h"
+#include "waits/wait_context.h"
 
 namespace oddrank::waits {
 

@@ -16,8 +16,8 @@ struct LinkPrefix {
   std::string_view note;
 };
 
-// First match wins. Anonymous inodes: the names that the kernel gives to anon_inode_getfile().
-// Those that another thread of any process can wake have no kind of their own in the contract.
+// First match wins. Anonymous inodes have the names that the kernel passes to anon_inode_getfile().
+// WaitOn has no kind for those that any thread of any process can wake.
 constexpr std::array kPrefixes = {
     LinkPrefix{"pipe:[", WaitOn::kPipe, ""},
     LinkPrefix{"socket:[", WaitOn::kSocket, ""},
@@ -51,8 +51,8 @@ FdKind fd_kind(std::string_view link, std::string_view wchan) {
   kind.on = known->on;
   kind.note = known->note;
   if (kind.on == WaitOn::kFile && wchan.find("pipe_") != std::string_view::npos) {
-    // pipe_read, anon_pipe_read (since v6.15, also for FIFOs), pipe_write. A read of a FIFO that
-    // nobody has open for writing returns at once, so somebody has.
+    // pipe_read, anon_pipe_read (since v6.15, also for FIFOs), pipe_write. A read of a FIFO that no
+    // process has open for writing returns at once, so some process has.
     kind.note = "a FIFO; its other end is open and does nothing";
   }
   if (deleted && kind.note.empty()) {

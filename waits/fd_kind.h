@@ -15,7 +15,8 @@ struct FdKind {
   std::string note;  // what the path does not say: "deleted", "a FIFO"; may be empty
 };
 
-// `wchan` tells a FIFO from a file: both have a plain path. Empty link: kUnknown.
+// Reads the kind off the link; `wchan` distinguishes a FIFO from a file, since both have a plain
+// path. An empty link gives kUnknown.
 FdKind fd_kind(std::string_view link, std::string_view wchan);
 
 }  // namespace oddrank::waits

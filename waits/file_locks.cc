@@ -39,7 +39,7 @@ std::optional<Row> parse_row(std::string_view line) {
 }  // namespace
 
 std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std::uint64_t inode) {
-  std::optional<Row> held;  // the last row that is no wait
+  std::optional<Row> held;  // the last row that is not a wait
   std::optional<FileLock> found;
   for (const std::string_view line : split(table, '\n')) {
     const auto row = parse_row(line);
@@ -76,7 +76,8 @@ bool has_lock(std::string_view fdinfo, pid_t pid) {
   constexpr std::string_view kLock = "lock:";
   for (const std::string_view line : split(fdinfo, '\n')) {
     const auto row = line.starts_with(kLock) ? parse_row(line.substr(kLock.size())) : std::nullopt;
-    // A lock of an open file (OFD) has no process; whoever has the file has it.
+    // A lock of an open file (OFD) belongs to no process, but to every process that has the file
+    // open.
     if (row && (row->pid == pid || row->pid < 0)) {
       return true;
     }

@@ -1,4 +1,5 @@
-// The kernel's table of file locks (/proc/locks): who holds what a process waits for.
+// The kernel's table of file locks (/proc/locks): which process holds the lock that another one
+// waits for.
 #pragma once
 
 #include <sys/types.h>
@@ -16,17 +17,18 @@ struct FileLock {
   std::uint64_t inode = 0;  // of the locked file
 };
 
-// The lock that keeps `waiter` waiting. `inode` tells several waits of one process apart; 0 = any.
-// nullopt: no such wait in the table (another host's lock on a network file system), or several.
-// Format: fs/locks.c, lock_get_status(): "4: FLOCK  ADVISORY  WRITE 8350 fe:00:2146641 0 EOF",
-// then the same number with "->" for each that waits for it.
+// Finds the lock that `waiter` waits for. `inode` distinguishes several waits of one process; 0 =
+// any. Returns nullopt if the table has no such wait (another host's lock on a network file
+// system), or several. Format: fs/locks.c, lock_get_status(): "4: FLOCK  ADVISORY  WRITE 8350
+// fe:00:2146641 0 EOF", then the same number with "->" for each that waits for it.
 std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std::uint64_t inode);
 
-// The value of "ino:" in the text of /proc/PID/fdinfo/FD (since v5.14); 0 if it has none.
+// Returns the value of "ino:" in the text of /proc/PID/fdinfo/FD (since v5.14); 0 if it has none.
 std::uint64_t inode_of_fdinfo(std::string_view fdinfo);
 
-// Whether the text of /proc/`pid`/fdinfo/FD has a lock that this process took through this very
-// open file ("lock:\t1: FLOCK ..."). A descriptor that a child has inherited shows its parent's.
+// Returns whether the text of /proc/`pid`/fdinfo/FD has a lock that this process took through this
+// open file ("lock:\t1: FLOCK ..."). An inherited descriptor shows the locks of the parent, which
+// do not count.
 bool has_lock(std::string_view fdinfo, pid_t pid);
 
 }  // namespace oddrank::waits

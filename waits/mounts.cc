@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 22> kRemote = {
     "smbfs",    "9p",        "afs",    "fuse", "beegfs", "panfs",   "wekafs", "pvfs2",
     "orangefs", "glusterfs", "ocfs2",  "gfs2", "coda",   "virtiofs"};
 
-// Blanks and the like stand there as "\040".
+// Blanks and the like are written as "\040".
 std::string unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -12,7 +12,7 @@ using attach::Addr;
 using attach::Target;
 using IsThread = std::function<bool(std::int32_t)>;
 
-constexpr std::int32_t kTidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
+constexpr std::int32_t kMaxTid = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
 
 struct FutexCall {
   Addr word{};
@@ -30,10 +30,10 @@ struct Mutex {
   std::uint32_t users;
   std::int32_t kind;
 };
-constexpr std::uint32_t kContended = 2;         // what __lll_lock_wait sleeps on
-constexpr std::uint32_t kUserLimit = 1U << 16;  // more waiters than any process has threads
-constexpr std::int32_t kKindLimit = 0x400;      // above all flags of a mutex's kind
-constexpr std::int32_t kRobustKind = 16;        // PTHREAD_MUTEX_ROBUST_NORMAL_NP
+constexpr std::uint32_t kContended = 2;        // what __lll_lock_wait sleeps on
+constexpr std::uint32_t kMaxUsers = 1U << 16;  // more waiters than any process has threads
+constexpr std::int32_t kMaxKind = 0x400;       // above all flags of a mutex's kind
+constexpr std::int32_t kRobustKind = 16;       // PTHREAD_MUTEX_ROBUST_NORMAL_NP
 
 // struct __pthread_rwlock_arch_t (sysdeps/x86/nptl/bits/struct_rwlock.h; since 2.25). Readers sleep
 // on phase_word until the writers' phase ends, writers on writer_word until the writer before them
@@ -68,10 +68,10 @@ constexpr std::uint64_t kSelfOffset = 16;
 constexpr std::uint64_t kTidOffset = 720;
 
 bool is_tid(std::int32_t tid) {
-  return tid > 0 && tid <= kTidLimit;
+  return tid > 0 && tid <= kMaxTid;
 }
 
-// The tid of the struct pthread at `address`; nullopt if there is none.
+// Returns the tid of the struct pthread at `address`; nullopt if there is none.
 std::optional<std::int32_t> tid_of_pthread(const Target& target, std::uint64_t address) {
   const auto begin = attach::read_object<std::array<std::uint64_t, 3>>(target, Addr{address});
   if (!begin || (*begin)[0] != address || (*begin)[kSelfOffset / 8] != address) {
@@ -88,8 +88,9 @@ std::optional<NativeLock> as_inheriting(const Target& target, const FutexCall& c
   return lock;
 }
 
-// The owner's tid with the bit for waiters, in the word and in what the call expects. glibc's
-// robust mutexes, and every mutex of musl, whose type lies elsewhere: there the owner must live.
+// The word, and the value that the call expects, hold the owner's tid with the bit for waiters.
+// That is so in glibc's robust mutexes, and in every mutex of musl, which stores its type
+// elsewhere: there the owner must be alive.
 std::optional<NativeLock> as_robust(const Target& target,
                                     const FutexCall& call,
                                     const IsThread& is_thread) {
@@ -99,7 +100,7 @@ std::optional<NativeLock> as_robust(const Target& target,
       (mutex->lock & FUTEX_TID_MASK) != (call.expected & FUTEX_TID_MASK)) {
     return std::nullopt;
   }
-  const bool robust = mutex->owner == owner && mutex->kind > 0 && mutex->kind < kKindLimit &&
+  const bool robust = mutex->owner == owner && mutex->kind > 0 && mutex->kind < kMaxKind &&
                       (mutex->kind & kRobustKind) != 0;
   if (!robust && !is_thread(owner)) {
     return std::nullopt;
@@ -126,7 +127,7 @@ std::optional<NativeLock> as_mutex(const Target& target,
                                    const IsThread& is_thread) {
   const auto mutex = attach::read_object<Mutex>(target, call.word);
   if (!mutex || mutex->lock != kContended || !is_tid(mutex->owner) || mutex->users == 0 ||
-      mutex->users > kUserLimit || mutex->kind < 0 || mutex->kind >= kKindLimit) {
+      mutex->users > kMaxUsers || mutex->kind < 0 || mutex->kind >= kMaxKind) {
     return std::nullopt;
   }
   // Waits with a time limit have a call of their own, which other things use as well.
@@ -150,7 +151,7 @@ std::optional<NativeLock> as_written(const Target& target,
       continue;
     }
     const bool held = (lock->readers & kWriteLocked) != 0 && (lock->readers & kWritePhase) != 0 &&
-                      (lock->readers >> kReaderShift) < kUserLimit;
+                      (lock->readers >> kReaderShift) < kMaxUsers;
     if (held && (is_thread(lock->writer) || lock->phase_word == kLockedAndSlept)) {
       return NativeLock{LockKind::kWriteLock, lock->writer, false, call.shared, 0};
     }
@@ -165,7 +166,7 @@ std::optional<NativeLock> as_read(const Target& target, const FutexCall& call) {
   }
   const std::uint32_t readers = lock->readers >> kReaderShift;
   const bool claimed = (lock->readers & kWriteLocked) != 0 && (lock->readers & kWritePhase) == 0;
-  return claimed && readers > 0 && readers < kUserLimit
+  return claimed && readers > 0 && readers < kMaxUsers
              ? std::optional(NativeLock{LockKind::kReadLocks, 0, false, call.shared, readers})
              : std::nullopt;
 }
@@ -205,7 +206,7 @@ NativeLock read_native_lock(const Target& target,
   } else if (call.expected == kLockedAndSlept) {
     lock = as_written(target, call, is_thread);
   }
-  // A tid is any number, also one that means something for a lock.
+  // A tid may be any number, also one that has a meaning for another lock.
   lock = lock ? lock : as_thread_end(target, call, is_thread);
   return lock.value_or(NativeLock{});
 }

@@ -1,10 +1,10 @@
 // What kind of lock a futex word belongs to and who owns that lock, read from the lock's own memory
 // as glibc keeps it (2.25 and later, x86-64; priority-inheriting and robust words also of musl).
 //
-// A futex tells the kernel nothing of its owner, and the library does not tell what lies around the
-// word. Each kind is recognised by what the call waits for and by several fields that must fit one
-// another; the tid of a thread that is there is the strongest of them. Names of the frames may
-// still contradict (native_lock_names.h).
+// The kernel does not know the owner of a futex, and the library does not say what surrounds the
+// word. Each kind is recognised by what the call waits for and by several fields that must be
+// consistent; the tid of an existing thread is the strongest evidence. Names of the frames may
+// still contradict it (native_lock_names.h).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ struct NativeLock {
   std::uint32_t readers = 0;  // kReadLocks
 };
 
-// `is_thread` says whether a tid of the target's pid namespace is a thread of the target. A mutex
-// or a written read-write lock may give an owner that is none; the other kinds do not.
+// Recognises the lock behind a futex call. `is_thread` returns whether a tid of the target's pid
+// namespace is a thread of the target. The owner of a mutex or a write-locked read-write lock may
+// be no thread of the target; that of the other kinds always is one.
 NativeLock read_native_lock(const attach::Target& target,
                             const attach::SyscallState& futex,
                             const std::function<bool(std::int32_t)>& is_thread);

@@ -19,7 +19,7 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::size_t kDepth = 16;  // frames of libc between the wait and the program
+constexpr std::size_t kMaxDepth = 16;  // frames of libc between the wait and the program
 
 enum class Owner : std::uint8_t { kNone, kMaybe };
 
@@ -100,7 +100,7 @@ constexpr std::array kInnerLocks = {
     InnerLock{"tz_convert", false, Inner::kTimeZone},
 };
 
-// What is known of the frames of libc at the inner end of a stack.
+// What the frames of libc at the inner end of a stack show.
 struct LibcFrames {
   const WaitCall* call = nullptr;
   std::string_view inner_function;  // of the outermost one that has a lock of libc's own
@@ -113,7 +113,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
     return found;
   }
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
-  for (std::size_t i = 0; i < std::min(frames.size(), kDepth); ++i) {
+  for (std::size_t i = 0; i < std::min(frames.size(), kMaxDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind != snapshot::FrameKind::kNative || !is_libc(tables.text(frame.file))) {
       break;
@@ -163,8 +163,8 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
     return;
   }
   const LibcFrames found = look(thread, tables);
-  // An owner that is a thread of the process was found by its number, which no accident gives; a
-  // thread that returns from a condition variable waits for its mutex again.
+  // An owner that is a thread of the process is no accident: a thread that returns from a condition
+  // variable waits for its mutex again.
   const bool owned = wait.holder_tid != 0 || wait.holder_pid != 0;
   const bool unknown = wait.how == WaitHow::kLock && wait.lock.kind == LockKind::kUnknown;
   if (found.call != nullptr && found.call->owner == Owner::kNone && !owned &&

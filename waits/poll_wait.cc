@@ -11,7 +11,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 #include "waits/fd_kind.h"
 
 namespace oddrank::waits {
@@ -19,12 +19,12 @@ namespace {
 
 using attach::Addr;
 
-constexpr std::size_t kFdLimit = 1024;
-constexpr std::size_t kLookedAt = 64;  // of which files these are; a server may have thousands
+constexpr std::size_t kMaxFds = 1024;
+constexpr std::size_t kMaxClassified = 64;  // files whose kind is read; a server may have thousands
 
 std::vector<int> polled_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
-  const auto count = std::min<std::uint64_t>(arguments[1], kFdLimit);
+  const auto count = std::min<std::uint64_t>(arguments[1], kMaxFds);
   std::vector<pollfd> entries(count);
   const auto bytes = std::as_writable_bytes(std::span<pollfd>(entries));
   if (count == 0 || !context.target.read(Addr{arguments[0]}, bytes)) {
@@ -39,15 +39,14 @@ std::vector<int> polled_fds(const WaitContext& context) {
   return fds;
 }
 
-// The kernel writes its answer over the sets only when select returns, so they still say what was
-// asked for.
+// The kernel overwrites the sets only when select returns, so they still hold the request.
 std::vector<int> selected_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
-  const auto count = std::min<std::uint64_t>(arguments[0], kFdLimit);
-  std::array<std::uint64_t, kFdLimit / 64> wanted{};
+  const auto count = std::min<std::uint64_t>(arguments[0], kMaxFds);
+  std::array<std::uint64_t, kMaxFds / 64> wanted{};
   const std::size_t words = (count + 63) / 64;
   for (std::size_t set = 1; set <= 3; ++set) {
-    std::array<std::uint64_t, kFdLimit / 64> bits{};
+    std::array<std::uint64_t, kMaxFds / 64> bits{};
     const auto bytes = std::as_writable_bytes(std::span(bits).first(words));
     if (arguments[set] == 0 || words == 0 || !context.target.read(Addr{arguments[set]}, bytes)) {
       continue;
@@ -70,7 +69,7 @@ std::vector<int> epolled_fds(std::string_view fdinfo) {
   std::vector<int> fds;
   for (const std::string_view line : split(fdinfo, '\n')) {
     const auto words = split_blanks(line);
-    if (words.size() < 2 || words[0] != "tfd:" || fds.size() >= kFdLimit) {
+    if (words.size() < 2 || words[0] != "tfd:" || fds.size() >= kMaxFds) {
       continue;
     }
     if (const auto fd = parse_number<int>(words[1])) {
@@ -92,12 +91,12 @@ std::vector<int> watched_fds(const WaitContext& context, const SyscallInfo& info
   }
 }
 
-// How many there are, also where they could not be listed; for select and epoll that is unknown.
+// Counts the files, also if they could not be listed; unknown for select and epoll.
 std::uint64_t asked_for(const WaitContext& context, const SyscallInfo& info) {
   return info.kind == SyscallKind::kPoll ? context.thread.syscall->arguments[1] : 0;
 }
 
-// Counters, timers and signals: by which a program wakes itself, and not what it waits for.
+// Counters, timers and signals: a program uses them to wake itself, it does not wait for them.
 bool is_own_waker(const std::string& link) {
   return link.starts_with("anon_inode:[eventfd]") || link.starts_with("anon_inode:[timerfd]") ||
          link.starts_with("anon_inode:[signalfd]");
@@ -114,13 +113,13 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   }
   std::vector<std::string> links;
   std::vector<std::size_t> awaited;  // indices of those that others make ready
-  for (std::size_t i = 0; i < std::min(fds.size(), kLookedAt); ++i) {
+  for (std::size_t i = 0; i < std::min(fds.size(), kMaxClassified); ++i) {
     links.push_back(context.files.link(fds[i]));
     if (!is_own_waker(links.back())) {
       awaited.push_back(i);
     }
   }
-  const bool one = fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kLookedAt);
+  const bool one = fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kMaxClassified);
   if (one) {
     const std::size_t which = fds.size() == 1 ? 0 : awaited.front();
     const FdKind kind = fd_kind(links[which], "");

@@ -37,17 +37,17 @@ struct SyscallInfo {
   int fd_argument = -1;       // index of the argument that is an fd; -1 = none
   int path_argument = -1;     // index of the argument that points to a path; -1 = none
   int timeout_argument = -1;  // see timeout_is_pointer; -1 = it has none
-  // True: a null pointer means "for ever". False: a negative number of milliseconds does.
+  // True: a null pointer means no limit. False: a negative number of milliseconds does.
   bool timeout_is_pointer = true;
 };
 
 // Sorted by number.
 std::span<const SyscallInfo> syscall_table();
 
-// nullptr for a number that the table does not have.
+// Finds a system call; nullptr if the table does not have the number.
 const SyscallInfo* find_syscall(std::int64_t number);
 
-// "read"; "system call 999" where the table has no name; "" for -1.
+// Returns "read"; "system call 999" if the table has no name; "" for -1.
 std::string syscall_name(std::int64_t number);
 
 }  // namespace oddrank::waits

@@ -1,4 +1,4 @@
-// Strings out of a target's memory, bounded.
+// Strings from a target's memory, bounded.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace oddrank::waits {
 
-// The zero-terminated string at `address`, at most `limit` bytes (cut there). Empty if not a byte
-// of it can be read. Bytes below 0x20 and 0x7f become '?', since the text goes to a terminal.
+// Reads the zero-terminated string at `address`, cut at `limit` bytes. Empty if no byte of it can
+// be read. Bytes below 0x20 and 0x7f become '?', since the text goes to a terminal.
 std::string read_c_string(const attach::Target& target,
                           attach::Addr address,
                           std::size_t limit = 4096);

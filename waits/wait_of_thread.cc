@@ -1,5 +1,7 @@
 // The one place that decides how a thread's wait is read: first by its state, then by the kind of
-// its system call, and where the system call may not be read by the kernel function it sleeps in.
+// its system call, and if the system call may not be read, by the kernel function it sleeps in.
+#include "waits/wait_of_thread.h"
+
 #include <fcntl.h>
 
 #include <algorithm>
@@ -15,7 +17,6 @@
 #include "waits/poll_wait.h"
 #include "waits/syscall_table.h"
 #include "waits/target_text.h"
-#include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 namespace {
@@ -81,13 +82,13 @@ void guess_by_wchan(ThreadWait& wait) {
   }
 }
 
-// To what it does, or beside that where it is not told in words.
+// Adds to the detail, or to the notes if the detail is not told in words.
 void add_words(const std::string& more, ThreadWait& wait) {
   std::string& words = wait.how == WaitHow::kTold ? wait.detail : wait.notes;
   words += (words.empty() ? "" : ", ") + more;
 }
 
-// A signed 32-bit argument: the upper half of the register is not defined for an int.
+// Returns a signed 32-bit argument: the upper half of the register is not defined for an int.
 int int_argument(const WaitContext& context, int index) {
   return static_cast<int>(context.thread.syscall->arguments[static_cast<std::size_t>(index)]);
 }
@@ -119,7 +120,7 @@ void read_lock_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   if (lock->holder > 0) {
     wait.holder_pid = lock->holder;
     // A lock in the table is held by an open file; its process may have ended and left the file to
-    // a child. Whether pid lives is seen when processes are joined.
+    // a child. Whether the pid is alive is checked later.
     wait.detail += ", locked by pid " + std::to_string(lock->holder) + " (" + lock->kind + ")";
   } else {
     wait.detail += ", locked through an open file (" + lock->kind + "), holder not named";
@@ -204,8 +205,8 @@ void read_syscall_wait(const WaitContext& context, const SyscallInfo& info, Thre
   }
 }
 
-// poll, recv and friends with a time limit return by themselves: a loop around them looks the same
-// as a wait without end, so the report should say so.
+// poll, recv and similar calls with a time limit return by themselves. A loop around them looks
+// like a wait without end, so the report should say that there is a limit.
 void note_timeout(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
   if (info.timeout_argument < 0) {
     return;
@@ -213,7 +214,7 @@ void note_timeout(const WaitContext& context, const SyscallInfo& info, ThreadWai
   const auto index = static_cast<std::size_t>(info.timeout_argument);
   const std::uint64_t value = context.thread.syscall->arguments[index];
   const bool limited = info.timeout_is_pointer ? value != 0 : static_cast<std::int32_t>(value) >= 0;
-  // Only the waits of a futex take a timeout there, and those are all that a thread sleeps in.
+  // A futex call has a timeout there only if it waits, and a thread sleeps only in those.
   if (limited) {
     wait.limited = true;
     wait.limit_ms = info.timeout_is_pointer ? -1 : static_cast<std::int32_t>(value);
@@ -244,7 +245,7 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
 }
 
 // Since Linux 6.1 the freezer of version 1 leaves a thread where it sleeps, in state D: only the
-// cgroup itself tells.
+// cgroup itself says so.
 bool is_frozen(const WaitContext& context) {
   return snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state) ||
          (context.thread.state == 'D' && context.files.freezer() == "FROZEN");
@@ -260,8 +261,8 @@ void read_traced(const WaitContext& context, ThreadWait& wait) {
   }
 }
 
-// Which server or disk it is. Of a disk only where the thread waits for it in the kernel: else it
-// is the file that matters, not where it lies.
+// Notes which server or disk it is; a disk only if the thread waits for it in the kernel. Otherwise
+// the file matters, not where it lies.
 void note_mount(const WaitContext& context, ThreadWait& wait) {
   const bool file = wait.on == WaitOn::kFile || wait.on == WaitOn::kFileLock;
   if (!file || !wait.path.starts_with('/')) {
@@ -273,7 +274,7 @@ void note_mount(const WaitContext& context, ThreadWait& wait) {
   }
 }
 
-// The call says which file; the kernel's function which file system or driver.
+// The call names the file, the kernel's function names the file system or driver.
 void note_state_d(ThreadWait& wait) {
   std::string words = "state D";
   if (!wait.wchan.empty() && !wait.tells_wchan) {

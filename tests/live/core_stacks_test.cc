@@ -23,7 +23,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 #include "tests/support/victim.h"
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
 
 namespace oddrank {
 namespace {

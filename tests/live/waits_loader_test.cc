@@ -18,7 +18,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/torch_python.h"
 #include "tests/support/victim.h"
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
+#include "waits/node/join_processes.h"
 
 namespace oddrank::waits {
 namespace {
@@ -105,7 +106,7 @@ TEST_CASE("a rank that waits for its loader names the worker and the worker's fi
   Capture capture;
   add(capture, rank, 0);
   add(capture, worker, rank);
-  join_node_waits(capture);
+  join_processes(capture);
   const snapshot::Wait& wait = capture.processes[0].threads[0].wait;
   const std::string words =
       aggregate::wait_sentence(capture, capture.processes[0], capture.processes[0].threads[0]);

@@ -15,7 +15,7 @@
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
 #include "waits/node/uninterruptible.h"
 
 namespace oddrank::waits {

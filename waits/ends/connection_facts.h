@@ -1,5 +1,5 @@
-// What is known of a TCP connection that a thread waits for: its ends, its state, what lies in its
-// queues, how long it has been silent, whether a store of torch.distributed or TLS is above it.
+// What is known about a TCP connection that a thread waits for: its ends, its state, the bytes in
+// its queues, how long it has been silent, whether it carries a store of torch.distributed or TLS.
 #pragma once
 
 #include <string>
@@ -11,14 +11,16 @@
 
 namespace oddrank::waits {
 
-// kNone: nothing shows one. A store listens at the rank's MASTER_PORT, or at any other where a
-// program makes its own; then the thread's frames tell.
+// Returns the store that the connection carries; kNone if nothing shows one. A store listens at the
+// rank's MASTER_PORT. If a program makes its own store at another port, the thread's frames show
+// it.
 snapshot::Store store_of(const snapshot::ProcessCapture& process,
                          const snapshot::ThreadCapture& thread,
                          const std::string& peer,
                          const snapshot::Tables& tables);
 
-// By the names of OpenSSL's functions, or of Python's module around them.
+// Returns whether the thread waits inside TLS, by the names of OpenSSL's functions or of Python's
+// module around them.
 bool is_below_tls(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables);
 
 // Fills in the addresses, the state and the numbers of `file`. `silence` may be null.

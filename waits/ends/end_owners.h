@@ -1,8 +1,7 @@
-// Who has which end of a node's pipes and sockets: an index of NodeEnds, which it borrows nothing
-// of.
+// Which process has which end of a node's pipes and sockets: an index of NodeEnds. Borrows nothing.
 //
-// A pipe is often open in more processes than use it, since children inherit descriptors. Whoever
-// has nothing but the other end is its user; a process with both ends has mostly just inherited
+// A pipe is often open in processes that do not use it, since children inherit descriptors. A
+// process that has only the other end is its user; a process with both ends mostly just inherited
 // them.
 #pragma once
 
@@ -13,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "waits/ends/find_peers.h"
+#include "waits/ends/node_ends.h"
 
 namespace oddrank::waits {
 
@@ -24,28 +23,30 @@ struct PipeEnds {
 
 // The other end of a pipe, as seen from a process that waits at one.
 struct OtherPipeEnd {
-  bool own = false;           // the process has it as well
+  bool own = false;           // the process itself has it as well
   std::vector<pid_t> owners;  // other processes that have it, by pid
-  std::vector<pid_t> users;   // those of them that have nothing else of the pipe
+  std::vector<pid_t> users;   // the owners that have only this end
 };
 
 class EndOwners {
  public:
   explicit EndOwners(const NodeEnds& node);
 
-  // Who has which ends of the pipe, by pid; empty if nobody was found.
+  // Returns the ends of the pipe that each process has, by pid; empty if no process was found.
   const std::map<pid_t, PipeEnds>& of_pipe(std::uint64_t inode) const;
-  // What the process has of the pipe; nullptr: nothing, or nobody looked at it.
+  // Returns the ends of the pipe that the process has; nullptr if it has none, or was not read.
   const PipeEnds* pipe_ends(std::uint64_t inode, pid_t pid) const;
-  // Both ends are this process's and nobody else's.
+  // Returns whether this process, and no other, has the pipe.
   bool is_own_pipe(std::uint64_t inode, pid_t pid) const;
-  // `writes`: the process waits at the end that writes, and so the other one reads.
+  // Returns who has the other end. `writes`: the process waits at the writing end, so the other one
+  // reads.
   OtherPipeEnd other_end(std::uint64_t inode, pid_t pid, bool writes) const;
 
-  // Who has the socket open, by pid; empty if nobody was found.
+  // Returns the processes that have the socket open, by pid; empty if none was found.
   std::vector<pid_t> of_socket(std::uint64_t inode) const;
-  // A process of the capture has the socket open. (Nodes may share a network, as containers and
-  // test clusters do: a socket that the kernel lists need not be of a process that was read here.)
+  // Returns whether a process of the capture has the socket open. (Nodes may share a network, as
+  // containers and test clusters do: the kernel may list sockets of processes that were not read
+  // here.)
   bool is_captured_socket(std::uint64_t inode) const { return captured_.contains(inode); }
 
  private:

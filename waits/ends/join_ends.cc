@@ -1,16 +1,15 @@
-// The pure half of find_peers.h: from ends to holders.
-//
-// One user of the other end is the holder; of several none is named.
+// One user of the other end is the holder; if there are several, none is named.
+#include "waits/ends/join_ends.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "attach/proc_fds.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/add_note.h"
+#include "waits/awaited_files.h"
 #include "waits/ends/connection_facts.h"
 #include "waits/ends/end_owners.h"
-#include "waits/ends/find_peers.h"
-#include "waits/node/node_family.h"
 
 namespace oddrank::waits {
 namespace {
@@ -23,259 +22,295 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kListed = 4;
-constexpr std::size_t kConnectionLimit = 1024;  // of one process
+constexpr std::size_t kMaxListed = 4;
+constexpr std::size_t kMaxConnections = 1024;  // of one process
 
 class Joiner {
  public:
   Joiner(const NodeEnds& node, Capture& capture) : node_(node), capture_(capture), owners_(node) {}
 
-  void run() {
-    for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
-      for (ThreadCapture& thread : capture_.processes[i].threads) {
-        join(i, thread);
-      }
-    }
-    keep_connections();
-  }
+  void run();
 
  private:
-  void join(std::size_t process, ThreadCapture& thread) {
-    Wait& wait = thread.wait;
-    if (is_polled_lock(wait)) {
-      join_file(capture_.processes[process].pid, wait);
-      return;
-    }
-    if (wait.holder_pid != 0) {
-      return;
-    }
-    const AwaitedFiles files = awaited_files(wait, capture_.tables);
-    if (capture_.tables.text(wait.path).empty()) {
-      join_several(process, files, thread);
-    } else if (!files.ends.empty()) {
-      if (wait.awaited.empty()) {
-        wait.awaited.emplace_back();
-        wait.awaited.front().fd = wait.fd;
-        wait.awaited.front().link = wait.path;
-        wait.awaited_count = 1;
-      }
-      join_end(process, files.ends.front(), thread, wait, wait.awaited.front());
-    }
-  }
+  void join(std::size_t process, ThreadCapture& thread);
 
-  // `file` is the end's; the thread's frames tell what a connection is used for.
+  // `file` belongs to the end; the thread's frames show what a connection is used for.
   void join_end(std::size_t process,
                 const attach::OpenFd& end,
                 const ThreadCapture& thread,
                 Wait& wait,
-                AwaitedFile& file) {
-    if (end.kind == FdKind::kPipe) {
-      join_pipe(capture_.processes[process].pid, end.inode, wait, file);
-    } else {
-      join_socket(process, end.inode, thread, wait, file);
-    }
-  }
+                AwaitedFile& file);
 
-  // Who has the other end of each. A process that has all of them is the holder, whichever the call
-  // returns for; an end that is the process's own is there to wake it.
-  void join_several(std::size_t process, const AwaitedFiles& files, ThreadCapture& thread) {
-    const pid_t pid = capture_.processes[process].pid;
-    std::set<pid_t> holders;
-    bool all_known = files.all;
-    for (std::size_t i = 0; i < files.ends.size(); ++i) {
-      const attach::OpenFd& end = files.ends[i];
-      Wait alone = thread.wait;
-      join_end(process, end, thread, alone, thread.wait.awaited[i]);
-      const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
-      if (alone.holder_pid != 0 && alone.holder_pid != pid) {
-        holders.insert(alone.holder_pid);
-      } else if (alone.holder_pid == 0 && !own) {
-        all_known = false;
-      }
-    }
-    if (all_known && holders.size() == 1) {
-      set_holder(*holders.begin(), thread.wait);
-      thread.wait.inferred = true;
-    }
-  }
+  // Finds the other end of each file. A process that has all of them is the holder, whichever file
+  // the call returns for; a pipe that only this process has is there to wake it.
+  void join_several(std::size_t process, const AwaitedFiles& files, ThreadCapture& thread);
 
-  // Whoever made a lock file keeps it open while it has the lock; whoever has a lock on it, too.
-  // Who tries to get a lock has it open for a moment, for reading and writing: no evidence. Several
-  // are nobody.
-  void join_file(pid_t pid, Wait& wait) {
-    std::set<pid_t> lockers;
-    std::set<pid_t> makers;
-    for (const OpenFile& file : node_.files) {
-      if (file.pid == pid || file.path != capture_.tables.text(wait.path)) {
-        continue;
-      }
-      if (file.locked) {
-        lockers.insert(file.pid);
-      } else if (!file.both) {
-        makers.insert(file.pid);
-      }
-    }
-    const std::set<pid_t>& found = lockers.empty() ? makers : lockers;
-    const std::vector<pid_t> others(found.begin(), found.end());
-    if (others.size() == 1) {
-      set_holder(others.front(), wait);
-      add_note(capture_, wait,
-               "pid " + std::to_string(others.front()) +
-                   (lockers.empty() ? " has it open" : " has locked it"));
-    } else {
-      add_note(capture_, wait,
-               others.empty() ? "nobody on this node has it open" : "open in " + list(others));
-    }
-  }
+  // A process that made a lock file, or has a lock on it, keeps it open. A process that tries to
+  // get the lock has it open for a moment, for reading and writing, which is no evidence. If
+  // several processes qualify, none is named.
+  void join_file(pid_t pid, Wait& wait);
 
-  void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file) {
-    const PipeEnds* own = owners_.pipe_ends(inode, pid);
-    if (own == nullptr) {
-      return;
-    }
-    // By what the call does; a poll by which end the process has.
-    const std::string_view call = capture_.tables.text(wait.syscall_name);
-    const bool writes = call.find("write") != std::string_view::npos ||
-                        (call.find("read") == std::string_view::npos && !own->readable);
-    const auto [is_own, owners, users] = owners_.other_end(inode, pid, writes);
-    const char* end = writes ? "reading" : "writing";
-    if (users.size() == 1 || owners.size() == 1) {
-      const pid_t holder = users.size() == 1 ? users.front() : owners.front();
-      set_holder(holder, wait);
-      wait.inferred = owners.size() > 1;
-      note(file, std::string("pid ") + std::to_string(holder) + " has it open for " + end +
-                     (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
-                                              " others, which also have this end)"
-                                        : std::string()));
-    } else if (owners.empty()) {
-      note(file,
-           (is_own ? "this very process has it open for " : "no other process has it open for ") +
-               std::string(end));
-    } else {
-      note(file, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
-    }
-  }
+  void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
 
   void join_socket(std::size_t process,
                    std::uint64_t inode,
                    const ThreadCapture& thread,
                    Wait& wait,
-                   AwaitedFile& file) {
-    const SocketTable* table = table_of(process);
-    const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
-    if (row == nullptr) {
-      const auto peer = node_.local_peers.find(inode);
-      if (peer != node_.local_peers.end()) {
-        const std::string other = join_local(process, peer->second, wait);
-        note(file, other.empty() ? "local socket" : "local socket; " + other);
-      }
-      return;
-    }
-    const auto silence = node_.silences.find(inode);
-    set_connection(*row, silence == node_.silences.end() ? nullptr : &silence->second,
-                   capture_.tables, file);
-    if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
-      return;
-    }
-    if (row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
-      wait.local = capture_.tables.string(row->local);
-      wait.peer = capture_.tables.string(row->peer);
-    }
-    file.store = store_of(capture_.processes[process], thread, row->peer, capture_.tables);
-    file.tls = is_below_tls(thread, capture_.tables);
-    const SocketRow* other = table->other_end(*row);
-    // The store only keeps what others bring: who has not come is not its process's rank.
-    if (file.store != snapshot::Store::kNone) {
-      wait.peer = {};
-    } else if (other != nullptr) {
-      note(file, join_local(process, other->inode, wait));
-    }
-  }
+                   AwaitedFile& file);
 
-  // The other end is on this node, in the same network namespace. Returns what there is to say.
-  std::string join_local(std::size_t process, std::uint64_t other, Wait& wait) {
-    const pid_t pid = capture_.processes[process].pid;
-    std::vector<pid_t> others = owners_.of_socket(other);
-    if (others.empty()) {
-      return other == 0 ? "the other end is closed" : "";
-    }
-    if (others.size() > 1) {
-      std::erase(others, pid);
-    }
-    if (others.size() == 1) {
-      set_holder(others.front(), wait);
-      return others.front() == pid ? std::string("the other end is in this very process")
-                                   : "the other end is pid " + std::to_string(others.front());
-    }
-    const pid_t rank = rank_of(others);
-    if (rank != 0) {
-      set_holder(rank, wait);
-      wait.inferred = true;
-      return "the other end is pid " + std::to_string(rank) + " and processes that it started";
-    }
-    return "the other end is open in " + list(others);
-  }
+  // Joins with an other end on this node, in the same network namespace. Returns a note.
+  std::string join_local(std::size_t process, std::uint64_t other, Wait& wait);
 
-  // The rank that all of them belong to, if it is one of them: workers inherit its descriptors.
-  pid_t rank_of(const std::vector<pid_t>& pids) const {
-    pid_t rank = 0;
-    std::set<pid_t> owners;
-    for (const ProcessCapture& process : capture_.processes) {
-      if (std::find(pids.begin(), pids.end(), process.pid) != pids.end()) {
-        owners.insert(process.owner);
-        rank = process.is_rank ? process.pid : rank;
-      }
-    }
-    return owners.size() == 1 ? rank : 0;
-  }
+  // Returns the rank that all of them belong to, if it is one of them: workers inherit its
+  // descriptors.
+  pid_t rank_of(const std::vector<pid_t>& pids) const;
 
-  // Connections whose other end is no process that was read here, with their owners.
-  void keep_connections() {
-    for (const OpenEnd& end : node_.ends) {
-      if (!end.socket || end.process >= capture_.processes.size()) {
-        continue;
-      }
-      const SocketTable* table = table_of(end.process);
-      const SocketRow* row = table == nullptr ? nullptr : table->by_inode(end.inode);
-      auto& kept = capture_.processes[end.process].connections;
-      const bool connected =
-          row != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
-      const SocketRow* other = connected ? table->other_end(*row) : nullptr;
-      const bool is_here = other != nullptr && owners_.is_captured_socket(other->inode);
-      if (connected && !is_here && kept.size() < kConnectionLimit) {
-        kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
-      }
-    }
-  }
+  // Keeps the connections whose other end is not a process that was read here.
+  void keep_connections();
 
-  const SocketTable* table_of(std::size_t process) const {
-    const std::size_t at =
-        process < node_.namespace_of.size() ? node_.namespace_of[process] : kOutside;
-    return at < node_.sockets.size() ? &node_.sockets[at] : nullptr;
-  }
+  const SocketTable* table_of(std::size_t process) const;
 
   void note(AwaitedFile& file, const std::string& words) {
     file.note = capture_.tables.string(words);
   }
 
-  void set_holder(pid_t pid, Wait& wait) {
-    wait.holder_pid = pid;
-    wait.holder_tid = 0;
-    wait.holder_alive = Known::kYes;
-  }
+  void set_holder(pid_t pid, Wait& wait);
 
-  static std::string list(const std::vector<pid_t>& pids) {
-    std::string text = "pids ";
-    for (std::size_t i = 0; i < std::min(pids.size(), kListed); ++i) {
-      text += (i == 0 ? "" : ", ") + std::to_string(pids[i]);
-    }
-    return pids.size() > kListed ? text + ", ..." : text;
-  }
+  static std::string list(const std::vector<pid_t>& pids);
 
   const NodeEnds& node_;
   Capture& capture_;
   EndOwners owners_;
 };
+
+void Joiner::run() {
+  for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
+    for (ThreadCapture& thread : capture_.processes[i].threads) {
+      join(i, thread);
+    }
+  }
+  keep_connections();
+}
+
+void Joiner::join(std::size_t process, ThreadCapture& thread) {
+  Wait& wait = thread.wait;
+  if (is_polled_lock(wait)) {
+    join_file(capture_.processes[process].pid, wait);
+    return;
+  }
+  if (wait.holder_pid != 0) {
+    return;
+  }
+  const AwaitedFiles files = awaited_files(wait, capture_.tables);
+  if (capture_.tables.text(wait.path).empty()) {
+    join_several(process, files, thread);
+  } else if (!files.ends.empty()) {
+    if (wait.awaited.empty()) {
+      wait.awaited.emplace_back();
+      wait.awaited.front().fd = wait.fd;
+      wait.awaited.front().link = wait.path;
+      wait.awaited_count = 1;
+    }
+    join_end(process, files.ends.front(), thread, wait, wait.awaited.front());
+  }
+}
+
+void Joiner::join_end(std::size_t process,
+                      const attach::OpenFd& end,
+                      const ThreadCapture& thread,
+                      Wait& wait,
+                      AwaitedFile& file) {
+  if (end.kind == FdKind::kPipe) {
+    join_pipe(capture_.processes[process].pid, end.inode, wait, file);
+  } else {
+    join_socket(process, end.inode, thread, wait, file);
+  }
+}
+
+void Joiner::join_several(std::size_t process, const AwaitedFiles& files, ThreadCapture& thread) {
+  const pid_t pid = capture_.processes[process].pid;
+  std::set<pid_t> holders;
+  bool all_known = files.all;
+  for (std::size_t i = 0; i < files.ends.size(); ++i) {
+    const attach::OpenFd& end = files.ends[i];
+    Wait alone = thread.wait;
+    join_end(process, end, thread, alone, thread.wait.awaited[i]);
+    const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
+    if (alone.holder_pid != 0 && alone.holder_pid != pid) {
+      holders.insert(alone.holder_pid);
+    } else if (alone.holder_pid == 0 && !own) {
+      all_known = false;
+    }
+  }
+  if (all_known && holders.size() == 1) {
+    set_holder(*holders.begin(), thread.wait);
+    thread.wait.inferred = true;
+  }
+}
+
+void Joiner::join_file(pid_t pid, Wait& wait) {
+  std::set<pid_t> lockers;
+  std::set<pid_t> makers;
+  for (const OpenFile& file : node_.files) {
+    if (file.pid == pid || file.path != capture_.tables.text(wait.path)) {
+      continue;
+    }
+    if (file.locked) {
+      lockers.insert(file.pid);
+    } else if (!file.both) {
+      makers.insert(file.pid);
+    }
+  }
+  const std::set<pid_t>& found = lockers.empty() ? makers : lockers;
+  const std::vector<pid_t> others(found.begin(), found.end());
+  if (others.size() == 1) {
+    set_holder(others.front(), wait);
+    add_note(capture_, wait,
+             "pid " + std::to_string(others.front()) +
+                 (lockers.empty() ? " has it open" : " has locked it"));
+  } else {
+    add_note(capture_, wait,
+             others.empty() ? "nobody on this node has it open" : "open in " + list(others));
+  }
+}
+
+void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file) {
+  const PipeEnds* own = owners_.pipe_ends(inode, pid);
+  if (own == nullptr) {
+    return;
+  }
+  // The call shows the direction; for a poll, the end that the process has does.
+  const std::string_view call = capture_.tables.text(wait.syscall_name);
+  const bool writes = call.find("write") != std::string_view::npos ||
+                      (call.find("read") == std::string_view::npos && !own->readable);
+  const auto [is_own, owners, users] = owners_.other_end(inode, pid, writes);
+  const char* end = writes ? "reading" : "writing";
+  if (users.size() == 1 || owners.size() == 1) {
+    const pid_t holder = users.size() == 1 ? users.front() : owners.front();
+    set_holder(holder, wait);
+    wait.inferred = owners.size() > 1;
+    note(file, std::string("pid ") + std::to_string(holder) + " has it open for " + end +
+                   (owners.size() > 1 ? " (so have " + std::to_string(owners.size() - 1) +
+                                            " others, which also have this end)"
+                                      : std::string()));
+  } else if (owners.empty()) {
+    note(file,
+         (is_own ? "this very process has it open for " : "no other process has it open for ") +
+             std::string(end));
+  } else {
+    note(file, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
+  }
+}
+
+void Joiner::join_socket(std::size_t process,
+                         std::uint64_t inode,
+                         const ThreadCapture& thread,
+                         Wait& wait,
+                         AwaitedFile& file) {
+  const SocketTable* table = table_of(process);
+  const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
+  if (row == nullptr) {
+    const auto peer = node_.local_peers.find(inode);
+    if (peer != node_.local_peers.end()) {
+      const std::string other = join_local(process, peer->second, wait);
+      note(file, other.empty() ? "local socket" : "local socket; " + other);
+    }
+    return;
+  }
+  const auto silence = node_.silences.find(inode);
+  set_connection(*row, silence == node_.silences.end() ? nullptr : &silence->second,
+                 capture_.tables, file);
+  if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
+    return;
+  }
+  if (row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
+    wait.local = capture_.tables.string(row->local);
+    wait.peer = capture_.tables.string(row->peer);
+  }
+  file.store = store_of(capture_.processes[process], thread, row->peer, capture_.tables);
+  file.tls = is_below_tls(thread, capture_.tables);
+  const SocketRow* other = table->other_end(*row);
+  // A store only keeps what others bring: the missing rank need not be the one whose process runs
+  // the store.
+  if (file.store != snapshot::Store::kNone) {
+    wait.peer = {};
+  } else if (other != nullptr) {
+    note(file, join_local(process, other->inode, wait));
+  }
+}
+
+std::string Joiner::join_local(std::size_t process, std::uint64_t other, Wait& wait) {
+  const pid_t pid = capture_.processes[process].pid;
+  std::vector<pid_t> others = owners_.of_socket(other);
+  if (others.empty()) {
+    return other == 0 ? "the other end is closed" : "";
+  }
+  if (others.size() > 1) {
+    std::erase(others, pid);
+  }
+  if (others.size() == 1) {
+    set_holder(others.front(), wait);
+    return others.front() == pid ? std::string("the other end is in this very process")
+                                 : "the other end is pid " + std::to_string(others.front());
+  }
+  const pid_t rank = rank_of(others);
+  if (rank != 0) {
+    set_holder(rank, wait);
+    wait.inferred = true;
+    return "the other end is pid " + std::to_string(rank) + " and processes that it started";
+  }
+  return "the other end is open in " + list(others);
+}
+
+pid_t Joiner::rank_of(const std::vector<pid_t>& pids) const {
+  pid_t rank = 0;
+  std::set<pid_t> owners;
+  for (const ProcessCapture& process : capture_.processes) {
+    if (std::find(pids.begin(), pids.end(), process.pid) != pids.end()) {
+      owners.insert(process.owner);
+      rank = process.is_rank ? process.pid : rank;
+    }
+  }
+  return owners.size() == 1 ? rank : 0;
+}
+
+void Joiner::keep_connections() {
+  for (const OpenEnd& end : node_.ends) {
+    if (!end.socket || end.process >= capture_.processes.size()) {
+      continue;
+    }
+    const SocketTable* table = table_of(end.process);
+    const SocketRow* row = table == nullptr ? nullptr : table->by_inode(end.inode);
+    auto& kept = capture_.processes[end.process].connections;
+    const bool connected =
+        row != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
+    const SocketRow* other = connected ? table->other_end(*row) : nullptr;
+    const bool is_here = other != nullptr && owners_.is_captured_socket(other->inode);
+    if (connected && !is_here && kept.size() < kMaxConnections) {
+      kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
+    }
+  }
+}
+
+const SocketTable* Joiner::table_of(std::size_t process) const {
+  const std::size_t at =
+      process < node_.namespace_of.size() ? node_.namespace_of[process] : kOutside;
+  return at < node_.sockets.size() ? &node_.sockets[at] : nullptr;
+}
+
+void Joiner::set_holder(pid_t pid, Wait& wait) {
+  wait.holder_pid = pid;
+  wait.holder_tid = 0;
+  wait.holder_alive = Known::kYes;
+}
+
+std::string Joiner::list(const std::vector<pid_t>& pids) {
+  std::string text = "pids ";
+  for (std::size_t i = 0; i < std::min(pids.size(), kMaxListed); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(pids[i]);
+  }
+  return pids.size() > kMaxListed ? text + ", ..." : text;
+}
 
 }  // namespace
 

@@ -1,3 +1,5 @@
+#include "waits/ends/read_ends.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,9 +12,9 @@
 #include "attach/proc_pids.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 #include "waits/ends/end_owners.h"
-#include "waits/ends/find_peers.h"
+#include "waits/ends/join_ends.h"
 #include "waits/ends/read_sockets.h"
 #include "waits/file_locks.h"
 
@@ -25,7 +27,7 @@ using snapshot::ThreadCapture;
 using Inodes = std::set<std::uint64_t>;
 using Paths = std::set<std::string, std::less<>>;
 
-// What is looked for among the descriptors of a process.
+// What is searched for among the descriptors of a process.
 struct Wanted {
   Inodes pipes;
   Paths files;
@@ -33,8 +35,8 @@ struct Wanted {
   bool all_sockets = false;
 };
 
-constexpr std::size_t kFdLimit = 16384;                     // of one process
-constexpr std::size_t kInfoLimit = 16384;                   // bytes
+constexpr std::size_t kMaxFds = 16384;                      // of one process
+constexpr std::size_t kMaxFdinfo = 16384;                   // bytes
 constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
 
 Inodes wanted_pipes(const Capture& capture) {
@@ -54,14 +56,14 @@ void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds
 
 void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd.fd);
-  const std::string text = read_file(path, kInfoLimit).value_or(std::string());
+  const std::string text = read_file(path, kMaxFdinfo).value_or(std::string());
   if (const auto info = attach::parse_fdinfo(text)) {
     node.files.push_back({fd.link, pid, has_lock(text, pid), (info->flags & O_ACCMODE) == O_RDWR});
   }
 }
 
 void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
-  const auto fds = attach::read_fds(pid, kFdLimit);
+  const auto fds = attach::read_fds(pid, kMaxFds);
   if (!fds) {
     return;
   }
@@ -77,8 +79,9 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
   }
 }
 
-// Lock files that are polled. (One that a call waits for, and whose holder the kernel does not
-// know, is held on another node: then everybody here who has it open waits as well.)
+// Returns the lock files that are polled. (If a call waits for a lock whose holder the kernel does
+// not know, the holder is on another node, and every process here that has the file open waits as
+// well.)
 Paths wanted_files(const Capture& capture) {
   Paths wanted;
   for (const ProcessCapture& process : capture.processes) {
@@ -94,8 +97,8 @@ Paths wanted_files(const Capture& capture) {
 
 // Pipes whose other end was not found in the capture.
 struct LonelyPipes {
-  Inodes unknown;  // nobody has it: whoever has may be anywhere
-  Inodes own;      // only the waiting process itself: at most who started it may have it, too
+  Inodes unknown;  // no process of the capture has it: any other process may
+  Inodes own;      // only the waiting process has it: at most its parent may have it, too
 };
 
 LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
@@ -111,7 +114,7 @@ LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
   return lonely;
 }
 
-// Launchers and shells, whose pipes a rank writes its output to.
+// Adds launchers and shells, whose pipes a rank writes its output to.
 void add_parents(const Wanted& wanted,
                  const Capture& capture,
                  std::set<pid_t>& known,
@@ -171,7 +174,7 @@ Inodes without_owner(Inodes sockets, const NodeEnds& node) {
 NodeEnds read_ends(const Capture& capture) {
   NodeEnds node;
   node.namespace_of.assign(capture.processes.size(), kOutside);
-  // Connections of all: a rank of another node may wait for one that waits on no socket itself.
+  // All processes: a rank of another node may wait for one that waits on no socket itself.
   const Wanted wanted{wanted_pipes(capture), wanted_files(capture), {}, true};
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     add_process(capture.processes[i].pid, i, wanted, node);
@@ -184,10 +187,6 @@ NodeEnds read_ends(const Capture& capture) {
   }
   add_outsiders(lonely, pipes.own, capture, node);
   return node;
-}
-
-void find_peers(Capture& capture) {
-  join_ends(read_ends(capture), capture);
 }
 
 }  // namespace oddrank::waits

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/read_file.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 
 namespace oddrank::waits {
 namespace {
@@ -17,8 +17,8 @@ namespace {
 using snapshot::Capture;
 using Inodes = std::set<std::uint64_t>;
 
-constexpr std::size_t kNetLimit = std::size_t{8} << 20;  // bytes of one table of sockets
-constexpr std::size_t kNamespaceLimit = 16;
+constexpr std::size_t kMaxNetTable = std::size_t{8} << 20;  // bytes of one table of sockets
+constexpr std::size_t kMaxNamespaces = 16;
 
 // "net:[4026531840]": which network namespace a process is in.
 std::string network_of(pid_t pid) {
@@ -28,7 +28,7 @@ std::string network_of(pid_t pid) {
   return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-// Of the network namespace that `pid` is in; `diag` is null where that is not ours.
+// Reads the table of the network namespace that `pid` is in; `diag` is null if that is not ours.
 SocketTable read_table(pid_t pid, const SocketDiag* diag) {
   SocketTable table;
   if (diag != nullptr && diag->add_tcp_sockets(table)) {
@@ -37,55 +37,24 @@ SocketTable read_table(pid_t pid, const SocketDiag* diag) {
   table = {};
   for (const char* name : {"tcp", "tcp6"}) {
     const std::string path = "/proc/" + std::to_string(pid) + "/net/" + name;
-    table.add(read_file(path, kNetLimit).value_or(std::string()));
+    table.add(read_file(path, kMaxNetTable).value_or(std::string()));
   }
   return table;
 }
 
-// Tables of the namespaces in which a process of the capture has a socket that is not local: the
-// kernel goes through all places for connections that it has room for, which takes a millisecond.
+// Reads tables only of namespaces in which a process of the capture has a socket that is not local:
+// the kernel walks its whole hash table of connections, which takes a millisecond.
 class NetworkReader {
  public:
-  explicit NetworkReader(NodeEnds& node)
-      : node_(node), ours_(network_of(::getpid())), diag_(SocketDiag::open()) {
-    const bool has_sockets = std::any_of(node.ends.begin(), node.ends.end(),
-                                         [](const OpenEnd& end) { return end.socket; });
-    if (diag_ && has_sockets) {
-      local_ = diag_->local_sockets().value_or(LocalSockets());
-    }
-  }
+  explicit NetworkReader(NodeEnds& node);
 
-  void read(const Capture& capture) {
-    std::set<std::size_t> with_sockets;
-    for (const OpenEnd& end : node_.ends) {
-      if (end.socket && !local_.contains(end.inode)) {
-        with_sockets.insert(end.process);
-      }
-    }
-    std::unordered_map<std::string, std::size_t> known;
-    for (const std::size_t i : with_sockets) {
-      const pid_t pid = capture.processes[i].pid;
-      const std::string network = network_of(pid);
-      if (network.empty()) {
-        continue;
-      }
-      const auto [at, is_new] = known.try_emplace(network, node_.sockets.size());
-      if (is_new && node_.sockets.size() < kNamespaceLimit) {
-        node_.sockets.push_back(read_table(pid, network == ours_ ? kernel() : nullptr));
-        our_table_ = network == ours_ ? at->second : our_table_;
-      }
-      node_.namespace_of[i] = at->second < node_.sockets.size() ? at->second : kOutside;
-    }
-  }
+  void read(const Capture& capture);
 
-  // nullopt: it is no local socket, or it has no other end.
-  std::optional<std::uint64_t> local_peer(std::uint64_t inode) const {
-    const auto found = local_.find(inode);
-    return found == local_.end() || found->second == 0 ? std::nullopt
-                                                       : std::optional(found->second);
-  }
+  // Returns the other end; nullopt if it is no local socket, or has no other end.
+  std::optional<std::uint64_t> local_peer(std::uint64_t inode) const;
 
-  // To be asked about the sockets of this process; null where the kernel answers for others only.
+  // Returns the connection to query the sockets of this process; null if it is in another network
+  // namespace.
   const SocketDiag* kernel_for(std::size_t process) const {
     return node_.namespace_of[process] == our_table_ ? kernel() : nullptr;
   }
@@ -100,7 +69,44 @@ class NetworkReader {
   LocalSockets local_;  // of our own namespace
 };
 
-// About a socket that a thread of the process waits for, if it is a connection.
+NetworkReader::NetworkReader(NodeEnds& node)
+    : node_(node), ours_(network_of(::getpid())), diag_(SocketDiag::open()) {
+  const bool has_sockets = std::any_of(node.ends.begin(), node.ends.end(),
+                                       [](const OpenEnd& end) { return end.socket; });
+  if (diag_ && has_sockets) {
+    local_ = diag_->local_sockets().value_or(LocalSockets());
+  }
+}
+
+void NetworkReader::read(const Capture& capture) {
+  std::set<std::size_t> with_sockets;
+  for (const OpenEnd& end : node_.ends) {
+    if (end.socket && !local_.contains(end.inode)) {
+      with_sockets.insert(end.process);
+    }
+  }
+  std::unordered_map<std::string, std::size_t> known;
+  for (const std::size_t i : with_sockets) {
+    const pid_t pid = capture.processes[i].pid;
+    const std::string network = network_of(pid);
+    if (network.empty()) {
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace(network, node_.sockets.size());
+    if (is_new && node_.sockets.size() < kMaxNamespaces) {
+      node_.sockets.push_back(read_table(pid, network == ours_ ? kernel() : nullptr));
+      our_table_ = network == ours_ ? at->second : our_table_;
+    }
+    node_.namespace_of[i] = at->second < node_.sockets.size() ? at->second : kOutside;
+  }
+}
+
+std::optional<std::uint64_t> NetworkReader::local_peer(std::uint64_t inode) const {
+  const auto found = local_.find(inode);
+  return found == local_.end() || found->second == 0 ? std::nullopt : std::optional(found->second);
+}
+
+// Reads how long a socket that a thread of the process waits for is silent, if it is a connection.
 void ask_for_connection(std::uint64_t inode,
                         std::size_t process,
                         const NetworkReader& networks,

@@ -25,7 +25,7 @@
 namespace oddrank::waits {
 namespace {
 
-constexpr std::size_t kAnswerLimit = 8192;
+constexpr std::size_t kMaxAnswer = 8192;
 constexpr std::size_t kDumpBytes = 65536;  // of one message of a list
 
 template <typename T>
@@ -54,12 +54,12 @@ bool send_question(int fd, std::span<const std::byte> question, std::uint16_t fl
   return ::send(fd, message.data(), message.size(), 0) >= 0;
 }
 
-// The answer's message, headers included; empty for an error or none.
+// Returns the answer's message, headers included; empty for an error or no answer.
 std::vector<std::byte> ask(int fd, std::span<const std::byte> question) {
   if (!send_question(fd, question, 0)) {
     return {};
   }
-  std::vector<std::byte> answer(kAnswerLimit);
+  std::vector<std::byte> answer(kMaxAnswer);
   const auto size = ::recv(fd, answer.data(), answer.size(), 0);
   answer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   const auto got = read_at<nlmsghdr>(answer, 0);
@@ -88,7 +88,7 @@ SocketRow row_of(const inet_diag_msg& message) {
 
 enum class ListEnd { kMore, kDone, kFailed };
 
-// take(message, headers included) for each message of what was received.
+// Calls take(message, headers included) for each received message.
 template <typename Take>
 ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
   while (const auto header = read_at<nlmsghdr>(bytes, 0)) {
@@ -104,7 +104,7 @@ ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
   return ListEnd::kMore;
 }
 
-// take() for each socket that fits the question; false: not all came.
+// Calls take() for each socket that matches the query; returns false if the answer is incomplete.
 template <typename Take>
 bool list_sockets(int fd, std::span<const std::byte> question, const Take& take) {
   if (!send_question(fd, question, NLM_F_DUMP)) {
@@ -112,7 +112,7 @@ bool list_sockets(int fd, std::span<const std::byte> question, const Take& take)
   }
   std::vector<std::byte> bytes(kDumpBytes);
   // A message has one row at least.
-  for (std::size_t i = 0; i < SocketTable::kRowLimit; ++i) {
+  for (std::size_t i = 0; i < SocketTable::kMaxRows; ++i) {
     const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);
     if (size <= 0) {
       return false;
@@ -137,7 +137,7 @@ bool add_family(int fd, std::uint8_t family, SocketTable& table) {
   });
 }
 
-// The value of an attribute that stands behind `head` bytes of an answer; empty: it has none.
+// Returns the value of an attribute behind `head` bytes of an answer; empty if there is none.
 std::span<const std::byte> attribute(std::span<const std::byte> answer,
                                      std::size_t head,
                                      std::uint16_t type) {
@@ -182,7 +182,7 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
 
 std::optional<SocketDiag> SocketDiag::open() {
   UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  // The kernel answers within the call; the limit is for what we do not know.
+  // The kernel answers within the call; the limit is a safeguard.
   const timeval patience{0, 200'000};
   if (!fd.valid() ||
       ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
@@ -205,7 +205,7 @@ std::optional<LocalSockets> SocketDiag::local_sockets() const {
       list_sockets(fd_.get(), bytes_of(question), [&sockets](std::span<const std::byte> answer) {
         const auto peer = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER);
         const auto socket = read_at<unix_diag_msg>(answer, sizeof(nlmsghdr));
-        if (socket && sockets.size() < SocketTable::kRowLimit) {
+        if (socket && sockets.size() < SocketTable::kMaxRows) {
           sockets.emplace(socket->udiag_ino, read_at<std::uint32_t>(peer, 0).value_or(0));
         }
       });

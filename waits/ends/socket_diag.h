@@ -1,6 +1,6 @@
-// Questions to the kernel about sockets, by netlink's sock_diag(7): all TCP sockets (its tables as
-// text take it ten times as long), the other end of a local (AF_UNIX) socket, and since when
-// nothing has come over a TCP connection. Nothing is sent over the sockets themselves.
+// Queries the kernel about sockets with netlink's sock_diag(7): all TCP sockets (ten times faster
+// than the tables as text), the other end of a local (AF_UNIX) socket, and how long a TCP
+// connection has been silent. Sends nothing over the sockets themselves.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace oddrank::waits {
 
-// Of a connection, in milliseconds; since it was made where nothing was sent or received yet.
+// How long a connection has been silent; counts from its start if nothing was sent or received yet.
 struct TcpSilence {
   std::uint32_t sent_ms = 0;      // since it last sent data
   std::uint32_t received_ms = 0;  // since it last received data
@@ -25,17 +25,17 @@ using LocalSockets = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 class SocketDiag {
  public:
-  // In the network namespace of the caller; it knows nothing of others. nullopt: not there.
+  // Opens it in the network namespace of the caller, the only one it sees. nullopt: not available.
   static std::optional<SocketDiag> open();
 
-  // All TCP sockets; false where the kernel does not answer to the end.
+  // Adds all TCP sockets; returns false if the kernel's answer is incomplete.
   bool add_tcp_sockets(SocketTable& table) const;
 
-  // All of them: the kernel looks through all for each question about one. nullopt: it does not
-  // answer to the end.
+  // Returns all local sockets: a query about one costs the kernel a walk over all. nullopt: its
+  // answer is incomplete.
   std::optional<LocalSockets> local_sockets() const;
 
-  // nullopt: there is no such connection (any more).
+  // Returns nullopt if there is no such connection (any more).
   std::optional<TcpSilence> silence(const SocketRow& row) const;
 
  private:

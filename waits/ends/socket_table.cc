@@ -77,7 +77,7 @@ std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
 }
 
 void SocketTable::add(SocketRow row) {
-  if (rows_.size() >= kRowLimit) {
+  if (rows_.size() >= kMaxRows) {
     return;
   }
   const std::size_t at = rows_.size();

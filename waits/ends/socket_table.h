@@ -36,15 +36,15 @@ std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
 
 class SocketTable {
  public:
-  // Adds the rows of one file. Lines that do not fit are left out.
+  // Adds the rows of one file. Skips malformed lines.
   void add(std::string_view text);
-  // At most so many rows are kept.
-  static constexpr std::size_t kRowLimit = 65536;
+  // Rows beyond this are dropped.
+  static constexpr std::size_t kMaxRows = 65536;
   void add(SocketRow row);
 
-  // nullptr: not there.
+  // Returns nullptr if it is not there.
   const SocketRow* by_inode(std::uint64_t inode) const;
-  // The socket of this node whose peer is `row`'s local address, and the other way round.
+  // Finds the socket of this node whose peer is `row`'s local address, and the other way round.
   const SocketRow* other_end(const SocketRow& row) const;
   std::size_t size() const { return rows_.size(); }
 

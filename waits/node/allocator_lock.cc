@@ -38,7 +38,7 @@ bool enters_allocator(const Frame& frame, const Tables& tables) {
          std::find(kEntries.begin(), kEntries.end(), name) != kEntries.end();
 }
 
-// Of a thread that waits for the lock, the frames of libc at its inner end are the wait.
+// If a thread waits for the lock, the frames of libc at its inner end are the wait.
 bool is_inside(const ThreadCapture& thread, bool waits, const Tables& tables) {
   const std::vector<FrameId>& frames = tables.stack(thread.samples.back().stack).frames;
   const auto begin = !waits

@@ -1,7 +1,7 @@
-// Who has the lock of the C library's allocator. It has no owner in memory. But whoever has it is
-// inside of the allocator: of a process whose stacks are all known, the only thread that is there
-// and does not merely wait. Mostly a signal came while it was there, and its handler does not
-// return; or the handler itself wants memory, and the thread waits for itself.
+// Who has the lock of the C library's allocator. The lock stores no owner, but its owner is inside
+// the allocator: if all stacks of a process are known, it is the only thread there that does not
+// wait for the lock. Mostly a signal came while the thread was there, and its handler does not
+// return; or the handler itself allocates memory, and the thread waits for itself.
 #pragma once
 
 #include "snapshot/process_capture.h"
@@ -11,8 +11,8 @@
 namespace oddrank::waits {
 
 // Sets the holder of a wait that native_lock_names.h has found to be for the allocator's lock, as
-// inferred. Does nothing to other waits, nor where a stack is not known to its end, or several
-// threads could be meant. The wait is one of the process's.
+// inferred. Leaves other waits alone, and does nothing if a stack is not known to its end, or if
+// several threads qualify. The wait belongs to the process.
 void name_allocator_owner(const snapshot::ProcessCapture& process,
                           const snapshot::Tables& tables,
                           snapshot::Wait& wait);

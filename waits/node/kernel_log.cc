@@ -17,8 +17,8 @@
 namespace oddrank::waits {
 namespace {
 
-constexpr std::size_t kRecordBytes = 8192;  // the kernel's own limit, CONSOLE_EXT_LOG_MAX
-constexpr std::size_t kKillLimit = 64;      // the newest are kept
+constexpr std::size_t kMaxRecord = 8192;  // the kernel's own limit, CONSOLE_EXT_LOG_MAX
+constexpr std::size_t kMaxKills = 64;     // the newest are kept
 
 }  // namespace
 
@@ -49,7 +49,7 @@ std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
   std::vector<MemoryKill> kills;
   const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const Deadline end = Deadline::after(patience);
-  std::array<char, kRecordBytes> record{};
+  std::array<char, kMaxRecord> record{};
   while (log.valid() && !end.passed()) {
     const auto size = ::read(log.get(), record.data(), record.size());
     if (size < 0 && (errno == EPIPE || errno == EINTR)) {
@@ -61,7 +61,7 @@ std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
     if (auto kill = parse_memory_kill({record.data(), static_cast<std::size_t>(size)})) {
       kills.push_back(*std::move(kill));
     }
-    if (kills.size() > kKillLimit) {
+    if (kills.size() > kMaxKills) {
       kills.erase(kills.begin());
     }
   }

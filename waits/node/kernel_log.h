@@ -1,4 +1,4 @@
-// Processes that the kernel has killed for lack of memory, as its log tells: which, and when.
+// Processes that the kernel has killed for lack of memory, by its log: which, and when.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +18,13 @@ struct MemoryKill {
   std::uint64_t at_us = 0;  // after boot
 };
 
-// One record of /dev/kmsg: "3,1234,5678901,-;Out of memory: Killed process 77 (python3) ..." (the
-// kernel's Documentation/ABI/testing/dev-kmsg; mm/oom_kill.c). nullopt: it tells of something else.
+// Parses one record of /dev/kmsg: "3,1234,5678901,-;Out of memory: Killed process 77 (python3) ..."
+// (the kernel's Documentation/ABI/testing/dev-kmsg; mm/oom_kill.c). Returns nullopt if the record
+// is about something else.
 std::optional<MemoryKill> parse_memory_kill(std::string_view record);
 
-// All that the log still has, oldest first. Empty where it may not be read. Takes no longer than
-// `patience`; never waits for a further record.
+// Returns all that the log still has, oldest first. Empty if it may not be read. Takes at most
+// `patience`; never waits for another record.
 std::vector<MemoryKill> read_memory_kills(
     std::chrono::milliseconds patience = std::chrono::milliseconds{100});
 

@@ -16,6 +16,7 @@
 #include "base/read_file.h"
 #include "base/span_words.h"
 #include "base/split.h"
+#include "waits/add_note.h"
 #include "waits/mounts.h"
 #include "waits/node/node_family.h"
 
@@ -26,7 +27,7 @@ using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
-constexpr std::size_t kMountLimit = std::size_t{4} << 20;
+constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 constexpr std::int64_t kSecondUs = 1'000'000;
 
 std::int64_t now_us(clockid_t clock) {
@@ -34,16 +35,16 @@ std::int64_t now_us(clockid_t clock) {
   return ::clock_gettime(clock, &now) == 0 ? now.tv_sec * kSecondUs + now.tv_nsec / 1000 : 0;
 }
 
-// What there is to say of the file; "" if nothing is.
+// Returns the note for the file; "" if there is nothing to say.
 std::string file_words(const ProcessCapture& process, const std::string& path) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
-  const auto mounts = read_file(folder + "/mountinfo", kMountLimit);
+  const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
   const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;
   if (!mount) {
     return {};
   }
   if (is_remote(*mount)) {
-    return "on " + mount_words(*mount) + ", which is not asked for its age";
+    return "on " + mount_words(*mount) + ", so its age was not read";
   }
   struct stat status {};
   if (::lstat((folder + "/root" + path).c_str(), &status) != 0) {

@@ -1,5 +1,5 @@
-// How old the lock files are that threads poll. A file that was made before the rank began is one
-// that a former job has left behind.
+// How old the lock files are that threads poll. A file from before the rank began was left behind
+// by a former job.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace oddrank::waits {
 
-// Adds "made 3 h ago, before this process began" to the notes of such waits (lock_files.h); does
-// nothing if there are none. The files are stat'ed as their processes see them, in a child that has
-// `patience` (base/isolated.h: the caller has one thread only), and never on a file system for
-// which somebody else must answer (mounts.h): then the note says which that is.
+// Adds "made 3 h ago, before this process began" to the notes of such waits (python/lock_files.h);
+// does nothing if there are none. Stats the files as their processes see them, in a child that has
+// `patience` (base/isolated.h: the caller has one thread only). Never stats a file on a remote file
+// system (mounts.h): the note then says which one it is.
 void date_lock_files(snapshot::Capture& capture,
                      std::chrono::milliseconds patience = std::chrono::milliseconds{500});
 

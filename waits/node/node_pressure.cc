@@ -19,11 +19,11 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::string_view kCgroups = "/sys/fs/cgroup";
-constexpr std::uint64_t kSeldom = 10;  // one period in so many is nothing to mention
+constexpr std::uint64_t kSeldom = 10;  // one period in this many is not worth a note
 constexpr double kPressed = 10;        // percent of the time
 constexpr std::uint64_t kFull = 90;    // percent
 constexpr std::uint64_t kSwapThatCountsKib = 65536;
-constexpr std::uint64_t kFaultsThatCount = 100;  // between two looks
+constexpr std::uint64_t kFaultsThatCount = 100;  // between two samples
 constexpr std::uint64_t kSecondUs = 1'000'000;
 
 // The value behind `name` in lines of "name value".
@@ -79,7 +79,8 @@ void add_pressure(std::vector<std::string>& notes) {
   }
 }
 
-// "/dev/shm" of the process is shared memory, and not for instance a folder on a dead server.
+// Returns whether "/dev/shm" of the process is shared memory, and not for instance a folder on a
+// dead server.
 bool has_shared_memory(pid_t pid) {
   const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
   for (const std::string_view line : split(mounts ? *mounts : std::string_view(), '\n')) {
@@ -122,13 +123,13 @@ void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& no
   if (first != before.end() && faults >= first->second + kFaultsThatCount) {
     notes.push_back("pid " + std::to_string(pid) + " waited for " +
                     std::to_string(faults - first->second) +
-                    " pages from disk while it was looked at");
+                    " pages from disk while it was sampled");
   }
 }
 
-// Those since the first of the ranks began: of earlier ones it knows nothing.
+// Adds kills since the first rank began; earlier ones do not concern the job.
 void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes) {
-  constexpr std::size_t kListed = 8;
+  constexpr std::size_t kMaxListed = 8;
   std::uint64_t begun_us = UINT64_MAX;
   for (const snapshot::ProcessCapture& process : capture.processes) {
     begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
@@ -142,11 +143,11 @@ void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes
   std::erase_if(kills, [begun_us](const MemoryKill& kill) {
     return kill.at_us + kSecondUs < begun_us;  // two clocks of the kernel
   });
-  for (std::size_t i = kills.size() - std::min(kills.size(), kListed); i < kills.size(); ++i) {
+  for (std::size_t i = kills.size() - std::min(kills.size(), kMaxListed); i < kills.size(); ++i) {
     const std::uint64_t ago_us = now_us - std::min(now_us, kills[i].at_us);
     notes.push_back("pid " + std::to_string(kills[i].pid) + " (" + kills[i].name +
                     ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
-                    " s ago, says the kernel's log");
+                    " s ago (kernel log)");
   }
 }
 

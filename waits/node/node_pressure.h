@@ -1,6 +1,6 @@
 // What a node lacks, as context of a hang: processes that were killed for lack of memory, CPU that
-// a cgroup withholds, pressure, shared memory that is full. Lines for a report, no verdict: a count
-// tells that something happened, not when.
+// a cgroup withholds, pressure, shared memory that is full. These are lines for a report, not a
+// verdict: a count shows that something happened, not when.
 #pragma once
 
 #include <sys/types.h>
@@ -15,33 +15,35 @@
 
 namespace oddrank::waits {
 
-// "oom_kill" of memory.events (cgroup v2) or memory.oom_control (v1); 0 if it is not there.
+// Returns "oom_kill" of memory.events (cgroup v2) or memory.oom_control (v1); 0 if it is not there.
 std::uint64_t parse_oom_kills(std::string_view text);
 
-// Of cpu.stat, of both versions: how many periods there were, and how many of them ended early.
+// From cpu.stat of both versions: how many periods there were, and how many of them ended early.
 struct Throttling {
   std::uint64_t periods = 0;
   std::uint64_t throttled = 0;
 };
 Throttling parse_throttling(std::string_view text);
 
-// "full avg10=12.34 ..." of a file of pressure stall information, in percent; 0 if it is not there.
+// Returns "full avg10=12.34 ..." of a file of pressure stall information, in percent; 0 if it is
+// not there.
 double parse_pressure(std::string_view text);
 
-// "VmSwap:  2048 kB" of /proc/PID/status, in KiB; 0 if it is not there.
+// Returns "VmSwap:  2048 kB" of /proc/PID/status, in KiB; 0 if it is not there.
 std::uint64_t parse_swap_kib(std::string_view status);
 
-// Of /proc/PID/stat: how often the process had to wait for a page from disk; 0 if it is not there.
+// Returns from /proc/PID/stat how often the process had to wait for a page from disk; 0 if it is
+// not there.
 std::uint64_t parse_major_faults(std::string_view stat);
 
-// By pid, of the processes of a capture.
+// Page faults of the processes of a capture, by pid.
 using MajorFaults = std::map<pid_t, std::uint64_t>;
 MajorFaults read_major_faults(const snapshot::Capture& capture);
 
-// Lines about the node of the capture and the cgroups of its processes: "2 processes of cgroup
-// /slurm/job_7 were killed for lack of memory". `before` is what read_major_faults told before the
-// first look at the processes. Looks at file systems (shared memory only, by the processes' own
-// mounts), so it may block: run it in a child (base/isolated.h).
+// Returns lines about the node of the capture and the cgroups of its processes: "2 processes of
+// cgroup /slurm/job_7 were killed for lack of memory". `before` is what read_major_faults returned
+// before the first sample. Reads file systems (shared memory only, by the processes' own mounts),
+// so it may block: run it in a child (base/isolated.h).
 std::vector<std::string> node_pressure(const snapshot::Capture& capture, const MajorFaults& before);
 
 }  // namespace oddrank::waits

@@ -26,7 +26,7 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kProcessLimit = 256;  // that are looked at
+constexpr std::size_t kMaxProcesses = 256;  // whose memory is read
 
 // A semaphore, whatever address it has in a process.
 struct SemaphoreId {
@@ -41,7 +41,7 @@ struct Owner {
   pid_t pid = 0;
   pid_t tid = 0;
   bool recursive = false;
-  bool releaser = false;  // has released it more often than acquired: no owner
+  bool releaser = false;  // has released it more often than acquired, so it is no owner
 };
 
 std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address) {
@@ -53,8 +53,8 @@ std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address)
                      address - mapping->start + mapping->file_offset};
 }
 
-// Of one process: the locks that it has acquired or released for others, and which of its threads
-// did. The tid is 0 where that thread is not there any more.
+// Returns the locks that one process has acquired, or released for others, and by which thread. The
+// tid is 0 if that thread has ended.
 std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
   std::map<SemaphoreId, Owner> owners;
   auto python = cpython::open_python(target);
@@ -77,63 +77,69 @@ std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
   return owners;
 }
 
-// What the child does: a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
+// Runs in the child: writes a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
 // found.
 class OwnerSearch {
  public:
   OwnerSearch(const Capture& capture, const OpenTarget& open) : capture_(capture), open_(open) {}
 
-  void run(const std::vector<WaitPlace>& places, int fd) {
-    for (const WaitPlace& place : places) {
-      const ProcessCapture& process = capture_.processes[place.process];
-      const auto target = open_(process.pid);
-      const auto id =
-          target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
-      const auto owner = id ? owner_of(process, *id) : std::nullopt;
-      if (owner) {
-        send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
-                           std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
-                           (owner->recursive ? " 1\n" : " 0\n"));
-      }
-    }
-  }
+  void run(const std::vector<WaitPlace>& places, int fd);
 
  private:
-  // nullopt: nobody of the family, or several (a process that was forked while the lock was held
-  // has its parent's count, too), or it is passed from hand to hand.
-  std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id) {
-    std::optional<Owner> owner;
-    for (const ProcessCapture& each : capture_.processes) {
-      if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
-        continue;
-      }
-      const auto& of_process = look_at(each.pid);
-      const auto found = of_process.find(id);
-      if (found == of_process.end()) {
-        continue;
-      }
-      if (owner || found->second.releaser) {
-        return std::nullopt;
-      }
-      owner = found->second;
-    }
-    return owner;
-  }
+  // Returns nullopt if no process of the family holds it, or several do (a process that was forked
+  // while the lock was held has its parent's count, too), or if processes pass it to each other.
+  std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
-  const std::map<SemaphoreId, Owner>& look_at(pid_t pid) {
-    const auto [at, is_new] = known_.try_emplace(pid);
-    if (is_new && known_.size() <= kProcessLimit) {
-      if (const auto target = open_(pid)) {
-        at->second = acquired_by(**target);
-      }
-    }
-    return at->second;
-  }
+  const std::map<SemaphoreId, Owner>& look_at(pid_t pid);
 
   const Capture& capture_;
   const OpenTarget& open_;
   std::map<pid_t, std::map<SemaphoreId, Owner>> known_;
 };
+
+void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
+  for (const WaitPlace& place : places) {
+    const ProcessCapture& process = capture_.processes[place.process];
+    const auto target = open_(process.pid);
+    const auto id =
+        target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
+    const auto owner = id ? owner_of(process, *id) : std::nullopt;
+    if (owner) {
+      send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
+                         std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
+                         (owner->recursive ? " 1\n" : " 0\n"));
+    }
+  }
+}
+
+std::optional<Owner> OwnerSearch::owner_of(const ProcessCapture& waiter, const SemaphoreId& id) {
+  std::optional<Owner> owner;
+  for (const ProcessCapture& each : capture_.processes) {
+    if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
+      continue;
+    }
+    const auto& of_process = look_at(each.pid);
+    const auto found = of_process.find(id);
+    if (found == of_process.end()) {
+      continue;
+    }
+    if (owner || found->second.releaser) {
+      return std::nullopt;
+    }
+    owner = found->second;
+  }
+  return owner;
+}
+
+const std::map<SemaphoreId, Owner>& OwnerSearch::look_at(pid_t pid) {
+  const auto [at, is_new] = known_.try_emplace(pid);
+  if (is_new && known_.size() <= kMaxProcesses) {
+    if (const auto target = open_(pid)) {
+      at->second = acquired_by(**target);
+    }
+  }
+  return at->second;
+}
 
 std::optional<WaitPlace> parse_owner(std::string_view line, const Capture& capture, Owner& owner) {
   const auto words = split_blanks(line);

@@ -1,6 +1,6 @@
-// Who holds the locks of Python's multiprocessing that threads of a node wait for. The kernel and
-// the semaphore do not know; the processes of the rank's family do, each for itself
-// (semaphore_objects.h).
+// Who holds the locks of Python's multiprocessing that threads of a node wait for. Neither the
+// kernel nor the semaphore knows; but each process of the rank's family knows whether it holds the
+// lock itself (python/semaphore_objects.h).
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@ namespace oddrank::waits {
 
 using OpenTarget = std::function<Result<std::unique_ptr<attach::Target>>(pid_t pid)>;
 
-// Looks at the processes of each family (the rank and what belongs to it) in which a thread waits
-// for a semaphore that processes share; at nothing if there is none. A lock that one of them, and
-// no other, has acquired and not released is held by the thread that did; any other holder is not
-// known, and the wait says so. Who releases a lock that is not recursive need not be who acquired
-// it: such a holder is marked as inferred. Reads memory of processes in a child of its own, which
+// Reads the processes of each family (the rank and its processes) in which a thread waits for a
+// semaphore that processes share; reads nothing if there is none. If exactly one of them has
+// acquired a lock and not released it, the thread that acquired it is the holder; otherwise the
+// holder is not known, and the wait says so. A lock that is not recursive may be released by
+// another thread, so its holder is marked as inferred. Reads memory of processes in a child, which
 // has `patience` (base/isolated.h: the caller has one thread only).
 void name_semaphore_owners(snapshot::Capture& capture,
                            const OpenTarget& open,

@@ -15,7 +15,7 @@ constexpr std::uint64_t kCpuThatCountsUs = 50'000;  // counted in ticks of 10 ms
 constexpr std::uint64_t kWakesThatCount = 3;
 constexpr std::uint64_t kPreemptionsThatCount = 100;
 
-// The same functions, at whatever line or address: a loop moves within them.
+// Compares functions, not lines or addresses: a loop moves within them.
 bool same_functions(const ThreadSample& one, const ThreadSample& other, const Tables& tables) {
   const auto& left = tables.stack(one.stack).frames;
   const auto& right = tables.stack(other.stack).frames;
@@ -56,7 +56,7 @@ std::string motion_words(const snapshot::ThreadCapture& thread, const Tables& ta
             : known ? ", its stack moved: it works"
                     : "");
   }
-  // sched_yield() in a loop: where others want the CPU, it hardly gets any.
+  // sched_yield() in a loop: if others want the CPU, the thread hardly gets any.
   const std::uint64_t put_aside = grown(first.involuntary_switches, last.involuntary_switches);
   if (stands && put_aside >= kPreemptionsThatCount) {
     return "was put aside " + std::to_string(put_aside) +

@@ -1,5 +1,5 @@
-// What a thread did between its samples, where its wait does not tell: it computes, it keeps the
-// CPU busy at one place, or it sleeps and wakes by turns to look at something.
+// What a thread did between its samples, if its wait does not show it: it computes, it keeps the
+// CPU busy at one place, or it sleeps and wakes by turns to check something.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace oddrank::waits {
 
-// "used 480 ms of CPU in the same functions: it spins, or works at one place"; "used 480 ms of CPU,
-// its stack moved: it works"; "was put aside 4000 times in the same functions: it spins, while
-// others want the CPU"; "woke 9 times in the same functions: it polls". "" for a thread that
-// stood still, that waits for something known, or of which there is one sample only.
+// Returns "used 480 ms of CPU in the same functions: it spins, or works at one place"; "used 480 ms
+// of CPU, its stack moved: it works"; "was put aside 4000 times in the same functions: it spins,
+// while others want the CPU"; "woke 9 times in the same functions: it polls". "" for a thread that
+// did not move, that waits for something known, or that has one sample only.
 std::string motion_words(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables);
 
 }  // namespace oddrank::waits

@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "waits/node/node_family.h"
+#include "waits/add_note.h"
 
 namespace oddrank::waits {
 namespace {
@@ -29,9 +29,9 @@ bool sleeps_deeply(const ThreadCapture& thread, const snapshot::Tables& tables) 
          !tables.text(thread.wait.wchan).empty();
 }
 
-// Main threads only: what a process with such a thread shows, and what `ps` lists. One that went to
-// sleep only now may have no wchan yet, "0" (Linux 6.12 and later let it wait in its CPU's queue);
-// asking for its call would help, but may block where the process is in exec().
+// Main threads only, as `ps` lists them. A thread that has just gone to sleep may have no wchan
+// yet, "0" (Linux 6.12 and later let it wait in its CPU's queue). Its system call would help, but
+// reading it may block if the process is in exec().
 PidsByWchan find_all() {
   PidsByWchan found;
   const Deadline end = Deadline::after(kPatience);

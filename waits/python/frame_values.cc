@@ -20,8 +20,8 @@ using cpython::Layout;
 using cpython::PythonMemory;
 using cpython::RawFrame;
 
-constexpr std::size_t kLocalLimit = 512;
-constexpr std::size_t kStackLimit = 64;  // deeper `with`s and loops are not written by people
+constexpr std::size_t kMaxLocals = 512;
+constexpr std::size_t kMaxStack = 64;  // people write no deeper `with`s and loops
 constexpr std::size_t kPointer = sizeof(std::uint64_t);
 
 bool has_exception_table(const Layout& layout) {
@@ -35,13 +35,13 @@ struct Block {  // PyTryBlock
   std::int32_t handler;
   std::int32_t level;
 };
-constexpr std::int32_t kBlockLimit = 20;  // CO_MAXBLOCKS
-constexpr std::uint32_t kBlockStackBytes = kBlockLimit * sizeof(Block);
+constexpr std::int32_t kMaxBlocks = 20;  // CO_MAXBLOCKS
+constexpr std::uint32_t kBlockStackBytes = kMaxBlocks * sizeof(Block);
 
 std::size_t depth_by_blocks(PythonMemory& memory, Addr frame) {
   const std::uint32_t blocks = memory.layout().frame.localsplus - kBlockStackBytes;
   const auto count = memory.value<std::int32_t>(frame + blocks - kPointer).value_or(0);
-  if (count <= 0 || count > kBlockLimit) {
+  if (count <= 0 || count > kMaxBlocks) {
     return 0;
   }
   const auto last =
@@ -75,7 +75,7 @@ std::size_t depth_by_table(std::span<const std::byte> table, std::uint64_t instr
       return 0;
     }
     if (instruction >= *start && instruction < std::uint64_t{*start} + *size) {
-      return *depth >> 1;  // the lowest bit is no part of it
+      return *depth >> 1;  // the lowest bit does not belong to it
     }
   }
   return 0;
@@ -114,7 +114,7 @@ std::size_t FrameValues::count_locals(Addr code) {
   if (is_new) {
     const Addr names = memory_.pointer_or_null(code + layout.code.local_names);
     const auto count = memory_.value<std::uint64_t>(names + layout.object.size).value_or(0);
-    at->second = static_cast<std::size_t>(std::min<std::uint64_t>(count, kLocalLimit));
+    at->second = static_cast<std::size_t>(std::min<std::uint64_t>(count, kMaxLocals));
   }
   return at->second;
 }
@@ -170,7 +170,7 @@ std::vector<Addr> FrameValues::live(const RawFrame& frame) {
     return {};
   }
   const std::size_t depth = live_depth(frame);
-  if (depth == 0 || depth > kStackLimit) {
+  if (depth == 0 || depth > kMaxStack) {
     return {};
   }
   return read_slots(stack_base(frame), depth);
@@ -182,7 +182,7 @@ std::vector<Addr> FrameValues::all(const RawFrame& frame) {
   }
   std::vector<Addr> values =
       read_slots(frame.address + memory_.layout().frame.localsplus, count_locals(frame.code));
-  const std::vector<Addr> stack = read_slots(stack_base(frame), kStackLimit / 4);
+  const std::vector<Addr> stack = read_slots(stack_base(frame), kMaxStack / 4);
   values.insert(values.end(), stack.begin(), stack.end());
   return values;
 }

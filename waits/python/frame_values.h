@@ -22,24 +22,25 @@
 
 namespace oddrank::waits {
 
-// What is known of code is kept: many frames run the same.
+// Remembers what is known about code: many frames run the same.
 class FrameValues {
  public:
   // `memory` must outlive the object.
   explicit FrameValues(cpython::PythonMemory& memory) : memory_(memory) {}
 
-  // The objects in stack slots that are in use for certain, outermost first; bounded. Empty: none,
-  // or not known (generated code without a table, a free-threaded copy of the code).
+  // Returns the objects in stack slots that are certainly in use, outermost first; bounded. Empty
+  // if there are none, or that is unknown (generated code without a table, a free-threaded copy of
+  // the code).
   std::vector<attach::Addr> live(const cpython::RawFrame& frame);
 
-  // What any slot of the frame points to, locals first: in use or not. To be believed only where
-  // the object proves itself.
+  // Returns what any slot of the frame points to, in use or not, locals first. Believe an object
+  // only if it proves itself.
   std::vector<attach::Addr> all(const cpython::RawFrame& frame);
 
-  // The first argument; null if it is not bound any more.
+  // Returns the first argument; null if it is no longer bound.
   attach::Addr self(const cpython::RawFrame& frame);
 
-  // A variable that is no cell; null if there is none of this name, or it is not bound.
+  // Returns a variable that is no cell; null if there is none of this name, or it is not bound.
   attach::Addr local(const cpython::RawFrame& frame, std::string_view name);
 
  private:

@@ -13,12 +13,12 @@ using snapshot::ThreadCapture;
 using snapshot::Wait;
 using snapshot::WaitOn;
 
-// Who asks for the GIL wakes up every few milliseconds, and its call may have been read just then;
-// its frames say it all the same.
+// A thread that wants the GIL wakes up every few milliseconds, and its call may have been read just
+// then; its frames still show the wait.
 bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
-  constexpr std::size_t kDepth = 8;
+  constexpr std::size_t kMaxDepth = 8;
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
-  for (std::size_t i = 0; i < std::min(frames.size(), kDepth); ++i) {
+  for (std::size_t i = 0; i < std::min(frames.size(), kMaxDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind != snapshot::FrameKind::kNative) {
       return false;
@@ -30,7 +30,7 @@ bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
   return false;
 }
 
-// Frames do not say which GIL it is: with several in use nobody is named.
+// Frames do not say which GIL it is: if several are in use, no holder is named.
 const ThreadCapture* find_holder(const ProcessCapture& process, const ThreadCapture& waiter) {
   const bool several = std::any_of(process.threads.begin(), process.threads.end(),
                                    [](const ThreadCapture& each) { return each.gil != 0; });

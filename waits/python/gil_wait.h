@@ -1,4 +1,4 @@
-// Which wait is one for Python's GIL, and who holds it. Works on plain data, when the frames have
+// Which wait is for Python's GIL, and who holds it. Works on plain data, after the frames have
 // their names.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace oddrank::waits {
 
-// To the kernel the GIL is a lock like any other: that it is the GIL was found where the runtime
-// was read, or is said by the frames. Does nothing to other waits. `thread` has a sample.
+// Marks a wait for the GIL and sets its holder; leaves other waits alone. The kernel sees an
+// ordinary lock: the runtime or the frames show that it is the GIL. `thread` must have a sample.
 void name_gil_wait(const snapshot::ProcessCapture& process,
                    const snapshot::ThreadCapture& thread,
                    const snapshot::Tables& tables,

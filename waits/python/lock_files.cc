@@ -8,9 +8,8 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/strings.h"
-#include "waits/node/node_family.h"
+#include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
-#include "waits/python/worker_pools.h"
 
 namespace oddrank::waits {
 namespace {
@@ -30,19 +29,19 @@ constexpr std::array kLockFiles = {
     LockFileKind{{"wait", "torch/utils/file_baton.py"}, "self", "lock_file_path"},
     LockFileKind{{"acquire", "filelock/_api.py"}, "lock_filename", ""},
 };
-constexpr std::size_t kDepth = 4;  // from the innermost Python frame on
+constexpr std::size_t kMaxDepth = 4;  // from the innermost Python frame on
 
 bool polls(const snapshot::ThreadCapture& thread,
            const ThreadWait& wait,
            const snapshot::Tables& tables) {
-  // Mostly it sleeps; it may have been met while it looks at the file.
+  // Mostly it sleeps; the sample may have met it while it checks the file.
   const bool may_poll =
       wait.on == WaitOn::kUnknown || wait.on == WaitOn::kNothing || wait.on == WaitOn::kFile;
   if (!thread.has_python || !may_poll) {
     return false;
   }
   const auto frames = python_frames(thread, tables);
-  const std::span near(frames.data(), std::min(frames.size(), kDepth));
+  const std::span near(frames.data(), std::min(frames.size(), kMaxDepth));
   return std::any_of(kLockFiles.begin(), kLockFiles.end(), [&](const LockFileKind& kind) {
     return any_frame_matches(near, std::span(&kind.frame, 1), tables);
   });
@@ -60,7 +59,7 @@ std::string read_path(PythonSample& python,
 }
 
 void read_lock_file(PythonSample& python, const ThreadSample& thread, ThreadWait& wait) {
-  for (std::size_t i = 0; i < std::min(thread.frames.size(), kDepth); ++i) {
+  for (std::size_t i = 0; i < std::min(thread.frames.size(), kMaxDepth); ++i) {
     const cpython::RawFrame& frame = thread.frames[i];
     for (const LockFileKind& kind : kLockFiles) {
       const cpython::CodeObject& code = python.code(frame);

@@ -1,5 +1,5 @@
-// Threads that poll a lock file: to the kernel they sleep or run, their Python frames tell that
-// they wait for a file to go away, and a variable of the frame which file.
+// Threads that poll a lock file: the kernel sees them sleep or run. Their Python frames show that
+// they wait for a file to go away, and a variable of the frame names the file.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,10 @@
 
 namespace oddrank::waits {
 
-// `waits` belong to process.threads, one each, whose stacks have been read. Looks only at those
-// below such a frame; reads nothing if there are none. The wait becomes one for a file
-// lock, with the path and no holder: who has the file open is found over the node (find_peers.h).
+// Finds polled lock files. `waits` has one entry for each of process.threads, whose stacks have
+// been read. Changes only the waits of threads in such a frame; reads nothing if there are none.
+// The wait becomes one for a file lock, with the path and no holder: who has the file open is found
+// out for the whole node (ends/join_ends.h).
 void read_lock_files(cpython::PythonSample& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,

@@ -24,7 +24,7 @@ Addr LockObjects::field(Addr object, std::size_t index) {
 }
 
 void LockObjects::prefetch(std::span<const Addr> values) {
-  constexpr std::size_t kFields = 4;  // as many as are looked at below
+  constexpr std::size_t kFields = 4;  // as many as are read below
   std::vector<cpython::PythonMemory::Range> ranges;
   ranges.reserve(values.size());
   for (const Addr value : values) {
@@ -65,7 +65,7 @@ std::optional<LockObject> LockObjects::lock_at(Addr object) {
   if (lock.recursive) {
     lock.owner = attach::value_of(field(object, 1));
     lock.count = attach::value_of(field(object, 2));
-    // The mutex counts how often more than once.
+    // The mutex does not count the first acquisition.
     lock.count += inside && (*first & kLocked) != 0 ? 1 : 0;
   }
   return lock;

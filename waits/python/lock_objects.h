@@ -1,9 +1,9 @@
-// Lock objects of CPython's _thread module, found through whatever value of a frame leads to one.
+// Lock objects of CPython's _thread module, found through any value of a frame that leads to one.
 //
 // Up to 3.13 such a lock is a semaphore on the heap, and its futex word is the semaphore. From 3.14
-// on it is a byte within the object, and who wants it sleeps on a semaphore of its own, which lies
-// on its stack behind the byte's address (Python/parking_lot.c: struct wait_entry). Both are told
-// apart by what is there, not by the version.
+// on it is a byte within the object, and a thread that wants it sleeps on its own semaphore, which
+// lies on its stack behind the byte's address (Python/parking_lot.c: struct wait_entry). The memory
+// itself shows which of the two it is, not the version.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +29,18 @@ class LockObjects {
   // `python` must outlive the object.
   explicit LockObjects(cpython::PythonSample& python) : python_(python), kinds_(type_names()) {}
 
-  // Fetches what lock_of will want of these values, in one system call.
+  // Fetches what lock_of will read for these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
 
-  // The lock that a value stands for: itself, the lock that a builtin method is bound to, or the
-  // lock of a Condition that a method is bound to.
+  // Returns the lock that a value stands for: the lock itself, the one that a builtin method is
+  // bound to, or that of a Condition that a method is bound to.
   std::optional<LockObject> lock_of(attach::Addr value);
 
-  // The locks whose `with` is in progress, by the values on a frame's stack that are in use: a
-  // bound __exit__, from 3.14 on __exit__ and the object behind it.
+  // Returns the locks whose `with` is in progress, by the values on a frame's stack that are in
+  // use: a bound __exit__, from 3.14 on __exit__ and the object behind it.
   std::vector<LockObject> entered(std::span<const attach::Addr> live);
 
-  // LockObject::word of the lock that a thread wants which sleeps on this futex word.
+  // Returns LockObject::word of the lock that a thread wants if it sleeps on this futex word.
   std::uint64_t word_of_futex(std::uint64_t futex);
 
  private:

@@ -8,7 +8,7 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/strings.h"
-#include "waits/python/worker_pools.h"
+#include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
 namespace {
@@ -18,7 +18,7 @@ using cpython::PythonSample;
 using cpython::RawFrame;
 using cpython::ThreadSample;
 
-constexpr std::size_t kDepth = 6;  // of Future.result(), from the innermost frame on
+constexpr std::size_t kMaxDepth = 6;  // of Future.result(), from the innermost frame on
 constexpr std::array kFutureWaits = {
     FramePattern{"result", "concurrent/futures/_base.py"},
     FramePattern{"exception", "concurrent/futures/_base.py"},
@@ -37,7 +37,7 @@ bool is_any_of(PythonSample& python,
 }
 
 Addr awaited_future(PythonSample& python, FrameValues& values, const ThreadSample& waiter) {
-  const std::span near(waiter.frames.data(), std::min(waiter.frames.size(), kDepth));
+  const std::span near(waiter.frames.data(), std::min(waiter.frames.size(), kMaxDepth));
   const auto at = std::find_if(near.begin(), near.end(), [&](const RawFrame& frame) {
     return is_any_of(python, frame, kFutureWaits);
   });

@@ -9,10 +9,10 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
+#include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
 #include "waits/python/lock_objects.h"
 #include "waits/python/python_futures.h"
-#include "waits/python/worker_pools.h"
 
 namespace oddrank::waits {
 namespace {
@@ -26,14 +26,14 @@ using snapshot::Known;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::size_t kWaiterFrames = 6;     // in which a waiting thread's lock is looked for
-constexpr std::size_t kHolderFrames = 8192;  // of all threads together
+constexpr std::size_t kMaxWaiterFrames = 6;     // in which a waiting thread's lock is looked for
+constexpr std::size_t kMaxHolderFrames = 8192;  // of all threads together
 
 bool is_in(const cpython::CodeObject& code, std::string_view function, std::string_view file) {
   return code.readable && matches(FramePattern{function, file}, code.function, code.file);
 }
 
-// Somebody in the body of a `with`.
+// A thread in the body of a `with`.
 struct Holding {
   std::size_t thread = 0;  // index into PythonSample::threads()
   RawFrame frame;
@@ -46,90 +46,30 @@ class PythonLocks {
 
   std::uint64_t word_of_futex(std::uint64_t futex) { return objects_.word_of_futex(futex); }
 
-  // The lock with this word among what the innermost frames of the waiting thread point to. Slots
-  // may be out of use, but the lock's own word proves what it is.
-  std::optional<LockObject> awaited(const ThreadSample& thread, std::uint64_t word) {
-    if (const auto known = awaited_.find(word); known != awaited_.end()) {
-      return known->second;
-    }
-    for (std::size_t i = 0; i < std::min(thread.frames.size(), kWaiterFrames); ++i) {
-      const std::vector<Addr> values = values_.all(thread.frames[i]);
-      objects_.prefetch(values);
-      for (const Addr value : values) {
-        const auto lock = objects_.lock_of(value);
-        if (lock && lock->word == word) {
-          awaited_.emplace(word, *lock);
-          return lock;
-        }
-      }
-    }
-    return std::nullopt;
-  }
+  // Finds the lock with this word among what the innermost frames of the waiting thread point to.
+  // Slots may be out of use, but the lock's own word proves what it is.
+  std::optional<LockObject> awaited(const ThreadSample& thread, std::uint64_t word);
 
-  // Everybody in the body of a `with` of the plain lock with this word.
-  const std::vector<Holding>& holders(std::uint64_t word) {
-    if (!scanned_) {
-      scan();
-      scanned_ = true;
-    }
-    return held_[word];
-  }
+  // Returns all threads in the body of a `with` of the plain lock with this word.
+  const std::vector<Holding>& holders(std::uint64_t word);
 
-  const ThreadSample* joined(const ThreadSample& thread) {
-    for (std::size_t i = 0; i < std::min<std::size_t>(thread.frames.size(), 3); ++i) {
-      const auto& code = python_.code(thread.frames[i]);
-      if (is_in(code, "join", "threading.py") ||
-          is_in(code, "_wait_for_tstate_lock", "threading.py")) {
-        return python_.by_ident(ident_of(values_.self(thread.frames[i]), "_ident"));
-      }
-    }
-    return nullptr;
-  }
+  const ThreadSample* joined(const ThreadSample& thread);
 
   std::optional<FutureWait> future(const ThreadSample& thread) {
     return find_future_wait(python_, values_, thread);
   }
 
-  // Of an import lock: the thread that imports the module, and the module's name.
-  const ThreadSample* importer(const ThreadSample& thread, std::string& module) {
-    if (thread.frames.empty() ||
-        !is_in(python_.code(thread.frames[0]), "acquire", "<frozen importlib._bootstrap>")) {
-      return nullptr;
-    }
-    const Addr lock = values_.self(thread.frames[0]);
-    module = cpython::print_object(memory(), cpython::read_attribute(memory(), lock, "name"));
-    return python_.by_ident(ident_of(lock, "owner"));
-  }
+  // For an import lock, returns the thread that imports the module, and the module's name.
+  const ThreadSample* importer(const ThreadSample& thread, std::string& module);
 
  private:
   cpython::PythonMemory& memory() { return python_.memory(); }
 
-  std::uint64_t ident_of(Addr object, std::string_view name) {
-    const Addr value = cpython::read_attribute(memory(), object, name);
-    const auto ident = cpython::read_int(memory(), value);
-    return ident && *ident > 0 ? static_cast<std::uint64_t>(*ident) : 0;
-  }
+  std::uint64_t ident_of(Addr object, std::string_view name);
 
-  void scan_frame(std::size_t thread, const RawFrame& frame) {
-    const std::vector<Addr> live = values_.live(frame);
-    for (const LockObject& lock : objects_.entered(live)) {
-      if (!lock.recursive) {
-        held_[lock.word].push_back({thread, frame});
-      }
-    }
-  }
+  void scan_frame(std::size_t thread, const RawFrame& frame);
 
-  void scan() {
-    std::size_t budget = kHolderFrames;
-    for (std::size_t t = 0; t < python_.threads().size(); ++t) {
-      for (const RawFrame& frame : python_.threads()[t].frames) {
-        if (budget-- == 0) {
-          return;
-        }
-        scan_frame(t, frame);
-      }
-    }
-  }
+  void scan();
 
   PythonSample& python_;
   FrameValues values_;
@@ -139,6 +79,80 @@ class PythonLocks {
   std::unordered_map<std::uint64_t, LockObject> awaited_;         // by word
 };
 
+std::optional<LockObject> PythonLocks::awaited(const ThreadSample& thread, std::uint64_t word) {
+  if (const auto known = awaited_.find(word); known != awaited_.end()) {
+    return known->second;
+  }
+  for (std::size_t i = 0; i < std::min(thread.frames.size(), kMaxWaiterFrames); ++i) {
+    const std::vector<Addr> values = values_.all(thread.frames[i]);
+    objects_.prefetch(values);
+    for (const Addr value : values) {
+      const auto lock = objects_.lock_of(value);
+      if (lock && lock->word == word) {
+        awaited_.emplace(word, *lock);
+        return lock;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+const std::vector<Holding>& PythonLocks::holders(std::uint64_t word) {
+  if (!scanned_) {
+    scan();
+    scanned_ = true;
+  }
+  return held_[word];
+}
+
+const ThreadSample* PythonLocks::joined(const ThreadSample& thread) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(thread.frames.size(), 3); ++i) {
+    const auto& code = python_.code(thread.frames[i]);
+    if (is_in(code, "join", "threading.py") ||
+        is_in(code, "_wait_for_tstate_lock", "threading.py")) {
+      return python_.by_ident(ident_of(values_.self(thread.frames[i]), "_ident"));
+    }
+  }
+  return nullptr;
+}
+
+const ThreadSample* PythonLocks::importer(const ThreadSample& thread, std::string& module) {
+  if (thread.frames.empty() ||
+      !is_in(python_.code(thread.frames[0]), "acquire", "<frozen importlib._bootstrap>")) {
+    return nullptr;
+  }
+  const Addr lock = values_.self(thread.frames[0]);
+  module = cpython::print_object(memory(), cpython::read_attribute(memory(), lock, "name"));
+  return python_.by_ident(ident_of(lock, "owner"));
+}
+
+std::uint64_t PythonLocks::ident_of(Addr object, std::string_view name) {
+  const Addr value = cpython::read_attribute(memory(), object, name);
+  const auto ident = cpython::read_int(memory(), value);
+  return ident && *ident > 0 ? static_cast<std::uint64_t>(*ident) : 0;
+}
+
+void PythonLocks::scan_frame(std::size_t thread, const RawFrame& frame) {
+  const std::vector<Addr> live = values_.live(frame);
+  for (const LockObject& lock : objects_.entered(live)) {
+    if (!lock.recursive) {
+      held_[lock.word].push_back({thread, frame});
+    }
+  }
+}
+
+void PythonLocks::scan() {
+  std::size_t budget = kMaxHolderFrames;
+  for (std::size_t t = 0; t < python_.threads().size(); ++t) {
+    for (const RawFrame& frame : python_.threads()[t].frames) {
+      if (budget-- == 0) {
+        return;
+      }
+      scan_frame(t, frame);
+    }
+  }
+}
+
 class Resolver {
  public:
   Resolver(PythonSample& python,
@@ -146,102 +160,116 @@ class Resolver {
            const snapshot::ProcessCapture& process)
       : python_(python), locks_(python), states_(states), process_(process) {}
 
-  void resolve(pid_t tid, ThreadWait& wait) {
-    const ThreadSample* thread = python_.by_tid(target_tid(tid));
-    if (thread == nullptr) {
-      return;
-    }
-    std::string module;
-    if (const auto* other = locks_.joined(*thread)) {
-      set_holder(*other, wait);
-      wait.on = WaitOn::kThread;
-      tell(wait, "waits for the end of thread " + std::to_string(wait.holder_tid));
-    } else if (const auto* importer = locks_.importer(*thread, module)) {
-      set_holder(*importer, wait);
-      tell(wait, "import lock of module " + module + ", which " + who(wait, tid) + " imports");
-    } else if (const auto future = locks_.future(*thread)) {
-      resolve_future(*future, wait);
-    } else {
-      resolve_lock(*thread, tid, wait);
-    }
-  }
+  void resolve(pid_t tid, ThreadWait& wait);
 
  private:
-  pid_t target_tid(pid_t tid) const {
-    const auto at = std::find_if(states_.begin(), states_.end(),
-                                 [tid](const ThreadState& each) { return each.tid == tid; });
-    return at == states_.end() ? 0 : at->target_tid;
-  }
+  pid_t target_tid(pid_t tid) const;
 
-  void set_holder(const ThreadSample& thread, ThreadWait& wait) {
-    const auto at = std::find_if(states_.begin(), states_.end(), [&thread](const auto& each) {
-      return each.target_tid == thread.target_tid;
-    });
-    if (thread.target_tid != 0 && at != states_.end()) {
-      wait.holder_pid = process_.pid;
-      wait.holder_tid = at->tid;
-      wait.holder_alive = Known::kYes;
-    }
-  }
+  void set_holder(const ThreadSample& thread, ThreadWait& wait);
 
-  static std::string who(const ThreadWait& wait, pid_t tid) {
-    return wait.holder_tid == tid ? "this thread itself"
-                                  : "thread " + std::to_string(wait.holder_tid);
-  }
+  static std::string who(const ThreadWait& wait, pid_t tid);
 
-  static void tell(ThreadWait& wait, std::string words) {
-    wait.how = WaitHow::kPythonLock;
-    wait.lock = {};
-    wait.detail = std::move(words);
-  }
+  static void tell(ThreadWait& wait, std::string words);
 
-  void resolve_future(const FutureWait& future, ThreadWait& wait) {
-    if (future.worker != nullptr) {
-      set_holder(*future.worker, wait);
-    }
-    if (wait.holder_tid != 0) {
-      wait.on = WaitOn::kThread;
-      wait.how = WaitHow::kFutureOfThread;
-    } else {
-      wait.how = future.begun ? WaitHow::kFuture : WaitHow::kFutureNotBegun;
-    }
-    wait.lock = {};
-    wait.detail.clear();
-  }
+  void resolve_future(const FutureWait& future, ThreadWait& wait);
 
-  void resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait) {
-    const std::uint64_t word = locks_.word_of_futex(wait.address);
-    const auto lock = locks_.awaited(thread, word);
-    if (lock && lock->recursive) {
-      const ThreadSample* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
-      if (owner != nullptr) {
-        set_holder(*owner, wait);
-        tell(wait, "Python RLock, held by " + who(wait, tid) + " (" + std::to_string(lock->count) +
-                       (lock->count == 1 ? " time)" : " times)"));
-      } else if (lock->count > 0) {
-        wait.holder_alive = Known::kNo;
-        tell(wait,
-             "Python RLock whose owner is no thread of this process (ended, or left behind by a "
-             "fork)");
-      }
-      return;
-    }
-    const std::vector<Holding>& holders = locks_.holders(word);
-    if (holders.size() == 1) {
-      set_holder(python_.threads()[holders.front().thread], wait);
-      wait.inferred = true;
-      tell(wait, "Python lock, held by " + who(wait, tid) + ": it is in a `with` of it at " +
-                     python_.place(holders.front().frame));
-    } else if (lock || !holders.empty()) {
-      tell(wait, "Python lock, which does not say who holds it");
-    }
-  }
+  void resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait);
 
   PythonSample& python_;
   PythonLocks locks_;
   const std::vector<ThreadState>& states_;
   const snapshot::ProcessCapture& process_;
 };
+
+void Resolver::resolve(pid_t tid, ThreadWait& wait) {
+  const ThreadSample* thread = python_.by_tid(target_tid(tid));
+  if (thread == nullptr) {
+    return;
+  }
+  std::string module;
+  if (const auto* other = locks_.joined(*thread)) {
+    set_holder(*other, wait);
+    wait.on = WaitOn::kThread;
+    tell(wait, "waits for the end of thread " + std::to_string(wait.holder_tid));
+  } else if (const auto* importer = locks_.importer(*thread, module)) {
+    set_holder(*importer, wait);
+    tell(wait, "import lock of module " + module + ", which " + who(wait, tid) + " imports");
+  } else if (const auto future = locks_.future(*thread)) {
+    resolve_future(*future, wait);
+  } else {
+    resolve_lock(*thread, tid, wait);
+  }
+}
+
+pid_t Resolver::target_tid(pid_t tid) const {
+  const auto at = std::find_if(states_.begin(), states_.end(),
+                               [tid](const ThreadState& each) { return each.tid == tid; });
+  return at == states_.end() ? 0 : at->target_tid;
+}
+
+void Resolver::set_holder(const ThreadSample& thread, ThreadWait& wait) {
+  const auto at = std::find_if(states_.begin(), states_.end(), [&thread](const auto& each) {
+    return each.target_tid == thread.target_tid;
+  });
+  if (thread.target_tid != 0 && at != states_.end()) {
+    wait.holder_pid = process_.pid;
+    wait.holder_tid = at->tid;
+    wait.holder_alive = Known::kYes;
+  }
+}
+
+std::string Resolver::who(const ThreadWait& wait, pid_t tid) {
+  return wait.holder_tid == tid ? "this thread itself"
+                                : "thread " + std::to_string(wait.holder_tid);
+}
+
+void Resolver::tell(ThreadWait& wait, std::string words) {
+  wait.how = WaitHow::kPythonLock;
+  wait.lock = {};
+  wait.detail = std::move(words);
+}
+
+void Resolver::resolve_future(const FutureWait& future, ThreadWait& wait) {
+  if (future.worker != nullptr) {
+    set_holder(*future.worker, wait);
+  }
+  if (wait.holder_tid != 0) {
+    wait.on = WaitOn::kThread;
+    wait.how = WaitHow::kFutureOfThread;
+  } else {
+    wait.how = future.begun ? WaitHow::kFuture : WaitHow::kFutureNotBegun;
+  }
+  wait.lock = {};
+  wait.detail.clear();
+}
+
+void Resolver::resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait) {
+  const std::uint64_t word = locks_.word_of_futex(wait.address);
+  const auto lock = locks_.awaited(thread, word);
+  if (lock && lock->recursive) {
+    const ThreadSample* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
+    if (owner != nullptr) {
+      set_holder(*owner, wait);
+      tell(wait, "Python RLock, held by " + who(wait, tid) + " (" + std::to_string(lock->count) +
+                     (lock->count == 1 ? " time)" : " times)"));
+    } else if (lock->count > 0) {
+      wait.holder_alive = Known::kNo;
+      tell(wait,
+           "Python RLock whose owner is no thread of this process (ended, or left behind by a "
+           "fork)");
+    }
+    return;
+  }
+  const std::vector<Holding>& holders = locks_.holders(word);
+  if (holders.size() == 1) {
+    set_holder(python_.threads()[holders.front().thread], wait);
+    wait.inferred = true;
+    tell(wait, "Python lock, held by " + who(wait, tid) + ": it is in a `with` of it at " +
+                   python_.place(holders.front().frame));
+  } else if (lock || !holders.empty()) {
+    tell(wait, "Python lock, which does not say who holds it");
+  }
+}
 
 bool may_be_python_lock(const snapshot::ThreadCapture& thread, const ThreadWait& wait) {
   return thread.has_python && !thread.wants_gil && wait.on == WaitOn::kLock && wait.address != 0 &&

@@ -1,11 +1,12 @@
-// Who holds the Python locks that threads wait for: threading.RLock and import locks, which say so
-// themselves; threads that are joined, or at work on the future that is waited for; and plain
-// locks, whose holder is concluded from the frames.
+// Who holds the Python locks that threads wait for: threading.RLock and import locks, which store
+// their owner; threads that are joined, or that work on the future that is waited for; and plain
+// locks, whose holder is inferred from the frames.
 //
 // A threading.Lock has no owner, and any thread may release it. But a thread whose frame is in the
 // body of `with lock:` has entered that lock and will be the one to leave it: the bound __exit__
-// lies on the frame's value stack (frame_values.h). Such a holder is marked as inferred. Where no
-// thread is in a `with` of the lock, nobody is named: acquire() without a `with` leaves no trace.
+// lies on the frame's value stack (frame_values.h). Such a holder is marked as inferred. If no
+// thread is in a `with` of the lock, no holder is named: acquire() without a `with` leaves no
+// trace.
 #pragma once
 
 #include <vector>
@@ -17,8 +18,8 @@
 
 namespace oddrank::waits {
 
-// `waits` belong to process.threads, one each. Looks only at those that wait for a lock without a
-// known holder and run Python; reads nothing if there are none.
+// Finds the holders. `waits` has one entry for each of process.threads. Considers only threads that
+// run Python and wait for a lock without a known holder; reads nothing if there are none.
 void read_python_locks(cpython::PythonSample& python,
                        const std::vector<attach::ThreadState>& states,
                        const snapshot::ProcessCapture& process,

@@ -14,9 +14,9 @@ using attach::Addr;
 namespace {
 
 constexpr std::size_t kPointer = sizeof(std::uint64_t);
-constexpr std::size_t kFrameLimit = 4096;   // of all threads together
-constexpr std::size_t kValueLimit = 65536;  // likewise
-constexpr int kDepth = 3;                   // method -> queue -> lock
+constexpr std::size_t kMaxFrames = 4096;   // of all threads together
+constexpr std::size_t kMaxValues = 65536;  // likewise
+constexpr int kMaxDepth = 3;               // method -> queue -> lock
 
 struct Fields {  // of SemLockObject, behind the object's head
   std::uint64_t handle;
@@ -92,8 +92,8 @@ void SemaphoreObjects::add(Addr value, int depth, std::vector<SemaphoreObject>& 
   }
 }
 
-// By itself the object of a lock looks like that of a semaphore of one; only a recursive one is a
-// lock for certain.
+// The object of a lock looks like that of a semaphore with the value one; only a recursive one is
+// certainly a lock.
 void SemaphoreObjects::add_object(Addr object, bool is_lock, std::vector<SemaphoreObject>& found) {
   if (kind_of(object) != Kind::kSemaphore) {
     return;
@@ -109,7 +109,7 @@ void SemaphoreObjects::add_values(const std::vector<Addr>& values,
                                   std::vector<SemaphoreObject>& found) {
   for (const Addr value : values) {
     if (seen.insert(attach::value_of(value)).second) {
-      add(value, kDepth, found);
+      add(value, kMaxDepth, found);
     }
   }
 }
@@ -118,10 +118,10 @@ std::vector<SemaphoreObject> SemaphoreObjects::find() {
   FrameValues values(python_.memory());
   std::unordered_set<std::uint64_t> seen;
   std::vector<SemaphoreObject> found;
-  std::size_t budget = kFrameLimit;
+  std::size_t budget = kMaxFrames;
   for (const cpython::ThreadSample& thread : python_.threads()) {
     for (const cpython::RawFrame& frame : thread.frames) {
-      if (budget-- == 0 || seen.size() > kValueLimit) {
+      if (budget-- == 0 || seen.size() > kMaxValues) {
         return found;
       }
       add_values(values.all(frame), seen, found);

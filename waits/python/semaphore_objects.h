@@ -1,11 +1,10 @@
 // Locks of Python's multiprocessing that a process has in its frames, and which of them it has
 // acquired.
 //
-// Such a lock is a POSIX semaphore in shared memory, which knows no owner. But each process has an
-// object of its own for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same
-// from 3.8 on), which counts how often this process has acquired it and not released it, and notes
-// by which thread. Objects are found through the frames: a lock, one of its methods, or a queue
-// that has one.
+// Such a lock is a POSIX semaphore in shared memory, which knows no owner. But each process has its
+// own object for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same from 3.8 on),
+// which counts how often this process has acquired and not released it, and by which thread.
+// Objects are found through the frames: a lock, one of its methods, or a queue that has one.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct SemaphoreObject {
   std::uint64_t semaphore = 0;   // address of the sem_t
   std::uint64_t last_ident = 0;  // ident of the thread that acquired it last
   std::int32_t count = 0;        // acquired less released by this process
-  bool recursive = false;        // can be released by the thread that has it alone
+  bool recursive = false;        // only the thread that has it can release it
 };
 
 class SemaphoreObjects {
@@ -32,7 +31,7 @@ class SemaphoreObjects {
   explicit SemaphoreObjects(cpython::PythonSample& python)
       : python_(python), kinds_(type_names()) {}
 
-  // Those that the frames of all threads lead to, each once; bounded.
+  // Returns the objects that the frames of all threads lead to, each once; bounded.
   std::vector<SemaphoreObject> find();
 
  private:

@@ -1,5 +1,4 @@
-// Which of a few kinds an object of Python's is, by the name of its type. Each type is looked up
-// once.
+// Which of a few kinds a Python object is, by the name of its type. Each type is looked up once.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "waits/python/worker_pools.h"
 
-#include <algorithm>
 #include <array>
 
 namespace oddrank::waits {
@@ -8,8 +7,8 @@ namespace {
 
 using snapshot::WaitOn;
 
-// torch 1.13 to 2.13: _next_data alone does not tell, the loader without workers has it too and
-// loads by itself below it.
+// torch 1.13 to 2.13: _next_data alone proves nothing: the loader without workers has it too, and
+// loads the data itself below it.
 constexpr std::array kLoaderWaits = {
     FramePattern{"_try_get_data", "torch/utils/data/dataloader.py"},
     FramePattern{"_get_data", "torch/utils/data/dataloader.py"},
@@ -57,31 +56,7 @@ constexpr std::array kQueueReads = {
     FramePattern{"recv_bytes", "multiprocessing/connection.py"},
 };
 
-std::string_view last_part(std::string_view qualified) {
-  const auto dot = qualified.rfind('.');
-  return dot == std::string_view::npos ? qualified : qualified.substr(dot + 1);
-}
-
-// "x/subprocess.py" ends with "subprocess.py", "x/mysubprocess.py" does not.
-bool path_ends_with(std::string_view path, std::string_view end) {
-  if (!path.ends_with(end)) {
-    return false;
-  }
-  return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';
-}
-
 }  // namespace
-
-bool matches(const FramePattern& pattern, std::string_view function, std::string_view file) {
-  return last_part(function) == pattern.function && path_ends_with(file, pattern.file);
-}
-
-bool matches(const FramePattern& pattern,
-             const snapshot::Frame& frame,
-             const snapshot::Tables& tables) {
-  return frame.kind == snapshot::FrameKind::kPython &&
-         matches(pattern, tables.text(frame.function), tables.text(frame.file));
-}
 
 std::span<const WorkerPool> worker_pools() {
   return kPools;

@@ -1,26 +1,14 @@
-// Parents that wait for worker processes, and how both sides look in a Python stack: as data, so
-// that a further library is a further row.
+// Parents that wait for worker processes, and how both sides appear in a Python stack. The patterns
+// are data, so that another library is another row.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-#include "snapshot/frame.h"
-#include "snapshot/tables.h"
 #include "snapshot/wait.h"
+#include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
-
-// A Python frame: the last part of its qualified name, and the end of its file's path.
-struct FramePattern {
-  std::string_view function;
-  std::string_view file;
-};
-
-bool matches(const FramePattern& pattern, std::string_view function, std::string_view file);
-bool matches(const FramePattern& pattern,
-             const snapshot::Frame& frame,
-             const snapshot::Tables& tables);
 
 struct WorkerPool {
   std::string_view name;                  // "DataLoader worker"
@@ -29,17 +17,17 @@ struct WorkerPool {
   FramePattern loop;                      // in the worker's main thread
   // Directly inside of `loop`: the worker has nothing to do.
   std::span<const FramePattern> idle;
-  // comm of a worker, where the library sets it: tells a dead worker from another dead child. May
-  // be empty.
+  // comm of a worker, if the library sets it: distinguishes a dead worker from another dead child.
+  // May be empty.
   std::string_view process_name;
 };
 
 std::span<const WorkerPool> worker_pools();
 
-// Frames in which a thread waits for the end of a child process that is no pool's worker.
+// Returns frames in which a thread waits for the end of a child process outside a pool.
 std::span<const FramePattern> child_joins();
 
-// Frames in which a thread waits for what another process sends it, usually a child.
+// Returns frames in which a thread waits for data of another process, usually a child.
 std::span<const FramePattern> queue_reads();
 
 }  // namespace oddrank::waits

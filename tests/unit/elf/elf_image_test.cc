@@ -12,7 +12,7 @@
 namespace oddrank::elf {
 namespace {
 
-// Asks for everything once; says nothing of the answers, but none may crash or run away.
+// Calls everything once. The answers do not matter, but no call may crash or run on.
 std::size_t ask_everything(const ElfImage& image) {
   std::size_t seen = image.build_id().size();
   for (const ElfSegment& segment : image.segments()) {

@@ -1,4 +1,4 @@
-// Real ELF files for the unit tests of stacks/.
+// Real ELF files for the unit tests of elf/.
 #pragma once
 
 #include <fcntl.h>

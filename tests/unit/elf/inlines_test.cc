@@ -89,7 +89,7 @@ TEST_CASE("inlines: frames come in front of theirs, and locals stay with their f
   CHECK(locals[0].frame == 4);
   CHECK(tables.frame(frames[4]).kind == FrameKind::kPython);
 
-  // A second time there is nothing left to be done.
+  // A second call has nothing left to do.
   CHECK(add_inlined_frames(capture, sample_files(), kNever));
   CHECK(stack_of(capture).frames.size() == 5);
 }

@@ -94,7 +94,7 @@ TEST_CASE("module_map: data files and anonymous memory are no modules") {
   CHECK(modules.find(kBase) == nullptr);
 }
 
-TEST_CASE("module_map: a file that cannot be opened is asked for once, and its memory serves") {
+TEST_CASE("module_map: a file that cannot be opened is tried once, then memory serves") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   test::FakeTarget target;

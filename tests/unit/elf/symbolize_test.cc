@@ -150,7 +150,7 @@ TEST_CASE("symbolize: one build under two paths is read once") {
   CHECK(opened == 1);
 }
 
-TEST_CASE("symbolize: where no file is believed, what lies in memory is asked") {
+TEST_CASE("symbolize: if no file is believed, memory gives the names") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   Sample sample;

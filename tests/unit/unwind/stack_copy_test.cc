@@ -73,7 +73,7 @@ TEST_CASE("stack_copy: the stack that a signal handler's thread came from") {
   CHECK(copies[1][1].address == kMain + 0x4000 - 128);
 }
 
-TEST_CASE("stack_copy: stack pointers that point nowhere, and nobody") {
+TEST_CASE("stack_copy: stack pointers that point nowhere, and no thread") {
   test::FakeTarget target;
   add_stack(target, kOwn, "");
   CHECK(copy(target, {}).empty());

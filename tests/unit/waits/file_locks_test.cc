@@ -41,7 +41,7 @@ TEST_CASE("inode of an open file") {
   CHECK(inode_of_fdinfo("ino:\t-x\n") == 0);
 }
 
-TEST_CASE("locks of one descriptor, by who took them") {
+TEST_CASE("locks of one descriptor, by the process that took them") {
   constexpr const char* kInfo =
       "pos:\t0\nflags:\t0100002\nmnt_id:\t30\nino:\t77\n"
       "lock:\t1: FLOCK  ADVISORY  WRITE 4711 00:1e:77 0 EOF\n";

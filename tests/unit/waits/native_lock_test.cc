@@ -51,7 +51,7 @@ TEST_CASE("robust: the kernel's mark of a dead owner") {
   CHECK(scene.lock(0x9000, FUTEX_WAIT, word).owner_died);
 }
 
-TEST_CASE("a wait with a time limit is no mutex of somebody who is not there") {
+TEST_CASE("a wait with a time limit is no mutex of a missing thread") {
   Scene scene;
   const std::array<std::int32_t, 5> mutex = {2, 0, kGone, 1, 0};
   scene.target.add_object(Addr{0x9000}, mutex);

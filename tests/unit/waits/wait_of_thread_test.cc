@@ -1,3 +1,5 @@
+#include "waits/wait_of_thread.h"
+
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -13,7 +15,6 @@
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
-#include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 namespace {
@@ -244,7 +245,7 @@ TEST_CASE("select reads its sets") {
   CHECK(wait.fd == 70);
 }
 
-TEST_CASE("epoll is looked up in fdinfo") {
+TEST_CASE("the files of an epoll are read from fdinfo") {
   Scene scene;
   scene.files.links[9] = "socket:[8]";
   scene.files.infos[4] = "pos:\t0\nflags:\t02\ntfd:        9 events:       1f data: 9  pos:0\n";
@@ -281,7 +282,7 @@ TEST_CASE("a contended mutex tells its owner") {
   CHECK(scene.says(wait) == "mutex locked by thread 5000");
 }
 
-TEST_CASE("a mutex whose owner is no thread of the process names nobody") {
+TEST_CASE("a mutex whose owner is no thread of the process names no holder") {
   Scene scene;
   scene.target.add_object(Addr{0x9000}, Mutex{2, 0, 50, 1, 0});
   const ThreadWait wait =
@@ -312,7 +313,7 @@ TEST_CASE("locks without an owner in memory have none") {
   CHECK(scene.says(semaphore) == "semaphore, condition or join, with a time limit");
 }
 
-TEST_CASE("wait4 of one child names it, of any child names nobody") {
+TEST_CASE("wait4 of one child names it, of any child names no holder") {
   Scene scene;
   ThreadWait wait = scene.blocked_in(SYS_wait4, {4800, 0, 0, 0});
   CHECK(wait.on == WaitOn::kChild);
@@ -379,7 +380,7 @@ TEST_CASE("a path without an end is cut") {
   CHECK(scene.blocked_in(SYS_open, {0x5000, 0, 0}).path.size() == 4096);
 }
 
-TEST_CASE("sleeping, signals and system calls that nobody knows") {
+TEST_CASE("sleeping, signals and unknown system calls") {
   Scene scene;
   CHECK(scene.says(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0})) ==
         "sleeps (clock_nanosleep)");

@@ -1,7 +1,8 @@
 // Ends of pipes and connections put together, on made-up descriptors.
+#include "waits/ends/join_ends.h"
+
 #include "tests/support/catch.h"
 #include "tests/unit/waits/capture_builder.h"
-#include "waits/ends/find_peers.h"
 
 namespace oddrank::waits {
 namespace {
@@ -52,7 +53,7 @@ TEST_CASE("a reader waits for the one who can write, a writer for the one who re
   CHECK(scene.build.says(writer) == "pid 10 has it open for reading");
 }
 
-TEST_CASE("who has only the other end uses it; who has both has inherited them") {
+TEST_CASE("a process with only the other end uses it; one with both has inherited them") {
   Node scene;
   const auto reader = scene.add(10, true, true);
   scene.add(20, true, true);
@@ -62,7 +63,7 @@ TEST_CASE("who has only the other end uses it; who has both has inherited them")
   CHECK(scene.build.wait(reader).inferred);
 }
 
-TEST_CASE("of several nobody is named") {
+TEST_CASE("several processes with the other end: no holder is named") {
   Node scene;
   const auto reader = scene.add(10, true, false);
   scene.add(20, false, true);
@@ -82,7 +83,7 @@ TEST_CASE("a pipe whose other end is in the process alone, or nobody's") {
                                               : "no other process has it open for writing"));
 }
 
-TEST_CASE("a holder that is known already stays, a pipe that nobody looked at says nothing") {
+TEST_CASE("a known holder stays, a pipe that was not read says nothing") {
   Node scene;
   const auto reader = scene.add(10, true, false);
   scene.add(20, false, true);
@@ -196,7 +197,7 @@ TEST_CASE("both ends of a local socket") {
   CHECK(scene.build.says(client) == "local socket; the other end is pid 20");
 }
 
-TEST_CASE("a local socket whose other end nobody has that was read") {
+TEST_CASE("a local socket whose other end no process has that was read") {
   Sockets scene;
   const auto client = scene.add_socket(10, 801);
   scene.node.local_peers[801] = 803;
@@ -228,7 +229,7 @@ TEST_CASE("workers inherit their rank's connections: the rank is meant") {
   CHECK(scene.build.wait(client).inferred);
 }
 
-TEST_CASE("a connection that two ranks have open names nobody") {
+TEST_CASE("a connection that two ranks have open names no holder") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
   scene.add_socket(20, 701);
@@ -258,7 +259,7 @@ struct Several : Sockets {
   }
 };
 
-TEST_CASE("of several files each other end is said, and who has all of them is waited for") {
+TEST_CASE("several files: each other end is described, a process with all of them is the holder") {
   Several scene;
   scene.add_socket(20, 701);
   scene.node.ends.push_back({kPipe, false, false, true, 1, 20});
@@ -274,7 +275,7 @@ TEST_CASE("of several files each other end is said, and who has all of them is w
         "fd 5: TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
 }
 
-TEST_CASE("of several files with several other ends nobody is named, all are said") {
+TEST_CASE("several files with several other ends: no holder is named, all are described") {
   Several scene;
   scene.add_socket(20, 701);
   scene.add(30, false, true);

@@ -1,4 +1,4 @@
-// Real sockets of this process, against what the kernel says of them.
+// Real sockets of this process, compared with what the kernel says about them.
 #include "waits/ends/socket_diag.h"
 
 #include <sys/socket.h>

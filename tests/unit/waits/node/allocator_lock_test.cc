@@ -94,7 +94,7 @@ TEST_CASE("a handler that wants memory waits for the thread that it interrupted"
         "came");
 }
 
-TEST_CASE("nobody has the allocator's lock where several may, or none is seen") {
+TEST_CASE("the allocator's lock has no known holder if several threads may have it, or none") {
   Scene two;
   two.add_waiter(100, {"__lll_lock_wait_private", "malloc", "train/step"});
   two.add(101, {"", "malloc", "train/load"});
@@ -107,7 +107,7 @@ TEST_CASE("nobody has the allocator's lock where several may, or none is seen") 
   check_nobody(none);
 }
 
-TEST_CASE("nobody has the allocator's lock where a stack is not known to its end") {
+TEST_CASE("the allocator's lock has no known holder if a stack is not known to its end") {
   Scene scene;
   scene.add_waiter(100, {"__lll_lock_wait_private", "malloc", "train/step"});
   scene.add(101, {"", "malloc", "train/load"});

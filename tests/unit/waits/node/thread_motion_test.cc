@@ -42,7 +42,7 @@ TEST_CASE("sleeping and waking by turns is a poll") {
   CHECK(scene.words() == "woke 9 times in the same functions: it polls");
 }
 
-TEST_CASE("who is put aside time and again spins, though it gets no CPU") {
+TEST_CASE("a thread that is preempted again and again spins, though it gets no CPU") {
   Scene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(20'000, 0);

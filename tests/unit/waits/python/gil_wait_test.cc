@@ -1,4 +1,4 @@
-// Who waits for the GIL, and for whose.
+// Which thread waits for the GIL, and which thread has it.
 #include "waits/python/gil_wait.h"
 
 #include <string>
@@ -62,9 +62,9 @@ TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
   CHECK(wait.holder_pid == 50);
   CHECK(wait.holder_tid == 51);
   CHECK(scene.says(2, wait) == "waits for the GIL of interpreter 3, held by thread 51");
-  // It wakes up every few milliseconds to ask again.
+  // It wakes up every few milliseconds to try again.
   CHECK(scene.name(2, WaitOn::kNothing).on == WaitOn::kGil);
-  // Something else that it waits for now is no GIL.
+  // A wait for something else is not a wait for the GIL.
   CHECK(scene.name(2, WaitOn::kPipe).on == WaitOn::kPipe);
 }
 

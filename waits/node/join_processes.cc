@@ -1,15 +1,17 @@
 // Parents and the children they wait for, on plain data.
 //
-// The kernel tells what a thread sleeps on (a pipe, a lock); that the pipe is a loader's data queue
-// and that one of the loader's workers does not fill it, only the frames of both sides tell. A
-// worker that stands in its queue's `get` directly under its loop has nothing to do; any other
-// worker owes its parent something. Exactly one that owes is the holder; with several nobody is
-// named, since which of them the parent needs next is not in the frames.
+// The kernel knows what a thread sleeps on (a pipe, a lock). Only the frames of both sides show
+// that the pipe is a loader's data queue, and that one of the loader's workers does not fill it. A
+// worker in its queue's `get` directly under its loop has nothing to do; any other worker owes its
+// parent something. If exactly one worker owes something, it is the holder; if several do, none is
+// named, since the frames do not show which one the parent needs next.
+#include "waits/node/join_processes.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "waits/collect_waits.h"
+#include "waits/frame_pattern.h"
 #include "waits/native_lock_names.h"
 #include "waits/node/allocator_lock.h"
 #include "waits/node/node_family.h"
@@ -37,8 +39,8 @@ bool stopped(const ProcessCapture& process) {
   return process.state == 'T' || process.state == 't';
 }
 
-// Of a worker whose frames were read; looks for its loop in any thread, since a worker's loop may
-// be started in one.
+// For a worker whose frames were read. Searches all threads for its loop, which need not run in the
+// main thread.
 WorkerState state_by_frames(const ProcessCapture& process,
                             const WorkerPool& pool,
                             const Tables& tables) {
@@ -122,14 +124,14 @@ void set_holder(Capture& capture, std::size_t holder, Wait& wait) {
   const Wait& theirs = process.threads.front().wait;
   wait.holder_tid = process.threads.front().tid;
   if (theirs.path != snapshot::StringId{}) {
-    // What it all hangs on; the parent's own pipe says nothing to a reader.
+    // The root of the wait; the parent's own pipe means nothing to a reader.
     wait.path = theirs.path;
     wait.fd = -1;
   }
 }
 
-// A future that nobody has begun with may stand in the queue of a thread pool, behind work that has
-// to do with no process.
+// A future that no thread has begun with may be in the queue of a thread pool, behind work that
+// involves no process.
 bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const Tables& tables) {
   constexpr FramePattern kLoop{"_worker", "concurrent/futures/thread.py"};
   const auto is_busy = [&](const ThreadCapture& thread) {
@@ -154,7 +156,7 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   }
   const std::size_t workers = members.busy.size() + members.dead.size() + members.idle;
   if (workers == 0 && members.dead_other.empty() && pool.on != WaitOn::kInput) {
-    return;  // a future may as well be a thread's
+    return;  // the future may belong to a thread
   }
   wait.on = pool.on;
   wait.inferred = true;
@@ -179,7 +181,7 @@ const ProcessCapture* find_process(const Capture& capture, std::uint32_t node, p
   return at == capture.processes.end() ? nullptr : &*at;
 }
 
-// The holder was named by the system call itself: what is it doing?
+// Adds what is known about a holder that the system call itself named.
 void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
   const ProcessCapture& ours = capture.processes[process];
   const ProcessCapture* holder = find_process(capture, ours.node, wait.holder_pid);
@@ -243,9 +245,9 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
 
 }  // namespace
 
-void join_node_waits(Capture& capture) {
-  // All first, then written: what one process is told of another is what that one was read as, in
-  // whatever order they come.
+void join_processes(Capture& capture) {
+  // Joins everything first and writes afterwards, so that each process sees the others as they were
+  // read, whatever their order.
   std::vector<std::vector<Wait>> joined(capture.processes.size());
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     for (const ThreadCapture& thread : capture.processes[i].threads) {

@@ -1,4 +1,4 @@
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 
 #include "tests/support/catch.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using attach::FdKind;
 
-// Of a call for so many files, of which these are listed.
+// Returns the files of a call that waits for `count` files, of which some are listed.
 AwaitedFiles awaited(const std::vector<NamedFile>& listed, std::uint64_t count) {
   snapshot::Tables tables;
   snapshot::Wait wait;

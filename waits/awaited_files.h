@@ -21,20 +21,20 @@ struct NamedFile {
   std::string link;
 };
 
-// The first few, pipes and sockets first.
+// Returns the first few, pipes and sockets first.
 std::vector<NamedFile> listed_files(std::vector<NamedFile> files);
 
 struct AwaitedFiles {
-  // Pipes and sockets: what has another end. Of several files as many as stand at the beginning of
-  // Wait::awaited, in the same order.
+  // Pipes and sockets, which have another end. For a wait for several files, those at the beginning
+  // of Wait::awaited, in the same order.
   std::vector<attach::OpenFd> ends;
   bool all = true;  // false: the thread waits for other files, too
 };
 
-// Of a wait for one file or several.
+// Returns the files of a wait for one file or several.
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
-// Of the pipes, or the sockets, that threads of the process wait for.
+// Returns the inodes of the pipes, or the sockets, that threads of the process wait for.
 std::set<std::uint64_t> awaited_inodes(const snapshot::ProcessCapture& process,
                                        attach::FdKind kind,
                                        const snapshot::Tables& tables);

@@ -1,5 +1,5 @@
-// What each thread of a process is blocked on. The first half is read from the target while it is
-// at hand; the second joins processes of a node by what they share, on plain data.
+// What each thread of one process is blocked on, read while the target is open. What the processes
+// of a node wait for among themselves comes later (join_node.h).
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace oddrank::waits {
 
 // Fills ThreadCapture::wait of every thread: system call, wchan, file descriptor and its path. Call
-// after collect_stacks, on the same target; `states` and `python` are what that returned. Never
+// after collect_stacks, on the same target; `states` and `python` are what it returned. Never
 // blocks on the target's files: paths are read as links, nothing is stat'ed or opened.
 void collect_waits(const attach::Target& target,
                    const std::vector<attach::ThreadState>& states,
@@ -22,17 +22,12 @@ void collect_waits(const attach::Target& target,
                    snapshot::Tables& tables,
                    snapshot::ProcessCapture& process);
 
-// The same for a core file: what registers and memory tell. /proc is not asked, where other
-// processes may have these numbers by now.
+// Does the same for a core file, from registers and memory. Does not read /proc, where other
+// processes may have these pids by now.
 void collect_core_waits(const attach::Target& target,
                         const std::vector<attach::ThreadState>& states,
                         std::optional<cpython::PythonSample>& python,
                         snapshot::Tables& tables,
                         snapshot::ProcessCapture& process);
-
-// Joins what the processes of one node wait for: a rank whose frames say that it waits for its
-// loader gets the worker that does not deliver as holder; both ends of a pipe are put together.
-// Pure: reads and writes the capture only. Call after the frames have their names.
-void join_node_waits(snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -1,8 +1,9 @@
+#include "waits/node/join_processes.h"
+
 #include <string>
 
 #include "tests/support/catch.h"
 #include "tests/unit/waits/capture_builder.h"
-#include "waits/collect_waits.h"
 
 namespace oddrank::waits {
 namespace {
@@ -50,7 +51,7 @@ TEST_CASE("the one worker that is not idle is the holder") {
   const std::size_t rank = add_waiting_rank(builder);
   add_idle_worker(builder, 201);
   add_reading_worker(builder, 202);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kInput);
   CHECK(builder.wait(rank).inferred);
   CHECK(builder.wait(rank).holder_pid == 202);
@@ -63,7 +64,7 @@ TEST_CASE("the one worker that is not idle is the holder") {
         "(data.py:31)");
 }
 
-TEST_CASE("workers of another rank or node are not asked") {
+TEST_CASE("workers of another rank or node do not count") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   const std::size_t foreign = add_reading_worker(builder, 202);
@@ -71,7 +72,7 @@ TEST_CASE("workers of another rank or node are not asked") {
   builder.process(foreign).owner = 999;
   const std::size_t far = add_reading_worker(builder, 203);
   builder.process(far).node = 1;
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kInput);
   CHECK(builder.wait(rank).holder_pid == 0);
   CHECK(builder.says(rank) == "waits for a DataLoader worker, but none was found");
@@ -82,16 +83,16 @@ TEST_CASE("a worker of a fork server belongs to its rank all the same") {
   const std::size_t rank = add_waiting_rank(builder);
   const std::size_t worker = add_reading_worker(builder, 202);
   builder.process(worker).parent = 150;
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 202);
 }
 
-TEST_CASE("several busy workers: nobody is named, all are described") {
+TEST_CASE("several busy workers: no holder is named, all are described") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   add_reading_worker(builder, 201);
   add_reading_worker(builder, 202);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kInput);
   CHECK(builder.wait(rank).holder_pid == 0);
   CHECK(builder.says(rank).find("2 DataLoader workers could be meant: pid 201: in read()") == 0);
@@ -104,7 +105,7 @@ TEST_CASE("a dead worker is the holder, and is dead") {
   add_idle_worker(builder, 201);
   add_reading_worker(builder, 202);
   builder.add_dead(203, 100, "pt_data_worker", 9);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 203);
   CHECK(builder.wait(rank).holder_alive == Known::kNo);
   CHECK(builder.says(rank) == "DataLoader worker pid 203: dead, not reaped, killed by signal 9");
@@ -115,24 +116,24 @@ TEST_CASE("a dead child of another name counts only if no worker is busy") {
   const std::size_t rank = add_waiting_rank(builder);
   builder.add_dead(203, 100, "sh", 256);
   const std::size_t worker = add_reading_worker(builder, 202);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 202);
 
   CaptureBuilder second;
   const std::size_t lonely = add_waiting_rank(second);
   second.add_dead(203, 100, "python3", 256);
-  join_node_waits(second.capture);
+  join_processes(second.capture);
   CHECK(second.wait(lonely).holder_pid == 203);
   CHECK(second.says(lonely) == "DataLoader worker pid 203: dead, not reaped, exit status 1");
   CHECK(builder.wait(worker).holder_pid == 0);
 }
 
-TEST_CASE("all workers idle: nobody is named") {
+TEST_CASE("all workers idle: no holder is named") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   add_idle_worker(builder, 201);
   add_idle_worker(builder, 202);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 0);
   CHECK(builder.says(rank) == "waits for a DataLoader worker, but all 2 are idle");
 }
@@ -142,7 +143,7 @@ TEST_CASE("a stopped worker is not idle, wherever it stands") {
   const std::size_t rank = add_waiting_rank(builder);
   add_idle_worker(builder, 201);
   builder.process(add_idle_worker(builder, 202)).state = 'T';
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 202);
 }
 
@@ -154,7 +155,7 @@ TEST_CASE("a worker that could not be read is not idle") {
   builder.process(unread).state = 'D';
   builder.process(unread).name = builder.capture.tables.string("pt_data_worker");
   builder.process(unread).threads.clear();
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 202);
   CHECK(builder.says(rank) == "DataLoader worker pid 202: state D, no stack could be read");
 }
@@ -166,7 +167,7 @@ TEST_CASE("the loader without workers is left as it was read") {
                                         {"_SingleProcessDataLoaderIter._next_data", kLoader}});
   builder.wait(rank).on = WaitOn::kFile;
   add_reading_worker(builder, 202);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kFile);
   CHECK(builder.wait(rank).holder_pid == 0);
 }
@@ -179,7 +180,7 @@ TEST_CASE("the frames that a forked worker has from its parent are not its own")
                    {"BaseProcess._bootstrap", "/usr/lib/python3.11/multiprocessing/process.py"},
                    {"_MultiProcessingDataLoaderIter._get_data", kLoader}});
   builder.wait(worker).on = WaitOn::kFile;
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(worker).on == WaitOn::kFile);
 }
 
@@ -191,19 +192,19 @@ TEST_CASE("a child that the system call names is described") {
   builder.wait(rank).holder_pid = 202;
   add_reading_worker(builder, 201);
   add_reading_worker(builder, 202);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).holder_pid == 202);
   CHECK(builder.wait(rank).holder_alive == Known::kYes);
   CHECK(!builder.wait(rank).inferred);
   CHECK(builder.says(rank).find("pid 202: in read() of /data/shard-7.tar") == 0);
 }
 
-TEST_CASE("a join without a pid names the only child, and nobody of several") {
+TEST_CASE("a join without a pid names an only child, and none of several") {
   CaptureBuilder builder;
   const std::size_t rank =
       builder.add(100, 1, {{"Process.join", "/usr/lib/python3.11/multiprocessing/process.py"}});
   add_reading_worker(builder, 201);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kChild);
   CHECK(builder.wait(rank).holder_pid == 201);
   CHECK(builder.wait(rank).inferred);
@@ -213,7 +214,7 @@ TEST_CASE("a join without a pid names the only child, and nobody of several") {
       second.add(100, 1, {{"Process.join", "/usr/lib/python3.11/multiprocessing/process.py"}});
   add_reading_worker(second, 201);
   add_reading_worker(second, 202);
-  join_node_waits(second.capture);
+  join_processes(second.capture);
   CHECK(second.wait(other).holder_pid == 0);
 }
 
@@ -222,7 +223,7 @@ TEST_CASE("a queue whose only producer is dead") {
   const std::size_t rank = builder.add(100, 1, {{"_recv", kConnection}, {"Queue.get", kQueues}});
   builder.wait(rank).on = WaitOn::kPipe;
   builder.add_dead(201, 100, "python3", 9);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kPipe);
   CHECK(builder.wait(rank).holder_pid == 201);
   CHECK(builder.wait(rank).holder_alive == Known::kNo);
@@ -230,7 +231,7 @@ TEST_CASE("a queue whose only producer is dead") {
   CaptureBuilder second;
   const std::size_t other = second.add(100, 1, {{"_recv", kConnection}, {"Queue.get", kQueues}});
   add_reading_worker(second, 201);
-  join_node_waits(second.capture);
+  join_processes(second.capture);
   CHECK(second.wait(other).holder_pid == 0);
 }
 
@@ -242,18 +243,18 @@ TEST_CASE("a process pool's parent waits for the worker that works") {
   builder.wait(rank).on = WaitOn::kLock;
   builder.add(201, 100, {{"Queue.get", kQueues}, {"_process_worker", kProcess}});
   builder.add(202, 100, {{"tokenize", "/job/t.py"}, {"_process_worker", kProcess}});
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kChild);
   CHECK(builder.wait(rank).holder_pid == 202);
 
   CaptureBuilder threads;  // a thread pool's future: no process has to do with it
   const std::size_t alone = threads.add(100, 1, {{"Future.result", kBase}});
   threads.wait(alone).on = WaitOn::kLock;
-  join_node_waits(threads.capture);
+  join_processes(threads.capture);
   CHECK(threads.wait(alone).on == WaitOn::kLock);
 }
 
-// Of a rank that waits for a future, beside a busy worker process (pid 202) and a thread of a pool.
+// A rank that waits for a future, with a busy worker process (pid 202) and a thread of a pool.
 Wait wait_for_future(WaitHow how, pid_t holder, bool thread_is_busy) {
   constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
   constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
@@ -272,7 +273,7 @@ Wait wait_for_future(WaitHow how, pid_t holder, bool thread_is_busy) {
   builder.wait(rank).holder_tid = holder;
   builder.wait(rank).holder_pid = holder == 0 ? 0 : 100;
   builder.wait(rank).how = how;
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   return builder.wait(rank);
 }
 
@@ -288,12 +289,12 @@ TEST_CASE("a future that a thread is at work on, or may be, names no process") {
 
 TEST_CASE("an empty capture and a thread that runs") {
   CaptureBuilder empty;
-  join_node_waits(empty.capture);
+  join_processes(empty.capture);
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   builder.wait(rank).on = WaitOn::kNothing;
   add_reading_worker(builder, 201);
-  join_node_waits(builder.capture);
+  join_processes(builder.capture);
   CHECK(builder.wait(rank).on == WaitOn::kNothing);
 }
 

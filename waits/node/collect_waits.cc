@@ -1,4 +1,4 @@
-#include "waits/collect_waits.h"
+#include "waits/node/collect_waits.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,7 @@
 #include "waits/cgroups.h"
 #include "waits/python/lock_files.h"
 #include "waits/python/python_locks.h"
-#include "waits/thread_wait.h"
+#include "waits/wait_of_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -27,46 +27,21 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
 
-// An epoll file has a line a watched file; what is cut off is not needed.
-constexpr std::size_t kInfoLimit = std::size_t{256} << 10;
-constexpr std::size_t kMountLimit = std::size_t{4} << 20;
+// An epoll file has one line for each watched file; the lines that are cut off are not needed.
+constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
+constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
-// Of the live process, asked for only when a wait needs it.
+// Files of the live process, read only if a wait needs them.
 class LiveFiles final : public ProcessFiles {
  public:
   explicit LiveFiles(pid_t pid) : pid_(pid) {}
 
-  std::string link(int fd) const override {
-    const auto open = attach::read_fd(pid_, fd);
-    return open ? open->link : std::string();
-  }
-  std::string info(int fd) const override {
-    const std::string path = "/proc/" + std::to_string(pid_) + "/fdinfo/" + std::to_string(fd);
-    return read_file(path, kInfoLimit).value_or(std::string());
-  }
-  std::string locked_files() const override {
-    if (!locks_) {
-      locks_ = read_file("/proc/locks").value_or(std::string());
-    }
-    return *locks_;
-  }
-  std::string mounts() const override {
-    if (!mounts_) {
-      mounts_ = read_file("/proc/" + std::to_string(pid_) + "/mountinfo", kMountLimit)
-                    .value_or(std::string());
-    }
-    return *mounts_;
-  }
-  std::string freezer() const override {
-    if (!freezer_) {
-      freezer_ = freezer_state(pid_);
-    }
-    return *freezer_;
-  }
-  pid_t process_of_thread(pid_t tid) const override {
-    const auto status = attach::read_proc_status(tid);
-    return status ? status->process : 0;
-  }
+  std::string link(int fd) const override;
+  std::string info(int fd) const override;
+  std::string locked_files() const override;
+  std::string mounts() const override;
+  std::string freezer() const override;
+  pid_t process_of_thread(pid_t tid) const override;
 
  private:
   pid_t pid_;
@@ -75,7 +50,44 @@ class LiveFiles final : public ProcessFiles {
   mutable std::optional<std::string> freezer_;
 };
 
-// Of the process of a core file: its files are gone.
+std::string LiveFiles::link(int fd) const {
+  const auto open = attach::read_fd(pid_, fd);
+  return open ? open->link : std::string();
+}
+
+std::string LiveFiles::info(int fd) const {
+  const std::string path = "/proc/" + std::to_string(pid_) + "/fdinfo/" + std::to_string(fd);
+  return read_file(path, kMaxFdinfo).value_or(std::string());
+}
+
+std::string LiveFiles::locked_files() const {
+  if (!locks_) {
+    locks_ = read_file("/proc/locks").value_or(std::string());
+  }
+  return *locks_;
+}
+
+std::string LiveFiles::mounts() const {
+  if (!mounts_) {
+    mounts_ = read_file("/proc/" + std::to_string(pid_) + "/mountinfo", kMaxMountinfo)
+                  .value_or(std::string());
+  }
+  return *mounts_;
+}
+
+std::string LiveFiles::freezer() const {
+  if (!freezer_) {
+    freezer_ = freezer_state(pid_);
+  }
+  return *freezer_;
+}
+
+pid_t LiveFiles::process_of_thread(pid_t tid) const {
+  const auto status = attach::read_proc_status(tid);
+  return status ? status->process : 0;
+}
+
+// The files of a core file's process are gone.
 class NoFiles final : public ProcessFiles {
  public:
   std::string link(int /*fd*/) const override { return {}; }
@@ -83,8 +95,8 @@ class NoFiles final : public ProcessFiles {
   std::string locked_files() const override { return {}; }
 };
 
-// Holders that the kernel named by number: a pid that is no process any more holds nothing, which
-// is what makes a lock stale.
+// Checks holders that the kernel named by pid: a process that is gone holds nothing, so the lock is
+// stale.
 void look_for_holder(ThreadWait& wait) {
   if (wait.holder_pid <= 0 || wait.holder_alive != Known::kUnknown) {
     return;
@@ -106,14 +118,15 @@ void name_tracer(ThreadWait& wait) {
   }
 }
 
-// null: the thread is not among them.
+// Returns null if the thread is not among them.
 const ThreadState* state_of(const std::vector<ThreadState>& states, pid_t tid) {
   const auto found = std::find_if(states.begin(), states.end(),
                                   [tid](const ThreadState& each) { return each.tid == tid; });
   return found == states.end() ? nullptr : &*found;
 }
 
-// One for each thread of the process; nothing for threads that are not among `states`.
+// Reads the wait of each thread of the process; those of threads that are not among `states` stay
+// empty.
 std::vector<ThreadWait> waits_of(const attach::Target& target,
                                  const std::vector<ThreadState>& states,
                                  const ProcessFiles& files,
@@ -141,7 +154,7 @@ void finish(std::vector<ThreadWait>& waits,
   }
 }
 
-// Threads that run have no wait to be long.
+// Notes how long a thread has not run; a thread that runs does not wait.
 void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
   const auto clock = attach::RunClock::here();
   if (!clock) {

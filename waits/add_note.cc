@@ -1,0 +1,10 @@
+#include "waits/add_note.h"
+
+namespace oddrank::waits {
+
+void add_note(snapshot::Capture& capture, snapshot::Wait& wait, const std::string& more) {
+  const std::string text(capture.tables.text(wait.notes));
+  wait.notes = capture.tables.string(text.empty() ? more : text + "; " + more);
+}
+
+}  // namespace oddrank::waits

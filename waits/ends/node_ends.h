@@ -1,0 +1,52 @@
+// The pipes, sockets and lock files of a node that its threads wait on, and who has them open.
+//
+// The kernel says which descriptors a process has, and what each is; two ends of a pipe have one
+// inode, two ends of a TCP connection have swapped addresses. Ends on this node become holders of
+// the waits; for those elsewhere the addresses are kept, and every process's connections to other
+// nodes, so that the aggregation can match the two.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "waits/ends/socket_diag.h"
+#include "waits/ends/socket_table.h"
+
+namespace oddrank::waits {
+
+// One end of a pipe, or a socket, and the process that has it open.
+struct OpenEnd {
+  std::uint64_t inode = 0;
+  bool socket = false;
+  bool readable = false;  // of a pipe: this end reads
+  bool writable = false;
+  std::size_t process = 0;  // index into Capture::processes; kOutside: none of them
+  pid_t pid = 0;
+};
+struct OpenFile {
+  std::string path;
+  pid_t pid = 0;
+  bool locked = false;  // by this process, through this descriptor
+  bool both = false;    // open for reading and writing
+};
+inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
+
+// The descriptors of a node that matter. `sockets` has one table for each network namespace,
+// `namespace_of` says which one each process is in.
+struct NodeEnds {
+  std::vector<OpenEnd> ends;
+  std::vector<SocketTable> sockets;
+  std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
+  std::vector<OpenFile> files;            // lock files that a thread polls, and who has them open
+  // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
+  // TCP connection has been silent. Only in the network namespace of the agent.
+  std::map<std::uint64_t, std::uint64_t> local_peers;
+  std::map<std::uint64_t, TcpSilence> silences;
+};
+
+}  // namespace oddrank::waits

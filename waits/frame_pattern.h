@@ -1,0 +1,35 @@
+// How a frame of Python is recognized by its names, and the Python frames of a thread to look for
+// it in. Plain data.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/frame.h"
+#include "snapshot/tables.h"
+#include "snapshot/thread_capture.h"
+
+namespace oddrank::waits {
+
+// A Python frame: the last part of its qualified name, and the end of its file's path.
+struct FramePattern {
+  std::string_view function;
+  std::string_view file;
+};
+
+bool matches(const FramePattern& pattern, std::string_view function, std::string_view file);
+bool matches(const FramePattern& pattern,
+             const snapshot::Frame& frame,
+             const snapshot::Tables& tables);
+
+// Returns the Python frames of the thread, innermost first, and only those of its own process: a
+// forked worker has the frames of its parent below its first own one. Empty if no stack was read.
+std::vector<const snapshot::Frame*> python_frames(const snapshot::ThreadCapture& thread,
+                                                  const snapshot::Tables& tables);
+
+bool any_frame_matches(std::span<const snapshot::Frame* const> frames,
+                       std::span<const FramePattern> patterns,
+                       const snapshot::Tables& tables);
+
+}  // namespace oddrank::waits

@@ -1,0 +1,34 @@
+// The one door for what only a whole node tells about its waits, after each process was read by
+// itself (collect_waits.h): which process holds what another one waits for, and what the node
+// lacks.
+//
+//   const NodeStart start = start_node(capture);   // before the first sample
+//   ... samples of all processes, names of their frames ...
+//   join_node(start, open, capture);
+#pragma once
+
+#include "snapshot/capture.h"
+#include "waits/node/node_pressure.h"
+#include "waits/node/semaphore_owners.h"
+
+namespace oddrank::waits {
+
+// Counters of the node before the first sample, which join_node compares with those after the last.
+struct NodeStart {
+  MajorFaults faults;
+};
+
+// Reads the counters of the capture's processes from /proc.
+NodeStart start_node(const snapshot::Capture& capture);
+
+// Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per
+// capture of one live node, while its processes still wait and after the frames have their names.
+// `open` opens a process whose semaphores are read. Never fails: what cannot be read stays unknown.
+// Whatever may block runs in a child with a deadline (base/isolated.h: the caller has one thread
+// only), so that it takes a few seconds at most.
+void join_node(const NodeStart& start, const OpenTarget& open, snapshot::Capture& capture);
+
+// Does the same for processes that were read from core files: the steps that need no live process.
+void join_cores(snapshot::Capture& capture);
+
+}  // namespace oddrank::waits

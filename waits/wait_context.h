@@ -1,0 +1,43 @@
+// What the readers of a thread's wait may use: the target, its threads, and what the kernel tells
+// about its files.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "attach/target.h"
+
+namespace oddrank::waits {
+
+// What the kernel says about the files of a process, and about other processes. Every answer may be
+// empty: not permitted, no longer open, or not given by a test.
+class ProcessFiles {
+ public:
+  ProcessFiles() = default;
+  ProcessFiles(const ProcessFiles&) = delete;
+  ProcessFiles& operator=(const ProcessFiles&) = delete;
+  ProcessFiles(ProcessFiles&&) = delete;
+  ProcessFiles& operator=(ProcessFiles&&) = delete;
+  virtual ~ProcessFiles() = default;
+
+  virtual std::string link(int fd) const = 0;    // "/data/x", "pipe:[123]", "anon_inode:[eventfd]"
+  virtual std::string info(int fd) const = 0;    // text of /proc/PID/fdinfo/FD
+  virtual std::string locked_files() const = 0;  // text of /proc/locks
+  virtual std::string mounts() const { return {}; }  // text of /proc/PID/mountinfo
+  // freezer.state of the process's cgroup of version 1: "FROZEN".
+  virtual std::string freezer() const { return {}; }
+  // The process of any thread, in our pid namespace; 0 if there is no such thread.
+  virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
+};
+
+// Everything that the readers of one wait may use. Borrows; valid for one call.
+struct WaitContext {
+  const attach::Target& target;
+  const ProcessFiles& files;
+  const std::vector<attach::ThreadState>& threads;  // of the same process, for owners of locks
+  const attach::ThreadState& thread;
+};
+
+}  // namespace oddrank::waits
