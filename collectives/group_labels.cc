@@ -16,7 +16,7 @@ using cpython::Layout;
 using cpython::PythonMemory;
 using cpython::TypeFlag;
 
-constexpr std::size_t kMostInOneVariable = 64;
+constexpr std::size_t kMaxInOneVariable = 64;
 
 constexpr std::array<std::string_view, 7> kModules = {
     "megatron.core.parallel_state",           "megatron.mpu.initialize",
@@ -62,13 +62,13 @@ std::vector<Addr> objects_in(PythonMemory& memory, Addr object) {
   const Layout& layout = memory.layout();
   std::vector<Addr> objects;
   if (cpython::is_instance(memory, object, TypeFlag::kDict)) {
-    for (const auto& item : cpython::read_dict(memory, object, kMostInOneVariable)) {
+    for (const auto& item : cpython::read_dict(memory, object, kMaxInOneVariable)) {
       objects.push_back(item.value);
     }
   } else if (cpython::is_instance(memory, object, TypeFlag::kList)) {
     const auto size = memory.value<std::uint64_t>(object + layout.object.size).value_or(0);
     const Addr items = memory.pointer_or_null(object + layout.object.list_items);
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, kMostInOneVariable); ++i) {
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, kMaxInOneVariable); ++i) {
       objects.push_back(memory.pointer_or_null(items + i * sizeof(std::uint64_t)));
     }
   } else {

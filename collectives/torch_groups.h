@@ -37,10 +37,10 @@ struct TorchTables {
 };
 
 // `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be read. Bounded
-// by kMostGroups and snapshot::kMostRanks.
+// by kMaxGroups and snapshot::kMostRanks.
 std::optional<TorchTables> read_torch_tables(cpython::PythonMemory& memory,
                                              const NameTable& modules);
 
-inline constexpr std::size_t kMostGroups = 1024;
+inline constexpr std::size_t kMaxGroups = 1024;
 
 }  // namespace oddrank::collectives

@@ -18,6 +18,7 @@
 #include "collectives/join_flight.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
+#include "node/read_outside.h"
 #include "node/read_process.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_hardware.h"
@@ -68,8 +69,8 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
 void add_answer(Capture& capture,
                 ProcessCapture& process,
                 const IsolatedResult& result,
-                const CaptureOptions& options) {
-  const auto read = received_capture(result, options.timeout);
+                milliseconds timeout) {
+  const auto read = received_capture(result, timeout);
   if (read && read->processes.size() == 1) {
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.process(read->processes.front());
@@ -99,13 +100,13 @@ void take_sample(Capture& capture,
     tasks.push_back({[&capture, &options, i](int fd) {
                        ProcessCapture identity = capture.processes[i];
                        identity.threads.clear();
-                       send_capture(fd, read_process(capture, identity, options));
+                       send_capture(fd, read_process(capture, identity, options.read));
                      },
                      options.timeout});
   }
   const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    add_answer(capture, capture.processes[indices[i]], results[i], options);
+    add_answer(capture, capture.processes[indices[i]], results[i], options.timeout);
     if (request.progress) {
       request.progress(i + 1, results.size());
     }
@@ -131,12 +132,31 @@ void note_pressure(Capture& capture, const waits::MajorFaults& before) {
   }
 }
 
-// What else tells of the job's communication. After the calls are known, which dumps add to.
+// Counts the collectives that the ranks have launched, before any of their threads is stopped.
+void collect_counts(Capture& capture, const CaptureOptions& options) {
+  if (options.beside && options.ras) {
+    collect_ras(capture, options.timeout);
+  }
+  if (options.beside) {
+    collect_nccl_memory(capture, options.timeout);
+  }
+}
+
+void collect_counts_again(Capture& capture, const CaptureOptions& options) {
+  if (options.beside && options.ras) {
+    collect_ras_again(capture, options.timeout);
+  }
+  if (options.beside) {
+    collect_nccl_memory_again(capture, options.timeout);
+  }
+}
+
+// Collects what else shows the job's communication; after find_calls, whose calls dumps add to.
 void collect_beside(Capture& capture, const CaptureOptions& options) {
   if (!options.beside) {
     return;
   }
-  collect_dumps(capture, options);
+  collect_dumps(capture, options.timeout);
   add_given_dumps(capture, options.fr, false, options.timeout);
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
@@ -253,8 +273,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
                 "PMI_RANK in its environment; for any other process give its pid");
   }
-  collect_ras(capture, options);
-  collect_nccl_memory(capture, options);
+  collect_counts(capture, options);
   const waits::MajorFaults faults = waits::read_major_faults(capture);
   for (int sample = 0; sample < options.samples; ++sample) {
     const Deadline next = Deadline::after(options.interval);
@@ -266,8 +285,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
       ::usleep(static_cast<useconds_t>(next.left().count() * 1000));
     }
   }
-  collect_ras_again(capture, options);
-  collect_nccl_memory_again(capture, options);
+  collect_counts_again(capture, options);
   name_in_child(capture);
   waits::find_peers(capture);
   waits::name_semaphore_owners(capture, [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {

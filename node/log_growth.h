@@ -9,7 +9,7 @@
 
 namespace oddrank::node {
 
-struct LogLook {
+struct LogSample {
   std::uint64_t bytes = 0;  // of all of them
   // Among what came since the look before are words of a watcher (the first MiB of it is looked
   // at).
@@ -18,6 +18,6 @@ struct LogLook {
 
 // What is no regular file, or not there, counts nothing; a file that is named twice counts once.
 // Opens them where they have grown: call it in a child.
-LogLook look_at_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before);
+LogSample sample_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before);
 
 }  // namespace oddrank::node

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
@@ -14,6 +14,6 @@ namespace oddrank::node {
 // core file that can be read at all. May block where a file system does; see base/isolated.h.
 Result<snapshot::Capture> read_core(const std::string& path,
                                     const std::string& sysroot,
-                                    const CaptureOptions& options);
+                                    const ReadOptions& options);
 
 }  // namespace oddrank::node

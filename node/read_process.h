@@ -1,9 +1,7 @@
 // One look at one process, as it runs in a child of the agent: stacks, then waits.
 #pragma once
 
-#include <sys/types.h>
-
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
@@ -13,10 +11,6 @@ namespace oddrank::node {
 // `read` and `why`. May block where the target blocks; see base/isolated.h.
 snapshot::Capture read_process(const snapshot::Capture& known,
                                const snapshot::ProcessCapture& identity,
-                               const CaptureOptions& options);
-
-// What /proc tells without touching the memory of the target, for a process whose reader did not
-// answer: state, and where the kernel has it sleep. Does not block on a target in state D.
-void read_from_outside(snapshot::Capture& capture, snapshot::ProcessCapture& process);
+                               const ReadOptions& options);
 
 }  // namespace oddrank::node

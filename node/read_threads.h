@@ -3,7 +3,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "stacks/collect.h"
@@ -13,7 +13,7 @@ namespace oddrank::node {
 // The stacks of all threads and what these were seen as, as stacks/collect.h says, and the process
 // groups that Python holds.
 Result<stacks::Collected> read_threads(const attach::Target& target,
-                                       const CaptureOptions& options,
+                                       const ReadOptions& options,
                                        snapshot::Tables& tables,
                                        snapshot::ProcessCapture& process);
 

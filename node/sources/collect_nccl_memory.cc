@@ -83,10 +83,10 @@ Capture read_rank(pid_t pid) {
 }
 
 // What came back of each of these ranks, in one capture whose notes are different.
-Capture read_ranks(const std::vector<pid_t>& pids, const CaptureOptions& options) {
+Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   tasks.reserve(pids.size());
-  const milliseconds patience = std::min(options.timeout, kPatience);
+  const milliseconds patience = std::min(timeout, kPatience);
   for (const pid_t pid : pids) {
     tasks.push_back({[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience});
   }
@@ -135,26 +135,23 @@ void add_later(Capture& capture, snapshot::StringId hash, const RasRank& again) 
 
 }  // namespace
 
-void collect_nccl_memory(Capture& capture, const CaptureOptions& options) {
-  if (!options.beside) {
-    return;
-  }
+void collect_nccl_memory(Capture& capture, milliseconds timeout) {
   const Capture read = read_ranks(ranks_that(capture,
                                              [&capture](const ProcessCapture& process) {
                                                return !is_told_by_ras(capture, process);
                                              }),
-                                  options);
+                                  timeout);
   carry_communicators(read, capture);
   auto& notes = capture.nodes.front().notes;
   const auto& found = read.nodes.front().notes;
   notes.insert(notes.end(), found.begin(), found.end());
 }
 
-void collect_nccl_memory_again(Capture& capture, const CaptureOptions& options) {
+void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
   const Capture read = read_ranks(
       ranks_that(capture,
                  [&capture](const ProcessCapture& process) { return was_read(capture, process); }),
-      options);
+      timeout);
   snapshot::Carrier carrier(read.tables, capture.tables);
   for (const RasCommunicator& later : read.collectives.ras) {
     const RasCommunicator carried = carrier.communicator(later);

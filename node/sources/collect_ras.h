@@ -4,7 +4,8 @@
 // port, is spoken to; nothing else of the rank is tried. To be asked before any thread is stopped.
 #pragma once
 
-#include "node/capture_options.h"
+#include <chrono>
+
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
@@ -13,10 +14,10 @@ namespace oddrank::node {
 // No service is the normal case; trouble with one becomes a note. In a child with a deadline; takes
 // some milliseconds where all answer, up to ten seconds where a rank is stopped. Precondition: one
 // thread (it forks).
-void collect_ras(snapshot::Capture& capture, const CaptureOptions& options);
+void collect_ras(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 // The second question: fills RasRank::later. Not asked where the version has crashed jobs that were
 // asked too often (up to 2.27), nor where nobody answered the first.
-void collect_ras_again(snapshot::Capture& capture, const CaptureOptions& options);
+void collect_ras_again(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

@@ -20,7 +20,7 @@
 namespace oddrank::node {
 namespace {
 
-constexpr std::size_t kMostAnswer = std::size_t{256} << 20;
+constexpr std::size_t kMaxAnswer = std::size_t{256} << 20;
 
 // Looked up as the process would, nothing happens to it (O_PATH).
 Result<UniqueFd> find_below(pid_t pid, const std::string& path, mode_t type) {
@@ -75,7 +75,7 @@ Result<std::string> exchange(const UniqueFd& fd,
   }
   std::string answer;
   std::array<char, 65536> piece{};
-  while (answer.size() < kMostAnswer) {
+  while (answer.size() < kMaxAnswer) {
     const auto got = ::recv(fd.get(), piece.data(), piece.size(), 0);
     if (got == 0) {
       return answer;

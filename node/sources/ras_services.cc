@@ -51,9 +51,9 @@ std::string nccl_parameter(const Capture& capture,
   const std::string root = "/proc/" + std::to_string(process.pid) + "/root";
   const std::string home = variable(capture, process, "HOME");
   for (const std::string& path : {home + "/.nccl.conf", std::string("/etc/nccl.conf")}) {
-    constexpr std::size_t kMostText = 65536;
+    constexpr std::size_t kMaxText = 65536;
     if (value.empty() && path.front() == '/') {
-      const auto text = read_file(root + path, kMostText);
+      const auto text = read_file(root + path, kMaxText);
       value = text ? parameter(*text, name) : std::string();
     }
   }

@@ -15,9 +15,9 @@ namespace oddrank::node {
 // One sign for each of `targets` (pid and rank are taken over). A rank that did not answer in time
 // has `trouble`, and its state from outside. `logs`: files whose growth counts for all of them.
 // Cheap for a rank that has not run since the look before: /proc alone. Precondition: one thread.
-std::vector<watch::RankSign> look_at(const std::vector<watch::RankSign>& targets,
-                                     const watch::LookRequest& request,
-                                     const std::vector<std::string>& logs);
+std::vector<watch::RankSign> sample_ranks(const std::vector<watch::RankSign>& targets,
+                                          const watch::LookRequest& request,
+                                          const std::vector<std::string>& logs);
 
 // The ranks of this node; of one SLURM job with `slurm_job`. A capture without threads.
 Result<snapshot::Capture> find_ranks(const std::string& slurm_job);
