@@ -70,7 +70,7 @@ std::string_view family_of(std::string_view function) {
   return found;
 }
 
-// One rank's process with its dump.
+// Joins one rank's process to its dump.
 class Joiner {
  public:
   Joiner(ProcessCapture& process, const FlightRecord& record, snapshot::Tables& tables)
@@ -80,17 +80,17 @@ class Joiner {
  private:
   bool is_open(const FlightEntry& entry) const;
   bool stood_still(const FlightEntry& entry) const;
-  // Oldest open entry; of that group, if one is given.
+  // Returns the oldest open entry; of that group, if one is given.
   const FlightEntry* oldest_open(const FlightGroup* group) const;
   bool is_default(const FlightGroup& group) const;
-  // nullptr: the call's group is not known, or the recorder does not know it.
+  // Returns nullptr if the call's group is unknown, or the recorder does not have it.
   const FlightGroup* group_of(const CollectiveCall& call) const;
   void fill_group(const FlightGroup& group, CollectiveCall& call) const;
   void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more);
   void join(CollectiveCall& call);
-  // Whatever the group: this is the only call that is open, so it is what the frames wait in.
+  // Returns whether it is the only open call: then the frames wait in it, whatever the group.
   bool is_sole(const FlightEntry& entry, std::string_view function) const;
-  // NCCL's calls return at once; the program waits for the device, behind the oldest that is open.
+  // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
 
   ProcessCapture& process_;

@@ -31,7 +31,7 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What a core is called in the report: its file name, or the whole path where two have the same.
+// Returns what each core is called in the report: its file name, or its path if two have the same.
 std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
   std::map<std::string, int> uses;
   for (const std::string& path : paths) {
@@ -72,7 +72,7 @@ class Gatherer {
   explicit Gatherer(Capture& whole) : whole_(whole) {}
   void add(const std::string& path, const std::string& label, const Capture& one);
   void add_unread(const std::string& label, const Error& error);
-  // A core of a forked worker carries its parent's rank: it belongs to the parent's core.
+  // Hands the core of a forked worker, which carries its parent's rank, to the parent's core.
   void find_children();
   const std::vector<CoreOfProcess>& cores() const { return cores_; }
 
@@ -167,7 +167,7 @@ Status check_one_job(const Capture& capture) {
               "give the cores of one job at a time");
 }
 
-// What the environments of all ranks agree on.
+// Fills in what the environments of all ranks agree on.
 void describe_job(Capture& capture) {
   std::set<std::string_view> ids;
   for (const ProcessCapture& process : capture.processes) {

@@ -43,7 +43,7 @@ using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using std::chrono::milliseconds;
 
-// Readers at a time: enough to keep the cores busy, few enough to leave the job its own.
+// Enough readers to keep some cores busy, few enough to leave the job its own.
 constexpr std::size_t kReadersAtOnce = 4;
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
@@ -84,8 +84,8 @@ void add_answer(Capture& capture,
   }
 }
 
-// Reads every process once; each answer is added to the samples before. A process that missed its
-// deadline once is left alone from then on.
+// Reads every process once and adds the answer to its earlier samples. A process that has missed
+// its deadline is not read again.
 void take_sample(Capture& capture,
                  const CaptureOptions& options,
                  bool first,
@@ -113,7 +113,7 @@ void take_sample(Capture& capture,
   }
 }
 
-// File systems are asked, so this may block as well.
+// Runs in a child, since a file system may block it, too.
 void note_pressure(Capture& capture, const waits::MajorFaults& before) {
   constexpr milliseconds kPatience{1000};
   const IsolatedTask task{[&](int fd) {
@@ -169,7 +169,7 @@ bool all_unread(const Capture& capture) {
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
-// A SLURM job may have several steps with ranks: the one with the most of them is meant.
+// Keeps the step with the most ranks: a SLURM job may have several steps with ranks.
 void keep_largest_job(Capture& capture) {
   std::map<std::string_view, std::size_t> ranks;
   for (const ProcessCapture& process : capture.processes) {
@@ -189,7 +189,7 @@ void keep_largest_job(Capture& capture) {
   keep_job(capture, std::string(largest->first));
 }
 
-// "" if neither it nor a child of it is a rank.
+// Returns the job of that process or of its child; "" if neither is a rank.
 std::string job_beside(const Capture& capture, pid_t pid) {
   const auto& all = capture.processes;
   const auto found = std::find_if(all.begin(), all.end(), [pid](const ProcessCapture& process) {

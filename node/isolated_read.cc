@@ -28,7 +28,7 @@ Error decode_error(const std::string& text) {
   return {static_cast<Errc>(*code), text.substr(what + 1, hint - what - 1), text.substr(hint + 1)};
 }
 
-// What became of a reader that sent neither.
+// Describes how a reader ended that sent neither.
 Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds timeout) {
   switch (result.end) {
     case IsolatedEnd::kDeadline:

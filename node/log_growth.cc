@@ -33,7 +33,7 @@ std::vector<Log> logs_at(const std::vector<std::string>& paths) {
   return logs;
 }
 
-// Among the last `count` octets of the log, or the first MiB of them.
+// Searches the last `count` bytes of the log, but only the first MiB of them.
 bool has_watchers_words(const Log& log, std::uint64_t count) {
   const auto file = attach::open_regular(log.path);
   if (!file) {

@@ -9,7 +9,7 @@
 namespace oddrank::node {
 namespace {
 
-// Name of the kernel function that the thread sleeps in; "" if it runs or the kernel does not say.
+// Returns the kernel function that the thread sleeps in; "" if it runs or the kernel hides it.
 std::string read_wchan(pid_t pid) {
   auto wchan = read_file("/proc/" + std::to_string(pid) + "/wchan", 256);
   return wchan && *wchan != "0" ? *wchan : std::string();

@@ -1,4 +1,4 @@
-// What is read of a process whatever it is read from, a live one or a core file.
+// Reads what live processes and core files have in common: threads and process groups.
 #pragma once
 
 #include "attach/target.h"
@@ -10,8 +10,8 @@
 
 namespace oddrank::node {
 
-// The stacks of all threads and what these were seen as, as stacks/collect.h says, and the process
-// groups that Python holds.
+// Reads the stacks of all threads and what they do, as stacks/collect.h says, and the process
+// groups that Python holds, into `process`.
 Result<stacks::Collected> read_threads(const attach::Target& target,
                                        const ReadOptions& options,
                                        snapshot::Tables& tables,

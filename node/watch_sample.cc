@@ -42,7 +42,8 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
   return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
 }
 
-// Loops that poll keep the time in such variables; see watch/progress.h.
+// Returns whether the value is a fraction: loops that poll keep the time in such variables; see
+// watch/progress.h.
 bool is_fraction(std::string_view value) {
   return !value.empty() && value.front() != '\'' &&
          value.find_first_of("0123456789") != std::string_view::npos &&
@@ -80,7 +81,7 @@ std::string words_of(const PythonThread& thread) {
   return words;
 }
 
-// The main thread waits for another one: then what any of them does counts.
+// Returns whether the main thread waits for another one; then what any thread does counts.
 bool waits_for_thread(const PythonThread& main) {
   constexpr std::array<std::string_view, 4> kWaiters = {"threading.py", "queue.py", "selectors.py",
                                                         "_base.py"};
@@ -166,7 +167,7 @@ std::uint64_t stored_bytes(pid_t pid) {
   return bytes;
 }
 
-// In a child: any of the files may lie on a file system that does not answer.
+// Runs in a child: any of the files may be on a file system that does not answer.
 RankSign sample_rank(const RankSign& before,
                      const watch::LookRequest& request,
                      const std::vector<std::string>& logs) {
@@ -184,7 +185,7 @@ RankSign sample_rank(const RankSign& before,
   if ((request.frames && ran) || request.groups) {
     sample_frames(*state, request.groups, sign);
   } else {
-    // Seen as it was when its frames were looked at last: that is what to compare with.
+    // It has not run, so the frames of the last sample are what the next one is compared with.
     sign.looked = before.looked;
     sign.switches = before.switches;
     sign.places = before.places;
@@ -206,7 +207,7 @@ RankSign sample_rank(const RankSign& before,
 
 constexpr std::string_view kNoReturn = "its sample did not end in time: state ";
 
-// Nothing of a rank whose look did not come back but what blocks nobody.
+// Returns what can be read without blocking, for a rank whose sample did not end in time.
 RankSign sample_from_outside(const RankSign& before) {
   RankSign sign = before;
   const auto stat = attach::read_proc_stat(sign.pid);
@@ -218,7 +219,7 @@ RankSign sample_from_outside(const RankSign& before) {
   return sign;
 }
 
-// Each look at it would leave one more reader behind that cannot even be killed.
+// Returns whether a sample would block again: each would leave a reader that cannot be killed.
 bool still_blocks(const RankSign& before) {
   if (!before.trouble.starts_with(kNoReturn)) {
     return false;

@@ -1,5 +1,5 @@
-// What the watch looks at ranks with: short looks, each rank's in a child of its own with a
-// deadline, none of which stops a thread. See watch/rank_sign.h for what comes of it.
+// The samples that the watch takes of ranks: short, each rank's in a child of its own with a
+// deadline, and without stopping a thread. See watch/rank_sign.h for what they hold.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@
 
 namespace oddrank::node {
 
-// One sign for each of `targets` (pid and rank are taken over). A rank that did not answer in time
-// has `trouble`, and its state from outside. `logs`: files whose growth counts for all of them.
-// Cheap for a rank that has not run since the look before: /proc alone. Precondition: one thread.
+// Returns a sign for each of `targets` (with its pid and rank). A rank whose sample did not end in
+// time has `trouble`, and its state as /proc shows it. `logs`: files whose growth counts for all of
+// them. For a rank that has not run since the last sample, /proc alone is read. Precondition: one
+// thread (it forks).
 std::vector<watch::RankSign> sample_ranks(const std::vector<watch::RankSign>& targets,
                                           const watch::LookRequest& request,
                                           const std::vector<std::string>& logs);
 
-// The ranks of this node; of one SLURM job with `slurm_job`. A capture without threads.
+// Returns the ranks of this node, or only those of one SLURM job, as a capture without threads.
 Result<snapshot::Capture> find_ranks(const std::string& slurm_job);
 
 }  // namespace oddrank::node

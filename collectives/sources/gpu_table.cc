@@ -22,7 +22,7 @@ std::int32_t small_number(std::string_view text) {
   return parse_number<std::int32_t>(text).value_or(-1);
 }
 
-// "93.25" W -> 93250. No exponents, no signs.
+// Returns 93250 for "93.25" W. No exponents, no signs.
 std::int64_t milliwatts(std::string_view text) {
   const auto point = text.find('.');
   const std::int64_t whole = number(text.substr(0, point));
@@ -38,7 +38,7 @@ std::int64_t milliwatts(std::string_view text) {
   return whole * 1000 + fraction;
 }
 
-// One more than any row should have, at most.
+// Splits a line; returns at most one cell more than a row should have.
 std::vector<std::string_view> cells(std::string_view line) {
   std::vector<std::string_view> trimmed;
   while (!line.empty() && trimmed.size() <= kColumns) {

@@ -38,7 +38,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   bool check();
-  // Containers are added to their parents when they are opened: a cut file keeps them.
+  // Adds a value to the open container. A container is added when it opens: a cut file keeps it.
   bool add(const PlainValue& value);
   bool open(const PlainValue& container);
   bool close();

@@ -32,7 +32,7 @@ std::string line_of(const std::string& path) {
   return text ? std::string(trim(*text)) : std::string();
 }
 
-// "4: ACTIVE" -> "ACTIVE".
+// Returns "ACTIVE" for "4: ACTIVE".
 std::string word_of(const std::string& path) {
   const std::string line = line_of(path);
   const auto colon = line.find(": ");
@@ -43,7 +43,7 @@ std::int64_t counter(const std::string& path) {
   return parse_number<std::int64_t>(line_of(path)).value_or(-1);
 }
 
-// -1 only if none of them is there.
+// Adds the counters; -1 only if all of them are missing.
 template <std::size_t size>
 std::int64_t sum_of(const std::string& folder, const std::array<const char*, size>& names) {
   std::int64_t sum = -1;

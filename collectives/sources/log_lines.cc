@@ -35,7 +35,7 @@ bool has(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
 }
 
-// What stands between `mark` and one of `ends`; "" if the mark is not there.
+// Returns the text between `mark` and one of `ends`; "" if the mark is not there.
 std::string_view behind(std::string_view line, std::string_view mark, std::string_view ends) {
   const auto at = line.find(mark);
   if (at == std::string_view::npos) {
@@ -45,12 +45,12 @@ std::string_view behind(std::string_view line, std::string_view mark, std::strin
   return line.substr(0, line.find_first_of(ends));
 }
 
-// torchrun and PyTorch's own handler put the global rank in front.
+// Returns the global rank that torchrun and PyTorch's own handler put in front.
 std::int32_t rank_in(std::string_view line) {
   return parse_number<std::int32_t>(behind(line, "[rank", "]")).value_or(-1);
 }
 
-// The last list of numbers in brackets before `end`: "[1, 2] finished ...".
+// Returns the last list of numbers in brackets before `end`: "[1, 2] finished ...".
 std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view end) {
   const std::string_view head = line.substr(0, line.find(end));
   const auto close = head.rfind(']');
@@ -70,7 +70,7 @@ std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view e
   return ranks;
 }
 
-// A line of which only the last of its kind are kept, and then written into the tables.
+// A line before it is written into the tables; only the last ones of each kind are.
 struct Found {
   LogLine line;
   std::string_view text;
@@ -86,11 +86,11 @@ class Reader {
   Found found(LogKind kind, std::string_view text) const;
   void keep(Found one);
   void read(std::string_view text);
-  // Of the report only the two lines that name the ranks at fault; the states of all follow them.
+  // Reads the two lines of the report that name the ranks at fault; the states of all follow them.
   void read_desync(std::string_view text);
-  // "host:pid:tid [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 ..."
+  // Reads "host:pid:tid [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 ...".
   void read_init(std::string_view text);
-  // In the order of the text.
+  // Returns the lines that are kept, in the order of the text.
   std::vector<LogLine> kept();
 
   std::int32_t rank_;
@@ -152,7 +152,7 @@ void Reader::read_desync(std::string_view text) {
     }
     Found one = found(LogKind::kDesync, text);
     one.line.behind = ranks_before(text, mark);
-    // Those who finished the call before and did not join this one, or joined none at all.
+    // Ranks that finished the call before and did not join this one, or joined no call at all.
     const bool lag = mark == kMarks[0] || has(text, "but didn't join collective #");
     if (!one.line.behind.empty() && lag) {
       keep(std::move(one));

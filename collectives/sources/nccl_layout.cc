@@ -1,4 +1,4 @@
-// The rows are made by scripts/nccl_offsets, which also compares them with a library.
+// The rows come from scripts/nccl_offsets, which also compares them with a library.
 #include "collectives/sources/nccl_layout.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ constexpr std::int32_t kMaxRanks = 1 << 24;
 constexpr int kMaxTries = 3;
 constexpr int kFirstWithJson = 22807;  // of the service: it names communicators by three hashes
 
-// What lies in the struct, as it lies there.
+// The members of the struct, as they are in memory.
 struct RawCommunicator {
   std::uint64_t start_magic = 0;
   std::uint64_t end_magic = 0;
@@ -78,7 +78,7 @@ class ListReader {
   Result<Place> place() const;
   Status read_all(const Place& place, RasAnswer& answer) const;
   std::optional<RawCommunicator> read_one(Addr at) const;
-  // One that is still being made has no name yet: RAS leaves it out as well.
+  // Adds it, unless it is still being created: then it has no name yet, and RAS leaves it out, too.
   void add(const RawCommunicator& raw, RasAnswer& answer) const;
   std::string name(std::uint64_t hash, std::uint64_t host_hash, std::uint64_t pid_hash) const;
 
@@ -206,7 +206,7 @@ Result<RasAnswer> read_nccl_list(const Target& target, const NcclList& list) {
   if (const NcclLayout* layout = nccl_layout(nccl_version_code(list.version))) {
     return ListReader(target, list, *layout).run();
   }
-  // An empty list needs no layout, and nothing is lost.
+  // An empty list can be read without the layout.
   std::uint64_t array = 0;
   std::array requests = {request(list.list, array)};
   target.read_many(requests);

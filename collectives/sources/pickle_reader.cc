@@ -27,15 +27,15 @@ class Machine {
   Result<PlainDocument> document(bool cut);
   Step bad(std::string what);
   std::size_t left() const { return bytes_.size() - at_; }
-  // A little-endian number of `width` bytes; false at the end of the file.
+  // Takes a little-endian number of `width` bytes; false at the end of the file.
   bool take_number(std::size_t width, std::uint64_t& number);
   bool take_bytes(std::uint64_t size, std::string_view& text);
   bool take_line(std::string_view& line);
   void push(const PlainValue& value);
   Step push_text(std::size_t width);
   Step push_int(std::size_t width, bool is_signed);
-  // Two's complement of any length. What does not fit becomes none: no field that we read is so
-  // large.
+  // Pushes a number in two's complement of any length. One that does not fit becomes none: no field
+  // that is used is so large.
   Step push_long(std::size_t width);
   Step push_real();
   Step put(std::uint64_t index);
@@ -48,7 +48,7 @@ class Machine {
   Step tuple_of_last(std::size_t count);
   Step close_mark(bool keep);
   Step global();
-  // Of a list marker: global, tuple of arguments -> the first argument.
+  // Replaces a list marker's global and tuple of arguments by the first argument.
   Step reduce();
   Step pop();
   Step duplicate();
@@ -58,7 +58,7 @@ class Machine {
   Step push_value(const PlainValue& value);
   Step next();
   Step next_rare(unsigned char opcode);
-  // At the end of a cut file: every open list and dict gets the items that are complete.
+  // Gives every open list and dict the items that are complete, at the end of a cut file.
   void close_all();
 
   std::string_view bytes_;

@@ -1,8 +1,8 @@
 // What NCCL's RAS service answers to a status question (readers: ras_json.h, ras_text.h).
 //
-// The service counts the collectives that each rank's host has launched, of five operations. That
-// is all: no sends, no graphs, no completion. Equal counts are no sign of health, and whom its text
-// points out are the few, who may be the innocent: only the counts are taken over.
+// The service counts the collectives that each rank's host has launched, of five operations: no
+// sends, no graphs, no completion. Equal counts are not a sign of health, and the few ranks that
+// its text points out may be innocent: only the counts are used.
 //
 // Source: NCCL, src/ras/client_support.cc (tags v2.24.3-1 to v2.30.7-1).
 #pragma once
@@ -42,7 +42,7 @@ struct RasGroup {
 struct RasAnswer {
   std::string version;  // "2.28.9"
   std::vector<RasGroup> groups;
-  // Processes that the job has lost and that are in no communicator any more.
+  // Processes that the job has lost and that are no longer in a communicator.
   std::vector<RasMember> lost;
   std::int64_t timeouts = 0;  // while it was collected
 };

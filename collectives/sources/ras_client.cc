@@ -72,7 +72,7 @@ std::optional<Address> parse_address(const std::string& text) {
 class Connection {
  public:
   static Result<Connection> open(const Address& address, const Deadline& deadline);
-  // Lines are short: the socket's buffer takes them.
+  // Sends a line, which is short enough for the socket's buffer.
   Status send_line(std::string_view line);
   Result<std::string> read_line(const Deadline& deadline);
   Result<std::string> read_rest(const Deadline& deadline);
@@ -161,7 +161,7 @@ Result<Connection::Got> Connection::read_some(const Deadline& deadline) {
   }
 }
 
-// A connection whose server has greeted.
+// Returns a connection whose server has answered the greeting.
 Result<Connection> greet(const Address& address, const Deadline& deadline) {
   Error last{Errc::kTimeout, "no answer in time", ""};
   for (int tries = 0; tries < kMaxTries && !deadline.passed(); ++tries) {

@@ -12,8 +12,9 @@ using snapshot::RasPresence;
 
 constexpr std::size_t kMaxMembers = std::size_t{1} << 17;
 constexpr std::size_t kMaxText = 100;  // of a text
-// A member takes 150 characters at least, a communicator more. So many rows of both, and commas,
-// are taken of a text, that nonsense does not become larger than it is.
+// A member takes at least 150 characters, a communicator more. The rows of both, and the commas,
+// are limited by the length of the text, so that nonsense does not need more memory than it has
+// itself.
 constexpr std::size_t kMinRow = 32;
 
 std::size_t max_rows(std::string_view text) {

@@ -15,11 +15,11 @@ namespace {
 using snapshot::RasPresence;
 
 constexpr std::size_t kMaxLines = std::size_t{1} << 20;
-// A line about a member or a communicator has some sixty characters at least. So many of each are
-// taken of a text, that nonsense does not become larger than it is.
+// A line about a member or a communicator has at least some sixty characters. Their number is
+// limited by the length of the text, so that nonsense does not need more memory than it has itself.
 constexpr std::size_t kMinLine = 32;
 
-// The number behind the first `mark` of a line; -1 if there is none.
+// Returns the number behind the first `mark` of a line; -1 without one.
 std::int64_t number_behind(std::string_view line, std::string_view mark) {
   const auto at = line.find(mark);
   if (at == std::string_view::npos) {
@@ -36,7 +36,7 @@ std::int32_t small_number_behind(std::string_view line, std::string_view mark) {
                                                             : -1;
 }
 
-// "... -- GPU 2 managed by process 31711 on node 127.0.0.1"
+// Reads "... -- GPU 2 managed by process 31711 on node 127.0.0.1".
 void read_place(std::string_view line, RasMember& member) {
   member.device = small_number_behind(line, "GPU ");
   const std::int32_t pid = small_number_behind(line, "rocess ");
@@ -54,11 +54,11 @@ class TextReader {
 
  private:
   void read_line(std::string_view line);
-  // "    0         1         1         4         4         4   RUNNING  MISMATCH"
+  // Reads "    0         1         1         4         4         4   RUNNING  MISMATCH".
   void read_table_row(std::string_view line);
-  // "#0-0 (1122334455667788) MISMATCH"
+  // Reads "#0-0 (1122334455667788) MISMATCH".
   void open_section(std::string_view line);
-  // nullptr: there are more than a text of this size tells of.
+  // Returns the member; nullptr if there are more than a text of this size can describe.
   RasMember* member(std::int32_t rank);
   bool take_place();
   void read_group_line(std::string_view line);

@@ -75,7 +75,7 @@ bool is_true(const PlainValue& value) {
   return (value.kind == PlainKind::kBool || value.kind == PlainKind::kInt) && value.integer != 0;
 }
 
-// "[0, 1, 5]" -> {0, 1, 5}; empty if it is no such list.
+// Returns {0, 1, 5} for "[0, 1, 5]"; empty if it is not such a list.
 std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   std::vector<std::int32_t> ranks;
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
@@ -94,7 +94,7 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   return ranks;
 }
 
-// A frame of PyTorch itself, which tells nobody where the program is.
+// Returns whether the frame is one of PyTorch itself, which does not show where the program is.
 bool is_internal(std::string_view file) {
   return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
          file.ends_with(".cpp") || file.ends_with(".so") || file.starts_with("??");
@@ -112,27 +112,29 @@ class RecordReader {
   Result<FlightRecord> read(const std::string& source);
 
  private:
-  // A pickle may refer to a part again and again: a few bytes of it stand for as many values and
-  // calls as it likes. So what is looked at is paid for, and calls count as memory.
+  // Counts steps; false once there were too many. A pickle may refer to a part again and again, so
+  // that a few bytes stand for any number of values and calls: every value that is read is a step,
+  // and calls count as memory.
   bool spend(std::size_t steps);
   static Error too_often();
-  // The items of a list or dict; none once too much was looked at.
+  // Returns the items of a list or dict, and spends a step for each; empty once there were too
+  // many.
   std::span<const PlainValue> look_at(const PlainValue& value);
   PlainValue find(const PlainValue& dict, std::string_view key);
   StringId text(const PlainValue& value);
   std::uint32_t group(StringId name, StringId description);
-  // Gloo writes one row without name and ranks: it says nothing.
+  // Reads the groups. Gloo writes one row without name and ranks, which is skipped.
   void read_config(const PlainValue& config);
-  // "nccl:send 0->1", "gloo:all_reduce", "all_reduce".
+  // Reads "nccl:send 0->1", "gloo:all_reduce", "all_reduce".
   void read_name(std::string_view name, FlightEntry& entry);
-  // [[4, 2], [3]] -> "[4, 2], [3]" and 11.
+  // Returns "[4, 2], [3]" for [[4, 2], [3]], and 11 elements.
   StringId read_sizes(const PlainValue& sizes, std::int64_t& count);
-  // Each type once: ["Float", "Float"] -> "Float".
+  // Returns each type once: "Float" for ["Float", "Float"].
   StringId read_types(const PlainValue& types);
   StringId read_place(const PlainValue& frames);
   void read_group(const PlainValue& value, FlightEntry& entry, bool& known);
   void read_field(Key key, const PlainValue& value, FlightEntry& entry);
-  // An entry without operation or number is the end of a cut file.
+  // Reads a call; one without operation or number is the end of a cut file, and left out.
   void read_entry(const PlainValue& row);
 
   const PlainDocument& document_;

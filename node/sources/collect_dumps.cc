@@ -32,9 +32,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20;  // 2000 calls with stacks are 3 MB
 constexpr std::size_t kReadersAtOnce = 4;
-constexpr milliseconds kPatience{8000};  // of one rank: asking it, and reading
+constexpr milliseconds kPatience{8000};  // for one rank: asking it, and reading
 constexpr milliseconds kWorkerPatience{2000};
-constexpr milliseconds kPipePatience{3000};  // for the file that a poked pipe makes
+constexpr milliseconds kPipePatience{3000};  // until a rank has written the file
 
 std::uint64_t clock_us(clockid_t clock) {
   timespec now{};
@@ -43,12 +43,12 @@ std::uint64_t clock_us(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
-// When the process began, in CLOCK_REALTIME; its own clock counts from the boot.
+// Returns when the process began, in CLOCK_REALTIME; `start_us` counts from the boot.
 std::uint64_t began_us(const ProcessCapture& process) {
   return clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME) + process.start_us;
 }
 
-// One rank, in the child that reads its dump.
+// Reads the dump of one rank, in a child.
 class DumpReader {
  public:
   DumpReader(const Capture& known, const ProcessCapture& process)
@@ -57,11 +57,11 @@ class DumpReader {
 
  private:
   std::string_view variable(std::string_view name) const;
-  // Names that are not absolute are meant from the working directory.
+  // Returns the path of a name that may be relative to the process's working directory.
   std::string absolute(const std::string& name) const;
   void note(std::string text) { answer_.nodes.front().notes.push_back(std::move(text)); }
   bool take(const std::string& source, std::string_view bytes, std::uint64_t written);
-  // A stopped one would find the question when it is let go.
+  // Returns false for a stopped process: it would find the question when it is continued.
   bool may_answer() const { return process_.state == 'S' || process_.state == 'R'; }
   bool from_worker();
 
@@ -71,10 +71,10 @@ class DumpReader {
     std::uint64_t written = 0;
   };
 
-  // The newest file that is there.
+  // Returns the newest of the files that exist.
   Candidate newest() const;
   bool from_file();
-  // The rank writes in place: a file that ends early may not be finished.
+  // Reads until the file is complete: the rank writes in place.
   void from_pipe();
 
   const Capture& known_;
@@ -197,7 +197,7 @@ void DumpReader::from_pipe() {
   }
 }
 
-// What a child found, over to the capture.
+// Adds what a child found to the capture.
 void take_over(const Capture& from, std::uint32_t node, Capture& capture) {
   snapshot::Carrier carrier(from.tables, capture.tables);
   for (const FlightRecord& record : from.collectives.flight) {
@@ -211,7 +211,7 @@ void take_over(const Capture& from, std::uint32_t node, Capture& capture) {
   }
 }
 
-// In the child: all files that are wanted, read one after the other.
+// Reads all files that are wanted, in the child.
 Capture read_given(const std::vector<std::string>& patterns,
                    const std::set<std::int32_t>& wanted,
                    const std::set<std::int32_t>& there,

@@ -26,7 +26,7 @@ using snapshot::ProcessCapture;
 constexpr std::size_t kMaxEnd = std::size_t{4} << 20;  // of each file
 constexpr std::size_t kMaxFiles = 64;
 
-// A file of the target may block whoever reads it: this runs in the child.
+// Runs in the child: reading a file of the target may block.
 std::string end_of(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size <= 0) {

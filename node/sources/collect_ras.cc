@@ -42,12 +42,12 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience{12000};  // the service itself gives up after ten seconds
 constexpr int kMaxAnswers = 3;            // where two jobs share the port
-// Every answer is of the whole job: in a large one, not every node asks.
+// Every answer describes the whole job: in a large one, not every node asks.
 constexpr std::int32_t kLargeJob = 512;
-// Versions before, 1000 * major + minor, have crashed jobs that were asked again and again.
+// 1000 * major + minor. Earlier versions have crashed jobs that were asked again and again.
 constexpr int kMinSafeVersion = 2028;
 
-// Addresses of this machine, in the network namespace that we are in.
+// Returns the addresses of this machine, in our network namespace.
 std::set<std::string> own_addresses() {
   std::set<std::string> addresses;
   ::ifaddrs* all = nullptr;
@@ -87,7 +87,7 @@ bool is_large_and_not_asking(const Capture& capture) {
   return world > kLargeJob && !asks;
 }
 
-// In the child: one service, asked until each of its ranks is in an answer.
+// Asks one service, in the child, until each of its ranks is in an answer.
 class Questioner {
  public:
   Questioner(const RasService& service, Capture& answer);
@@ -201,7 +201,7 @@ std::optional<Capture> ask_in_child(Capture& capture, milliseconds timeout) {
   return std::move(*answer);
 }
 
-// "2.28.9" is 2028; 0 if it cannot be read.
+// Returns 2028 for "2.28.9"; 0 if it cannot be read.
 int version_number(std::string_view version) {
   const auto parts = split(version, '.');
   const auto major = parts.size() < 2 ? std::nullopt : parse_number<int>(parts[0]);
@@ -209,7 +209,7 @@ int version_number(std::string_view version) {
   return major && minor && *major < 100 && *minor < 1000 ? *major * 1000 + *minor : 0;
 }
 
-// The counts of a later answer beside those of the first, rank by rank.
+// Puts the counts of a later answer beside those of the first, rank by rank.
 void add_later(RasCommunicator& communicator, const RasCommunicator& later) {
   for (RasRank& rank : communicator.ranks) {
     const auto at =
