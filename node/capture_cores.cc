@@ -163,7 +163,7 @@ Status check_one_job(const Capture& capture) {
   for (const std::string& key : keys) {
     list += (list.empty() ? "" : ", ") + (key.empty() ? std::string("one without a name") : key);
   }
-  return fail(Errc::kUsage, "the cores are of " + std::to_string(keys.size()) + " jobs: " + list,
+  return fail(Errc::kUsage, "the cores belong to " + std::to_string(keys.size()) + " jobs: " + list,
               "give the cores of one job at a time");
 }
 

@@ -119,8 +119,7 @@ Check check_stacks(const Capture& capture, const std::vector<const ProcessCaptur
   if (whole < all) {
     return {"stacks", Answer::kNo,
             of_all(whole, all) + " whole; the others: " + std::string(words_of(worst)),
-            "Python frames are read all the same; native ones end early, which `oddrank node PID` "
-            "shows"};
+            "Python frames are read anyway; native ones end early, see `oddrank node PID`"};
   }
   return {"stacks", Answer::kYes, "whole", ""};
 }
@@ -152,7 +151,7 @@ Check check_registers(pid_t pid) {
     return {"unstopped", Answer::kYes, "", ""};
   }
   return {"unstopped", Answer::kOff, text.error().what,
-          "threads are stopped for a moment to be read, unless --no-stop forbids it"};
+          "threads are stopped for a moment to be read, unless --never-stop forbids it"};
 }
 
 // Checks the variables alone: whether newer PyTorch records by default cannot be seen from here.
@@ -171,7 +170,7 @@ Check check_recorder(const Capture& capture, const ProcessCapture& rank) {
     detail = std::string(variable) + "=0";
   }
   return {"recorder", Answer::kOff, detail,
-          "PyTorch's flight recorder would tell sequence numbers: export TORCH_FR_BUFFER_SIZE=2000 "
+          "PyTorch's flight recorder would add sequence numbers: export TORCH_FR_BUFFER_SIZE=2000 "
           "(before 2.8 TORCH_NCCL_TRACE_BUFFER_SIZE) before the job starts"};
 }
 
@@ -179,8 +178,8 @@ Check check_ras(const Capture& capture, milliseconds timeout) {
   const RasGreeting greeting = greet_ras_services(capture, std::min(timeout, kGreetPatience));
   if (greeting.services == 0 && !greeting.why.empty()) {
     return {"ras", Answer::kOff, greeting.why,
-            "NCCL's RAS would tell how many collectives each rank has launched: leave "
-            "NCCL_RAS_ENABLE alone"};
+            "NCCL's RAS would show how many collectives each rank has launched: do not set "
+            "NCCL_RAS_ENABLE=0"};
   }
   if (greeting.services == 0) {
     return {"ras", Answer::kOff, "no rank listens", ""};

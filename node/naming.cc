@@ -99,8 +99,9 @@ FindFiles of_others(const elf::ModuleFiles& files) {
   return [&files](DebugFinder& finder) {
     elf::ModuleFiles found = files;
     found.debug = [&files, &finder](pid_t pid, const std::string& build_id) -> Result<UniqueFd> {
-      auto fd = files.debug ? files.debug(pid, build_id)
-                            : Result<UniqueFd>(fail(Errc::kNotFound, "nobody to ask"));
+      auto fd = files.debug
+                    ? files.debug(pid, build_id)
+                    : Result<UniqueFd>(fail(Errc::kNotFound, "no debug file of " + build_id));
       // Then below the root folder of this process itself.
       return fd ? std::move(fd) : finder.open(::getpid(), build_id);
     };

@@ -72,7 +72,7 @@ bool Builder::parse_error(std::size_t position,
                           const std::string& /*token*/,
                           const nlohmann::detail::exception& /*error*/) {
   cut_ = position > size_;  // the end counts as a character
-  problem_ = cut_ ? "" : fmt::format("no JSON at byte {}", position);
+  problem_ = cut_ ? "" : fmt::format("invalid JSON at byte {}", position);
   return false;
 }
 
@@ -81,7 +81,7 @@ Result<PlainDocument> Builder::result() {
     return fail(Errc::kBadData, problem_);
   }
   if (!has_root_) {
-    return fail(Errc::kBadData, "the JSON ends before it holds anything");
+    return fail(Errc::kBadData, "the JSON ends before its first value");
   }
   return PlainDocument{std::move(data_), root_, cut_};
 }

@@ -214,7 +214,7 @@ Result<RasAnswer> read_nccl_list(const Target& target, const NcclList& list) {
     return RasAnswer{list.version, {}, {}, 0};
   }
   return fail(Errc::kUnsupported,
-              "how NCCL " + list.version + " keeps its communicators is not known");
+              "the layout of communicators in NCCL " + list.version + " is unknown");
 }
 
 }  // namespace oddrank::collectives

@@ -91,8 +91,8 @@ Result<PlainDocument> Machine::run() {
 
 Result<PlainDocument> Machine::document(bool cut) {
   if (stack_.empty()) {
-    return fail(Errc::kBadData, cut ? "the pickle ends before it holds anything"
-                                    : "the pickle ends without a value");
+    return fail(Errc::kBadData,
+                cut ? "the pickle ends before its first value" : "the pickle ends without a value");
   }
   const PlainValue root = cut ? stack_.front() : stack_.back();
   return PlainDocument{std::move(data_), root, cut};
@@ -476,7 +476,7 @@ Step Machine::next_rare(unsigned char opcode) {
 Result<PlainDocument> read_pickle(std::string_view bytes) {
   if (bytes.size() < 2 || static_cast<unsigned char>(bytes[0]) != 0x80 ||
       static_cast<unsigned char>(bytes[1]) < 2 || static_cast<unsigned char>(bytes[1]) > 5) {
-    return fail(Errc::kBadData, "no pickle of protocol 2 to 5");
+    return fail(Errc::kBadData, "not a pickle of protocol 2 to 5");
   }
   return Machine(bytes).run();
 }

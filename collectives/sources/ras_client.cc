@@ -111,7 +111,7 @@ Status Connection::send_line(std::string_view line) {
   const std::string bytes = std::string(line) + "\n";
   const auto sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent != static_cast<ssize_t>(bytes.size())) {
-    return fail(Errc::kIo, "the service takes no question");
+    return fail(Errc::kIo, "cannot send the request");
   }
   return ok();
 }
@@ -125,11 +125,11 @@ Result<std::string> Connection::read_line(const Deadline& deadline) {
       return line;
     }
     if (buffer_.size() > kMaxLine) {
-      return fail(Errc::kBadData, "a line that does not end");
+      return fail(Errc::kBadData, "the service sends a line that does not end");
     }
     ODDRANK_TRY(const Got got, read_some(deadline));
     if (got == Got::kEnd) {
-      return fail(Errc::kBadData, "the service ends the connection");
+      return fail(Errc::kBadData, "the service closed the connection");
     }
   }
 }
@@ -141,7 +141,7 @@ Result<std::string> Connection::read_rest(const Deadline& deadline) {
       return std::move(buffer_);
     }
   }
-  return fail(Errc::kBadData, "an answer that does not end");
+  return fail(Errc::kBadData, "the service's answer does not end");
 }
 
 Result<Connection::Got> Connection::read_some(const Deadline& deadline) {
@@ -176,7 +176,7 @@ Result<Connection> greet(const Address& address, const Deadline& deadline) {
       return std::move(*connection);
     }
     if (hello) {
-      return fail(Errc::kBadData, "what answers is no RAS");
+      return fail(Errc::kBadData, "the service is not RAS");
     }
     last = hello.error();
     if (last.code != Errc::kTimeout) {
@@ -200,7 +200,7 @@ Result<RasReply> question(const Address& address, const Deadline& deadline) {
 
 Result<Address> address_of(const std::string& text) {
   const auto parsed = parse_address(text);
-  return parsed ? Result<Address>(*parsed) : fail(Errc::kUsage, "'" + text + "' is no address");
+  return parsed ? Result<Address>(*parsed) : fail(Errc::kUsage, "'" + text + "' is not an address");
 }
 
 }  // namespace

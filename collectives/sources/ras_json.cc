@@ -134,7 +134,7 @@ Result<RasAnswer> read_ras_json(std::string_view text) {
   answer.version = text_in(data, document.root, "nccl_version");
   const PlainValue communicators = data.find(document.root, "communicators");
   if (answer.version.empty() || communicators.kind != PlainKind::kList) {
-    return fail(Errc::kBadData, "no answer of RAS: it has no version or communicators");
+    return fail(Errc::kBadData, "not an answer of RAS: it has no version or communicators");
   }
   std::size_t left = max_rows(text);
   for (const PlainValue& row : data.items(communicators)) {

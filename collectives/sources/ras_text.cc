@@ -83,7 +83,7 @@ Result<RasAnswer> TextReader::run(std::string_view text) {
     }
   }
   if (answer_.version.empty()) {
-    return fail(Errc::kBadData, "no answer of RAS: it does not say its version");
+    return fail(Errc::kBadData, "not an answer of RAS: it has no version");
   }
   return std::move(answer_);
 }

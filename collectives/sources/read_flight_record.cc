@@ -161,12 +161,12 @@ Result<FlightRecord> RecordReader::read(const std::string& source) {
     const PlainValue config = data_.find(root, "pg_config");
     if (version.kind != PlainKind::kText && entries.kind != PlainKind::kList &&
         config.kind != PlainKind::kDict) {
-      return fail(Errc::kBadData, "no dump of a flight recorder: it has no version or entries");
+      return fail(Errc::kBadData, "not a dump of a flight recorder: it has no version or entries");
     }
     record_.version = texts_.string(PlainData::text_of(version).substr(0, 20));
     read_config(config);
   } else if (root.kind != PlainKind::kList) {
-    return fail(Errc::kBadData, "no dump of a flight recorder");
+    return fail(Errc::kBadData, "not a dump of a flight recorder");
   }
   record_.has_entries = entries.kind == PlainKind::kList;
   auto rows = data_.items(entries);

@@ -39,7 +39,8 @@ Result<UniqueFd> find_below(pid_t pid, const std::string& path, mode_t type) {
   }
   struct stat info {};
   if (::fstat(found.get(), &info) != 0 || (info.st_mode & S_IFMT) != type) {
-    return fail(Errc::kUnsupported, path + " is something else than it should be");
+    return fail(Errc::kUnsupported,
+                path + (type == S_IFSOCK ? " is not a socket" : " is not a pipe"));
   }
   return found;
 }
@@ -70,7 +71,7 @@ Result<std::string> exchange(const UniqueFd& fd,
     if (sent > 0) {
       request.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EAGAIN || !wait_for(fd.get(), POLLOUT, deadline)) {
-      return fail(Errc::kIo, "the control plane takes no request");
+      return fail(Errc::kIo, "cannot send the request to the control plane");
     }
   }
   std::string answer;
