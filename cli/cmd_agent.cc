@@ -120,7 +120,7 @@ void add_agent_command(Parser& parser) {
   command.option("--box", options->box).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
-  add_locals_option(command, {&options->capture.locals});
+  add_locals_option(command, {&options->capture.read.locals});
   command.footer(
       "Examples:\n"
       "  oddrank agent --out /shared/$(hostname).odd    then: oddrank report /shared/*.odd\n"

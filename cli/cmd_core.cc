@@ -68,7 +68,7 @@ void add_core_command(Parser& parser) {
       .existing_folder();
   add_core_options(command, options->capture);
   add_output_options(command, options->output);
-  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
       "A rank is known by the environment in its core. Compressed cores have to be decompressed\n"
       "first; `coredumpctl dump PID -o FILE` does so for those of systemd.\n\n"

@@ -79,7 +79,7 @@ void add_hosts_command(Parser& parser) {
                  "Of several jobs on these hosts, the one with this name");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
       "ssh must let you in without a password. Where a host has no oddrank, it is sent there, "
       "run,\n"

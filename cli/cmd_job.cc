@@ -109,7 +109,7 @@ void add_job_command(Parser& parser) {
       .shows_default();
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
       "One agent a node runs inside of the job's allocation (srun --overlap), without GPU or CPU\n"
       "binding, and ends by itself. Ranks are never signalled. A thread that is running is paused\n"

@@ -94,7 +94,7 @@ void add_node_command(Parser& parser) {
   command.flag("--each", options->each, "One report for each job on this node").not_with(select);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_locals_option(command, {&options->capture.locals, &options->output.locals});
+  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
       "Examples:\n"
       "  oddrank node                    which rank of this node holds the others up?\n"

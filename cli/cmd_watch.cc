@@ -18,7 +18,7 @@
 #include "cli/parser.h"
 #include "cli/watch_examine.h"
 #include "node/capture_node.h"
-#include "node/watch_look.h"
+#include "node/watch_sample.h"
 #include "slurm/job.h"
 #include "watch/rolling_files.h"
 #include "watch/watch.h"
@@ -193,7 +193,7 @@ std::vector<RankSign> WatchSetup::look(const watch::LookRequest& request) {
       }
     }
   }
-  return node::look_at(targets, request, logs_);
+  return node::sample_ranks(targets, request, logs_);
 }
 
 std::vector<std::vector<std::string>> WatchSetup::capture_commands(const std::string& file) const {

@@ -40,10 +40,10 @@ void add_core_options(Command& command, node::CaptureOptions& options) {
               "For each process and each node; what has not answered by then becomes a row of "
               "the report [20s]")
       .group(group);
-  command.flag("!--no-native", options.native, "Python frames only").group(group);
-  command.flag("!--no-python", options.python, "Native frames only").group(group);
+  command.flag("!--no-native", options.read.native, "Python frames only").group(group);
+  command.flag("!--no-python", options.read.python, "Native frames only").group(group);
   command
-      .flag("--tasks", options.tasks,
+      .flag("--tasks", options.read.tasks,
             "Tasks of asyncio that have not ended, each with the chain of what it awaits")
       .group(group);
   command
@@ -84,7 +84,7 @@ void add_capture_options(Command& command, node::CaptureOptions& options) {
       .group(group);
   command.option("--interval", options.interval, "Between two looks [500ms]").group(group);
   command
-      .flag("!--never-stop", options.stop,
+      .flag("!--never-stop", options.read.stop,
             "Never stop a thread, not even one that runs, for the time that copying its stack "
             "takes; such a stack stays without native frames")
       .group(group);
@@ -97,19 +97,19 @@ std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
   std::vector<std::string> arguments = {"--samples",  std::to_string(options.samples),
                                         "--interval", text_of(options.interval),
                                         "--timeout",  text_of(options.timeout)};
-  if (!options.native) {
+  if (!options.read.native) {
     arguments.emplace_back("--no-native");
   }
-  if (!options.python) {
+  if (!options.read.python) {
     arguments.emplace_back("--no-python");
   }
-  if (!options.stop) {
+  if (!options.read.stop) {
     arguments.emplace_back("--never-stop");
   }
-  if (options.locals) {
+  if (options.read.locals) {
     arguments.emplace_back("--locals");
   }
-  if (options.tasks) {
+  if (options.read.tasks) {
     arguments.emplace_back("--tasks");
   }
   if (options.inlines) {

@@ -6,8 +6,8 @@
 namespace oddrank::collectives {
 namespace {
 
-// The first own frame of a worker of Python's multiprocessing. If it was forked, the frames further
-// out are those of its parent at that moment.
+// Returns whether it is the first own frame of a worker of Python's multiprocessing. If the worker
+// was forked, the frames further out are those of its parent at that moment.
 bool is_process_start(const snapshot::Frame& frame, const snapshot::Tables& tables) {
   const std::string_view function = tables.text(frame.function);
   return frame.kind == snapshot::FrameKind::kPython &&

@@ -14,9 +14,9 @@ namespace oddrank::collectives {
 
 class CallFrames {
  public:
-  // Of the last sample. Where native and Python frames could not be merged there are two lists; a
-  // second object is made for the Python ones. Of a forked worker only its own frames, not those of
-  // its parent that stand below them. Borrows both.
+  // Takes the frames of the last sample. If native and Python frames could not be merged, there are
+  // two lists: `python` chooses the second one. For a forked worker these are only its own frames,
+  // not those of its parent below them. Borrows the thread and the tables.
   CallFrames(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables, bool python);
 
   std::size_t size() const { return frames_.size(); }
@@ -24,11 +24,11 @@ class CallFrames {
   std::string_view function(std::size_t index) const;
   std::string_view file(std::size_t index) const;
   bool is_python(std::size_t index) const;
-  // The value of a local variable as text; nullopt where it is not bound or was not read.
+  // Returns the value of a local variable as text; nullopt if it is not bound or was not read.
   std::optional<std::string_view> local(std::size_t index, std::string_view name) const;
-  // The values of all locals of a frame.
+  // Returns the values of all locals of a frame.
   std::vector<std::string_view> locals(std::size_t index) const;
-  // "all_reduce (distributed_c10d.py:3234)", "c10d::Reducer::finalize_backward".
+  // Returns "all_reduce (distributed_c10d.py:3234)", "c10d::Reducer::finalize_backward".
   std::string describe(std::size_t index) const;
 
  private:

@@ -84,7 +84,7 @@ constexpr NativeCall starts(std::string_view name, std::string_view op = "") {
 }
 
 // The names of operations are those of torch.distributed, so that ranks agree on them whichever
-// frame gave them.
+// frame they come from.
 constexpr std::array kNativeCalls = {
     starts("c10d::TCPStore::*"),
     starts("c10d::PrefixStore::wait"),
@@ -165,7 +165,7 @@ constexpr std::array kNativeCalls = {
     of_all("c10d::ProcessGroupNCCL::WorkNCCL::*", ""),
 };
 
-// What every name of the table contains in its mangled form, too: most frames are settled without
+// Every name of the table contains one of these, mangled or not: most frames are ruled out without
 // demangling them.
 constexpr std::array<std::string_view, 5> kHints = {"c10d", "gloo", "nccl", "bootstrap", "MPI_"};
 
@@ -174,7 +174,7 @@ std::string_view last_part(std::string_view qualified) {
   return dot == std::string_view::npos ? qualified : qualified.substr(dot + 1);
 }
 
-// Which functions lie in an unnamed namespace differs between versions.
+// Removes unnamed namespaces: versions differ in which functions are in one.
 std::string without_anonymous(std::string name) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (auto at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous, at)) {

@@ -13,7 +13,7 @@ namespace oddrank::collectives {
 enum class PeerLocal : std::uint8_t { kNone = 0, kSrcIsRoot, kDstIsRoot, kSrcIsPeer, kDstIsPeer };
 
 // A function of Python. `parameters` are its first ones, in order, up to and with `group`; they
-// tell whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
+// show whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
 struct PythonCall {
   std::string_view function;  // last part of the qualified name
   std::string_view file;      // end of the path
@@ -24,7 +24,7 @@ struct PythonCall {
   bool passes_group_on = false;
 };
 
-// A native function. `op` is empty where the function does not tell the operation.
+// A native function. `op` is empty if the function does not determine the operation.
 struct NativeCall {
   // As snapshot::short_name gives it, less unnamed namespaces; a trailing '*' stands for any rest.
   std::string_view name;
@@ -35,9 +35,9 @@ struct NativeCall {
 std::span<const PythonCall> python_calls();
 std::span<const NativeCall> native_calls();
 
-// nullptr if there is none. `function`: qualified name or name.
+// Finds the row of a function; nullptr without one. `function`: qualified name or name.
 const PythonCall* find_python_call(std::string_view function, std::string_view file);
-// `symbol`: mangled, as in the file, or readable. The first row that fits.
+// Finds the first row that fits. `symbol`: mangled, as in the file, or readable.
 const NativeCall* find_native_call(std::string_view symbol);
 
 }  // namespace oddrank::collectives

@@ -24,10 +24,10 @@ using cpython::PythonMemory;
 constexpr std::string_view kAt = " at 0x";
 constexpr std::string_view kMesh = "<DeviceMesh ";
 
-// What stands for the object at an address.
+// Names of objects, by their addresses.
 using Names = std::unordered_map<std::uint64_t, std::string>;
 
-// Each "<type at 0xaddress>" in the text replaced.
+// Replaces each "<type at 0xaddress>" in the text.
 std::string with_names(std::string_view text, const Names& names) {
   std::string result;
   for (auto at = text.find(kAt); at != std::string_view::npos; at = text.find(kAt)) {
@@ -62,8 +62,8 @@ void for_each_local(snapshot::ProcessCapture& process, const Visit& visit) {
   }
 }
 
-// Name of group -> dimension of the mesh that it was made for. Meshes are kept where the program
-// keeps them: in locals of its frames or in variables of its main module.
+// Returns, for names of groups, the dimension of the mesh that the group was made for. Meshes are
+// searched for in the locals of all frames and in the variables of the main module.
 std::map<std::string, std::string> labels_of_meshes(PythonMemory& memory,
                                                     const NameTable& modules,
                                                     const snapshot::Tables& tables,

@@ -10,15 +10,15 @@
 
 namespace oddrank::collectives {
 
-// Fills `process.groups`; leaves them empty where torch.distributed is not there or cannot be read.
-// Of the locals of its threads, "<ProcessGroup at 0x...>" becomes "<ProcessGroup 5>" if it is one
-// of them, and "<ProcessGroup>" otherwise: addresses mean nothing outside of the process. The
-// functions in a P2POp become "isend" and "irecv". To be called after the stacks were read.
+// Fills `process.groups`; leaves them empty if torch.distributed is not imported or cannot be read.
+// In the locals of its threads, "<ProcessGroup at 0x...>" becomes "<ProcessGroup 5>" if it is one
+// of these groups, and "<ProcessGroup>" otherwise: addresses mean nothing outside of the process.
+// The functions in a P2POp become "isend" and "irecv". Call it after the stacks were read.
 void collect_groups(const cpython::PythonProcess& python,
                     snapshot::Tables& tables,
                     snapshot::ProcessCapture& process);
 
-// The text of a local of that group: "<ProcessGroup 5>".
+// Returns the text of a local that holds that group: "<ProcessGroup 5>".
 std::string group_text(std::string_view name);
 
 }  // namespace oddrank::collectives

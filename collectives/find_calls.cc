@@ -2,9 +2,9 @@
 //
 // A stack has the call several times: torch.distributed's function, below it c10d, below that gloo
 // or NCCL. The Python frame is the one that names operation, group and roots, so it is preferred;
-// the native frames below it tell whether the call still creates its communicator (then it is a
-// rendezvous: the ranks that wait are not in the collective yet), and they are all there is where
-// the call came from C++ (DDP's backward, the threads of gloo).
+// the native frames below it show whether the call still creates its communicator (then it is a
+// rendezvous: the ranks that wait are not in the collective yet), and they are the only ones if the
+// call came from C++ (DDP's backward, the threads of gloo).
 #include "collectives/find_calls.h"
 
 #include <optional>
@@ -30,7 +30,7 @@ struct NativeMatch {
 
 struct NativeMatches {
   NativeMatch innermost;   // any
-  NativeMatch named;       // innermost that tells its operation
+  NativeMatch named;       // innermost whose operation is known
   NativeMatch rendezvous;  // innermost that creates something
 };
 
@@ -74,8 +74,8 @@ PythonMatch match_python(const CallFrames& frames, std::size_t from) {
   return {};
 }
 
-// Initialisation is a nest of functions, most of them private; the outermost one is what the
-// program called.
+// Returns the innermost call, but the outermost function of an initialisation: that one the program
+// called, and the functions nested in it are mostly private.
 PythonMatch innermost_call(const CallFrames& frames) {
   PythonMatch match = match_python(frames, 0);
   while (match.call != nullptr && match.call->kind == CallKind::kRendezvous) {
@@ -88,7 +88,7 @@ PythonMatch innermost_call(const CallFrames& frames) {
   return match;
 }
 
-// Of the call itself, or of the object collective that hands its own group on to it.
+// Returns the evidence of the call itself, or of the object collective that passes its group on.
 std::optional<std::string> world_evidence(const CallFrames& frames, const PythonMatch& match) {
   if (auto evidence = default_group_evidence(frames, match.index, *match.call)) {
     return evidence;
@@ -114,8 +114,8 @@ struct FoundGroup {
   std::string evidence;
 };
 
-// The other side as a global rank. `src` is one (torch up to 2.x knows no other); `group_src` is a
-// rank of the group, the same number only in the group of all ranks.
+// Returns the other side as a global rank. `src` is one (torch up to 2.x has no other); `group_src`
+// is a rank within the group, the same number only in the group of all ranks.
 std::int32_t other_side(const CallFrames& frames,
                         std::size_t index,
                         const FoundGroup& group,
@@ -146,7 +146,7 @@ void read_peer(const CallFrames& frames,
   (is_root ? call.root : call.peer) = rank;
 }
 
-// By the frame's own locals, then by how it was called, then by the process having one group only.
+// Finds it by the frame's own locals, else by how it was called, else because it is the only group.
 FoundGroup find_group(const CallFrames& frames, const PythonMatch& match, const GroupJoin& groups) {
   FoundGroup found;
   if (const auto text = frames.local(match.index, "group")) {
@@ -177,8 +177,8 @@ void set_group(const FoundGroup& found, const GroupJoin& groups, CollectiveCall&
   }
 }
 
-// Of the batches that the frame holds, the one send or receive that can be meant; nullopt if it
-// could be several. `kind`: the direction, where it is known.
+// Returns the only send or receive in the batches that the frame holds; nullopt if there are
+// several. `kind`: the direction, if it is known.
 std::optional<P2pOperation> sole_operation(const CallFrames& frames,
                                            std::size_t index,
                                            std::optional<CallKind> kind) {
@@ -236,7 +236,7 @@ CollectiveCall python_call(const CallFrames& frames,
   return call;
 }
 
-// A request of a batch is waited for in the frame that made the batch.
+// Reads the batch from the frame that made it, which is the one that waits for its requests.
 void read_batch(const CallFrames& frames,
                 const NativeMatch& match,
                 const GroupJoin& groups,

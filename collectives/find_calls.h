@@ -1,5 +1,5 @@
-// Which collective each thread is in, from its frames and their locals. Pure: works on a capture
-// whose frames have their names.
+// Finds which collective each thread is in, from its frames and their locals. Pure: works on a
+// capture whose frames have their names.
 #pragma once
 
 #include "snapshot/capture.h"
@@ -9,7 +9,7 @@ namespace oddrank::collectives {
 // Fills ThreadCapture::call of every thread whose stack is inside a call of torch.distributed,
 // c10d, gloo, NCCL or MPI. The group is known only with evidence: the frame's local `group` is one
 // of ProcessCapture::groups or None (the default group of all ranks), or the process has no other;
-// otherwise it stays unknown.
+// otherwise it is unknown.
 void find_calls(snapshot::Capture& capture);
 
 }  // namespace oddrank::collectives

@@ -14,7 +14,7 @@ using snapshot::ProcessGroup;
 
 constexpr std::string_view kP2p = "<P2POp op=";
 
-// Up to the next blank or '>', taken off the text.
+// Takes the text up to the next blank or '>' off the text.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(" >"));
   text.remove_prefix(word.size());

@@ -1,4 +1,4 @@
-// Joins the locals of a call's frame to the process groups that were read of its process.
+// Joins the locals of a call's frame to the process groups of its process.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct P2pOperation {
   bool operator==(const P2pOperation&) const = default;
 };
 
-// Those in the text of a P2POp or of a list of them; empty if there is one that cannot be read, or
-// the list is longer than its text.
+// Reads the text of a P2POp or of a list of them; empty if one of them cannot be read, or the list
+// is longer than its text.
 std::vector<P2pOperation> p2p_operations(std::string_view text);
 
 class GroupJoin {
@@ -33,16 +33,16 @@ class GroupJoin {
   GroupJoin(const std::vector<snapshot::ProcessGroup>& groups, const snapshot::Tables& tables)
       : groups_(groups), tables_(tables) {}
 
-  // By the text of a local: of the object itself ("<ProcessGroup 5>"). nullptr: none of ours.
+  // Finds a group by the text of its object ("<ProcessGroup 5>"). nullptr: not one of this process.
   const snapshot::ProcessGroup* of_object(std::string_view text) const;
-  // By torch's own name in quotes ("'5'"), as functional collectives have it.
+  // Finds a group by torch's own name in quotes ("'5'"), as functional collectives have it.
   const snapshot::ProcessGroup* of_name(std::string_view text) const;
-  // The only group that this process is in; nullptr if there are several, or none is known.
+  // Returns the only group that this process is in; nullptr if there are several, or none is known.
   const snapshot::ProcessGroup* only() const;
 
-  // Name, label and members of the call's group.
+  // Fills in name, label and members of the call's group.
   void fill(const snapshot::ProcessGroup& group, snapshot::CollectiveCall& call) const;
-  // -1 if it is not in the group, or that is not known.
+  // Returns the global rank; -1 if it is not in the group, or the members are unknown.
   std::int32_t global_rank(const snapshot::ProcessGroup& group, std::int32_t within) const;
 
  private:

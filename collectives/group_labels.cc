@@ -16,7 +16,7 @@ using cpython::Layout;
 using cpython::PythonMemory;
 using cpython::TypeFlag;
 
-constexpr std::size_t kMostInOneVariable = 64;
+constexpr std::size_t kMaxInOneVariable = 64;
 
 constexpr std::array<std::string_view, 7> kModules = {
     "megatron.core.parallel_state",           "megatron.mpu.initialize",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 7> kModules = {
     "sglang.srt.distributed.parallel_state",
 };
 
-// Where sizes are 1, several variables hold one group: its plainest name comes first.
+// If sizes are 1, several variables hold one group: its plainest name comes first.
 constexpr std::array kSources = {
     LabelSource{"_TENSOR_MODEL_PARALLEL_GROUP", "tp"},
     LabelSource{"_PIPELINE_MODEL_PARALLEL_GROUP", "pp"},
@@ -57,18 +57,18 @@ constexpr std::array kSources = {
     LabelSource{"_EP", "ep-cpu", "cpu_group"},
 };
 
-// Of a list or dict its items, else the object itself.
+// Returns the items of a list or dict, else the object itself.
 std::vector<Addr> objects_in(PythonMemory& memory, Addr object) {
   const Layout& layout = memory.layout();
   std::vector<Addr> objects;
   if (cpython::is_instance(memory, object, TypeFlag::kDict)) {
-    for (const auto& item : cpython::read_dict(memory, object, kMostInOneVariable)) {
+    for (const auto& item : cpython::read_dict(memory, object, kMaxInOneVariable)) {
       objects.push_back(item.value);
     }
   } else if (cpython::is_instance(memory, object, TypeFlag::kList)) {
     const auto size = memory.value<std::uint64_t>(object + layout.object.size).value_or(0);
     const Addr items = memory.pointer_or_null(object + layout.object.list_items);
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, kMostInOneVariable); ++i) {
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, kMaxInOneVariable); ++i) {
       objects.push_back(memory.pointer_or_null(items + i * sizeof(std::uint64_t)));
     }
   } else {
@@ -92,7 +92,7 @@ void add_labels(PythonMemory& memory, const NameTable& variables, std::vector<Gr
   }
 }
 
-// The text behind "name=" up to the bracket that closes what follows; "" if it is not there.
+// Returns the bracketed text behind "name="; "" if it is not there.
 std::string_view bracketed(std::string_view text, std::string_view name) {
   const auto at = text.find(" " + std::string(name) + "=");
   if (at == std::string_view::npos) {
@@ -110,13 +110,13 @@ std::string_view bracketed(std::string_view text, std::string_view name) {
   return {};
 }
 
-// "'tp'" -> "tp"; "" if it is no plain text in quotes.
+// Returns "tp" for "'tp'"; "" if it is not a plain text in quotes.
 std::string unquoted(std::string_view text) {
   const bool quoted = text.size() >= 2 && text.front() == '\'' && text.back() == '\'';
   return quoted ? std::string(text.substr(1, text.size() - 2)) : std::string();
 }
 
-// The names of groups in "['3', '5']", or in "[('ptd:3', [0, 1], '3')]" as up to torch 2.7.
+// Returns the names of groups in "['3', '5']", or in "[('ptd:3', [0, 1], '3')]" up to torch 2.7.
 std::vector<std::string> group_names(std::string_view text) {
   std::vector<std::string> names;
   std::vector<std::string_view> values;

@@ -1,5 +1,5 @@
-// What a program calls its process groups ("tp", "pp", "dp"): by the globals of the libraries that
-// make them. For people only; which group it is does not depend on it.
+// What a program calls its process groups ("tp", "pp", "dp"), by the globals of the libraries that
+// make them. For people only: no group is recognised by its label.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct LabelSource {
   std::string_view member = {};
 };
 
-// Modules whose globals are looked at, and the variables, most specific name of a group first.
+// Return the modules whose globals are read, and the variables, plainest name of a group first.
 std::span<const std::string_view> label_modules();
 std::span<const LabelSource> label_sources();
 
@@ -30,12 +30,12 @@ struct GroupLabel {
   std::string label;
 };
 
-// `modules`: sys.modules. In the order of the sources; a group may be there several times, the
-// first counts.
+// Reads the labels, in the order of the sources; if a group is there several times, the first one
+// counts. `modules`: sys.modules.
 std::vector<GroupLabel> read_group_labels(cpython::PythonMemory& memory, const NameTable& modules);
 
-// Name of group -> dimension of a mesh, from a DeviceMesh as print_object shows it. Empty if it has
-// no names of dimensions.
+// Returns pairs of a group's name and its dimension of a mesh, from a DeviceMesh as print_object
+// shows it. Empty if the dimensions have no names.
 std::vector<std::pair<std::string, std::string>> mesh_labels(std::string_view mesh);
 
 }  // namespace oddrank::collectives

@@ -70,136 +70,148 @@ std::string_view family_of(std::string_view function) {
   return found;
 }
 
-// One rank's process with its dump.
+// Joins one rank's process to its dump.
 class Joiner {
  public:
   Joiner(ProcessCapture& process, const FlightRecord& record, snapshot::Tables& tables)
       : process_(process), record_(record), tables_(tables) {}
-
-  void run() {
-    bool any = false;
-    for (ThreadCapture& thread : process_.threads) {
-      if (thread.call && thread.call->kind == CallKind::kCollective && thread.call->sequence < 0) {
-        join(*thread.call);
-      }
-      any = any || thread.call.has_value();
-    }
-    if (!any && !process_.threads.empty()) {
-      add_call(process_.threads.front());
-    }
-  }
+  void run();
 
  private:
-  bool is_open(const FlightEntry& entry) const {
-    return !entry.is_p2p && entry.group < record_.groups.size() &&
-           !snapshot::has_ended(entry, tables_);
-  }
-
-  bool stood_still(const FlightEntry& entry) const {
-    return snapshot::stood_still(entry, record_, process_.read_us);
-  }
-
-  // Oldest open entry; of that group, if one is given.
-  const FlightEntry* oldest_open(const FlightGroup* group) const {
-    const FlightEntry* oldest = nullptr;
-    for (const FlightEntry& entry : record_.entries) {
-      if (is_open(entry) && (group == nullptr || &record_.groups[entry.group] == group) &&
-          (oldest == nullptr || entry.record < oldest->record)) {
-        oldest = &entry;
-      }
-    }
-    return oldest;
-  }
-
-  bool is_default(const FlightGroup& group) const {
-    return tables_.text(group.description) == snapshot::kDefaultGroup;
-  }
-
-  // nullptr: the call's group is not known, or the recorder does not know it.
-  const FlightGroup* group_of(const CollectiveCall& call) const {
-    const auto& groups = record_.groups;
-    const auto at = std::find_if(groups.begin(), groups.end(), [&](const FlightGroup& group) {
-      return call.whole_world ? is_default(group)
-                              : call.group != snapshot::StringId{} && group.name == call.group;
-    });
-    return at == groups.end() ? nullptr : &*at;
-  }
-
-  void fill_group(const FlightGroup& group, CollectiveCall& call) const {
-    const GroupJoin known(process_.groups, tables_);
-    if (const auto* row = known.of_name("'" + std::string(tables_.text(group.name)) + "'")) {
-      known.fill(*row, call);
-      return;
-    }
-    call.whole_world = is_default(group);
-    call.group = call.whole_world ? snapshot::StringId{} : group.name;
-    call.members = call.whole_world ? snapshot::StringId{} : group.members;
-  }
-
-  void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more) {
-    const std::string before(tables_.text(call.evidence));
-    call.evidence = tables_.string(fmt::format("{}{}flight recorder: {} #{} has not ended{}",
-                                               before, before.empty() ? "" : ", ",
-                                               tables_.text(entry.op), entry.sequence, more));
-  }
-
-  void join(CollectiveCall& call) {
-    const bool has_group = call.whole_world || call.group != snapshot::StringId{};
-    const FlightGroup* group = has_group ? group_of(call) : nullptr;
-    if (has_group && group == nullptr) {
-      return;
-    }
-    const FlightEntry* entry = oldest_open(group);
-    if (entry == nullptr || !stood_still(*entry)) {
-      return;
-    }
-    const std::string_view function = tables_.text(call.op);
-    const std::string_view op = tables_.text(entry->op);
-    if (has_group ? !is_recorded_as(function, op) : !is_sole(*entry, function)) {
-      return;
-    }
-    if (!has_group) {
-      fill_group(record_.groups[entry->group], call);
-      if (function == "wait_tensor" || function.empty()) {
-        call.op = tables_.string(function_of_recorded(op));
-      }
-    }
-    call.sequence = entry->sequence;
-    say(call, *entry, "");
-  }
-
-  // Whatever the group: this is the only call that is open, so it is what the frames wait in.
-  bool is_sole(const FlightEntry& entry, std::string_view function) const {
-    const bool fits = function == "wait_tensor" || function.empty()
-                          ? !function_of_recorded(tables_.text(entry.op)).empty()
-                          : is_recorded_as(function, tables_.text(entry.op));
-    return fits && std::count_if(record_.entries.begin(), record_.entries.end(),
-                                 [this](const FlightEntry& one) { return is_open(one); }) == 1;
-  }
-
-  // NCCL's calls return at once; the program waits for the device, behind the oldest that is open.
-  void add_call(ThreadCapture& thread) {
-    const FlightEntry* entry = oldest_open(nullptr);
-    if (thread.tid != process_.pid || thread.wait.on != snapshot::WaitOn::kDevice ||
-        entry == nullptr || !stood_still(*entry)) {
-      return;
-    }
-    const std::string_view function = function_of_recorded(tables_.text(entry->op));
-    if (function.empty()) {
-      return;
-    }
-    CollectiveCall call;
-    call.op = tables_.string(function);
-    fill_group(record_.groups[entry->group], call);
-    call.sequence = entry->sequence;
-    say(call, *entry, ", and the thread waits for its device");
-    thread.call = call;
-  }
+  bool is_open(const FlightEntry& entry) const;
+  bool stood_still(const FlightEntry& entry) const;
+  // Returns the oldest open entry; of that group, if one is given.
+  const FlightEntry* oldest_open(const FlightGroup* group) const;
+  bool is_default(const FlightGroup& group) const;
+  // Returns nullptr if the call's group is unknown, or the recorder does not have it.
+  const FlightGroup* group_of(const CollectiveCall& call) const;
+  void fill_group(const FlightGroup& group, CollectiveCall& call) const;
+  void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more);
+  void join(CollectiveCall& call);
+  // Returns whether it is the only open call: then the frames wait in it, whatever the group.
+  bool is_sole(const FlightEntry& entry, std::string_view function) const;
+  // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
+  void add_call(ThreadCapture& thread);
 
   ProcessCapture& process_;
   const FlightRecord& record_;
   snapshot::Tables& tables_;
 };
+
+void Joiner::run() {
+  bool any = false;
+  for (ThreadCapture& thread : process_.threads) {
+    if (thread.call && thread.call->kind == CallKind::kCollective && thread.call->sequence < 0) {
+      join(*thread.call);
+    }
+    any = any || thread.call.has_value();
+  }
+  if (!any && !process_.threads.empty()) {
+    add_call(process_.threads.front());
+  }
+}
+
+bool Joiner::is_open(const FlightEntry& entry) const {
+  return !entry.is_p2p && entry.group < record_.groups.size() &&
+         !snapshot::has_ended(entry, tables_);
+}
+
+bool Joiner::stood_still(const FlightEntry& entry) const {
+  return snapshot::stood_still(entry, record_, process_.read_us);
+}
+
+const FlightEntry* Joiner::oldest_open(const FlightGroup* group) const {
+  const FlightEntry* oldest = nullptr;
+  for (const FlightEntry& entry : record_.entries) {
+    if (is_open(entry) && (group == nullptr || &record_.groups[entry.group] == group) &&
+        (oldest == nullptr || entry.record < oldest->record)) {
+      oldest = &entry;
+    }
+  }
+  return oldest;
+}
+
+bool Joiner::is_default(const FlightGroup& group) const {
+  return tables_.text(group.description) == snapshot::kDefaultGroup;
+}
+
+const FlightGroup* Joiner::group_of(const CollectiveCall& call) const {
+  const auto& groups = record_.groups;
+  const auto at = std::find_if(groups.begin(), groups.end(), [&](const FlightGroup& group) {
+    return call.whole_world ? is_default(group)
+                            : call.group != snapshot::StringId{} && group.name == call.group;
+  });
+  return at == groups.end() ? nullptr : &*at;
+}
+
+void Joiner::fill_group(const FlightGroup& group, CollectiveCall& call) const {
+  const GroupJoin known(process_.groups, tables_);
+  if (const auto* row = known.of_name("'" + std::string(tables_.text(group.name)) + "'")) {
+    known.fill(*row, call);
+    return;
+  }
+  call.whole_world = is_default(group);
+  call.group = call.whole_world ? snapshot::StringId{} : group.name;
+  call.members = call.whole_world ? snapshot::StringId{} : group.members;
+}
+
+void Joiner::say(CollectiveCall& call, const FlightEntry& entry, std::string_view more) {
+  const std::string before(tables_.text(call.evidence));
+  call.evidence = tables_.string(fmt::format("{}{}flight recorder: {} #{} has not ended{}", before,
+                                             before.empty() ? "" : ", ", tables_.text(entry.op),
+                                             entry.sequence, more));
+}
+
+void Joiner::join(CollectiveCall& call) {
+  const bool has_group = call.whole_world || call.group != snapshot::StringId{};
+  const FlightGroup* group = has_group ? group_of(call) : nullptr;
+  if (has_group && group == nullptr) {
+    return;
+  }
+  const FlightEntry* entry = oldest_open(group);
+  if (entry == nullptr || !stood_still(*entry)) {
+    return;
+  }
+  const std::string_view function = tables_.text(call.op);
+  const std::string_view op = tables_.text(entry->op);
+  if (has_group ? !is_recorded_as(function, op) : !is_sole(*entry, function)) {
+    return;
+  }
+  if (!has_group) {
+    fill_group(record_.groups[entry->group], call);
+    if (function == "wait_tensor" || function.empty()) {
+      call.op = tables_.string(function_of_recorded(op));
+    }
+  }
+  call.sequence = entry->sequence;
+  say(call, *entry, "");
+}
+
+bool Joiner::is_sole(const FlightEntry& entry, std::string_view function) const {
+  const bool fits = function == "wait_tensor" || function.empty()
+                        ? !function_of_recorded(tables_.text(entry.op)).empty()
+                        : is_recorded_as(function, tables_.text(entry.op));
+  return fits && std::count_if(record_.entries.begin(), record_.entries.end(),
+                               [this](const FlightEntry& one) { return is_open(one); }) == 1;
+}
+
+void Joiner::add_call(ThreadCapture& thread) {
+  const FlightEntry* entry = oldest_open(nullptr);
+  if (thread.tid != process_.pid || thread.wait.on != snapshot::WaitOn::kDevice ||
+      entry == nullptr || !stood_still(*entry)) {
+    return;
+  }
+  const std::string_view function = function_of_recorded(tables_.text(entry->op));
+  if (function.empty()) {
+    return;
+  }
+  CollectiveCall call;
+  call.op = tables_.string(function);
+  fill_group(record_.groups[entry->group], call);
+  call.sequence = entry->sequence;
+  say(call, *entry, ", and the thread waits for its device");
+  thread.call = call;
+}
 
 }  // namespace
 

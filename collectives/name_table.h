@@ -15,12 +15,12 @@ class NameTable {
  public:
   // `memory` must outlive the table.
   NameTable(cpython::PythonMemory& memory, const std::vector<cpython::DictItem>& items);
-  // The names of a module; empty if it is none.
+  // Returns the names of a module; empty if the object is not a module.
   static NameTable of_module(cpython::PythonMemory& memory, attach::Addr module);
-  // sys.modules of an interpreter.
+  // Returns sys.modules of an interpreter.
   static NameTable of_modules(cpython::PythonMemory& memory, attach::Addr interpreter);
 
-  // Null if there is none.
+  // Returns the object of that name; null if there is none.
   attach::Addr find(std::string_view name) const;
   bool empty() const { return rows_.empty(); }
 

@@ -18,23 +18,23 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t kOwnTimeout = 300'000;  // of a PrefixStore
 constexpr std::array<std::uint64_t, 2> kTimeoutOffsets{16, 24};
-constexpr int kMostWrappers = 8;
-constexpr milliseconds kShortest{1000};
-constexpr milliseconds kLongest{std::chrono::hours(24 * 366)};
+constexpr int kMaxWrappers = 8;
+constexpr milliseconds kMinTimeout{1000};
+constexpr milliseconds kMaxTimeout{std::chrono::hours(24 * 366)};
 
 // libstdc++'s: a pointer, the size, and the capacity or the text itself.
 constexpr std::uint64_t kStringSize = 32;
-constexpr std::uint64_t kMostInside = 15;
-constexpr std::uint64_t kLongestPrefix = 65536;
+constexpr std::uint64_t kMaxInside = 15;
+constexpr std::uint64_t kMaxPrefix = 65536;
 
 bool is_string(RemoteReader& reader, Addr at) {
   const auto data = reader.pointer(at);
   const auto size = reader.value<std::uint64_t>(at + 8);
-  if (!data || !size || *size > kLongestPrefix) {
+  if (!data || !size || *size > kMaxPrefix) {
     return false;
   }
   if (*data == at + 16) {
-    return *size <= kMostInside;
+    return *size <= kMaxInside;
   }
   return *data != Addr{} && reader.value<std::uint64_t>(at + 16).value_or(0) >= *size;
 }
@@ -64,7 +64,7 @@ std::optional<milliseconds> read_store_timeout(RemoteReader& reader, Addr store)
   if (vtable == Addr{} || offset == kTimeoutOffsets.end()) {
     return std::nullopt;
   }
-  for (int i = 0; i < kMostWrappers && is_prefix_store(reader, store, *offset); ++i) {
+  for (int i = 0; i < kMaxWrappers && is_prefix_store(reader, store, *offset); ++i) {
     store = reader.pointer_or_null(store + *offset + 8 + kStringSize);
     const Addr next_vtable = store == Addr{} ? Addr{} : reader.pointer_or_null(store);
     if (next_vtable == Addr{}) {
@@ -72,7 +72,8 @@ std::optional<milliseconds> read_store_timeout(RemoteReader& reader, Addr store)
     }
     if (next_vtable != vtable) {
       const milliseconds timeout(reader.value<std::int64_t>(store + *offset).value_or(0));
-      return timeout >= kShortest && timeout <= kLongest ? std::optional(timeout) : std::nullopt;
+      return timeout >= kMinTimeout && timeout <= kMaxTimeout ? std::optional(timeout)
+                                                              : std::nullopt;
     }
   }
   return std::nullopt;

@@ -9,9 +9,9 @@
 //   -> c10d::PrefixStore             vtable, reference counts, timeout_, prefix_, store_
 //   -> ... -> c10d::TCPStore         vtable, reference counts, timeout_, ...
 //
-// A PrefixStore passes on what it is told and never changes its own timeout_, which is the default
-// of 300 s: that is how the layout is recognised (the counts took 16 bytes once, now 8). What does
-// not look so in every step gives nothing. Seen with 2.13; the fields' order by Store.hpp and
+// A PrefixStore passes set_timeout() on and never changes its own timeout_, which is the default of
+// 300 s: the layout is recognised by that (the counts took 16 bytes once, now 8). If any step does
+// not look so, there is no result. Seen with 2.13; the order of the fields is that of Store.hpp and
 // PrefixStore.hpp. A store that the program made itself has the timeout that it was made with.
 #pragma once
 
@@ -23,13 +23,13 @@
 
 namespace oddrank::collectives {
 
-// Of the default group. nullopt: there is none yet, or it cannot be told.
+// Returns the timeout of the default group. nullopt: there is no such group yet, or it is unknown.
 std::optional<std::chrono::milliseconds> read_group_timeout(const cpython::PythonProcess& python);
 
-// The C++ object of a PrefixStore's Python object; null if it is none.
+// Returns the C++ object of a PrefixStore's Python object; null for every other object.
 attach::Addr prefix_store_of(cpython::PythonMemory& memory, attach::Addr object);
 
-// `store`: a c10d::PrefixStore. The timeout of the store below all of them.
+// Returns the timeout of the store below all PrefixStores. `store`: a c10d::PrefixStore.
 std::optional<std::chrono::milliseconds> read_store_timeout(cpython::RemoteReader& reader,
                                                             attach::Addr store);
 

@@ -1,5 +1,5 @@
-// The process groups of torch.distributed, from the tables that its Python module keeps in the
-// memory of every process: nothing has to be armed, nothing of the target is executed.
+// Reads the process groups of torch.distributed from the tables that its Python module keeps in the
+// memory of every process: nothing has to be enabled, nothing of the target is executed.
 //
 // Sources: torch/distributed/distributed_c10d.py. The globals `_pg_map` (group -> backend, store),
 // `_pg_names` and `_pg_group_ranks` (group -> {global rank: rank within}) are there from 1.13 to
@@ -32,15 +32,15 @@ struct TorchGroup {
 
 struct TorchTables {
   std::vector<TorchGroup> groups;  // oldest first
-  Addr isend{};                    // functions, to tell what a P2POp does
+  Addr isend{};                    // functions, which show what a P2POp does
   Addr irecv{};
 };
 
-// `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be read. Bounded
-// by kMostGroups and snapshot::kMaxRanks.
+// Reads them. `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be
+// read. Bounded by kMaxGroups and snapshot::kMaxRanks.
 std::optional<TorchTables> read_torch_tables(cpython::PythonMemory& memory,
                                              const NameTable& modules);
 
-inline constexpr std::size_t kMostGroups = 1024;
+inline constexpr std::size_t kMaxGroups = 1024;
 
 }  // namespace oddrank::collectives

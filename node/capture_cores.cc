@@ -28,7 +28,7 @@ using snapshot::ProcessCapture;
 
 constexpr std::size_t kReadersAtOnce = 4;
 
-// What a core is called in the report: its file name, or the whole path where two have the same.
+// Returns what each core is called in the report: its file name, or its path if two have the same.
 std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
   std::map<std::string_view, int> uses;
   for (const std::string& path : paths) {
@@ -49,7 +49,7 @@ std::vector<Result<Capture>> read_all(const std::vector<std::string>& paths,
   tasks.reserve(paths.size());
   for (const std::string& path : paths) {
     tasks.push_back({[&path, &request, &options](int fd) {
-                       send_capture(fd, read_core(path, request.sysroot, options));
+                       send_capture(fd, read_core(path, request.sysroot, options.read));
                      },
                      options.timeout});
   }
@@ -67,77 +67,15 @@ std::vector<Result<Capture>> read_all(const std::vector<std::string>& paths,
 class Gatherer {
  public:
   explicit Gatherer(Capture& whole) : whole_(whole) {}
-
-  void add(const std::string& path, const std::string& label, const Capture& one) {
-    const NodeCapture& from = one.nodes.front();
-    snapshot::Carrier carrier(one.tables, whole_.tables);
-    ProcessCapture process = carrier.process(one.processes.front());
-    // In containers, several processes of a host may have the same number.
-    const bool known = !from.host.empty() && used_.emplace(from.host, process.pid).second;
-    process.node = node_of(known ? from.host : label);
-    NodeCapture& node = whole_.nodes[process.node];
-    for (const std::string& note : from.notes) {
-      node.notes.push_back(note);
-      if (known) {
-        node.notes.back().insert(0, label + ": ");
-      }
-    }
-    whole_.processes.push_back(std::move(process));
-    cores_.push_back({one.processes.front().pid, path});
-  }
-
-  void add_unread(const std::string& label, const Error& error) {
-    NodeCapture& node = whole_.nodes[node_of(label)];
-    node.answered = false;
-    node.why = error.what;
-  }
-
-  // A core of a forked worker carries its parent's rank: it belongs to the parent's core.
-  void find_children() {
-    for (ProcessCapture& process : whole_.processes) {
-      const ProcessCapture* root = &process;
-      for (std::size_t hops = 0; hops < whole_.processes.size(); ++hops) {
-        const ProcessCapture* parent = parent_of(*root);
-        if (parent == nullptr) {
-          break;
-        }
-        root = parent;
-      }
-      if (root != &process && root->pid != process.pid) {
-        owners_.emplace_back(&process, root);
-      }
-    }
-    for (const auto& [child, owner] : owners_) {
-      child->is_rank = false;
-      child->owner = owner->pid;
-      child->node = owner->node;
-    }
-  }
-
+  void add(const std::string& path, const std::string& label, const Capture& one);
+  void add_unread(const std::string& label, const Error& error);
+  // Hands the core of a forked worker, which carries its parent's rank, to the parent's core.
+  void find_children();
   const std::vector<CoreOfProcess>& cores() const { return cores_; }
 
  private:
-  std::uint32_t node_of(const std::string& host) {
-    const auto [at, fresh] = nodes_.emplace(host, static_cast<std::uint32_t>(whole_.nodes.size()));
-    if (fresh) {
-      whole_.nodes.emplace_back();
-      whole_.nodes.back().host = host;
-      whole_.nodes.back().answered = true;
-    }
-    return at->second;
-  }
-
-  const ProcessCapture* parent_of(const ProcessCapture& process) const {
-    if (!process.is_rank) {
-      return nullptr;
-    }
-    const auto found = std::find_if(
-        whole_.processes.begin(), whole_.processes.end(), [&process](const ProcessCapture& one) {
-          return one.pid == process.parent && one.is_rank && one.rank == process.rank &&
-                 one.job_key == process.job_key;
-        });
-    return found == whole_.processes.end() ? nullptr : &*found;
-  }
+  std::uint32_t node_of(const std::string& host);
+  const ProcessCapture* parent_of(const ProcessCapture& process) const;
 
   Capture& whole_;
   std::map<std::string, std::uint32_t> nodes_;
@@ -145,6 +83,73 @@ class Gatherer {
   std::vector<CoreOfProcess> cores_;
   std::vector<std::pair<ProcessCapture*, const ProcessCapture*>> owners_;
 };
+
+void Gatherer::add(const std::string& path, const std::string& label, const Capture& one) {
+  const NodeCapture& from = one.nodes.front();
+  snapshot::Carrier carrier(one.tables, whole_.tables);
+  ProcessCapture process = carrier.process(one.processes.front());
+  // In containers, several processes of a host may have the same number.
+  const bool known = !from.host.empty() && used_.emplace(from.host, process.pid).second;
+  process.node = node_of(known ? from.host : label);
+  NodeCapture& node = whole_.nodes[process.node];
+  for (const std::string& note : from.notes) {
+    node.notes.push_back(note);
+    if (known) {
+      node.notes.back().insert(0, label + ": ");
+    }
+  }
+  whole_.processes.push_back(std::move(process));
+  cores_.push_back({one.processes.front().pid, path});
+}
+
+void Gatherer::add_unread(const std::string& label, const Error& error) {
+  NodeCapture& node = whole_.nodes[node_of(label)];
+  node.answered = false;
+  node.why = error.what;
+}
+
+void Gatherer::find_children() {
+  for (ProcessCapture& process : whole_.processes) {
+    const ProcessCapture* root = &process;
+    for (std::size_t hops = 0; hops < whole_.processes.size(); ++hops) {
+      const ProcessCapture* parent = parent_of(*root);
+      if (parent == nullptr) {
+        break;
+      }
+      root = parent;
+    }
+    if (root != &process && root->pid != process.pid) {
+      owners_.emplace_back(&process, root);
+    }
+  }
+  for (const auto& [child, owner] : owners_) {
+    child->is_rank = false;
+    child->owner = owner->pid;
+    child->node = owner->node;
+  }
+}
+
+std::uint32_t Gatherer::node_of(const std::string& host) {
+  const auto [at, fresh] = nodes_.emplace(host, static_cast<std::uint32_t>(whole_.nodes.size()));
+  if (fresh) {
+    whole_.nodes.emplace_back();
+    whole_.nodes.back().host = host;
+    whole_.nodes.back().answered = true;
+  }
+  return at->second;
+}
+
+const ProcessCapture* Gatherer::parent_of(const ProcessCapture& process) const {
+  if (!process.is_rank) {
+    return nullptr;
+  }
+  const auto found = std::find_if(
+      whole_.processes.begin(), whole_.processes.end(), [&process](const ProcessCapture& one) {
+        return one.pid == process.parent && one.is_rank && one.rank == process.rank &&
+               one.job_key == process.job_key;
+      });
+  return found == whole_.processes.end() ? nullptr : &*found;
+}
 
 Status check_one_job(const Capture& capture) {
   const std::vector<std::string> keys = job_keys(capture);
@@ -155,11 +160,11 @@ Status check_one_job(const Capture& capture) {
   for (const std::string& key : keys) {
     list += (list.empty() ? "" : ", ") + (key.empty() ? std::string("one without a name") : key);
   }
-  return fail(Errc::kUsage, "the cores are of " + std::to_string(keys.size()) + " jobs: " + list,
+  return fail(Errc::kUsage, "the cores belong to " + std::to_string(keys.size()) + " jobs: " + list,
               "give the cores of one job at a time");
 }
 
-// What the environments of all ranks agree on.
+// Fills in what the environments of all ranks agree on.
 void describe_job(Capture& capture) {
   std::set<std::string_view> ids;
   for (const ProcessCapture& process : capture.processes) {

@@ -18,6 +18,7 @@
 #include "collectives/join_flight.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
+#include "node/read_outside.h"
 #include "node/read_process.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_hardware.h"
@@ -37,7 +38,7 @@ using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using std::chrono::milliseconds;
 
-// Readers at a time: enough to keep the cores busy, few enough to leave the job its own.
+// Enough readers to keep some cores busy, few enough to leave the job its own.
 constexpr std::size_t kReadersAtOnce = 4;
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
@@ -63,8 +64,8 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
 void add_answer(Capture& capture,
                 ProcessCapture& process,
                 const IsolatedResult& result,
-                const CaptureOptions& options) {
-  const auto read = received_capture(result, options.timeout);
+                milliseconds timeout) {
+  const auto read = received_capture(result, timeout);
   if (read && read->processes.size() == 1) {
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.process(read->processes.front());
@@ -78,8 +79,8 @@ void add_answer(Capture& capture,
   }
 }
 
-// Reads every process once; each answer is added to the samples before. A process that missed its
-// deadline once is left alone from then on.
+// Reads every process once and adds the answer to its earlier samples. A process that has missed
+// its deadline is not read again.
 void take_sample(Capture& capture,
                  const CaptureOptions& options,
                  bool first,
@@ -94,25 +95,44 @@ void take_sample(Capture& capture,
     tasks.push_back({[&capture, &options, i](int fd) {
                        ProcessCapture identity = capture.processes[i];
                        identity.threads.clear();
-                       send_capture(fd, read_process(capture, identity, options));
+                       send_capture(fd, read_process(capture, identity, options.read));
                      },
                      options.timeout});
   }
   const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    add_answer(capture, capture.processes[indices[i]], results[i], options);
+    add_answer(capture, capture.processes[indices[i]], results[i], options.timeout);
     if (request.progress) {
       request.progress(i + 1, results.size());
     }
   }
 }
 
-// What else tells of the job's communication. After the calls are known, which dumps add to.
+// Counts the collectives that the ranks have launched, before any of their threads is stopped.
+void collect_counts(Capture& capture, const CaptureOptions& options) {
+  if (options.beside && options.ras) {
+    collect_ras(capture, options.timeout);
+  }
+  if (options.beside) {
+    collect_nccl_memory(capture, options.timeout);
+  }
+}
+
+void collect_counts_again(Capture& capture, const CaptureOptions& options) {
+  if (options.beside && options.ras) {
+    collect_ras_again(capture, options.timeout);
+  }
+  if (options.beside) {
+    collect_nccl_memory_again(capture, options.timeout);
+  }
+}
+
+// Collects what else shows the job's communication; after find_calls, whose calls dumps add to.
 void collect_beside(Capture& capture, const CaptureOptions& options) {
   if (!options.beside) {
     return;
   }
-  collect_dumps(capture, options);
+  collect_dumps(capture, options.timeout);
   add_given_dumps(capture, options.fr, false, options.timeout);
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
@@ -125,7 +145,7 @@ bool all_unread(const Capture& capture) {
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
-// A SLURM job may have several steps with ranks: the one with the most of them is meant.
+// Keeps the step with the most ranks: a SLURM job may have several steps with ranks.
 void keep_largest_job(Capture& capture) {
   std::map<std::string_view, std::size_t> ranks;
   for (const ProcessCapture& process : capture.processes) {
@@ -145,7 +165,7 @@ void keep_largest_job(Capture& capture) {
   keep_job(capture, std::string(largest->first));
 }
 
-// "" if neither it nor a child of it is a rank.
+// Returns the job of that process or of its child; "" if neither is a rank.
 std::string job_beside(const Capture& capture, pid_t pid) {
   const auto& all = capture.processes;
   const auto found = std::find_if(all.begin(), all.end(), [pid](const ProcessCapture& process) {
@@ -229,8 +249,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
                 "PMI_RANK in its environment; for any other process give its pid");
   }
-  collect_ras(capture, options);
-  collect_nccl_memory(capture, options);
+  collect_counts(capture, options);
   const waits::NodeStart start = waits::start_node(capture);
   for (int sample = 0; sample < options.samples; ++sample) {
     const Deadline next = Deadline::after(options.interval);
@@ -242,8 +261,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
       ::usleep(static_cast<useconds_t>(next.left().count() * 1000));
     }
   }
-  collect_ras_again(capture, options);
-  collect_nccl_memory_again(capture, options);
+  collect_counts_again(capture, options);
   name_in_child(capture);
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);

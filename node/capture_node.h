@@ -24,21 +24,21 @@ struct NodeRequest {
   std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
 };
 
-// Fails if there is nothing to read: no rank on this node (kNotFound), a given pid that is gone or
-// may not be read, ranks of more than one job and none selected (kUsage; the hint lists them). All
-// other trouble is part of the capture. Precondition: one thread (it forks).
+// Captures this node. Fails if there is nothing to read: no rank on this node (kNotFound), a given
+// pid that is gone or may not be read, ranks of several jobs and none selected (kUsage; the hint
+// lists them). All other trouble is part of the capture. Precondition: one thread (it forks).
 Result<snapshot::Capture> capture_node(const NodeRequest& request, const CaptureOptions& options);
 
-// The kernel's name of this host; what a node is called unless somebody knows better.
+// Returns the kernel's name of this host: what a node is called if the request has no name for it.
 std::string host_name();
 
-// The different job keys of the ranks of a capture, sorted.
+// Returns the different job keys of the ranks of a capture, sorted.
 std::vector<std::string> job_keys(const snapshot::Capture& capture);
 
-// Whether a process of the capture is a rank whose number is known.
+// Returns whether a process of the capture is a rank whose number is known.
 bool has_rank(const snapshot::Capture& capture);
 
-// Only the processes of that job.
+// Removes the processes of all other jobs.
 void keep_job(snapshot::Capture& capture, const std::string& job_key);
 
 }  // namespace oddrank::node

@@ -22,21 +22,22 @@ struct CoreOfProcess {
   std::string path;
 };
 
-// Opens each core once, when it is first asked for. May block; see base/isolated.h.
+// Opens each core once, when it is first needed. May block; see base/isolated.h.
 class CoreOpener {
  public:
   CoreOpener(std::vector<CoreOfProcess> cores, std::string sysroot)
       : cores_(std::move(cores)), sysroot_(std::move(sysroot)) {}
 
-  // Processes of several hosts may have the same number: the first whose core has a believable file
-  // of that path. The caller compares build ids. For "[vdso]" a file with its image.
+  // Opens the file of the first core of `pid` that has a believable one at that path (processes of
+  // several hosts may have the same pid). The caller compares build ids. For "[vdso]" the file
+  // holds its image.
   Result<UniqueFd> open(pid_t pid, const std::string& path);
-  // A file with what lies in the core of the module's symbols.
+  // Opens a file with the part of the module's symbols that the core contains.
   Result<UniqueFd> open_memory(pid_t pid, const std::string& path);
-  // Below the sysroot.
+  // Opens a separate debug file below the sysroot.
   Result<UniqueFd> open_debug(const std::string& build_id) const;
 
-  // All three. Borrows this.
+  // Returns all three as functions, which borrow this object.
   elf::ModuleFiles files();
 
  private:

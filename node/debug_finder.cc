@@ -14,7 +14,7 @@
 namespace oddrank::node {
 namespace {
 
-// For one file. A server that needs longer is not there for those who wait for a verdict.
+// Time limit of one file: a verdict does not wait longer for a server.
 constexpr std::chrono::milliseconds kPatience{5000};
 
 }  // namespace

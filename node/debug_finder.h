@@ -16,14 +16,15 @@ namespace oddrank::node {
 
 class DebugFinder {
  public:
-  // Asks no server.
+  // Uses no server.
   DebugFinder() = default;
-  // Asks the servers that $DEBUGINFOD_URLS names, if it is set, through the client program of
-  // elfutils (`debuginfod-find`, which also keeps what it has fetched). Not after the deadline, and
-  // never again once it did not answer in time or is not installed.
+  // Uses the servers that $DEBUGINFOD_URLS names, if it is set, through the client program of
+  // elfutils (`debuginfod-find`, which also caches what it has fetched). Stops at the deadline, and
+  // when the program times out or is not installed.
   explicit DebugFinder(Deadline deadline);
 
-  // kNotFound, too, for a text that is no build id. The caller checks the file's build id.
+  // Opens the debug file. kNotFound: there is none, or the text is not a build id. The caller
+  // compares build ids.
   Result<UniqueFd> open(pid_t pid, const std::string& build_id);
 
  private:

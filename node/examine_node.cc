@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The greeting of a service that is stopped is tried four times, for a second each.
+// A service that is stopped is greeted four times, for a second each.
 constexpr milliseconds kGreetPatience{5000};
 
 using snapshot::Answer;
@@ -94,7 +94,7 @@ std::string_view words_of(StackEnd end) {
   }
 }
 
-// Of the main threads. One that runs is no fault of the node.
+// Checks the main threads. A thread that runs is not a fault of the node.
 Check check_stacks(const Capture& capture, const std::vector<const ProcessCapture*>& ranks) {
   std::size_t whole = 0;
   std::size_t all = 0;
@@ -119,8 +119,7 @@ Check check_stacks(const Capture& capture, const std::vector<const ProcessCaptur
   if (whole < all) {
     return {"stacks", Answer::kNo,
             of_all(whole, all) + " whole; the others: " + std::string(words_of(worst)),
-            "Python frames are read all the same; native ones end early, which `oddrank node PID` "
-            "shows"};
+            "Python frames are read anyway; native ones end early, see `oddrank node PID`"};
   }
   return {"stacks", Answer::kYes, "whole", ""};
 }
@@ -143,8 +142,8 @@ Check check_python(const Capture& capture, const std::vector<const ProcessCaptur
   return {"python", Answer::kYes, std::move(list), ""};
 }
 
-// Where this file is missing (an old kernel, gVisor) or refused (a seccomp filter), registers can
-// be had by stopping the thread only.
+// Checks /proc/PID/task/TID/syscall: where it is missing (an old kernel, gVisor) or refused (a
+// seccomp filter), a thread must be stopped for its registers to be read.
 Check check_registers(pid_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   const auto text = read_file(process + "/task/" + std::to_string(pid) + "/syscall", 256);
@@ -152,10 +151,10 @@ Check check_registers(pid_t pid) {
     return {"unstopped", Answer::kYes, "", ""};
   }
   return {"unstopped", Answer::kOff, text.error().what,
-          "threads are stopped for a moment to be read, unless --no-stop forbids it"};
+          "threads are stopped for a moment to be read, unless --never-stop forbids it"};
 }
 
-// Newer PyTorch records with NCCL unless it is told not to, which is not to be seen from here.
+// Checks the variables alone: whether newer PyTorch records by default cannot be seen from here.
 Check check_recorder(const Capture& capture, const ProcessCapture& rank) {
   std::string detail = "no variable is set";
   for (const auto& [name, value] : rank.environment) {
@@ -171,7 +170,7 @@ Check check_recorder(const Capture& capture, const ProcessCapture& rank) {
     detail = std::string(variable) + "=0";
   }
   return {"recorder", Answer::kOff, detail,
-          "PyTorch's flight recorder would tell sequence numbers: export TORCH_FR_BUFFER_SIZE=2000 "
+          "PyTorch's flight recorder would add sequence numbers: export TORCH_FR_BUFFER_SIZE=2000 "
           "(before 2.8 TORCH_NCCL_TRACE_BUFFER_SIZE) before the job starts"};
 }
 
@@ -179,8 +178,8 @@ Check check_ras(const Capture& capture, milliseconds timeout) {
   const RasGreeting greeting = greet_ras_services(capture, std::min(timeout, kGreetPatience));
   if (greeting.services == 0 && !greeting.why.empty()) {
     return {"ras", Answer::kOff, greeting.why,
-            "NCCL's RAS would tell how many collectives each rank has launched: leave "
-            "NCCL_RAS_ENABLE alone"};
+            "NCCL's RAS would show how many collectives each rank has launched: do not set "
+            "NCCL_RAS_ENABLE=0"};
   }
   if (greeting.services == 0) {
     return {"ras", Answer::kOff, "no rank listens", ""};
@@ -191,7 +190,7 @@ Check check_ras(const Capture& capture, milliseconds timeout) {
   return {"ras", Answer::kOff, greeting.why, ""};
 }
 
-// By NVIDIA's own tool, which is what captures ask.
+// Checks for NVIDIA's own tool, which captures run, too.
 Check check_gpus() {
   Capture found;
   found.nodes.emplace_back();
@@ -212,7 +211,7 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   node.version = kVersion;
   CaptureOptions once = options;
   once.samples = 1;
-  once.beside = false;  // nothing is asked of the job, nothing is made to write
+  once.beside = false;  // no service is asked, no rank writes a dump
   const auto capture = capture_node(request, once);
   if (!capture) {
     node.checks.push_back(check_outlook());

@@ -23,12 +23,12 @@ Error decode_error(const std::string& text) {
                         ? std::nullopt
                         : parse_number<int>(std::string_view(text).substr(1, what - 1));
   if (!code || *code < 0 || *code > static_cast<int>(Errc::kUsage)) {
-    return {Errc::kIo, "a reader sent half an error", ""};
+    return {Errc::kIo, "the reader sent an incomplete error", ""};
   }
   return {static_cast<Errc>(*code), text.substr(what + 1, hint - what - 1), text.substr(hint + 1)};
 }
 
-// What became of a reader that sent neither.
+// Describes how a reader ended that sent neither.
 Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds timeout) {
   switch (result.end) {
     case IsolatedEnd::kDeadline:
@@ -44,7 +44,10 @@ Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds tim
     case IsolatedEnd::kFinished:
       break;
   }
-  return {Errc::kIo, "the reader sent nothing", ""};
+  return {
+      Errc::kIo,
+      result.bytes.empty() ? "the reader sent nothing" : "the reader sent an incomplete capture",
+      ""};
 }
 
 }  // namespace

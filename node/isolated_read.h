@@ -1,4 +1,4 @@
-// What readers in children of their own (base/isolated.h) answer with: a capture, or an Error.
+// What a reader in a child of its own (base/isolated.h) sends to its parent: a capture or an Error.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,12 @@
 
 namespace oddrank::node {
 
-// For the child: sends the capture, or the Error.
+// Sends the capture, or the Error (in the child).
 void send_capture(int fd, const Result<snapshot::Capture>& capture);
 
-// For the parent: the capture that the child sent; the Error that it sent; or what became of it, in
-// words (kTimeout: "did not answer in 20 s", kIo: "the reader was ended by signal 11").
+// Returns the capture or the Error that the child sent (in the parent). If it sent neither, an
+// Error says how the child ended (kTimeout: "did not answer in 20 s", kIo: "the reader was ended by
+// signal 11") or that the capture is incomplete (kIo).
 Result<snapshot::Capture> received_capture(const IsolatedResult& result,
                                            std::chrono::milliseconds timeout);
 

@@ -13,7 +13,7 @@
 namespace oddrank::node {
 namespace {
 
-constexpr std::uint64_t kMostRead = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxRead = std::uint64_t{1} << 20;
 
 struct Log {
   std::string path;
@@ -33,14 +33,14 @@ std::vector<Log> logs_at(const std::vector<std::string>& paths) {
   return logs;
 }
 
-// Among the last `count` octets of the log, or the first MiB of them.
+// Searches the last `count` bytes of the log, but only the first MiB of them.
 bool has_watchers_words(const Log& log, std::uint64_t count) {
   const auto file = attach::open_regular(log.path);
   if (!file) {
     return false;
   }
   const std::uint64_t from = log.size - std::min(log.size, count);
-  std::string text(std::min(count, kMostRead), '\0');
+  std::string text(std::min(count, kMaxRead), '\0');
   const ssize_t got = ::pread(file->get(), text.data(), text.size(), static_cast<off_t>(from));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text.find(watch::kWatcherWords) != std::string::npos;
@@ -48,19 +48,19 @@ bool has_watchers_words(const Log& log, std::uint64_t count) {
 
 }  // namespace
 
-LogLook look_at_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before) {
-  LogLook look;
+LogSample sample_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before) {
+  LogSample sample;
   const std::vector<Log> logs = logs_at(paths);
   for (const Log& log : logs) {
-    look.bytes += log.size;
+    sample.bytes += log.size;
   }
-  if (look.bytes > bytes_before) {
-    const std::uint64_t growth = look.bytes - bytes_before;
-    look.by_watcher = std::any_of(logs.begin(), logs.end(), [growth](const Log& log) {
+  if (sample.bytes > bytes_before) {
+    const std::uint64_t growth = sample.bytes - bytes_before;
+    sample.by_watcher = std::any_of(logs.begin(), logs.end(), [growth](const Log& log) {
       return has_watchers_words(log, growth);
     });
   }
-  return look;
+  return sample;
 }
 
 }  // namespace oddrank::node

@@ -1,6 +1,5 @@
-// The logs that a rank's output goes to: how long they are, and whose words came last. Several
-// ranks and their watchers may share one, and what a watcher says there is no sign of life of a
-// rank.
+// The logs that a rank's output goes to: how long they are, and who wrote last. Several ranks and
+// their watchers may share a log, and a watcher's words are not a sign of life of a rank.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +8,15 @@
 
 namespace oddrank::node {
 
-struct LogLook {
+struct LogSample {
   std::uint64_t bytes = 0;  // of all of them
-  // Among what came since the look before are words of a watcher (the first MiB of it is looked
-  // at).
+  // What was written since the last sample has words of a watcher (in its first MiB).
   bool by_watcher = false;
 };
 
-// What is no regular file, or not there, counts nothing; a file that is named twice counts once.
-// Opens them where they have grown: call it in a child.
-LogLook look_at_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before);
+// Adds the lengths of all regular files; a file that is named twice counts once. `bytes_before`:
+// the length at the last sample. Opens the files if they have grown, which may block: call it in a
+// child.
+LogSample sample_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before);
 
 }  // namespace oddrank::node

@@ -16,10 +16,10 @@ namespace oddrank::node {
 // Reads the maps of each process once. May block; see base/isolated.h.
 class ModuleOpener {
  public:
-  // The file that `pid` has mapped under that path, in its own mount namespace, also if deleted.
-  // For "[vdso]" a file with its image.
+  // Opens the file that `pid` has mapped under that path, in its own mount namespace, also if it
+  // was deleted. For "[vdso]" the file holds its image.
   Result<UniqueFd> open(pid_t pid, const std::string& path);
-  // A file with the dynamic symbols of that module as they lie in the memory of `pid`.
+  // Opens a file with the dynamic symbols of that module as they are in the memory of `pid`.
   Result<UniqueFd> open_memory(pid_t pid, const std::string& path);
 
  private:

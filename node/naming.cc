@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 // Symbol tables are warm after the first sample; a file system that takes longer is hung.
 constexpr milliseconds kNamingTimeout{10000};
-// For the child to send what it has, after it was told that its time is over.
+// Time for the child to send what it has after its time limit.
 constexpr milliseconds kSendingTime{2000};
 
 constexpr const char* kCutShort =
@@ -47,7 +47,7 @@ void add_note(Capture& capture, const char* note) {
   }
 }
 
-// False, and `capture` as it was, if the child did not do it.
+// Returns false, and leaves `capture` as it was, if the child did not finish.
 bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
   const IsolatedResult result = run_isolated({task}, 1).front();
   auto answer = snapshot::decode_capture(result.bytes);
@@ -58,7 +58,7 @@ bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
   return true;
 }
 
-// Where files are found, made in the child.
+// Returns where files are found; called in the child.
 using FindFiles = std::function<elf::ModuleFiles(DebugFinder&)>;
 
 void name_with(Capture& capture, const FindFiles& find) {
@@ -99,9 +99,10 @@ FindFiles of_others(const elf::ModuleFiles& files) {
   return [&files](DebugFinder& finder) {
     elf::ModuleFiles found = files;
     found.debug = [&files, &finder](pid_t pid, const std::string& build_id) -> Result<UniqueFd> {
-      auto fd = files.debug ? files.debug(pid, build_id)
-                            : Result<UniqueFd>(fail(Errc::kNotFound, "nobody to ask"));
-      // Then as we see this machine ourselves.
+      auto fd = files.debug
+                    ? files.debug(pid, build_id)
+                    : Result<UniqueFd>(fail(Errc::kNotFound, "no debug file of " + build_id));
+      // Then below the root folder of this process itself.
       return fd ? std::move(fd) : finder.open(::getpid(), build_id);
     };
     return found;

@@ -22,7 +22,7 @@ bool all_complete(const snapshot::Capture& capture, const snapshot::ProcessCaptu
 
 Result<snapshot::Capture> read_core(const std::string& path,
                                     const std::string& sysroot,
-                                    const CaptureOptions& options) {
+                                    const ReadOptions& options) {
   ODDRANK_TRY(const auto target, attach::CoreTarget::open(path, sysroot));
   snapshot::Capture capture;
   capture.job.source = snapshot::JobSource::kCore;

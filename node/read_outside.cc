@@ -1,14 +1,15 @@
+#include "node/read_outside.h"
+
 #include <string>
 #include <utility>
 
 #include "attach/proc_stat.h"
 #include "base/read_file.h"
-#include "node/read_process.h"
 
 namespace oddrank::node {
 namespace {
 
-// Name of the kernel function that the thread sleeps in; "" if it runs or the kernel does not say.
+// Returns the kernel function that the thread sleeps in; "" if it runs or the kernel hides it.
 std::string read_wchan(pid_t pid) {
   auto wchan = read_file("/proc/" + std::to_string(pid) + "/wchan", 256);
   return wchan && *wchan != "0" ? *wchan : std::string();
@@ -20,7 +21,7 @@ void read_from_outside(snapshot::Capture& capture, snapshot::ProcessCapture& pro
   auto stat = attach::read_proc_stat(process.pid);
   if (!stat) {
     if (stat.error().code == Errc::kGone || stat.error().code == Errc::kNotFound) {
-      process.why = capture.tables.string("it has ended while it was looked at");
+      process.why = capture.tables.string("it exited while it was being read");
       process.state = 'X';
     }
     return;

@@ -6,6 +6,7 @@
 
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
+#include "node/read_outside.h"
 #include "node/read_threads.h"
 #include "snapshot/carrier.h"
 #include "waits/node/collect_waits.h"
@@ -23,7 +24,7 @@ std::uint64_t wall_clock_us() {
 
 snapshot::Capture read_process(const snapshot::Capture& known,
                                const snapshot::ProcessCapture& identity,
-                               const CaptureOptions& options) {
+                               const ReadOptions& options) {
   snapshot::Capture capture;
   capture.nodes = known.nodes;
   snapshot::Carrier carrier(known.tables, capture.tables);

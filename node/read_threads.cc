@@ -6,7 +6,7 @@
 namespace oddrank::node {
 
 Result<stacks::Collected> read_threads(const attach::Target& target,
-                                       const CaptureOptions& options,
+                                       const ReadOptions& options,
                                        snapshot::Tables& tables,
                                        snapshot::ProcessCapture& process) {
   stacks::CollectOptions collect;

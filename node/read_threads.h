@@ -1,19 +1,19 @@
-// What is read of a process whatever it is read from, a live one or a core file.
+// Reads what live processes and core files have in common: threads and process groups.
 #pragma once
 
 #include "attach/target.h"
 #include "base/result.h"
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "stacks/collect.h"
 
 namespace oddrank::node {
 
-// The stacks of all threads and what these were seen as, as stacks/collect.h says, and the process
-// groups that Python holds.
+// Reads the stacks of all threads and what they do, as stacks/collect.h says, and the process
+// groups that Python holds, into `process`.
 Result<stacks::Collected> read_threads(const attach::Target& target,
-                                       const CaptureOptions& options,
+                                       const ReadOptions& options,
                                        snapshot::Tables& tables,
                                        snapshot::ProcessCapture& process);
 

@@ -9,11 +9,11 @@
 
 namespace oddrank::node {
 
-// The file that the target has mapped under that path, as the target sees it, also if deleted. For
-// "[vdso]" a file with its image.
+// Opens the file that the target has mapped under that path, as the target sees it, also if it was
+// deleted. For "[vdso]" the file holds its image.
 Result<UniqueFd> open_module(const attach::Target& target, const std::string& path);
 
-// A file with the dynamic symbols of that module as they lie in the target's memory.
+// Opens a file with the dynamic symbols of that module as they are in the target's memory.
 Result<UniqueFd> open_module_memory(const attach::Target& target, const std::string& path);
 
 }  // namespace oddrank::node

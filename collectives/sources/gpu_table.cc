@@ -11,8 +11,8 @@ namespace oddrank::collectives {
 namespace {
 
 constexpr std::size_t kColumns = 11;
-constexpr std::size_t kMostDevices = 256;
-constexpr std::size_t kMostProcesses = 1024;  // of a device
+constexpr std::size_t kMaxDevices = 256;
+constexpr std::size_t kMaxProcesses = 1024;  // of a device
 
 std::int64_t number(std::string_view text) {
   return parse_number<std::int64_t>(text).value_or(-1);
@@ -22,7 +22,7 @@ std::int32_t small_number(std::string_view text) {
   return parse_number<std::int32_t>(text).value_or(-1);
 }
 
-// "93.25" W -> 93250. No exponents, no signs.
+// Returns 93250 for "93.25" W. No exponents, no signs.
 std::int64_t milliwatts(std::string_view text) {
   const auto point = text.find('.');
   const std::int64_t whole = number(text.substr(0, point));
@@ -38,7 +38,7 @@ std::int64_t milliwatts(std::string_view text) {
   return whole * 1000 + fraction;
 }
 
-// One more than any row should have, at most.
+// Splits a line; returns at most one cell more than a row should have.
 std::vector<std::string_view> cells(std::string_view line) {
   std::vector<std::string_view> trimmed;
   while (!line.empty() && trimmed.size() <= kColumns) {
@@ -56,7 +56,7 @@ std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
   std::map<std::string, std::size_t, std::less<>> by_uuid;
   while (!devices.empty()) {
     const auto values = cells(take_piece(devices, '\n'));
-    if (values.size() != kColumns || small_number(values[0]) < 0 || rows.size() >= kMostDevices) {
+    if (values.size() != kColumns || small_number(values[0]) < 0 || rows.size() >= kMaxDevices) {
       continue;
     }
     by_uuid.emplace(std::string(values[1]), rows.size());
@@ -76,7 +76,7 @@ std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
     const auto values = cells(take_piece(processes, '\n'));
     const auto at = values.size() == 2 ? by_uuid.find(values[0]) : by_uuid.end();
     const std::int32_t pid = values.size() == 2 ? small_number(values[1]) : -1;
-    if (at != by_uuid.end() && pid > 0 && rows[at->second].pids.size() < kMostProcesses) {
+    if (at != by_uuid.end() && pid > 0 && rows[at->second].pids.size() < kMaxProcesses) {
       rows[at->second].pids.push_back(pid);
     }
   }

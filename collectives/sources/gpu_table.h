@@ -1,4 +1,4 @@
-// What `nvidia-smi --query-gpu=... --format=csv,noheader,nounits` prints, as rows.
+// Reads what `nvidia-smi --query-gpu=... --format=csv,noheader,nounits` prints.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace oddrank::collectives {
 
-// What to ask for, in the order that read_gpu_table expects.
+// The fields to query, in the order that read_gpu_table expects.
 inline constexpr std::string_view kGpuFields =
     "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
     "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total";
 inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid";
 
-// Values that a device does not have ("[N/A]", "[Not Supported]") stay -1. Lines that do not fit
-// are left out. `processes`: of --query-compute-apps with kGpuProcessFields; may be empty.
+// Returns a row for each device. Values that a device does not have ("[N/A]", "[Not Supported]")
+// stay -1; lines that do not fit are left out. `processes`: the output of --query-compute-apps with
+// kGpuProcessFields; may be empty.
 std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
                                              std::string_view processes,
                                              snapshot::Tables& tables);

@@ -1,4 +1,4 @@
-// JSON as plain data. A file that ends early gives what was complete.
+// Reads JSON as plain data. If a file ends early, the result is what was complete.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace oddrank::collectives {
 
-// kBadData: no JSON, damaged before its end, or nested deeper than 64.
+// Returns the document. kBadData: not JSON, damaged before its end, or nested deeper than 64.
 Result<PlainDocument> read_json(std::string_view bytes);
 
 }  // namespace oddrank::collectives

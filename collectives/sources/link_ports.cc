@@ -12,13 +12,13 @@
 namespace oddrank::collectives {
 namespace {
 
-constexpr std::size_t kMostPorts = 256;
+constexpr std::size_t kMaxPorts = 256;
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   std::filesystem::directory_iterator at(folder, error);
-  for (; !error && at != std::filesystem::directory_iterator() && names.size() < kMostPorts;
+  for (; !error && at != std::filesystem::directory_iterator() && names.size() < kMaxPorts;
        at.increment(error)) {
     names.push_back(at->path().filename().string());
   }
@@ -27,12 +27,12 @@ std::vector<std::string> names_in(const std::string& folder) {
 }
 
 std::string line_of(const std::string& path) {
-  constexpr std::size_t kLongest = 100;
-  const auto text = read_file(path, kLongest);
+  constexpr std::size_t kMaxText = 100;
+  const auto text = read_file(path, kMaxText);
   return text ? std::string(trim(*text)) : std::string();
 }
 
-// "4: ACTIVE" -> "ACTIVE".
+// Returns "ACTIVE" for "4: ACTIVE".
 std::string word_of(const std::string& path) {
   const std::string line = line_of(path);
   const auto colon = line.find(": ");
@@ -43,7 +43,7 @@ std::int64_t counter(const std::string& path) {
   return parse_number<std::int64_t>(line_of(path)).value_or(-1);
 }
 
-// -1 only if none of them is there.
+// Adds the counters; -1 only if all of them are missing.
 template <std::size_t size>
 std::int64_t sum_of(const std::string& folder, const std::array<const char*, size>& names) {
   std::int64_t sum = -1;
@@ -83,7 +83,7 @@ std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapsho
     folder.append("/").append(device).append("/ports/");
     for (const std::string& name : names_in(folder)) {
       const auto number = parse_number<std::int32_t>(name);
-      if (!number || ports.size() >= kMostPorts) {
+      if (!number || ports.size() >= kMaxPorts) {
         continue;
       }
       std::string files = folder;

@@ -1,4 +1,4 @@
-// State and counters of InfiniBand and RoCE ports, from the kernel's files.
+// Reads state and counters of InfiniBand and RoCE ports from the kernel's files.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace oddrank::collectives {
 
-// `root`: /sys/class/infiniband. Empty where there is no adapter. A file may block where an
-// adapter's firmware hangs. By device and port.
+// Returns the ports, sorted by device and port; empty if there is no adapter. `root`:
+// /sys/class/infiniband. May block if an adapter's firmware hangs.
 std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapshot::Tables& tables);
 
 }  // namespace oddrank::collectives

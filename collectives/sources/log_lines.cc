@@ -27,15 +27,15 @@ namespace {
 using snapshot::LogKind;
 using snapshot::LogLine;
 
-constexpr std::size_t kMostOfKind = 32;
-constexpr std::size_t kMostRanks = 4096;  // that one line names
-constexpr std::size_t kLongest = 300;     // of a line that is kept
+constexpr std::size_t kMaxOfKind = 32;
+constexpr std::size_t kMaxRanks = 4096;  // that one line names
+constexpr std::size_t kMaxLine = 300;    // of a line that is kept
 
 bool has(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
 }
 
-// What stands between `mark` and one of `ends`; "" if the mark is not there.
+// Returns the text between `mark` and one of `ends`; "" if the mark is not there.
 std::string_view behind(std::string_view line, std::string_view mark, std::string_view ends) {
   const auto at = line.find(mark);
   if (at == std::string_view::npos) {
@@ -45,12 +45,12 @@ std::string_view behind(std::string_view line, std::string_view mark, std::strin
   return line.substr(0, line.find_first_of(ends));
 }
 
-// torchrun and PyTorch's own handler put the global rank in front.
+// Returns the global rank that torchrun and PyTorch's own handler put in front.
 std::int32_t rank_in(std::string_view line) {
   return parse_number<std::int32_t>(behind(line, "[rank", "]")).value_or(-1);
 }
 
-// The last list of numbers in brackets before `end`: "[1, 2] finished ...".
+// Returns the last list of numbers in brackets before `end`: "[1, 2] finished ...".
 std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view end) {
   const std::string_view head = line.substr(0, line.find(end));
   const auto close = head.rfind(']');
@@ -62,7 +62,7 @@ std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view e
   std::string_view list = head.substr(open + 1, close - open - 1);
   while (!list.empty()) {
     const auto rank = parse_number<std::int32_t>(trim(take_piece(list, ',')));
-    if (!rank || *rank < 0 || ranks.size() >= kMostRanks) {
+    if (!rank || *rank < 0 || ranks.size() >= kMaxRanks) {
       return {};
     }
     ranks.push_back(*rank);
@@ -70,7 +70,7 @@ std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view e
   return ranks;
 }
 
-// A line of which only the last of its kind are kept, and then written into the tables.
+// A line before it is written into the tables; only the last ones of each kind are.
 struct Found {
   LogLine line;
   std::string_view text;
@@ -80,99 +80,18 @@ struct Found {
 class Reader {
  public:
   Reader(std::int32_t rank, snapshot::Tables& tables) : rank_(rank), tables_(tables) {}
-
-  std::vector<LogLine> run(std::string_view text) {
-    while (!text.empty()) {
-      read(trim(take_piece(text, '\n')));
-    }
-    for (auto& entry : starting_) {
-      keep(std::move(entry.second));
-    }
-    return kept();
-  }
+  std::vector<LogLine> run(std::string_view text);
 
  private:
-  Found found(LogKind kind, std::string_view text) const {
-    Found one;
-    one.line.kind = kind;
-    const std::int32_t named = rank_in(text);
-    one.line.rank = named >= 0 ? named : rank_;
-    one.text = text.substr(0, kLongest);
-    return one;
-  }
-
-  void keep(Found one) {
-    auto& last = last_[one.line.kind];
-    last.push_back({read_++, std::move(one)});
-    if (last.size() > kMostOfKind) {
-      last.pop_front();
-    }
-  }
-
-  void read(std::string_view text) {
-    constexpr std::string_view kTimeout = "Watchdog caught collective operation timeout";
-    if (has(text, kTimeout)) {
-      Found one = found(LogKind::kWatchdogTimeout, text);
-      one.line.sequence = parse_number<std::int64_t>(behind(text, "SeqNum=", ",)")).value_or(-1);
-      one.op = behind(text, "OpType=", ",)").substr(0, 60);
-      keep(std::move(one));
-    } else if (has(text, "NCCL WARN ")) {
-      keep(found(LogKind::kWarning, text));
-    } else if (has(text, " - Init START") || has(text, " - Init COMPLETE")) {
-      read_init(text);
-    } else {
-      read_desync(text);
-    }
-  }
-
-  // Of the report only the two lines that name the ranks at fault; the states of all follow them.
-  void read_desync(std::string_view text) {
-    constexpr std::array<std::string_view, 3> kMarks = {" are the lagging ranks",
-                                                        " joined but didn't finish collective #",
-                                                        " finished collective #"};
-    for (const std::string_view mark : kMarks) {
-      if (!has(text, mark)) {
-        continue;
-      }
-      Found one = found(LogKind::kDesync, text);
-      one.line.behind = ranks_before(text, mark);
-      // Those who finished the call before and did not join this one, or joined none at all.
-      const bool lag = mark == kMarks[0] || has(text, "but didn't join collective #");
-      if (!one.line.behind.empty() && lag) {
-        keep(std::move(one));
-      }
-      return;
-    }
-  }
-
-  // "host:pid:tid [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 ..."
-  void read_init(std::string_view text) {
-    const std::string key =
-        std::string(text.substr(0, text.find(' '))) + " " + std::string(behind(text, "comm ", " "));
-    if (has(text, " - Init COMPLETE")) {
-      starting_.erase(key);
-    } else if (starting_.size() < kMostRanks) {
-      starting_.insert_or_assign(key, found(LogKind::kInit, text));
-    }
-  }
-
-  // In the order of the text.
-  std::vector<LogLine> kept() {
-    std::map<std::size_t, LogLine> lines;
-    for (auto& kind : last_) {
-      for (auto& [at, one] : kind.second) {
-        one.line.text = tables_.string(one.text);
-        one.line.op = tables_.string(one.op);
-        lines.emplace(at, std::move(one.line));
-      }
-    }
-    std::vector<LogLine> list;
-    list.reserve(lines.size());
-    for (auto& entry : lines) {
-      list.push_back(std::move(entry.second));
-    }
-    return list;
-  }
+  Found found(LogKind kind, std::string_view text) const;
+  void keep(Found one);
+  void read(std::string_view text);
+  // Reads the two lines of the report that name the ranks at fault; the states of all follow them.
+  void read_desync(std::string_view text);
+  // Reads "host:pid:tid [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 ...".
+  void read_init(std::string_view text);
+  // Returns the lines that are kept, in the order of the text.
+  std::vector<LogLine> kept();
 
   std::int32_t rank_;
   snapshot::Tables& tables_;
@@ -180,6 +99,94 @@ class Reader {
   std::map<LogKind, std::deque<std::pair<std::size_t, Found>>> last_;
   std::map<std::string, Found> starting_;  // by process, thread and communicator
 };
+
+std::vector<LogLine> Reader::run(std::string_view text) {
+  while (!text.empty()) {
+    read(trim(take_piece(text, '\n')));
+  }
+  for (auto& entry : starting_) {
+    keep(std::move(entry.second));
+  }
+  return kept();
+}
+
+Found Reader::found(LogKind kind, std::string_view text) const {
+  Found one;
+  one.line.kind = kind;
+  const std::int32_t named = rank_in(text);
+  one.line.rank = named >= 0 ? named : rank_;
+  one.text = text.substr(0, kMaxLine);
+  return one;
+}
+
+void Reader::keep(Found one) {
+  auto& last = last_[one.line.kind];
+  last.push_back({read_++, std::move(one)});
+  if (last.size() > kMaxOfKind) {
+    last.pop_front();
+  }
+}
+
+void Reader::read(std::string_view text) {
+  constexpr std::string_view kTimeout = "Watchdog caught collective operation timeout";
+  if (has(text, kTimeout)) {
+    Found one = found(LogKind::kWatchdogTimeout, text);
+    one.line.sequence = parse_number<std::int64_t>(behind(text, "SeqNum=", ",)")).value_or(-1);
+    one.op = behind(text, "OpType=", ",)").substr(0, 60);
+    keep(std::move(one));
+  } else if (has(text, "NCCL WARN ")) {
+    keep(found(LogKind::kWarning, text));
+  } else if (has(text, " - Init START") || has(text, " - Init COMPLETE")) {
+    read_init(text);
+  } else {
+    read_desync(text);
+  }
+}
+
+void Reader::read_desync(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kMarks = {
+      " are the lagging ranks", " joined but didn't finish collective #", " finished collective #"};
+  for (const std::string_view mark : kMarks) {
+    if (!has(text, mark)) {
+      continue;
+    }
+    Found one = found(LogKind::kDesync, text);
+    one.line.behind = ranks_before(text, mark);
+    // Ranks that finished the call before and did not join this one, or joined no call at all.
+    const bool lag = mark == kMarks[0] || has(text, "but didn't join collective #");
+    if (!one.line.behind.empty() && lag) {
+      keep(std::move(one));
+    }
+    return;
+  }
+}
+
+void Reader::read_init(std::string_view text) {
+  const std::string key =
+      std::string(text.substr(0, text.find(' '))) + " " + std::string(behind(text, "comm ", " "));
+  if (has(text, " - Init COMPLETE")) {
+    starting_.erase(key);
+  } else if (starting_.size() < kMaxRanks) {
+    starting_.insert_or_assign(key, found(LogKind::kInit, text));
+  }
+}
+
+std::vector<LogLine> Reader::kept() {
+  std::map<std::size_t, LogLine> lines;
+  for (auto& kind : last_) {
+    for (auto& [at, one] : kind.second) {
+      one.line.text = tables_.string(one.text);
+      one.line.op = tables_.string(one.op);
+      lines.emplace(at, std::move(one.line));
+    }
+  }
+  std::vector<LogLine> list;
+  list.reserve(lines.size());
+  for (auto& entry : lines) {
+    list.push_back(std::move(entry.second));
+  }
+  return list;
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Lines of a job's output that tell about its communication: PyTorch's watchdog, its desync report,
-// NCCL's warnings, communicators whose making did not end.
+// Finds lines of a job's output about its communication: PyTorch's watchdog, its desync report,
+// NCCL's warnings, communicators that NCCL has not finished creating.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace oddrank::collectives {
 
-// `text`: the end of a file; its first line may be cut. `rank`: whose output it is, -1 = of
-// several. Of each kind the last few, in the order of the file. `node` and `source` are left to the
-// caller.
+// Returns the last few lines of each kind, in the order of the file. `text`: the end of a file; its
+// first line may be cut. `rank`: whose output it is; -1 = several ranks'. The caller fills in
+// `node` and `source`.
 std::vector<snapshot::LogLine> read_log_lines(std::string_view text,
                                               std::int32_t rank,
                                               snapshot::Tables& tables);

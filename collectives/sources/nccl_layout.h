@@ -7,11 +7,11 @@
 
 namespace oddrank::collectives {
 
-// Octets from the start of the struct, for x86-64.
+// Bytes from the start of the struct, for x86-64.
 struct NcclLayout {
   int version = 0;  // NCCL_VERSION_CODE: 22809 is 2.28.9
 
-  // Of struct ncclComm. Its first member is the first magic number, the last one is the other.
+  // Members of struct ncclComm. Its first member is the first magic number, its last one the other.
   std::uint32_t peer_info = 0;        // pointer to an array of struct ncclPeerInfo
   std::uint32_t peer_info_valid = 0;  // 0: this version does not say
   std::uint32_t hash = 0;
@@ -26,15 +26,15 @@ struct NcclLayout {
   std::uint32_t counts = 0;  // seqNumber: 64 bits for each operation that RAS counts
   std::uint32_t end_magic = 0;
 
-  // Of struct ncclPeerInfo.
+  // Members of struct ncclPeerInfo.
   std::uint32_t host_hash = 0;
   std::uint32_t pid_hash = 0;
 };
 
-// 22809 of "2.28.9"; 0 if that is no plain version ("2.29.0rc1").
+// Returns 22809 for "2.28.9"; 0 if that is not a plain version ("2.29.0rc1").
 int nccl_version_code(std::string_view version);
 
-// nullptr: not known; nothing can be read then.
+// Returns the layout of that version; nullptr if it is unknown, so that nothing can be read.
 const NcclLayout* nccl_layout(int version);
 
 }  // namespace oddrank::collectives

@@ -21,12 +21,12 @@ using attach::Target;
 
 constexpr std::uint64_t kMagic = 0x0280028002800280;  // NCCL_MAGIC
 // Programs have tens; the list grows by 32 at a time.
-constexpr std::int32_t kMostCommunicators = 1024;
-constexpr std::int32_t kMostRanks = 1 << 24;
-constexpr int kTries = 3;
+constexpr std::int32_t kMaxCommunicators = 1024;
+constexpr std::int32_t kMaxRanks = 1 << 24;
+constexpr int kMaxTries = 3;
 constexpr int kFirstWithJson = 22807;  // of the service: it names communicators by three hashes
 
-// What lies in the struct, as it lies there.
+// The members of the struct, as they are in memory.
 struct RawCommunicator {
   std::uint64_t start_magic = 0;
   std::uint64_t end_magic = 0;
@@ -43,11 +43,13 @@ struct RawCommunicator {
   std::uint8_t finalize_called = 0;
   std::array<std::uint64_t, snapshot::kRasOperations> counts{};
 
-  bool valid() const {
-    return start_magic == kMagic && end_magic == kMagic && ranks > 0 && ranks <= kMostRanks &&
-           rank >= 0 && rank < ranks;
-  }
+  bool valid() const;
 };
+
+bool RawCommunicator::valid() const {
+  return start_magic == kMagic && end_magic == kMagic && ranks > 0 && ranks <= kMaxRanks &&
+         rank >= 0 && rank < ranks;
+}
 
 template <typename T>
 ReadRequest request(Addr address, T& into) {
@@ -63,20 +65,7 @@ class ListReader {
  public:
   ListReader(const Target& target, const NcclList& list, const NcclLayout& layout)
       : target_(target), list_(list), layout_(layout) {}
-
-  Result<RasAnswer> run() {
-    RasAnswer answer;
-    for (int i = 0; i < kTries; ++i) {
-      answer = RasAnswer{list_.version, {}, {}, 0};
-      ODDRANK_TRY(const Place before, place());
-      ODDRANK_TRY_STATUS(read_all(before, answer));
-      ODDRANK_TRY(const Place after, place());
-      if (before == after) {
-        break;
-      }
-    }
-    return answer;
-  }
+  Result<RasAnswer> run();
 
  private:
   struct Place {
@@ -86,109 +75,130 @@ class ListReader {
     bool operator==(const Place&) const = default;
   };
 
-  Result<Place> place() const {
-    Place place;
-    std::array requests = {request(list_.list, place.array), request(list_.entries, place.entries)};
-    target_.read_many(requests);
-    if (!all_came(requests)) {
-      return fail(Errc::kBadData, "its list of communicators cannot be read");
-    }
-    place.entries = std::clamp(place.array == 0 ? 0 : place.entries, 0, kMostCommunicators);
-    return place;
-  }
-
-  Status read_all(const Place& place, RasAnswer& answer) const {
-    std::vector<std::uint64_t> addresses(static_cast<std::size_t>(place.entries));
-    if (addresses.empty()) {
-      return ok();
-    }
-    ODDRANK_TRY_STATUS(
-        target_.read(Addr{place.array}, std::as_writable_bytes(std::span(addresses))));
-    std::size_t present = 0;
-    std::size_t valid = 0;
-    for (const std::uint64_t address : addresses) {
-      if (address == 0) {
-        continue;
-      }
-      ++present;
-      if (const auto raw = read_one(Addr{address})) {
-        ++valid;
-        add(*raw, answer);
-      }
-    }
-    if (present > 0 && valid == 0) {
-      return fail(Errc::kBadData, "the communicators of NCCL " + list_.version +
-                                      " are not where that version keeps them");
-    }
-    return ok();
-  }
-
-  std::optional<RawCommunicator> read_one(Addr at) const {
-    RawCommunicator raw;
-    std::uint8_t nothing = 1;
-    std::array requests = {
-        request(at, raw.start_magic),
-        request(at + layout_.end_magic, raw.end_magic),
-        request(at + layout_.peer_info, raw.peer_info),
-        request(at + layout_.peer_info_valid,
-                layout_.peer_info_valid != 0 ? raw.peer_info_valid : nothing),
-        request(at + layout_.hash, raw.hash),
-        request(at + layout_.rank, raw.rank),
-        request(at + layout_.ranks, raw.ranks),
-        request(at + layout_.device, raw.device),
-        request(at + layout_.async_result, raw.async_result),
-        request(at + layout_.abort_flag, raw.abort_flag),
-        request(at + layout_.destroy_flag, raw.destroy_flag),
-        request(at + layout_.init_state, raw.init_state),
-        request(at + layout_.finalize_called, raw.finalize_called),
-        request(at + layout_.counts, raw.counts),
-    };
-    target_.read_many(requests);
-    if (!all_came(requests) || !raw.valid()) {
-      return std::nullopt;
-    }
-    return raw;
-  }
-
-  // One that is still being made has no name yet: RAS leaves it out as well.
-  void add(const RawCommunicator& raw, RasAnswer& answer) const {
-    const bool known_peers = layout_.peer_info_valid == 0 || raw.peer_info_valid != 0;
-    std::uint64_t host_hash = 0;
-    std::uint64_t pid_hash = 0;
-    std::uint32_t abort_flag = 0;
-    std::array requests = {request(Addr{raw.peer_info} + layout_.host_hash, host_hash),
-                           request(Addr{raw.peer_info} + layout_.pid_hash, pid_hash),
-                           request(Addr{raw.abort_flag}, abort_flag)};
-    if (!known_peers || raw.peer_info == 0) {
-      return;
-    }
-    target_.read_many(requests);
-    if (!all_came(std::span(requests).first(2)) || host_hash == 0) {
-      return;
-    }
-    RasMember member;
-    member.rank = raw.rank;
-    member.device = raw.device;
-    member.presence = snapshot::RasPresence::kMemory;
-    member.init_state = std::max(raw.init_state, 0);
-    member.async_error = std::max(raw.async_result, 0);
-    member.leaving = raw.finalize_called != 0 || raw.destroy_flag != 0 || abort_flag != 0;
-    for (std::size_t at = 0; at < raw.counts.size(); ++at) {
-      member.counts[at] = std::max<std::int64_t>(static_cast<std::int64_t>(raw.counts[at]), -1);
-    }
-    answer.groups.push_back({name(raw.hash, host_hash, pid_hash), raw.ranks, {std::move(member)}});
-  }
-
-  std::string name(std::uint64_t hash, std::uint64_t host_hash, std::uint64_t pid_hash) const {
-    return layout_.version < kFirstWithJson
-               ? fmt::format("0x{:016x}", hash)
-               : fmt::format("0x{:x} 0x{:x}:0x{:x}", hash, host_hash, pid_hash);
-  }
+  Result<Place> place() const;
+  Status read_all(const Place& place, RasAnswer& answer) const;
+  std::optional<RawCommunicator> read_one(Addr at) const;
+  // Adds it, unless it is still being created: then it has no name yet, and RAS leaves it out, too.
+  void add(const RawCommunicator& raw, RasAnswer& answer) const;
+  std::string name(std::uint64_t hash, std::uint64_t host_hash, std::uint64_t pid_hash) const;
 
   const Target& target_;
   const NcclList& list_;
   const NcclLayout& layout_;
 };
+
+Result<RasAnswer> ListReader::run() {
+  RasAnswer answer;
+  for (int i = 0; i < kMaxTries; ++i) {
+    answer = RasAnswer{list_.version, {}, {}, 0};
+    ODDRANK_TRY(const Place before, place());
+    ODDRANK_TRY_STATUS(read_all(before, answer));
+    ODDRANK_TRY(const Place after, place());
+    if (before == after) {
+      break;
+    }
+  }
+  return answer;
+}
+
+Result<ListReader::Place> ListReader::place() const {
+  Place place;
+  std::array requests = {request(list_.list, place.array), request(list_.entries, place.entries)};
+  target_.read_many(requests);
+  if (!all_came(requests)) {
+    return fail(Errc::kBadData, "its list of communicators cannot be read");
+  }
+  place.entries = std::clamp(place.array == 0 ? 0 : place.entries, 0, kMaxCommunicators);
+  return place;
+}
+
+Status ListReader::read_all(const Place& place, RasAnswer& answer) const {
+  std::vector<std::uint64_t> addresses(static_cast<std::size_t>(place.entries));
+  if (addresses.empty()) {
+    return ok();
+  }
+  ODDRANK_TRY_STATUS(target_.read(Addr{place.array}, std::as_writable_bytes(std::span(addresses))));
+  std::size_t present = 0;
+  std::size_t valid = 0;
+  for (const std::uint64_t address : addresses) {
+    if (address == 0) {
+      continue;
+    }
+    ++present;
+    if (const auto raw = read_one(Addr{address})) {
+      ++valid;
+      add(*raw, answer);
+    }
+  }
+  if (present > 0 && valid == 0) {
+    return fail(Errc::kBadData, "the communicators of NCCL " + list_.version +
+                                    " are not where that version keeps them");
+  }
+  return ok();
+}
+
+std::optional<RawCommunicator> ListReader::read_one(Addr at) const {
+  RawCommunicator raw;
+  std::uint8_t nothing = 1;
+  std::array requests = {
+      request(at, raw.start_magic),
+      request(at + layout_.end_magic, raw.end_magic),
+      request(at + layout_.peer_info, raw.peer_info),
+      request(at + layout_.peer_info_valid,
+              layout_.peer_info_valid != 0 ? raw.peer_info_valid : nothing),
+      request(at + layout_.hash, raw.hash),
+      request(at + layout_.rank, raw.rank),
+      request(at + layout_.ranks, raw.ranks),
+      request(at + layout_.device, raw.device),
+      request(at + layout_.async_result, raw.async_result),
+      request(at + layout_.abort_flag, raw.abort_flag),
+      request(at + layout_.destroy_flag, raw.destroy_flag),
+      request(at + layout_.init_state, raw.init_state),
+      request(at + layout_.finalize_called, raw.finalize_called),
+      request(at + layout_.counts, raw.counts),
+  };
+  target_.read_many(requests);
+  if (!all_came(requests) || !raw.valid()) {
+    return std::nullopt;
+  }
+  return raw;
+}
+
+void ListReader::add(const RawCommunicator& raw, RasAnswer& answer) const {
+  const bool known_peers = layout_.peer_info_valid == 0 || raw.peer_info_valid != 0;
+  std::uint64_t host_hash = 0;
+  std::uint64_t pid_hash = 0;
+  std::uint32_t abort_flag = 0;
+  std::array requests = {request(Addr{raw.peer_info} + layout_.host_hash, host_hash),
+                         request(Addr{raw.peer_info} + layout_.pid_hash, pid_hash),
+                         request(Addr{raw.abort_flag}, abort_flag)};
+  if (!known_peers || raw.peer_info == 0) {
+    return;
+  }
+  target_.read_many(requests);
+  if (!all_came(std::span(requests).first(2)) || host_hash == 0) {
+    return;
+  }
+  RasMember member;
+  member.rank = raw.rank;
+  member.device = raw.device;
+  member.presence = snapshot::RasPresence::kMemory;
+  member.init_state = std::max(raw.init_state, 0);
+  member.async_error = std::max(raw.async_result, 0);
+  member.leaving = raw.finalize_called != 0 || raw.destroy_flag != 0 || abort_flag != 0;
+  for (std::size_t at = 0; at < raw.counts.size(); ++at) {
+    member.counts[at] = std::max<std::int64_t>(static_cast<std::int64_t>(raw.counts[at]), -1);
+  }
+  answer.groups.push_back({name(raw.hash, host_hash, pid_hash), raw.ranks, {std::move(member)}});
+}
+
+std::string ListReader::name(std::uint64_t hash,
+                             std::uint64_t host_hash,
+                             std::uint64_t pid_hash) const {
+  return layout_.version < kFirstWithJson
+             ? fmt::format("0x{:016x}", hash)
+             : fmt::format("0x{:x} 0x{:x}:0x{:x}", hash, host_hash, pid_hash);
+}
 
 }  // namespace
 
@@ -196,7 +206,7 @@ Result<RasAnswer> read_nccl_list(const Target& target, const NcclList& list) {
   if (const NcclLayout* layout = nccl_layout(nccl_version_code(list.version))) {
     return ListReader(target, list, *layout).run();
   }
-  // An empty list needs no layout, and nothing is lost.
+  // An empty list can be read without the layout.
   std::uint64_t array = 0;
   std::array requests = {request(list.list, array)};
   target.read_many(requests);
@@ -204,7 +214,7 @@ Result<RasAnswer> read_nccl_list(const Target& target, const NcclList& list) {
     return RasAnswer{list.version, {}, {}, 0};
   }
   return fail(Errc::kUnsupported,
-              "how NCCL " + list.version + " keeps its communicators is not known");
+              "the layout of communicators in NCCL " + list.version + " is unknown");
 }
 
 }  // namespace oddrank::collectives

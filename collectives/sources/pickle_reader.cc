@@ -21,316 +21,45 @@ enum class Step : std::uint8_t { kGoOn, kStop, kCut };
 class Machine {
  public:
   explicit Machine(std::string_view bytes) : bytes_(bytes), data_(bytes.size()) {}
-
-  Result<PlainDocument> run() {
-    while (true) {
-      const Step step = next();
-      if (!problem_.empty()) {
-        return fail(Errc::kBadData, problem_);
-      }
-      if (data_.over_budget()) {
-        return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size");
-      }
-      if (step == Step::kStop) {
-        return document(false);
-      }
-      if (step == Step::kCut) {
-        close_all();
-        return document(true);
-      }
-    }
-  }
+  Result<PlainDocument> run();
 
  private:
-  Result<PlainDocument> document(bool cut) {
-    if (stack_.empty()) {
-      return fail(Errc::kBadData, cut ? "the pickle ends before it holds anything"
-                                      : "the pickle ends without a value");
-    }
-    const PlainValue root = cut ? stack_.front() : stack_.back();
-    return PlainDocument{std::move(data_), root, cut};
-  }
-
-  Step bad(std::string what) {
-    problem_ = std::move(what);
-    return Step::kStop;
-  }
-
+  Result<PlainDocument> document(bool cut);
+  Step bad(std::string what);
   std::size_t left() const { return bytes_.size() - at_; }
-
-  // A little-endian number of `width` bytes; false at the end of the file.
-  bool take_number(std::size_t width, std::uint64_t& number) {
-    if (left() < width) {
-      return false;
-    }
-    number = 0;
-    for (std::size_t i = 0; i < width; ++i) {
-      number |= std::uint64_t{static_cast<unsigned char>(bytes_[at_ + i])} << (8 * i);
-    }
-    at_ += width;
-    return true;
-  }
-
-  bool take_bytes(std::uint64_t size, std::string_view& text) {
-    if (left() < size) {
-      return false;
-    }
-    text = bytes_.substr(at_, size);
-    at_ += size;
-    return true;
-  }
-
-  bool take_line(std::string_view& line) {
-    const auto end = bytes_.find('\n', at_);
-    if (end == std::string_view::npos) {
-      return false;
-    }
-    line = bytes_.substr(at_, end - at_);
-    at_ = end + 1;
-    return true;
-  }
-
-  void push(const PlainValue& value) {
-    const std::size_t before = stack_.capacity();
-    stack_.push_back(value);
-    data_.charge((stack_.capacity() - before) * sizeof(PlainValue));
-  }
-
-  Step push_text(std::size_t width) {
-    std::uint64_t size = 0;
-    std::string_view text;
-    if (!take_number(width, size) || !take_bytes(size, text)) {
-      return Step::kCut;
-    }
-    push(PlainData::text(text));
-    return Step::kGoOn;
-  }
-
-  Step push_int(std::size_t width, bool is_signed) {
-    std::uint64_t number = 0;
-    if (!take_number(width, number)) {
-      return Step::kCut;
-    }
-    push(PlainData::integer(is_signed ? std::int64_t{static_cast<std::int32_t>(number)}
-                                      : static_cast<std::int64_t>(number)));
-    return Step::kGoOn;
-  }
-
-  // Two's complement of any length. What does not fit becomes none: no field that we read is so
-  // large.
-  Step push_long(std::size_t width) {
-    std::uint64_t size = 0;
-    std::string_view digits;
-    if (!take_number(width, size) || !take_bytes(size, digits)) {
-      return Step::kCut;
-    }
-    if (digits.size() > sizeof(std::uint64_t)) {
-      push(PlainData::none());
-      return Step::kGoOn;
-    }
-    std::uint64_t number = 0;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-      number |= std::uint64_t{static_cast<unsigned char>(digits[i])} << (8 * i);
-    }
-    const bool negative = !digits.empty() && (static_cast<unsigned char>(digits.back()) & 0x80U);
-    if (negative && digits.size() < sizeof(number)) {
-      number |= ~std::uint64_t{0} << (8 * digits.size());
-    }
-    push(PlainData::integer(static_cast<std::int64_t>(number)));
-    return Step::kGoOn;
-  }
-
-  Step push_real() {
-    if (left() < sizeof(std::uint64_t)) {
-      return Step::kCut;
-    }
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < sizeof(bits); ++i) {
-      bits = bits << 8U | static_cast<unsigned char>(bytes_[at_ + i]);
-    }
-    at_ += sizeof(bits);
-    push(PlainData::real(std::bit_cast<double>(bits)));
-    return Step::kGoOn;
-  }
-
-  Step put(std::uint64_t index) {
-    if (stack_.empty()) {
-      return bad("the pickle memoises nothing");
-    }
-    if (index > memo_.size() + bytes_.size() / 16) {  // gaps cost memory
-      return bad("the pickle's memo has a gap");
-    }
-    const std::size_t before = memo_.capacity();
-    if (index >= memo_.size()) {
-      memo_.resize(index + 1);
-    }
-    memo_[index] = stack_.back();
-    data_.charge((memo_.capacity() - before) * sizeof(PlainValue));
-    return Step::kGoOn;
-  }
-
-  Step put_numbered(std::size_t width) {
-    std::uint64_t index = 0;
-    return take_number(width, index) ? put(index) : Step::kCut;
-  }
-
-  Step get(std::size_t width) {
-    std::uint64_t index = 0;
-    if (!take_number(width, index)) {
-      return Step::kCut;
-    }
-    if (index >= memo_.size()) {
-      return bad("the pickle uses a memo that it has not made");
-    }
-    push(memo_[index]);
-    return Step::kGoOn;
-  }
-
-  Step append(std::size_t first, bool pairs) {
-    if (first == 0 || first > stack_.size()) {
-      return bad("the pickle adds to nothing");
-    }
-    const PlainValue container = stack_[first - 1];
-    const bool fits = container.kind == (pairs ? PlainKind::kDict : PlainKind::kList);
-    if (!fits || (pairs && (stack_.size() - first) % 2 != 0)) {
-      return bad("the pickle adds items to what cannot hold them");
-    }
-    data_.append(container, std::span(stack_).subspan(first));
-    stack_.resize(first);
-    return Step::kGoOn;
-  }
-
-  Step append_marked(bool pairs) {
-    if (marks_.empty()) {
-      return bad("the pickle closes what it has not opened");
-    }
-    const std::size_t mark = marks_.back();
-    marks_.pop_back();
-    return append(mark, pairs);
-  }
-
-  Step append_last(std::size_t count, bool pairs) {
-    return stack_.size() < count ? bad("the pickle adds nothing")
-                                 : append(stack_.size() - count, pairs);
-  }
-
-  Step tuple_from(std::size_t first) {
-    if (first > stack_.size()) {
-      return bad("the pickle closes what it has not opened");
-    }
-    const PlainValue tuple = data_.list();
-    data_.append(tuple, std::span(stack_).subspan(first));
-    stack_.resize(first);
-    push(tuple);
-    return Step::kGoOn;
-  }
-
-  Step tuple_of_last(std::size_t count) {
-    return stack_.size() < count ? bad("the pickle makes a tuple of nothing")
-                                 : tuple_from(stack_.size() - count);
-  }
-
-  Step close_mark(bool keep) {
-    if (marks_.empty()) {
-      return bad("the pickle closes what it has not opened");
-    }
-    const std::size_t mark = marks_.back();
-    marks_.pop_back();
-    if (keep) {
-      return tuple_from(mark);
-    }
-    stack_.resize(std::min(mark, stack_.size()));
-    return Step::kGoOn;
-  }
-
-  Step global() {
-    std::string_view module;
-    std::string_view name;
-    if (!take_line(module) || !take_line(name)) {
-      return Step::kCut;
-    }
-    const bool marker =
-        module == "torch.jit._pickle" &&
-        std::find(kListMarkers.begin(), kListMarkers.end(), name) != kListMarkers.end();
-    if (!marker) {
-      return bad(fmt::format("the pickle wants to call {}.{}, which plain data do not need",
-                             module.substr(0, 60), name.substr(0, 60)));
-    }
-    push(PlainData::none());
-    return Step::kGoOn;
-  }
-
-  // Of a list marker: global, tuple of arguments -> the first argument.
-  Step reduce() {
-    if (stack_.size() < 2) {
-      return bad("the pickle calls nothing");
-    }
-    const auto arguments = data_.items(stack_.back());
-    const PlainValue first = arguments.empty() ? PlainData::none() : arguments.front();
-    stack_.resize(stack_.size() - 2);
-    push(first);
-    return Step::kGoOn;
-  }
-
-  Step pop() {
-    if (stack_.empty()) {
-      return bad("the pickle drops what is not there");
-    }
-    stack_.pop_back();
-    return Step::kGoOn;
-  }
-
-  Step duplicate() {
-    if (stack_.empty()) {
-      return bad("the pickle copies what is not there");
-    }
-    push(PlainValue(stack_.back()));
-    return Step::kGoOn;
-  }
-
-  Step skip(std::size_t count) {
-    if (left() < count) {
-      return Step::kCut;
-    }
-    at_ += count;
-    return Step::kGoOn;
-  }
-
-  Step mark() {
-    const std::size_t before = marks_.capacity();
-    marks_.push_back(stack_.size());
-    data_.charge((marks_.capacity() - before) * sizeof(std::size_t));
-    return Step::kGoOn;
-  }
-
-  Step push_container(PlainKind kind) {
-    push(kind == PlainKind::kDict ? data_.dict() : data_.list());
-    return Step::kGoOn;
-  }
-
-  Step push_value(const PlainValue& value) {
-    push(value);
-    return Step::kGoOn;
-  }
-
+  // Takes a little-endian number of `width` bytes; false at the end of the file.
+  bool take_number(std::size_t width, std::uint64_t& number);
+  bool take_bytes(std::uint64_t size, std::string_view& text);
+  bool take_line(std::string_view& line);
+  void push(const PlainValue& value);
+  Step push_text(std::size_t width);
+  Step push_int(std::size_t width, bool is_signed);
+  // Pushes a number in two's complement of any length. One that does not fit becomes none: no field
+  // that is used is so large.
+  Step push_long(std::size_t width);
+  Step push_real();
+  Step put(std::uint64_t index);
+  Step put_numbered(std::size_t width);
+  Step get(std::size_t width);
+  Step append(std::size_t first, bool pairs);
+  Step append_marked(bool pairs);
+  Step append_last(std::size_t count, bool pairs);
+  Step tuple_from(std::size_t first);
+  Step tuple_of_last(std::size_t count);
+  Step close_mark(bool keep);
+  Step global();
+  // Replaces a list marker's global and tuple of arguments by the first argument.
+  Step reduce();
+  Step pop();
+  Step duplicate();
+  Step skip(std::size_t count);
+  Step mark();
+  Step push_container(PlainKind kind);
+  Step push_value(const PlainValue& value);
   Step next();
   Step next_rare(unsigned char opcode);
-
-  // At the end of a cut file: every open list and dict gets the items that are complete.
-  void close_all() {
-    while (!marks_.empty()) {
-      const std::size_t first = marks_.back();
-      marks_.pop_back();
-      if (first == 0 || first > stack_.size()) {
-        continue;
-      }
-      const PlainValue container = stack_[first - 1];
-      std::size_t count = stack_.size() - first;
-      count -= container.kind == PlainKind::kDict ? count % 2 : 0;
-      data_.append(container, std::span(stack_).subspan(first, count));
-      stack_.resize(first);
-    }
-  }
+  // Gives every open list and dict the items that are complete, at the end of a cut file.
+  void close_all();
 
   std::string_view bytes_;
   std::size_t at_ = 0;
@@ -340,6 +69,305 @@ class Machine {
   std::vector<PlainValue> memo_;
   std::string problem_;
 };
+
+Result<PlainDocument> Machine::run() {
+  while (true) {
+    const Step step = next();
+    if (!problem_.empty()) {
+      return fail(Errc::kBadData, problem_);
+    }
+    if (data_.over_budget()) {
+      return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size");
+    }
+    if (step == Step::kStop) {
+      return document(false);
+    }
+    if (step == Step::kCut) {
+      close_all();
+      return document(true);
+    }
+  }
+}
+
+Result<PlainDocument> Machine::document(bool cut) {
+  if (stack_.empty()) {
+    return fail(Errc::kBadData,
+                cut ? "the pickle ends before its first value" : "the pickle ends without a value");
+  }
+  const PlainValue root = cut ? stack_.front() : stack_.back();
+  return PlainDocument{std::move(data_), root, cut};
+}
+
+Step Machine::bad(std::string what) {
+  problem_ = std::move(what);
+  return Step::kStop;
+}
+
+bool Machine::take_number(std::size_t width, std::uint64_t& number) {
+  if (left() < width) {
+    return false;
+  }
+  number = 0;
+  for (std::size_t i = 0; i < width; ++i) {
+    number |= std::uint64_t{static_cast<unsigned char>(bytes_[at_ + i])} << (8 * i);
+  }
+  at_ += width;
+  return true;
+}
+
+bool Machine::take_bytes(std::uint64_t size, std::string_view& text) {
+  if (left() < size) {
+    return false;
+  }
+  text = bytes_.substr(at_, size);
+  at_ += size;
+  return true;
+}
+
+bool Machine::take_line(std::string_view& line) {
+  const auto end = bytes_.find('\n', at_);
+  if (end == std::string_view::npos) {
+    return false;
+  }
+  line = bytes_.substr(at_, end - at_);
+  at_ = end + 1;
+  return true;
+}
+
+void Machine::push(const PlainValue& value) {
+  const std::size_t before = stack_.capacity();
+  stack_.push_back(value);
+  data_.charge((stack_.capacity() - before) * sizeof(PlainValue));
+}
+
+Step Machine::push_text(std::size_t width) {
+  std::uint64_t size = 0;
+  std::string_view text;
+  if (!take_number(width, size) || !take_bytes(size, text)) {
+    return Step::kCut;
+  }
+  push(PlainData::text(text));
+  return Step::kGoOn;
+}
+
+Step Machine::push_int(std::size_t width, bool is_signed) {
+  std::uint64_t number = 0;
+  if (!take_number(width, number)) {
+    return Step::kCut;
+  }
+  push(PlainData::integer(is_signed ? std::int64_t{static_cast<std::int32_t>(number)}
+                                    : static_cast<std::int64_t>(number)));
+  return Step::kGoOn;
+}
+
+Step Machine::push_long(std::size_t width) {
+  std::uint64_t size = 0;
+  std::string_view digits;
+  if (!take_number(width, size) || !take_bytes(size, digits)) {
+    return Step::kCut;
+  }
+  if (digits.size() > sizeof(std::uint64_t)) {
+    push(PlainData::none());
+    return Step::kGoOn;
+  }
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    number |= std::uint64_t{static_cast<unsigned char>(digits[i])} << (8 * i);
+  }
+  const bool negative = !digits.empty() && (static_cast<unsigned char>(digits.back()) & 0x80U);
+  if (negative && digits.size() < sizeof(number)) {
+    number |= ~std::uint64_t{0} << (8 * digits.size());
+  }
+  push(PlainData::integer(static_cast<std::int64_t>(number)));
+  return Step::kGoOn;
+}
+
+Step Machine::push_real() {
+  if (left() < sizeof(std::uint64_t)) {
+    return Step::kCut;
+  }
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < sizeof(bits); ++i) {
+    bits = bits << 8U | static_cast<unsigned char>(bytes_[at_ + i]);
+  }
+  at_ += sizeof(bits);
+  push(PlainData::real(std::bit_cast<double>(bits)));
+  return Step::kGoOn;
+}
+
+Step Machine::put(std::uint64_t index) {
+  if (stack_.empty()) {
+    return bad("the pickle memoises nothing");
+  }
+  if (index > memo_.size() + bytes_.size() / 16) {  // gaps cost memory
+    return bad("the pickle's memo has a gap");
+  }
+  const std::size_t before = memo_.capacity();
+  if (index >= memo_.size()) {
+    memo_.resize(index + 1);
+  }
+  memo_[index] = stack_.back();
+  data_.charge((memo_.capacity() - before) * sizeof(PlainValue));
+  return Step::kGoOn;
+}
+
+Step Machine::put_numbered(std::size_t width) {
+  std::uint64_t index = 0;
+  return take_number(width, index) ? put(index) : Step::kCut;
+}
+
+Step Machine::get(std::size_t width) {
+  std::uint64_t index = 0;
+  if (!take_number(width, index)) {
+    return Step::kCut;
+  }
+  if (index >= memo_.size()) {
+    return bad("the pickle uses a memo that it has not made");
+  }
+  push(memo_[index]);
+  return Step::kGoOn;
+}
+
+Step Machine::append(std::size_t first, bool pairs) {
+  if (first == 0 || first > stack_.size()) {
+    return bad("the pickle adds to nothing");
+  }
+  const PlainValue container = stack_[first - 1];
+  const bool fits = container.kind == (pairs ? PlainKind::kDict : PlainKind::kList);
+  if (!fits || (pairs && (stack_.size() - first) % 2 != 0)) {
+    return bad("the pickle adds items to what cannot hold them");
+  }
+  data_.append(container, std::span(stack_).subspan(first));
+  stack_.resize(first);
+  return Step::kGoOn;
+}
+
+Step Machine::append_marked(bool pairs) {
+  if (marks_.empty()) {
+    return bad("the pickle closes what it has not opened");
+  }
+  const std::size_t mark = marks_.back();
+  marks_.pop_back();
+  return append(mark, pairs);
+}
+
+Step Machine::append_last(std::size_t count, bool pairs) {
+  return stack_.size() < count ? bad("the pickle adds nothing")
+                               : append(stack_.size() - count, pairs);
+}
+
+Step Machine::tuple_from(std::size_t first) {
+  if (first > stack_.size()) {
+    return bad("the pickle closes what it has not opened");
+  }
+  const PlainValue tuple = data_.list();
+  data_.append(tuple, std::span(stack_).subspan(first));
+  stack_.resize(first);
+  push(tuple);
+  return Step::kGoOn;
+}
+
+Step Machine::tuple_of_last(std::size_t count) {
+  return stack_.size() < count ? bad("the pickle makes a tuple of nothing")
+                               : tuple_from(stack_.size() - count);
+}
+
+Step Machine::close_mark(bool keep) {
+  if (marks_.empty()) {
+    return bad("the pickle closes what it has not opened");
+  }
+  const std::size_t mark = marks_.back();
+  marks_.pop_back();
+  if (keep) {
+    return tuple_from(mark);
+  }
+  stack_.resize(std::min(mark, stack_.size()));
+  return Step::kGoOn;
+}
+
+Step Machine::global() {
+  std::string_view module;
+  std::string_view name;
+  if (!take_line(module) || !take_line(name)) {
+    return Step::kCut;
+  }
+  const bool marker =
+      module == "torch.jit._pickle" &&
+      std::find(kListMarkers.begin(), kListMarkers.end(), name) != kListMarkers.end();
+  if (!marker) {
+    return bad(fmt::format("the pickle wants to call {}.{}, which plain data do not need",
+                           module.substr(0, 60), name.substr(0, 60)));
+  }
+  push(PlainData::none());
+  return Step::kGoOn;
+}
+
+Step Machine::reduce() {
+  if (stack_.size() < 2) {
+    return bad("the pickle calls nothing");
+  }
+  const auto arguments = data_.items(stack_.back());
+  const PlainValue first = arguments.empty() ? PlainData::none() : arguments.front();
+  stack_.resize(stack_.size() - 2);
+  push(first);
+  return Step::kGoOn;
+}
+
+Step Machine::pop() {
+  if (stack_.empty()) {
+    return bad("the pickle drops what is not there");
+  }
+  stack_.pop_back();
+  return Step::kGoOn;
+}
+
+Step Machine::duplicate() {
+  if (stack_.empty()) {
+    return bad("the pickle copies what is not there");
+  }
+  push(PlainValue(stack_.back()));
+  return Step::kGoOn;
+}
+
+Step Machine::skip(std::size_t count) {
+  if (left() < count) {
+    return Step::kCut;
+  }
+  at_ += count;
+  return Step::kGoOn;
+}
+
+Step Machine::mark() {
+  const std::size_t before = marks_.capacity();
+  marks_.push_back(stack_.size());
+  data_.charge((marks_.capacity() - before) * sizeof(std::size_t));
+  return Step::kGoOn;
+}
+
+Step Machine::push_container(PlainKind kind) {
+  push(kind == PlainKind::kDict ? data_.dict() : data_.list());
+  return Step::kGoOn;
+}
+
+Step Machine::push_value(const PlainValue& value) {
+  push(value);
+  return Step::kGoOn;
+}
+
+void Machine::close_all() {
+  while (!marks_.empty()) {
+    const std::size_t first = marks_.back();
+    marks_.pop_back();
+    if (first == 0 || first > stack_.size()) {
+      continue;
+    }
+    const PlainValue container = stack_[first - 1];
+    std::size_t count = stack_.size() - first;
+    count -= container.kind == PlainKind::kDict ? count % 2 : 0;
+    data_.append(container, std::span(stack_).subspan(first, count));
+    stack_.resize(first);
+  }
+}
 
 Step Machine::next() {
   if (left() == 0) {
@@ -448,7 +476,7 @@ Step Machine::next_rare(unsigned char opcode) {
 Result<PlainDocument> read_pickle(std::string_view bytes) {
   if (bytes.size() < 2 || static_cast<unsigned char>(bytes[0]) != 0x80 ||
       static_cast<unsigned char>(bytes[1]) < 2 || static_cast<unsigned char>(bytes[1]) > 5) {
-    return fail(Errc::kBadData, "no pickle of protocol 2 to 5");
+    return fail(Errc::kBadData, "not a pickle of protocol 2 to 5");
   }
   return Machine(bytes).run();
 }

@@ -1,4 +1,4 @@
-// Pickles that hold plain data, read without running them.
+// Reads pickles that hold plain data, without running them.
 //
 // A pickle is a program for a stack machine, and Python's own reader calls whatever it names. This
 // one knows the opcodes that build numbers, texts, lists, dicts and tuples, and refuses every other
@@ -7,8 +7,8 @@
 // exception are the calls torch.jit._pickle.build_intlist and its like, by which old dumps mark
 // lists: they are taken as what they return, their argument.
 //
-// A file that ends early (it is written in place, and the job may be killed meanwhile) gives what
-// was complete: open lists and dicts keep the items that they have.
+// If a file ends early (it is written in place, and the job may be killed meanwhile), the result is
+// what was complete: open lists and dicts keep the items that they have.
 #pragma once
 
 #include <string_view>
@@ -18,8 +18,9 @@
 
 namespace oddrank::collectives {
 
-// kBadData: no pickle, one that does what plain data do not need (`what` names the opcode or the
-// global), or one that is damaged. `bytes` must outlive the document. Tuples and sets are lists.
+// Returns the document; tuples and sets become lists. `bytes` must outlive it. kBadData: not a
+// pickle, one that does what plain data do not need (`what` names the opcode or the global), or a
+// damaged one.
 Result<PlainDocument> read_pickle(std::string_view bytes);
 
 }  // namespace oddrank::collectives

@@ -1,6 +1,6 @@
-// Numbers, texts, lists and dicts from a file that nobody vouches for (pickle_reader.h,
-// json_reader.h). Values are small and refer to nodes by index: lists may contain each other in
-// circles, and nothing here recurses.
+// Numbers, texts, lists and dicts from an untrusted file (pickle_reader.h, json_reader.h). Values
+// are small and refer to nodes by index: lists may contain each other in circles, and nothing here
+// recurses.
 //
 // Memory is accounted: a file whose values need more than ten times its own size (and 64 KiB) is
 // refused. Real dumps need 3 to 6 times. While a vector grows, half as much again is in use.
@@ -42,17 +42,17 @@ class PlainData {
   PlainValue copied_text(std::string_view value);
   PlainValue list();
   PlainValue dict();  // its items are key, value, key, value, ...
-  // Does nothing if `container` is neither.
+  // Adds values to a list or dict; does nothing for every other value.
   void append(const PlainValue& container, std::span<const PlainValue> values);
 
-  static std::string_view text_of(const PlainValue& value);  // "" if it is none
-  // Of a list its values, of a dict keys and values in turn; empty for everything else.
+  static std::string_view text_of(const PlainValue& value);  // "" if it is not a text
+  // Returns the values of a list, or keys and values of a dict in turn; empty for everything else.
   std::span<const PlainValue> items(const PlainValue& value) const;
-  // Of a dict with that key; none() if there is none. The last one wins.
+  // Returns the last value with that key in a dict; none() without one.
   PlainValue find(const PlainValue& dict, std::string_view key) const;
 
   bool over_budget() const { return used_ > budget_; }
-  // Memory that somebody else needs for this data.
+  // Accounts for memory that a reader needs for this data.
   void charge(std::size_t bytes) { used_ += bytes; }
   std::size_t used() const { return used_; }
 

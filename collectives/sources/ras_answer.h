@@ -1,20 +1,18 @@
-// What NCCL's RAS service answers to a status question, as JSON (from NCCL 2.28.7 on) or as text.
+// What NCCL's RAS service answers to a status question (readers: ras_json.h, ras_text.h).
 //
-// The service counts the collectives that each rank's host has launched, of five operations. That
-// is all: no sends, no graphs, no completion. Equal counts are no sign of health, and whom its text
-// points out are the few, who may be the innocent: only the counts are taken over.
+// The service counts the collectives that each rank's host has launched, of five operations: no
+// sends, no graphs, no completion. Equal counts are not a sign of health, and the few ranks that
+// its text points out may be innocent: only the counts are used.
 //
-// NCCL 2.28.7 and 2.28.9 forget a comma in front of the "status" of a missing rank, which is just
-// when one asks (fixed in 2.29.2); it is put in before the answer is read.
 // Source: NCCL, src/ras/client_support.cc (tags v2.24.3-1 to v2.30.7-1).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "snapshot/collective_state.h"
 
 namespace oddrank::collectives {
@@ -44,16 +42,9 @@ struct RasGroup {
 struct RasAnswer {
   std::string version;  // "2.28.9"
   std::vector<RasGroup> groups;
-  // Processes that the job has lost and that are in no communicator any more.
+  // Processes that the job has lost and that are no longer in a communicator.
   std::vector<RasMember> lost;
   std::int64_t timeouts = 0;  // while it was collected
 };
-
-// kBadData: no such answer. An answer that ends early gives what it holds.
-Result<RasAnswer> read_ras_json(std::string_view text);
-Result<RasAnswer> read_ras_text(std::string_view text);
-
-// With a comma wherever a value is followed by a string: valid JSON stays as it is.
-std::string repair_json(std::string_view text);
 
 }  // namespace oddrank::collectives

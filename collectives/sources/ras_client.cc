@@ -23,9 +23,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kHandshake{1000};
-constexpr int kMostTries = 4;
-constexpr std::size_t kMostAnswer = std::size_t{64} << 20;
-constexpr std::size_t kMostLine = 1024;
+constexpr int kMaxTries = 4;
+constexpr std::size_t kMaxAnswer = std::size_t{64} << 20;
+constexpr std::size_t kMaxLine = 1024;
 
 bool wait_for(int fd, short events, const Deadline& deadline) {
   pollfd one{fd, events, 0};
@@ -71,93 +71,100 @@ std::optional<Address> parse_address(const std::string& text) {
 
 class Connection {
  public:
-  static Result<Connection> open(const Address& address, const Deadline& deadline) {
-    UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd.valid()) {
-      return fail(Errc::kIo, "cannot make a socket: " + errno_text(errno));
-    }
-    const auto* target = reinterpret_cast<const sockaddr*>(&address.storage);
-    if (::connect(fd.get(), target, address.size) != 0 && errno != EINPROGRESS) {
-      return fail(Errc::kNotFound, "cannot connect: " + errno_text(errno));
-    }
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (!wait_for(fd.get(), POLLOUT, deadline) ||
-        ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
-      return fail(error == 0 ? Errc::kTimeout : Errc::kNotFound,
-                  "cannot connect" + (error == 0 ? "" : ": " + errno_text(error)));
-    }
-    return Connection(std::move(fd));
-  }
-
-  // Lines are short: the socket's buffer takes them.
-  Status send_line(std::string_view line) {
-    const std::string bytes = std::string(line) + "\n";
-    const auto sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent != static_cast<ssize_t>(bytes.size())) {
-      return fail(Errc::kIo, "the service takes no question");
-    }
-    return ok();
-  }
-
-  Result<std::string> read_line(const Deadline& deadline) {
-    while (true) {
-      const auto end = buffer_.find('\n');
-      if (end != std::string::npos) {
-        std::string line = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return line;
-      }
-      if (buffer_.size() > kMostLine) {
-        return fail(Errc::kBadData, "a line that does not end");
-      }
-      ODDRANK_TRY(const Got got, read_some(deadline));
-      if (got == Got::kEnd) {
-        return fail(Errc::kBadData, "the service ends the connection");
-      }
-    }
-  }
-
-  Result<std::string> read_rest(const Deadline& deadline) {
-    while (buffer_.size() < kMostAnswer) {
-      ODDRANK_TRY(const Got got, read_some(deadline));
-      if (got == Got::kEnd) {
-        return std::move(buffer_);
-      }
-    }
-    return fail(Errc::kBadData, "an answer that does not end");
-  }
+  static Result<Connection> open(const Address& address, const Deadline& deadline);
+  // Sends a line, which is short enough for the socket's buffer.
+  Status send_line(std::string_view line);
+  Result<std::string> read_line(const Deadline& deadline);
+  Result<std::string> read_rest(const Deadline& deadline);
 
  private:
   explicit Connection(UniqueFd fd) : fd_(std::move(fd)) {}
 
   enum class Got : std::uint8_t { kMore, kEnd };
 
-  Result<Got> read_some(const Deadline& deadline) {
-    std::array<char, 16384> piece{};
-    while (true) {
-      const auto got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
-      if (got >= 0) {
-        buffer_.append(piece.data(), static_cast<std::size_t>(got));
-        return got > 0 ? Got::kMore : Got::kEnd;
-      }
-      if (errno != EAGAIN && errno != EINTR) {
-        return fail(Errc::kIo, "the connection broke: " + errno_text(errno));
-      }
-      if (deadline.passed() || !wait_for(fd_.get(), POLLIN, deadline)) {
-        return fail(Errc::kTimeout, "no answer in time");
-      }
-    }
-  }
+  Result<Got> read_some(const Deadline& deadline);
 
   UniqueFd fd_;
   std::string buffer_;
 };
 
-// A connection whose server has greeted.
+Result<Connection> Connection::open(const Address& address, const Deadline& deadline) {
+  UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) {
+    return fail(Errc::kIo, "cannot make a socket: " + errno_text(errno));
+  }
+  const auto* target = reinterpret_cast<const sockaddr*>(&address.storage);
+  if (::connect(fd.get(), target, address.size) != 0 && errno != EINPROGRESS) {
+    return fail(Errc::kNotFound, "cannot connect: " + errno_text(errno));
+  }
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (!wait_for(fd.get(), POLLOUT, deadline) ||
+      ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
+    return fail(error == 0 ? Errc::kTimeout : Errc::kNotFound,
+                "cannot connect" + (error == 0 ? "" : ": " + errno_text(error)));
+  }
+  return Connection(std::move(fd));
+}
+
+Status Connection::send_line(std::string_view line) {
+  const std::string bytes = std::string(line) + "\n";
+  const auto sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(bytes.size())) {
+    return fail(Errc::kIo, "cannot send the request");
+  }
+  return ok();
+}
+
+Result<std::string> Connection::read_line(const Deadline& deadline) {
+  while (true) {
+    const auto end = buffer_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      return line;
+    }
+    if (buffer_.size() > kMaxLine) {
+      return fail(Errc::kBadData, "the service sends a line that does not end");
+    }
+    ODDRANK_TRY(const Got got, read_some(deadline));
+    if (got == Got::kEnd) {
+      return fail(Errc::kBadData, "the service closed the connection");
+    }
+  }
+}
+
+Result<std::string> Connection::read_rest(const Deadline& deadline) {
+  while (buffer_.size() < kMaxAnswer) {
+    ODDRANK_TRY(const Got got, read_some(deadline));
+    if (got == Got::kEnd) {
+      return std::move(buffer_);
+    }
+  }
+  return fail(Errc::kBadData, "the service's answer does not end");
+}
+
+Result<Connection::Got> Connection::read_some(const Deadline& deadline) {
+  std::array<char, 16384> piece{};
+  while (true) {
+    const auto got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
+    if (got >= 0) {
+      buffer_.append(piece.data(), static_cast<std::size_t>(got));
+      return got > 0 ? Got::kMore : Got::kEnd;
+    }
+    if (errno != EAGAIN && errno != EINTR) {
+      return fail(Errc::kIo, "the connection broke: " + errno_text(errno));
+    }
+    if (deadline.passed() || !wait_for(fd_.get(), POLLIN, deadline)) {
+      return fail(Errc::kTimeout, "no answer in time");
+    }
+  }
+}
+
+// Returns a connection whose server has answered the greeting.
 Result<Connection> greet(const Address& address, const Deadline& deadline) {
   Error last{Errc::kTimeout, "no answer in time", ""};
-  for (int tries = 0; tries < kMostTries && !deadline.passed(); ++tries) {
+  for (int tries = 0; tries < kMaxTries && !deadline.passed(); ++tries) {
     const Deadline patience = deadline.at_most(kHandshake);
     auto connection = Connection::open(address, patience);
     if (!connection) {
@@ -169,7 +176,7 @@ Result<Connection> greet(const Address& address, const Deadline& deadline) {
       return std::move(*connection);
     }
     if (hello) {
-      return fail(Errc::kBadData, "what answers is no RAS");
+      return fail(Errc::kBadData, "the service is not RAS");
     }
     last = hello.error();
     if (last.code != Errc::kTimeout) {
@@ -193,7 +200,7 @@ Result<RasReply> question(const Address& address, const Deadline& deadline) {
 
 Result<Address> address_of(const std::string& text) {
   const auto parsed = parse_address(text);
-  return parsed ? Result<Address>(*parsed) : fail(Errc::kUsage, "'" + text + "' is no address");
+  return parsed ? Result<Address>(*parsed) : fail(Errc::kUsage, "'" + text + "' is not an address");
 }
 
 }  // namespace

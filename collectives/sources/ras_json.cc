@@ -1,22 +1,24 @@
+#include "collectives/sources/ras_json.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "collectives/sources/json_reader.h"
-#include "collectives/sources/ras_answer.h"
 
 namespace oddrank::collectives {
 namespace {
 
 using snapshot::RasPresence;
 
-constexpr std::size_t kMostMembers = std::size_t{1} << 17;
-constexpr std::size_t kLongest = 100;  // of a text
-// A member takes 150 characters at least, a communicator more. So many rows of both, and commas,
-// are taken of a text, that nonsense does not become larger than it is.
-constexpr std::size_t kLeastRow = 32;
+constexpr std::size_t kMaxMembers = std::size_t{1} << 17;
+constexpr std::size_t kMaxText = 100;  // of a text
+// A member takes at least 150 characters, a communicator more. The rows of both, and the commas,
+// are limited by the length of the text, so that nonsense does not need more memory than it has
+// itself.
+constexpr std::size_t kMinRow = 32;
 
-std::size_t most_rows(std::string_view text) {
-  return text.size() / kLeastRow + 16;
+std::size_t max_rows(std::string_view text) {
+  return text.size() / kMinRow + 16;
 }
 
 std::int64_t integer_in(const PlainData& data,
@@ -40,7 +42,7 @@ bool flag_in(const PlainData& data, const PlainValue& dict, std::string_view key
 }
 
 std::string text_in(const PlainData& data, const PlainValue& dict, std::string_view key) {
-  return std::string(PlainData::text_of(data.find(dict, key)).substr(0, kLongest));
+  return std::string(PlainData::text_of(data.find(dict, key)).substr(0, kMaxText));
 }
 
 RasMember read_member(const PlainData& data, const PlainValue& row, bool missing) {
@@ -77,7 +79,7 @@ RasGroup read_group(const PlainData& data, const PlainValue& row, std::size_t& l
   for (const bool missing : {false, true}) {
     for (const PlainValue& member :
          data.items(data.find(row, missing ? "missing_ranks" : "ranks"))) {
-      if (left > 0 && group.members.size() < kMostMembers && member.kind == PlainKind::kDict) {
+      if (left > 0 && group.members.size() < kMaxMembers && member.kind == PlainKind::kDict) {
         --left;
         group.members.push_back(read_member(data, member, missing));
       }
@@ -93,7 +95,7 @@ std::string repair_json(std::string_view text) {
   repaired.reserve(text.size() + 64);
   bool in_string = false;
   char last = ' ';  // outside of strings, and no blank
-  const std::size_t most = most_rows(text);
+  const std::size_t most = max_rows(text);
   std::size_t added = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char character = text[at];
@@ -132,9 +134,9 @@ Result<RasAnswer> read_ras_json(std::string_view text) {
   answer.version = text_in(data, document.root, "nccl_version");
   const PlainValue communicators = data.find(document.root, "communicators");
   if (answer.version.empty() || communicators.kind != PlainKind::kList) {
-    return fail(Errc::kBadData, "no answer of RAS: it has no version or communicators");
+    return fail(Errc::kBadData, "not an answer of RAS: it has no version or communicators");
   }
-  std::size_t left = most_rows(text);
+  std::size_t left = max_rows(text);
   for (const PlainValue& row : data.items(communicators)) {
     if (left > 0 && row.kind == PlainKind::kDict) {
       --left;

@@ -76,7 +76,7 @@ bool is_true(const PlainValue& value) {
   return (value.kind == PlainKind::kBool || value.kind == PlainKind::kInt) && value.integer != 0;
 }
 
-// "[0, 1, 5]" -> {0, 1, 5}; empty if it is no such list.
+// Returns {0, 1, 5} for "[0, 1, 5]"; empty if it is not such a list.
 std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   std::vector<std::int32_t> ranks;
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
@@ -95,7 +95,7 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   return ranks;
 }
 
-// A frame of PyTorch itself, which tells nobody where the program is.
+// Returns whether the frame is one of PyTorch itself, which does not show where the program is.
 bool is_internal(std::string_view file) {
   return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
          file.ends_with(".cpp") || file.ends_with(".so") || file.starts_with("??");
@@ -110,210 +110,33 @@ class RecordReader {
         size_(size),
         left_(size * 16 + 65536),
         texts_(texts) {}
-
-  Result<FlightRecord> read(const std::string& source) {
-    record_.source = texts_.string(source);
-    record_.rank = rank_in_name(source);
-    record_.cut = document_.cut;
-    const PlainValue& root = document_.root;
-    PlainValue entries = root;  // the oldest versions are a list of entries
-    if (root.kind == PlainKind::kDict) {
-      const PlainValue version = data_.find(root, "version");
-      entries = data_.find(root, "entries");
-      const PlainValue config = data_.find(root, "pg_config");
-      if (version.kind != PlainKind::kText && entries.kind != PlainKind::kList &&
-          config.kind != PlainKind::kDict) {
-        return fail(Errc::kBadData, "no dump of a flight recorder: it has no version or entries");
-      }
-      record_.version = texts_.string(PlainData::text_of(version).substr(0, 20));
-      read_config(config);
-    } else if (root.kind != PlainKind::kList) {
-      return fail(Errc::kBadData, "no dump of a flight recorder");
-    }
-    record_.has_entries = entries.kind == PlainKind::kList;
-    auto rows = data_.items(entries);
-    if (document_.cut && !rows.empty()) {
-      rows = rows.first(rows.size() - 1);  // half of it may be missing: sizes, types, state
-    }
-    if (data_.used() + rows.size() * sizeof(FlightEntry) > size_ * 12 + 65536) {
-      return fail(too_often());
-    }
-    record_.entries.reserve(rows.size());
-    for (const PlainValue& row : rows) {
-      read_entry(row);
-    }
-    if (left_ == 0) {
-      return fail(too_often());
-    }
-    return std::move(record_);
-  }
+  Result<FlightRecord> read(const std::string& source);
 
  private:
-  // A pickle may refer to a part again and again: a few bytes of it stand for as many values and
-  // calls as it likes. So what is looked at is paid for, and calls count as memory.
-  bool spend(std::size_t steps) {
-    left_ -= std::min(left_, steps);
-    return left_ > 0;
-  }
-  static Error too_often() {
-    return {Errc::kBadData, "the dump refers to its own parts too often", {}};
-  }
-  // The items of a list or dict; none once too much was looked at.
-  std::span<const PlainValue> look_at(const PlainValue& value) {
-    const auto items = data_.items(value);
-    return spend(items.size()) ? items : std::span<const PlainValue>{};
-  }
-  PlainValue find(const PlainValue& dict, std::string_view key) {
-    return spend(data_.items(dict).size() + 1) ? data_.find(dict, key) : PlainData::none();
-  }
-
-  StringId text(const PlainValue& value) {
-    constexpr std::size_t kLongest = 200;
-    return texts_.string(PlainData::text_of(value).substr(0, kLongest));
-  }
-
-  std::uint32_t group(StringId name, StringId description) {
-    const auto [at, is_new] =
-        groups_.try_emplace({name, description}, static_cast<std::uint32_t>(record_.groups.size()));
-    if (is_new) {
-      record_.groups.emplace_back();
-      record_.groups.back().name = name;
-      record_.groups.back().description = description;
-    }
-    return at->second;
-  }
-
-  // Gloo writes one row without name and ranks: it says nothing.
-  void read_config(const PlainValue& config) {
-    const auto rows = data_.items(config);
-    for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
-      const std::string_view list = PlainData::text_of(find(rows[i + 1], "ranks"));
-      if (!spend(list.size())) {
-        return;
-      }
-      const auto ranks = parse_rank_list(list);
-      const StringId name = text(find(rows[i + 1], "name"));
-      if (!ranks.empty()) {
-        record_.groups[group(name, text(find(rows[i + 1], "desc")))].members =
-            texts_.string(snapshot::rank_text(ranks));
-      }
-    }
-  }
-
-  // "nccl:send 0->1", "gloo:all_reduce", "all_reduce".
-  void read_name(std::string_view name, FlightEntry& entry) {
-    const auto colon = name.find(':');
-    if (colon != std::string_view::npos) {
-      entry.backend = texts_.string(name.substr(0, std::min<std::size_t>(colon, 40)));
-      name.remove_prefix(colon + 1);
-    }
-    const auto blank = name.find(' ');
-    entry.op = texts_.string(name.substr(0, std::min<std::size_t>(blank, 80)));
-    if (blank == std::string_view::npos) {
-      return;
-    }
-    std::string_view peers = name.substr(blank + 1);
-    const auto arrow = std::min(peers.find("->"), peers.find("<-"));
-    if (arrow != std::string_view::npos) {
-      entry.peer = parse_number<std::int32_t>(peers.substr(arrow + 2)).value_or(-1);
-      entry.is_p2p = true;
-    }
-  }
-
-  // [[4, 2], [3]] -> "[4, 2], [3]" and 11.
-  StringId read_sizes(const PlainValue& sizes, std::int64_t& count) {
-    constexpr std::size_t kLongest = 200;
-    scratch_.clear();
-    count = 0;
-    for (const PlainValue& tensor : look_at(sizes)) {
-      std::int64_t product = 1;
-      const bool shown = scratch_.size() < kLongest;
-      scratch_ += shown ? (scratch_.empty() ? "[" : ", [") : "";
-      bool first = true;
-      for (const PlainValue& dimension : look_at(tensor)) {
-        const std::int64_t size = integer_of(dimension, 0);
-        if (__builtin_mul_overflow(product, size, &product)) {
-          product = 0;  // of a damaged file
-        }
-        if (shown && scratch_.size() < kLongest) {
-          scratch_ += (first ? "" : ", ") + std::to_string(size);
-        }
-        first = false;
-      }
-      scratch_ += shown ? "]" : "";
-      if (__builtin_add_overflow(count, product, &count)) {
-        count = 0;
-      }
-    }
-    spend(scratch_.size());
-    return texts_.string(scratch_);
-  }
-
-  // Each type once: ["Float", "Float"] -> "Float".
-  StringId read_types(const PlainValue& types) {
-    scratch_.clear();
-    std::string_view last;
-    for (const PlainValue& type : look_at(types)) {
-      const std::string_view name = PlainData::text_of(type).substr(0, 40);
-      if (name != last && scratch_.size() < 200) {
-        scratch_ += (scratch_.empty() ? "" : ", ") + std::string(name);
-        last = name;
-      }
-    }
-    return texts_.string(scratch_);
-  }
-
-  StringId read_place(const PlainValue& frames) {
-    for (const PlainValue& frame : data_.items(frames)) {
-      const std::string_view file = PlainData::text_of(find(frame, "filename"));
-      if (!spend(file.size())) {
-        break;
-      }
-      if (file.empty() || is_internal(file)) {
-        continue;
-      }
-      const std::string_view name = PlainData::text_of(find(frame, "name"));
-      return texts_.string(std::string(name.substr(0, 100)) + " (" +
-                           std::string(base_name(file).substr(0, 100)) + ":" +
-                           std::to_string(integer_of(find(frame, "line"), 0)) + ")");
-    }
-    return StringId{};
-  }
-
-  void read_group(const PlainValue& value, FlightEntry& entry, bool& known) {
-    const auto parts = data_.items(value);
-    if (parts.size() >= 2) {
-      entry.group = group(text(parts[0]), text(parts[1]));
-      known = true;
-    }
-  }
-
+  // Counts steps; false once there were too many. A pickle may refer to a part again and again, so
+  // that a few bytes stand for any number of values and calls: every value that is read is a step,
+  // and calls count as memory.
+  bool spend(std::size_t steps);
+  static Error too_often();
+  // Returns the items of a list or dict, and spends a step for each; empty once there were too
+  // many.
+  std::span<const PlainValue> look_at(const PlainValue& value);
+  PlainValue find(const PlainValue& dict, std::string_view key);
+  StringId text(const PlainValue& value);
+  std::uint32_t group(StringId name, StringId description);
+  // Reads the groups. Gloo writes one row without name and ranks, which is skipped.
+  void read_config(const PlainValue& config);
+  // Reads "nccl:send 0->1", "gloo:all_reduce", "all_reduce".
+  void read_name(std::string_view name, FlightEntry& entry);
+  // Returns "[4, 2], [3]" for [[4, 2], [3]], and 11 elements.
+  StringId read_sizes(const PlainValue& sizes, std::int64_t& count);
+  // Returns each type once: "Float" for ["Float", "Float"].
+  StringId read_types(const PlainValue& types);
+  StringId read_place(const PlainValue& frames);
+  void read_group(const PlainValue& value, FlightEntry& entry, bool& known);
   void read_field(Key key, const PlainValue& value, FlightEntry& entry);
-
-  // An entry without operation or number is the end of a cut file.
-  void read_entry(const PlainValue& row) {
-    if (row.kind != PlainKind::kDict) {
-      return;
-    }
-    FlightEntry entry;
-    group_known_ = false;
-    group_number_ = -1;
-    const auto fields = look_at(row);
-    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-      const auto key = keys().find(PlainData::text_of(fields[i]));
-      if (key != keys().end()) {
-        read_field(key->second, fields[i + 1], entry);
-      }
-    }
-    if (entry.op == StringId{} || entry.sequence < 0) {
-      return;
-    }
-    if (!group_known_) {  // the oldest versions have the number alone
-      entry.group =
-          group(texts_.string(group_number_ < 0 ? "" : std::to_string(group_number_)), {});
-    }
-    record_.entries.push_back(entry);
-  }
+  // Reads a call; one without operation or number is the end of a cut file, and left out.
+  void read_entry(const PlainValue& row);
 
   const PlainDocument& document_;
   const PlainData& data_;
@@ -326,6 +149,201 @@ class RecordReader {
   bool group_known_ = false;
   std::int64_t group_number_ = -1;
 };
+
+Result<FlightRecord> RecordReader::read(const std::string& source) {
+  record_.source = texts_.string(source);
+  record_.rank = rank_in_name(source);
+  record_.cut = document_.cut;
+  const PlainValue& root = document_.root;
+  PlainValue entries = root;  // the oldest versions are a list of entries
+  if (root.kind == PlainKind::kDict) {
+    const PlainValue version = data_.find(root, "version");
+    entries = data_.find(root, "entries");
+    const PlainValue config = data_.find(root, "pg_config");
+    if (version.kind != PlainKind::kText && entries.kind != PlainKind::kList &&
+        config.kind != PlainKind::kDict) {
+      return fail(Errc::kBadData, "not a dump of a flight recorder: it has no version or entries");
+    }
+    record_.version = texts_.string(PlainData::text_of(version).substr(0, 20));
+    read_config(config);
+  } else if (root.kind != PlainKind::kList) {
+    return fail(Errc::kBadData, "not a dump of a flight recorder");
+  }
+  record_.has_entries = entries.kind == PlainKind::kList;
+  auto rows = data_.items(entries);
+  if (document_.cut && !rows.empty()) {
+    rows = rows.first(rows.size() - 1);  // half of it may be missing: sizes, types, state
+  }
+  if (data_.used() + rows.size() * sizeof(FlightEntry) > size_ * 12 + 65536) {
+    return fail(too_often());
+  }
+  record_.entries.reserve(rows.size());
+  for (const PlainValue& row : rows) {
+    read_entry(row);
+  }
+  if (left_ == 0) {
+    return fail(too_often());
+  }
+  return std::move(record_);
+}
+
+bool RecordReader::spend(std::size_t steps) {
+  left_ -= std::min(left_, steps);
+  return left_ > 0;
+}
+
+Error RecordReader::too_often() {
+  return {Errc::kBadData, "the dump refers to its own parts too often", {}};
+}
+
+std::span<const PlainValue> RecordReader::look_at(const PlainValue& value) {
+  const auto items = data_.items(value);
+  return spend(items.size()) ? items : std::span<const PlainValue>{};
+}
+
+PlainValue RecordReader::find(const PlainValue& dict, std::string_view key) {
+  return spend(data_.items(dict).size() + 1) ? data_.find(dict, key) : PlainData::none();
+}
+
+StringId RecordReader::text(const PlainValue& value) {
+  constexpr std::size_t kMaxText = 200;
+  return texts_.string(PlainData::text_of(value).substr(0, kMaxText));
+}
+
+std::uint32_t RecordReader::group(StringId name, StringId description) {
+  const auto [at, is_new] =
+      groups_.try_emplace({name, description}, static_cast<std::uint32_t>(record_.groups.size()));
+  if (is_new) {
+    record_.groups.emplace_back();
+    record_.groups.back().name = name;
+    record_.groups.back().description = description;
+  }
+  return at->second;
+}
+
+void RecordReader::read_config(const PlainValue& config) {
+  const auto rows = data_.items(config);
+  for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
+    const std::string_view list = PlainData::text_of(find(rows[i + 1], "ranks"));
+    if (!spend(list.size())) {
+      return;
+    }
+    const auto ranks = parse_rank_list(list);
+    const StringId name = text(find(rows[i + 1], "name"));
+    if (!ranks.empty()) {
+      record_.groups[group(name, text(find(rows[i + 1], "desc")))].members =
+          texts_.string(snapshot::rank_text(ranks));
+    }
+  }
+}
+
+void RecordReader::read_name(std::string_view name, FlightEntry& entry) {
+  const auto colon = name.find(':');
+  if (colon != std::string_view::npos) {
+    entry.backend = texts_.string(name.substr(0, std::min<std::size_t>(colon, 40)));
+    name.remove_prefix(colon + 1);
+  }
+  const auto blank = name.find(' ');
+  entry.op = texts_.string(name.substr(0, std::min<std::size_t>(blank, 80)));
+  if (blank == std::string_view::npos) {
+    return;
+  }
+  std::string_view peers = name.substr(blank + 1);
+  const auto arrow = std::min(peers.find("->"), peers.find("<-"));
+  if (arrow != std::string_view::npos) {
+    entry.peer = parse_number<std::int32_t>(peers.substr(arrow + 2)).value_or(-1);
+    entry.is_p2p = true;
+  }
+}
+
+StringId RecordReader::read_sizes(const PlainValue& sizes, std::int64_t& count) {
+  constexpr std::size_t kMaxText = 200;
+  scratch_.clear();
+  count = 0;
+  for (const PlainValue& tensor : look_at(sizes)) {
+    std::int64_t product = 1;
+    const bool shown = scratch_.size() < kMaxText;
+    scratch_ += shown ? (scratch_.empty() ? "[" : ", [") : "";
+    bool first = true;
+    for (const PlainValue& dimension : look_at(tensor)) {
+      const std::int64_t size = integer_of(dimension, 0);
+      if (__builtin_mul_overflow(product, size, &product)) {
+        product = 0;  // of a damaged file
+      }
+      if (shown && scratch_.size() < kMaxText) {
+        scratch_ += (first ? "" : ", ") + std::to_string(size);
+      }
+      first = false;
+    }
+    scratch_ += shown ? "]" : "";
+    if (__builtin_add_overflow(count, product, &count)) {
+      count = 0;
+    }
+  }
+  spend(scratch_.size());
+  return texts_.string(scratch_);
+}
+
+StringId RecordReader::read_types(const PlainValue& types) {
+  scratch_.clear();
+  std::string_view last;
+  for (const PlainValue& type : look_at(types)) {
+    const std::string_view name = PlainData::text_of(type).substr(0, 40);
+    if (name != last && scratch_.size() < 200) {
+      scratch_ += (scratch_.empty() ? "" : ", ") + std::string(name);
+      last = name;
+    }
+  }
+  return texts_.string(scratch_);
+}
+
+StringId RecordReader::read_place(const PlainValue& frames) {
+  for (const PlainValue& frame : data_.items(frames)) {
+    const std::string_view file = PlainData::text_of(find(frame, "filename"));
+    if (!spend(file.size())) {
+      break;
+    }
+    if (file.empty() || is_internal(file)) {
+      continue;
+    }
+    const std::string_view name = PlainData::text_of(find(frame, "name"));
+    return texts_.string(std::string(name.substr(0, 100)) + " (" +
+                         std::string(base_name(file).substr(0, 100)) + ":" +
+                         std::to_string(integer_of(find(frame, "line"), 0)) + ")");
+  }
+  return StringId{};
+}
+
+void RecordReader::read_group(const PlainValue& value, FlightEntry& entry, bool& known) {
+  const auto parts = data_.items(value);
+  if (parts.size() >= 2) {
+    entry.group = group(text(parts[0]), text(parts[1]));
+    known = true;
+  }
+}
+
+void RecordReader::read_entry(const PlainValue& row) {
+  if (row.kind != PlainKind::kDict) {
+    return;
+  }
+  FlightEntry entry;
+  group_known_ = false;
+  group_number_ = -1;
+  const auto fields = look_at(row);
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    const auto key = keys().find(PlainData::text_of(fields[i]));
+    if (key != keys().end()) {
+      read_field(key->second, fields[i + 1], entry);
+    }
+  }
+  if (entry.op == StringId{} || entry.sequence < 0) {
+    return;
+  }
+  if (!group_known_) {  // the oldest versions have the number alone
+    entry.group = group(texts_.string(group_number_ < 0 ? "" : std::to_string(group_number_)), {});
+  }
+  record_.entries.push_back(entry);
+}
 
 void RecordReader::read_field(Key key, const PlainValue& value, FlightEntry& entry) {
   switch (key) {

@@ -1,5 +1,5 @@
-// Dumps of PyTorch's flight recorder: pickle or JSON, of all versions (torch 2.2 to 2.13), also
-// such as other tools wrote again. docs/flight-recorder.md lists what is read.
+// Reads dumps of PyTorch's flight recorder: pickle or JSON, of all versions (torch 2.2 to 2.13),
+// also those that other tools have rewritten. docs/flight-recorder.md lists what is read.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace oddrank::collectives {
 
-// `source`: the file's name; the number behind "rank" in it, else its last number, is the rank
-// (nccl_trace_rank_12, _dump_3.json). Texts
-// go into `texts`, which the record refers to. Keys that are not known are ignored, those that are
-// missing keep their defaults. kBadData: no dump, or one that cannot be read; `what` says why.
+// Returns the record, which refers to `texts`. `source`: the file's name; the number behind "rank"
+// in it, else its last number, is the rank (nccl_trace_rank_12, _dump_3.json). Unknown keys are
+// ignored, missing ones keep their defaults. kBadData: not a dump, or one that cannot be read;
+// `what` says why.
 Result<snapshot::FlightRecord> read_flight_record(const std::string& source,
                                                   std::string_view bytes,
                                                   snapshot::Tables& texts);
 
-// -1: there is no number in the file's name.
+// Returns the rank in a file's name, as above; -1 if the name has no number.
 std::int32_t rank_in_name(std::string_view source);
 
 }  // namespace oddrank::collectives

@@ -9,11 +9,11 @@ namespace oddrank::collectives {
 
 std::size_t flight_entry_limit(std::int32_t world_size) {
   // An entry takes some 100 bytes in memory: 200 MB for a whole job.
-  constexpr std::size_t kOfJob = 2'000'000;
-  constexpr std::size_t kLeast = 128;
-  constexpr std::size_t kMost = 4000;
+  constexpr std::size_t kMaxOfJob = 2'000'000;
+  constexpr std::size_t kMinEntries = 128;
+  constexpr std::size_t kMaxEntries = 4000;
   const auto ranks = static_cast<std::size_t>(std::max(world_size, 1));
-  return std::clamp(kOfJob / ranks, kLeast, kMost);
+  return std::clamp(kMaxOfJob / ranks, kMinEntries, kMaxEntries);
 }
 
 void shorten_record(snapshot::FlightRecord& record,

@@ -30,11 +30,11 @@ using snapshot::FlightRecord;
 using snapshot::ProcessCapture;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kFileLimit = std::size_t{256} << 20;  // 2000 calls with stacks are 3 MB
+constexpr std::size_t kMaxFile = std::size_t{256} << 20;  // 2000 calls with stacks are 3 MB
 constexpr std::size_t kReadersAtOnce = 4;
-constexpr milliseconds kPatience{8000};  // of one rank: asking it, and reading
+constexpr milliseconds kPatience{8000};  // for one rank: asking it, and reading
 constexpr milliseconds kWorkerPatience{2000};
-constexpr milliseconds kPipePatience{3000};  // for the file that a poked pipe makes
+constexpr milliseconds kPipePatience{3000};  // until a rank has written the file
 
 std::uint64_t clock_us(clockid_t clock) {
   timespec now{};
@@ -43,86 +43,27 @@ std::uint64_t clock_us(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
-// When the process began, in CLOCK_REALTIME; its own clock counts from the boot.
+// Returns when the process began, in CLOCK_REALTIME; `start_us` counts from the boot.
 std::uint64_t began_us(const ProcessCapture& process) {
   return clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME) + process.start_us;
 }
 
-// One rank, in the child that reads its dump.
+// Reads the dump of one rank, in a child.
 class DumpReader {
  public:
   DumpReader(const Capture& known, const ProcessCapture& process)
       : known_(known), process_(process), deadline_(Deadline::after(kPatience)) {}
-
-  Capture run() {
-    answer_.nodes.emplace_back();
-    if (!from_worker() && !from_file()) {
-      from_pipe();
-    }
-    return std::move(answer_);
-  }
+  Capture run();
 
  private:
-  std::string_view variable(std::string_view name) const {
-    return snapshot::variable_of(known_.tables, process_, name).value_or(std::string_view());
-  }
-
-  // Names that are not absolute are meant from the working directory.
-  std::string absolute(const std::string& name) const {
-    if (name.starts_with('/')) {
-      return name;
-    }
-    const auto folder = read_link("/proc/" + std::to_string(process_.pid) + "/cwd");
-    return folder ? *folder + "/" + name : "/" + name;
-  }
-
+  std::string_view variable(std::string_view name) const;
+  // Returns the path of a name that may be relative to the process's working directory.
+  std::string absolute(const std::string& name) const;
   void note(std::string text) { answer_.nodes.front().notes.push_back(std::move(text)); }
-
-  bool take(const std::string& source, std::string_view bytes, std::uint64_t written) {
-    snapshot::Tables texts;
-    auto record = collectives::read_flight_record(source, bytes, texts);
-    if (!record) {
-      note("the dump of rank " + std::to_string(process_.rank) + ", " + source + ": " +
-           record.error().what);
-      return false;
-    }
-    record->rank = process_.rank;
-    record->pid = process_.pid;
-    record->written_us = written;
-    collectives::shorten_record(*record, texts,
-                                collectives::flight_entry_limit(process_.world_size));
-    snapshot::Carrier carrier(texts, answer_.tables);
-    answer_.collectives.flight = {carrier.flight_record(*record)};
-    return true;
-  }
-
-  // A stopped one would find the question when it is let go.
+  bool take(const std::string& source, std::string_view bytes, std::uint64_t written);
+  // Returns false for a stopped process: it would find the question when it is continued.
   bool may_answer() const { return process_.state == 'S' || process_.state == 'R'; }
-
-  bool from_worker() {
-    const std::string socket(variable("TORCH_WORKER_SERVER_SOCKET"));
-    if (socket.empty() || !may_answer()) {
-      return false;
-    }
-    // NCCL's recorder first: that of gloo is there as well, and most often empty.
-    for (const char* handler : {"dump_nccl_trace_json", "fr_trace_json"}) {
-      const auto body =
-          ask_worker(process_.pid, absolute(socket), handler, deadline_.at_most(kWorkerPatience));
-      if (!body && body.error().code == Errc::kNotFound) {
-        continue;
-      }
-      if (!body) {
-        note("rank " + std::to_string(process_.rank) + ": " + body.error().what);
-        return false;
-      }
-      if (take(socket, *body, clock_us(CLOCK_REALTIME)) &&
-          !answer_.collectives.flight.front().entries.empty()) {
-        return true;
-      }
-    }
-    answer_.collectives.flight.clear();
-    return false;
-  }
+  bool from_worker();
 
   struct Candidate {
     std::string path;
@@ -130,59 +71,11 @@ class DumpReader {
     std::uint64_t written = 0;
   };
 
-  // The newest file that is there.
-  Candidate newest() const {
-    const std::string root = "/proc/" + std::to_string(process_.pid) + "/root";
-    Candidate best;
-    const auto get = [this](std::string_view name) { return variable(name); };
-    for (const std::string& name : collectives::flight_paths(get, process_.rank)) {
-      const std::string path = absolute(name);
-      auto fd = attach::open_regular_below(root, path);
-      if (!fd) {
-        continue;
-      }
-      const std::uint64_t written = written_us("/proc/self/fd/" + std::to_string(fd->get()));
-      if (!best.fd.valid() || written > best.written) {
-        best = {path, std::move(*fd), written};
-      }
-    }
-    return best;
-  }
-
-  bool from_file() {
-    const Candidate found = newest();
-    if (!found.fd.valid()) {
-      return false;
-    }
-    // Clocks of file servers differ a little.
-    constexpr std::uint64_t kSkewUs = 2'000'000;
-    if (found.written + kSkewUs < began_us(process_)) {
-      note(found.path + " is older than rank " + std::to_string(process_.rank) +
-           ": it was left by another run, and is not used");
-      return false;
-    }
-    const auto bytes = read_file("/proc/self/fd/" + std::to_string(found.fd.get()), kFileLimit);
-    return bytes && take(found.path, *bytes, found.written);
-  }
-
-  // The rank writes in place: a file that ends early may not be finished.
-  void from_pipe() {
-    const auto get = [this](std::string_view name) { return variable(name); };
-    const auto pipes = collectives::flight_pipes(get, process_.rank);
-    const std::uint64_t before = newest().written;
-    const bool poked =
-        may_answer() && std::any_of(pipes.begin(), pipes.end(), [this](const std::string& name) {
-          return poke_pipe(process_.pid, absolute(name)).has_value();
-        });
-    const Deadline deadline = deadline_.at_most(kPipePatience);
-    while (poked && !deadline.passed()) {
-      ::usleep(50'000);
-      answer_.nodes.front().notes.clear();  // of the file before, or of this one's first half
-      if (newest().written > before && from_file() && !answer_.collectives.flight.front().cut) {
-        return;
-      }
-    }
-  }
+  // Returns the newest of the files that exist.
+  Candidate newest() const;
+  bool from_file();
+  // Reads until the file is complete: the rank writes in place.
+  void from_pipe();
 
   const Capture& known_;
   const ProcessCapture& process_;
@@ -190,7 +83,121 @@ class DumpReader {
   Capture answer_;
 };
 
-// What a child found, over to the capture.
+Capture DumpReader::run() {
+  answer_.nodes.emplace_back();
+  if (!from_worker() && !from_file()) {
+    from_pipe();
+  }
+  return std::move(answer_);
+}
+
+std::string_view DumpReader::variable(std::string_view name) const {
+  return snapshot::variable_of(known_.tables, process_, name).value_or(std::string_view());
+}
+
+std::string DumpReader::absolute(const std::string& name) const {
+  if (name.starts_with('/')) {
+    return name;
+  }
+  const auto folder = read_link("/proc/" + std::to_string(process_.pid) + "/cwd");
+  return folder ? *folder + "/" + name : "/" + name;
+}
+
+bool DumpReader::take(const std::string& source, std::string_view bytes, std::uint64_t written) {
+  snapshot::Tables texts;
+  auto record = collectives::read_flight_record(source, bytes, texts);
+  if (!record) {
+    note("the dump of rank " + std::to_string(process_.rank) + ", " + source + ": " +
+         record.error().what);
+    return false;
+  }
+  record->rank = process_.rank;
+  record->pid = process_.pid;
+  record->written_us = written;
+  collectives::shorten_record(*record, texts, collectives::flight_entry_limit(process_.world_size));
+  snapshot::Carrier carrier(texts, answer_.tables);
+  answer_.collectives.flight = {carrier.flight_record(*record)};
+  return true;
+}
+
+bool DumpReader::from_worker() {
+  const std::string socket(variable("TORCH_WORKER_SERVER_SOCKET"));
+  if (socket.empty() || !may_answer()) {
+    return false;
+  }
+  // NCCL's recorder first: that of gloo is there as well, and most often empty.
+  for (const char* handler : {"dump_nccl_trace_json", "fr_trace_json"}) {
+    const auto body =
+        ask_worker(process_.pid, absolute(socket), handler, deadline_.at_most(kWorkerPatience));
+    if (!body && body.error().code == Errc::kNotFound) {
+      continue;
+    }
+    if (!body) {
+      note("rank " + std::to_string(process_.rank) + ": " + body.error().what);
+      return false;
+    }
+    if (take(socket, *body, clock_us(CLOCK_REALTIME)) &&
+        !answer_.collectives.flight.front().entries.empty()) {
+      return true;
+    }
+  }
+  answer_.collectives.flight.clear();
+  return false;
+}
+
+DumpReader::Candidate DumpReader::newest() const {
+  const std::string root = "/proc/" + std::to_string(process_.pid) + "/root";
+  Candidate best;
+  const auto get = [this](std::string_view name) { return variable(name); };
+  for (const std::string& name : collectives::flight_paths(get, process_.rank)) {
+    const std::string path = absolute(name);
+    auto fd = attach::open_regular_below(root, path);
+    if (!fd) {
+      continue;
+    }
+    const std::uint64_t written = written_us("/proc/self/fd/" + std::to_string(fd->get()));
+    if (!best.fd.valid() || written > best.written) {
+      best = {path, std::move(*fd), written};
+    }
+  }
+  return best;
+}
+
+bool DumpReader::from_file() {
+  const Candidate found = newest();
+  if (!found.fd.valid()) {
+    return false;
+  }
+  // Clocks of file servers differ a little.
+  constexpr std::uint64_t kSkewUs = 2'000'000;
+  if (found.written + kSkewUs < began_us(process_)) {
+    note(found.path + " is older than rank " + std::to_string(process_.rank) +
+         ": it was left by another run, and is not used");
+    return false;
+  }
+  const auto bytes = read_file("/proc/self/fd/" + std::to_string(found.fd.get()), kMaxFile);
+  return bytes && take(found.path, *bytes, found.written);
+}
+
+void DumpReader::from_pipe() {
+  const auto get = [this](std::string_view name) { return variable(name); };
+  const auto pipes = collectives::flight_pipes(get, process_.rank);
+  const std::uint64_t before = newest().written;
+  const bool poked =
+      may_answer() && std::any_of(pipes.begin(), pipes.end(), [this](const std::string& name) {
+        return poke_pipe(process_.pid, absolute(name)).has_value();
+      });
+  const Deadline deadline = deadline_.at_most(kPipePatience);
+  while (poked && !deadline.passed()) {
+    ::usleep(50'000);
+    answer_.nodes.front().notes.clear();  // of the file before, or of this one's first half
+    if (newest().written > before && from_file() && !answer_.collectives.flight.front().cut) {
+      return;
+    }
+  }
+}
+
+// Adds what a child found to the capture.
 void take_over(const Capture& from, std::uint32_t node, Capture& capture) {
   snapshot::Carrier carrier(from.tables, capture.tables);
   for (const FlightRecord& record : from.collectives.flight) {
@@ -204,7 +211,7 @@ void take_over(const Capture& from, std::uint32_t node, Capture& capture) {
   }
 }
 
-// In the child: all files that are wanted, read one after the other.
+// Reads all files that are wanted, in the child.
 Capture read_given(const std::vector<std::string>& patterns,
                    const std::set<std::int32_t>& wanted,
                    const std::set<std::int32_t>& there,
@@ -217,7 +224,7 @@ Capture read_given(const std::vector<std::string>& patterns,
     if (there.contains(rank) || (!all && !wanted.contains(rank))) {
       continue;
     }
-    const auto bytes = read_file(file, kFileLimit);
+    const auto bytes = read_file(file, kMaxFile);
     snapshot::Tables texts;
     auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
                         : Result<FlightRecord>(fail(bytes.error()));
@@ -236,7 +243,7 @@ Capture read_given(const std::vector<std::string>& patterns,
 
 }  // namespace
 
-void collect_dumps(Capture& capture, const CaptureOptions& options) {
+void collect_dumps(Capture& capture, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   std::vector<const ProcessCapture*> ranks;
   for (const ProcessCapture& process : capture.processes) {
@@ -244,14 +251,14 @@ void collect_dumps(Capture& capture, const CaptureOptions& options) {
       ranks.push_back(&process);
       tasks.push_back(
           {[&capture, &process](int fd) { send_capture(fd, DumpReader(capture, process).run()); },
-           std::min(options.timeout, kPatience + milliseconds(1000))});
+           std::min(timeout, kPatience + milliseconds(1000))});
     }
   }
   const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
   for (std::size_t at = 0; at < results.size(); ++at) {
     const std::uint32_t node = ranks[at]->node;
     const std::int32_t rank = ranks[at]->rank;
-    const auto answer = received_capture(results[at], options.timeout);
+    const auto answer = received_capture(results[at], timeout);
     if (answer) {
       take_over(*answer, node, capture);
     } else {

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kPatience{5000};
 constexpr const char* kTool = "nvidia-smi";
 
-// Its path, "" if there is none.
+// Returns the path of nvidia-smi; "" if there is none.
 std::string find_tool() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
   for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
@@ -38,7 +38,7 @@ std::string find_tool() {
   return {};
 }
 
-// The child becomes the tool; a run that misses its deadline is killed like any other.
+// The child executes the tool, so a run that misses its deadline is killed like any other.
 IsolatedTask run_tool(const std::string& tool, const std::string& question) {
   return {[tool, question](int fd) {
             ::dup2(fd, STDOUT_FILENO);
@@ -76,7 +76,7 @@ void collect_gpus(Capture& capture) {
   if (const std::string why = trouble(results[0]); !why.empty()) {
     capture.nodes.front().notes.push_back(std::string(kTool) + ": " + why);
   }
-  // What was printed before a deadline counts.
+  // What was printed before the deadline counts.
   capture.collectives.devices =
       collectives::read_gpu_table(results[0].bytes, results[1].bytes, capture.tables);
 }

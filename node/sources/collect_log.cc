@@ -23,17 +23,17 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
-constexpr std::size_t kEnd = std::size_t{4} << 20;  // of each file
-constexpr std::size_t kMostFiles = 64;
+constexpr std::size_t kMaxEnd = std::size_t{4} << 20;  // of each file
+constexpr std::size_t kMaxFiles = 64;
 
-// A file of the target may block whoever reads it: this runs in the child.
+// Runs in the child: reading a file of the target may block.
 std::string end_of(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size <= 0) {
     return {};
   }
   const auto size = static_cast<std::size_t>(info.st_size);
-  std::string text(std::min(size, kEnd), '\0');
+  std::string text(std::min(size, kMaxEnd), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
     const auto more = ::pread(fd, text.data() + got, text.size() - got,
@@ -58,7 +58,7 @@ void add_file(const std::string& link,
               std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
   auto fd = attach::open_regular(link);
   struct stat info {};
-  if (!fd || ::fstat(fd->get(), &info) != 0 || files.size() >= kMostFiles) {
+  if (!fd || ::fstat(fd->get(), &info) != 0 || files.size() >= kMaxFiles) {
     return;
   }
   const auto [at, fresh] = files.try_emplace({info.st_dev, info.st_ino});

@@ -1,5 +1,5 @@
-// What the output of a job says of its communication: the end of the files that its ranks write to,
-// and of the batch script's output where SLURM says where that is.
+// Reads what the output of a job says about its communication: from the end of the files that its
+// ranks write to, and of the batch script's output if SLURM names it.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace oddrank::node {
 
-// Of the ranks of this node: their stdout and stderr where these are regular files, each file once.
-// In a child with a deadline. Precondition: one thread (it forks).
+// Reads stdout and stderr of the ranks of this node if they are regular files, each file once. Uses
+// a child with a deadline. Precondition: one thread (it forks).
 void collect_log(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
-// JobInfo::output_path, unless an agent has read that file already.
+// Reads JobInfo::output_path, unless an agent has read that file already. Precondition as above.
 void collect_job_output(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

@@ -25,12 +25,12 @@ using snapshot::RasPresence;
 using snapshot::RasRank;
 using std::chrono::milliseconds;
 
-// It takes milliseconds; the memory of a process in state D may take for ever.
+// Reading takes milliseconds, but may never end for a process in state D.
 constexpr milliseconds kPatience{2000};
 constexpr std::size_t kReadersAtOnce = 4;
 
-// By the service itself. An answer in words does not list everybody (and knows a communicator by
-// one hash): whom it does not miss has answered it.
+// Returns whether the service itself described the process. An answer in words (which has one hash
+// for a communicator) does not list every rank: a rank that it does not call missing has answered.
 bool is_told_by_ras(const Capture& capture, const ProcessCapture& process) {
   bool in_words = false;
   for (const RasCommunicator& communicator : capture.collectives.ras) {
@@ -66,7 +66,7 @@ void add(const collectives::RasAnswer& read, pid_t pid, Capture& answer) {
   }
 }
 
-// In the child. What keeps a process from being read at all is told by its own reader.
+// Reads one rank, in the child. If a process cannot be read at all, its own reader says why.
 Capture read_rank(pid_t pid) {
   Capture answer;
   answer.nodes.emplace_back();
@@ -82,11 +82,11 @@ Capture read_rank(pid_t pid) {
   return answer;
 }
 
-// What came back of each of these ranks, in one capture whose notes are different.
-Capture read_ranks(const std::vector<pid_t>& pids, const CaptureOptions& options) {
+// Returns what was read of these ranks, in one capture whose notes differ from each other.
+Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   tasks.reserve(pids.size());
-  const milliseconds patience = std::min(options.timeout, kPatience);
+  const milliseconds patience = std::min(timeout, kPatience);
   for (const pid_t pid : pids) {
     tasks.push_back({[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience});
   }
@@ -118,7 +118,7 @@ std::vector<pid_t> ranks_that(const Capture& capture, Wanted wanted) {
   return pids;
 }
 
-// `again` is of the communicator with that hash.
+// Fills in the later counts of a rank; `again` is a rank of the communicator with that hash.
 void add_later(Capture& capture, snapshot::StringId hash, const RasRank& again) {
   for (RasCommunicator& communicator : capture.collectives.ras) {
     if (communicator.hash != hash) {
@@ -135,26 +135,23 @@ void add_later(Capture& capture, snapshot::StringId hash, const RasRank& again) 
 
 }  // namespace
 
-void collect_nccl_memory(Capture& capture, const CaptureOptions& options) {
-  if (!options.beside) {
-    return;
-  }
+void collect_nccl_memory(Capture& capture, milliseconds timeout) {
   const Capture read = read_ranks(ranks_that(capture,
                                              [&capture](const ProcessCapture& process) {
                                                return !is_told_by_ras(capture, process);
                                              }),
-                                  options);
+                                  timeout);
   carry_communicators(read, capture);
   auto& notes = capture.nodes.front().notes;
   const auto& found = read.nodes.front().notes;
   notes.insert(notes.end(), found.begin(), found.end());
 }
 
-void collect_nccl_memory_again(Capture& capture, const CaptureOptions& options) {
+void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
   const Capture read = read_ranks(
       ranks_that(capture,
                  [&capture](const ProcessCapture& process) { return was_read(capture, process); }),
-      options);
+      timeout);
   snapshot::Carrier carrier(read.tables, capture.tables);
   for (const RasCommunicator& later : read.collectives.ras) {
     const RasCommunicator carried = carrier.communicator(later);

@@ -21,6 +21,8 @@
 #include "base/split.h"
 #include "collectives/sources/ras_answer.h"
 #include "collectives/sources/ras_client.h"
+#include "collectives/sources/ras_json.h"
+#include "collectives/sources/ras_text.h"
 #include "node/isolated_read.h"
 #include "node/sources/ras_rows.h"
 #include "node/sources/ras_services.h"
@@ -39,13 +41,13 @@ using snapshot::RasRank;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience{12000};  // the service itself gives up after ten seconds
-constexpr int kMostAnswers = 3;           // where two jobs share the port
-// Every answer is of the whole job: in a large one, not every node asks.
+constexpr int kMaxAnswers = 3;            // where two jobs share the port
+// Every answer describes the whole job: in a large one, not every node asks.
 constexpr std::int32_t kLargeJob = 512;
-// Versions before, 1000 * major + minor, have crashed jobs that were asked again and again.
-constexpr int kSafe = 2028;
+// 1000 * major + minor. Earlier versions have crashed jobs that were asked again and again.
+constexpr int kMinSafeVersion = 2028;
 
-// Addresses of this machine, in the network namespace that we are in.
+// Returns the addresses of this machine, in our network namespace.
 std::set<std::string> own_addresses() {
   std::set<std::string> addresses;
   ::ifaddrs* all = nullptr;
@@ -85,79 +87,16 @@ bool is_large_and_not_asking(const Capture& capture) {
   return world > kLargeJob && !asks;
 }
 
-// In the child: one service, asked until each of its ranks is in an answer.
+// Asks one service, in the child, until each of its ranks is in an answer.
 class Questioner {
  public:
-  Questioner(const RasService& service, Capture& answer) : service_(service), answer_(answer) {
-    for (const ProcessCapture* process : service.ranks) {
-      const auto status = attach::read_proc_status(process->pid);
-      if (status && !status->ns_pids.empty()) {
-        const auto [at, fresh] = by_told_pid_.emplace(status->ns_pids.back(), process->pid);
-        at->second = fresh ? process->pid : 0;  // two containers: it cannot be told which
-      }
-    }
-  }
-
-  Status run() {
-    ODDRANK_TRY_STATUS(enter_network(service_));
-    own_ = own_addresses();
-    const Deadline deadline = Deadline::after(kPatience);
-    Status last = ok();
-    for (int i = 0; i < kMostAnswers && !deadline.passed() && !all_covered(); ++i) {
-      last = ask_once(deadline);
-      if (!last) {
-        break;
-      }
-    }
-    return seen_.empty() ? last : ok();
-  }
+  Questioner(const RasService& service, Capture& answer);
+  Status run();
 
  private:
-  bool all_covered() const {
-    return !seen_.empty() &&
-           std::all_of(by_told_pid_.begin(), by_told_pid_.end(), [this](const auto& entry) {
-             return entry.second == 0 || covered_.contains(entry.second);
-           });
-  }
-
-  Status ask_once(const Deadline& deadline) {
-    ODDRANK_TRY(const collectives::RasReply reply,
-                collectives::ask_ras(service_.address, deadline));
-    auto read = reply.json ? collectives::read_ras_json(reply.text)
-                           : collectives::read_ras_text(reply.text);
-    if (!read) {
-      return fail(std::move(read).error().in("RAS at " + service_.address));
-    }
-    for (const RasGroup& group : read->groups) {
-      if (seen_.insert(group.hash).second) {
-        add(*read, group);
-      }
-    }
-    if (read->groups.empty()) {
-      seen_.insert("");
-    }
-    return ok();
-  }
-
-  void add(const RasAnswer& answer, const RasGroup& group) {
-    RasCommunicator communicator = communicator_row(answer, group, answer_.tables);
-    for (const RasMember& member : group.members) {
-      RasRank row = member_row(member);
-      row.host = answer_.tables.string(member.host);
-      row.told_pid = member.pid;
-      const auto process = by_told_pid_.find(member.pid);
-      if (own_.contains(member.host) && process != by_told_pid_.end()) {
-        row.pid = process->second;
-        covered_.insert(process->second);
-      }
-      const bool told_here = row.pid != 0 || member.rank < 0;
-      if (told_here || member.presence != snapshot::RasPresence::kAnswered ||
-          member.async_error != 0) {
-        communicator.ranks.push_back(row);
-      }
-    }
-    answer_.collectives.ras.push_back(std::move(communicator));
-  }
+  bool all_covered() const;
+  Status ask_once(const Deadline& deadline);
+  void add(const RasAnswer& answer, const RasGroup& group);
 
   const RasService& service_;
   Capture& answer_;
@@ -166,6 +105,76 @@ class Questioner {
   std::set<std::string> seen_;  // hashes
   std::set<pid_t> covered_;
 };
+
+Questioner::Questioner(const RasService& service, Capture& answer)
+    : service_(service), answer_(answer) {
+  for (const ProcessCapture* process : service.ranks) {
+    const auto status = attach::read_proc_status(process->pid);
+    if (status && !status->ns_pids.empty()) {
+      const auto [at, fresh] = by_told_pid_.emplace(status->ns_pids.back(), process->pid);
+      at->second = fresh ? process->pid : 0;  // two containers: it cannot be told which
+    }
+  }
+}
+
+Status Questioner::run() {
+  ODDRANK_TRY_STATUS(enter_network(service_));
+  own_ = own_addresses();
+  const Deadline deadline = Deadline::after(kPatience);
+  Status last = ok();
+  for (int i = 0; i < kMaxAnswers && !deadline.passed() && !all_covered(); ++i) {
+    last = ask_once(deadline);
+    if (!last) {
+      break;
+    }
+  }
+  return seen_.empty() ? last : ok();
+}
+
+bool Questioner::all_covered() const {
+  return !seen_.empty() &&
+         std::all_of(by_told_pid_.begin(), by_told_pid_.end(), [this](const auto& entry) {
+           return entry.second == 0 || covered_.contains(entry.second);
+         });
+}
+
+Status Questioner::ask_once(const Deadline& deadline) {
+  ODDRANK_TRY(const collectives::RasReply reply, collectives::ask_ras(service_.address, deadline));
+  auto read =
+      reply.json ? collectives::read_ras_json(reply.text) : collectives::read_ras_text(reply.text);
+  if (!read) {
+    return fail(std::move(read).error().in("RAS at " + service_.address));
+  }
+  for (const RasGroup& group : read->groups) {
+    if (seen_.insert(group.hash).second) {
+      add(*read, group);
+    }
+  }
+  if (read->groups.empty()) {
+    seen_.insert("");
+  }
+  return ok();
+}
+
+void Questioner::add(const RasAnswer& answer, const RasGroup& group) {
+  RasCommunicator communicator = communicator_row(answer, group, answer_.tables);
+  for (const RasMember& member : group.members) {
+    RasRank row = member_row(member);
+    row.host = answer_.tables.string(member.host);
+    row.told_pid = member.pid;
+    const auto process = by_told_pid_.find(member.pid);
+    if (own_.contains(member.host) && process != by_told_pid_.end()) {
+      row.pid = process->second;
+      covered_.insert(process->second);
+    }
+    const bool told_here = row.pid != 0 || member.rank < 0;
+    if (told_here || member.presence != snapshot::RasPresence::kAnswered ||
+        member.async_error != 0) {
+      communicator.ranks.push_back(row);
+    }
+  }
+  answer_.collectives.ras.push_back(std::move(communicator));
+}
 
 Capture ask_all(const Capture& capture) {
   Capture answer;
@@ -178,11 +187,11 @@ Capture ask_all(const Capture& capture) {
   return answer;
 }
 
-std::optional<Capture> ask_in_child(Capture& capture, const CaptureOptions& options) {
-  if (!options.ras || !options.beside || is_large_and_not_asking(capture)) {
+std::optional<Capture> ask_in_child(Capture& capture, milliseconds timeout) {
+  if (is_large_and_not_asking(capture)) {
     return std::nullopt;
   }
-  const milliseconds patience = std::min(options.timeout, kPatience + milliseconds(2000));
+  const milliseconds patience = std::min(timeout, kPatience + milliseconds(2000));
   const IsolatedTask task{[&capture](int fd) { send_capture(fd, ask_all(capture)); }, patience};
   auto answer = received_capture(run_isolated({task}, 1).front(), patience);
   if (!answer) {
@@ -192,7 +201,7 @@ std::optional<Capture> ask_in_child(Capture& capture, const CaptureOptions& opti
   return std::move(*answer);
 }
 
-// "2.28.9" is 2028; 0 if it cannot be read.
+// Returns 2028 for "2.28.9"; 0 if it cannot be read.
 int version_number(std::string_view version) {
   const auto parts = split(version, '.');
   const auto major = parts.size() < 2 ? std::nullopt : parse_number<int>(parts[0]);
@@ -200,7 +209,7 @@ int version_number(std::string_view version) {
   return major && minor && *major < 100 && *minor < 1000 ? *major * 1000 + *minor : 0;
 }
 
-// The counts of a later answer beside those of the first, rank by rank.
+// Puts the counts of a later answer beside those of the first, rank by rank.
 void add_later(RasCommunicator& communicator, const RasCommunicator& later) {
   for (RasRank& rank : communicator.ranks) {
     const auto at =
@@ -215,8 +224,8 @@ void add_later(RasCommunicator& communicator, const RasCommunicator& later) {
 
 }  // namespace
 
-void collect_ras(Capture& capture, const CaptureOptions& options) {
-  const auto answer = ask_in_child(capture, options);
+void collect_ras(Capture& capture, milliseconds timeout) {
+  const auto answer = ask_in_child(capture, timeout);
   if (!answer) {
     return;
   }
@@ -225,14 +234,14 @@ void collect_ras(Capture& capture, const CaptureOptions& options) {
   notes.insert(notes.end(), answer->nodes.front().notes.begin(), answer->nodes.front().notes.end());
 }
 
-void collect_ras_again(Capture& capture, const CaptureOptions& options) {
+void collect_ras_again(Capture& capture, milliseconds timeout) {
   bool answered = false;
   bool safe = true;
   for (const RasCommunicator& one : capture.collectives.ras) {
     answered = answered || !snapshot::is_from_memory(one);
-    safe = safe && version_number(capture.tables.text(one.version)) >= kSafe;
+    safe = safe && version_number(capture.tables.text(one.version)) >= kMinSafeVersion;
   }
-  const auto answer = answered && safe ? ask_in_child(capture, options) : std::nullopt;
+  const auto answer = answered && safe ? ask_in_child(capture, timeout) : std::nullopt;
   if (!answer) {
     return;
   }

@@ -1,5 +1,5 @@
 // How many collectives a process has launched, by NCCL's own counts in its memory. Its RAS service
-// tells the same numbers, but each answer has every rank of the job do something.
+// gives the same numbers, but every rank of the job has to work for each answer.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +9,9 @@
 
 namespace oddrank::node {
 
-// The sum over its communicators; less than before means that one of them is gone. nullopt: it has
-// no NCCL, or one whose counts cannot be read (collectives/sources/nccl_memory.h). Opens the
-// library's file: call it in a child.
+// Returns the sum over its communicators; a smaller sum than before means that one of them is gone.
+// nullopt: it has no NCCL, or one whose counts cannot be read (collectives/sources/nccl_memory.h).
+// Opens the library's file, which may block: call it in a child.
 std::optional<std::uint64_t> count_launches(pid_t pid);
 
 }  // namespace oddrank::node

@@ -8,10 +8,10 @@
 
 namespace oddrank::node {
 
-// What is not there is kept, so that reading it says so. Sorted within a folder.
+// Returns the files, sorted within a folder. Keeps what does not exist, so that reading it says so.
 std::vector<std::string> expand_files(const std::vector<std::string>& arguments);
 
-// Microseconds of CLOCK_REALTIME; 0 if it cannot be told.
+// Returns when the file was written, in microseconds of CLOCK_REALTIME; 0 if that is unknown.
 std::uint64_t written_us(const std::string& path);
 
 }  // namespace oddrank::node

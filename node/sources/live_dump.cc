@@ -20,9 +20,9 @@
 namespace oddrank::node {
 namespace {
 
-constexpr std::size_t kMostAnswer = std::size_t{256} << 20;
+constexpr std::size_t kMaxAnswer = std::size_t{256} << 20;
 
-// Looked up as the process would, nothing happens to it (O_PATH).
+// Finds the file as the process would, and does not open it (O_PATH).
 Result<UniqueFd> find_below(pid_t pid, const std::string& path, mode_t type) {
   const std::string root = "/proc/" + std::to_string(pid) + "/root";
   const UniqueFd folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -39,7 +39,8 @@ Result<UniqueFd> find_below(pid_t pid, const std::string& path, mode_t type) {
   }
   struct stat info {};
   if (::fstat(found.get(), &info) != 0 || (info.st_mode & S_IFMT) != type) {
-    return fail(Errc::kUnsupported, path + " is something else than it should be");
+    return fail(Errc::kUnsupported,
+                path + (type == S_IFSOCK ? " is not a socket" : " is not a pipe"));
   }
   return found;
 }
@@ -70,12 +71,12 @@ Result<std::string> exchange(const UniqueFd& fd,
     if (sent > 0) {
       request.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EAGAIN || !wait_for(fd.get(), POLLOUT, deadline)) {
-      return fail(Errc::kIo, "the control plane takes no request");
+      return fail(Errc::kIo, "cannot send the request to the control plane");
     }
   }
   std::string answer;
   std::array<char, 65536> piece{};
-  while (answer.size() < kMostAnswer) {
+  while (answer.size() < kMaxAnswer) {
     const auto got = ::recv(fd.get(), piece.data(), piece.size(), 0);
     if (got == 0) {
       return answer;

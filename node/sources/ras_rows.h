@@ -1,4 +1,4 @@
-// Rows of a capture from what NCCL tells of its communicators, by its RAS service or out of memory.
+// Makes rows of a capture from what NCCL's RAS service or its memory says about communicators.
 #pragma once
 
 #include "collectives/sources/ras_answer.h"
@@ -6,12 +6,12 @@
 
 namespace oddrank::node {
 
-// Without its members. `tables`: where the capture's texts are.
+// Returns the row of a communicator, without its members. `tables`: of the capture.
 snapshot::RasCommunicator communicator_row(const collectives::RasAnswer& answer,
                                            const collectives::RasGroup& group,
                                            snapshot::Tables& tables);
 
-// What is told of a member; which process of which host it is, is for the caller to say.
+// Returns the row of a member; the caller fills in which process of which host it is.
 snapshot::RasRank member_row(const collectives::RasMember& member);
 
 // Adds the communicators of one capture to another's.

@@ -32,7 +32,7 @@ std::string variable(const Capture& capture, const ProcessCapture& process, std:
   return std::string(snapshot::variable_of(capture.tables, process, name).value_or(""));
 }
 
-// "NAME=value" of a file of NCCL's parameters; lines that begin with '#' are comments.
+// Returns the value in "NAME=value" of a file of NCCL's parameters; lines with '#' are comments.
 std::string parameter(std::string_view text, std::string_view name) {
   for (const std::string_view raw : split(text, '\n')) {
     const std::string_view line = trim(raw);
@@ -43,7 +43,7 @@ std::string parameter(std::string_view text, std::string_view name) {
   return {};
 }
 
-// The environment counts more than the user's file, and that more than the machine's.
+// Returns the value from the environment, else from the user's file, else from the machine's.
 std::string nccl_parameter(const Capture& capture,
                            const ProcessCapture& process,
                            std::string_view name) {
@@ -51,9 +51,9 @@ std::string nccl_parameter(const Capture& capture,
   const std::string root = "/proc/" + std::to_string(process.pid) + "/root";
   const std::string home = variable(capture, process, "HOME");
   for (const std::string& path : {home + "/.nccl.conf", std::string("/etc/nccl.conf")}) {
-    constexpr std::size_t kMostText = 65536;
+    constexpr std::size_t kMaxText = 65536;
     if (value.empty() && path.front() == '/') {
-      const auto text = read_file(root + path, kMostText);
+      const auto text = read_file(root + path, kMaxText);
       value = text ? parameter(*text, name) : std::string();
     }
   }
@@ -71,7 +71,7 @@ std::optional<std::uint16_t> ras_port(const Capture& capture, const ProcessCaptu
              : parse_number<std::uint16_t>(std::string_view(address).substr(colon + 1));
 }
 
-// The address of a socket on which the process itself listens at that port.
+// Returns the address of a socket on which the process itself listens at that port.
 std::optional<std::string> listening(pid_t pid, std::uint16_t port) {
   const auto fds = attach::read_fds(pid);
   if (!fds) {
@@ -98,7 +98,7 @@ std::optional<std::string> listening(pid_t pid, std::uint16_t port) {
   return std::nullopt;
 }
 
-// In a child. As text for the pipe: "SERVICES ANSWERED WHY".
+// Runs in a child. Returns text for the pipe: "SERVICES ANSWERED WHY".
 std::string greet_all(const Capture& capture, const Deadline& deadline) {
   RasGreeting greeting;
   for (const RasService& service : find_ras_services(capture)) {

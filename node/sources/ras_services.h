@@ -1,4 +1,4 @@
-// NCCL's RAS services of this node: which ranks listen where, and whether they answer at all.
+// The RAS services of NCCL on this node: which ranks listen where, and whether they answer at all.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@ struct RasService {
   std::vector<const snapshot::ProcessCapture*> ranks;  // of the capture
 };
 
-// By the ranks' environment, NCCL's files of parameters, and the sockets that they have. May block
-// where a rank's file system does not answer: to be called in a child.
+// Finds them by the ranks' environment, NCCL's files of parameters, and the sockets that the ranks
+// have. May block if a rank's file system does not answer: call it in a child.
 std::vector<RasService> find_ras_services(const snapshot::Capture& capture);
 
-// The process moves to the service's network namespace: to be called in a child. kPermission.
+// Moves this process to the service's network namespace: call it in a child. kPermission.
 Status enter_network(const RasService& service);
 
 struct RasGreeting {
@@ -31,8 +31,8 @@ struct RasGreeting {
   std::string why;  // one does not answer, or there is none since a rank has NCCL_RAS_ENABLE=0
 };
 
-// Whether they answer a greeting. Nothing is asked, so that no rank has anything to do but its own
-// service's thread. Returns within `patience`. Precondition: one thread.
+// Greets the services and asks nothing, so that only the threads of the services themselves have
+// work to do. Returns within `patience`. Precondition: one thread (it forks).
 RasGreeting greet_ras_services(const snapshot::Capture& capture,
                                std::chrono::milliseconds patience);
 

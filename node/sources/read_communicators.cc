@@ -21,14 +21,14 @@ using collectives::NcclList;
 
 constexpr int kFirstWithList = 22400;
 
-// Of "NCCL version 2.28.9+cuda12.9", which NCCL writes to its log; "" if that is not there.
+// Returns "2.28.9" of "NCCL version 2.28.9+cuda12.9", which NCCL writes to its log; "" without it.
 std::string version_in(std::string_view constants) {
   constexpr std::string_view kBefore = "NCCL version ";
   constexpr std::string_view kBehind("+ \0", 3);
-  constexpr std::size_t kLongest = 40;
+  constexpr std::size_t kMaxVersion = 40;
   for (auto at = constants.find(kBefore); at != std::string_view::npos;
        at = constants.find(kBefore, at + 1)) {
-    const std::string_view rest = constants.substr(at + kBefore.size(), kLongest);
+    const std::string_view rest = constants.substr(at + kBefore.size(), kMaxVersion);
     const auto end = rest.find_first_of(kBehind);
     if (end != std::string_view::npos && end > 0 && rest.front() >= '0' && rest.front() <= '9') {
       return std::string(rest.substr(0, end));
@@ -38,10 +38,11 @@ std::string version_in(std::string_view constants) {
 }
 
 std::string_view constants_of(const elf::ElfImage& image) {
-  constexpr std::uint64_t kMost = std::uint64_t{8} << 20;  // it has 200 KiB
+  constexpr std::uint64_t kMaxConstants = std::uint64_t{8} << 20;  // it has 200 KiB
   const auto section = image.section(".rodata");
-  const auto bytes = section ? image.bytes_at(section->address, std::min(section->size, kMost))
-                             : std::span<const std::byte>{};
+  const auto bytes = section
+                         ? image.bytes_at(section->address, std::min(section->size, kMaxConstants))
+                         : std::span<const std::byte>{};
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

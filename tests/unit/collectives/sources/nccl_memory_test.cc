@@ -168,7 +168,7 @@ TEST_CASE("NCCL memory: a version without a layout is said, and nothing is guess
     REQUIRE_FALSE(answer);
     CHECK(answer.error().code == Errc::kUnsupported);
     CHECK(answer.error().what ==
-          "how NCCL " + std::string(version) + " keeps its communicators is not known");
+          "the layout of communicators in NCCL " + std::string(version) + " is unknown");
   }
   FakeTarget empty;
   empty.add_object(kList, std::uint64_t{0});

@@ -1,8 +1,8 @@
-#include "collectives/sources/ras_answer.h"
-
 #include <fstream>
 #include <sstream>
 
+#include "collectives/sources/ras_json.h"
+#include "collectives/sources/ras_text.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::collectives {

@@ -1,4 +1,4 @@
-#include "node/watch_look.h"
+#include "node/watch_sample.h"
 
 #include <unistd.h>
 
@@ -33,9 +33,9 @@ using cpython::PythonThread;
 using std::chrono::milliseconds;
 using watch::RankSign;
 
-constexpr milliseconds kLookPatience{5000};
-constexpr milliseconds kFindPatience{10000};
-constexpr std::size_t kLooksAtOnce = 4;
+constexpr milliseconds kSampleTimeout{5000};
+constexpr milliseconds kFindTimeout{10000};
+constexpr std::size_t kSamplesAtOnce = 4;
 constexpr std::size_t kShownFrames = 4;
 constexpr std::size_t kShownName = 48;
 
@@ -43,7 +43,8 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
   return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
 }
 
-// Loops that poll keep the time in such variables; see watch/progress.h.
+// Returns whether the value is a fraction: loops that poll keep the time in such variables; see
+// watch/progress.h.
 bool is_fraction(std::string_view value) {
   return !value.empty() && value.front() != '\'' &&
          value.find_first_of("0123456789") != std::string_view::npos &&
@@ -77,7 +78,7 @@ std::string words_of(const PythonThread& thread) {
   return words;
 }
 
-// The main thread waits for another one: then what any of them does counts.
+// Returns whether the main thread waits for another one; then what any thread does counts.
 bool waits_for_thread(const PythonThread& main) {
   constexpr std::array<std::string_view, 4> kWaiters = {"threading.py", "queue.py", "selectors.py",
                                                         "_base.py"};
@@ -126,7 +127,7 @@ void note_native(const attach::ThreadState& state, RankSign& sign) {
   sign.where = state.state == 'R' ? "runs" : state.wchan.empty() ? call : state.wchan;
 }
 
-void look_at_frames(const attach::ThreadState& state, bool groups, RankSign& sign) {
+void sample_frames(const attach::ThreadState& state, bool groups, RankSign& sign) {
   sign.looked = true;
   const auto target = attach::LiveTarget::open(sign.pid);
   if (!target) {
@@ -163,10 +164,10 @@ std::uint64_t stored_bytes(pid_t pid) {
   return bytes;
 }
 
-// In a child: any of the files may lie on a file system that does not answer.
-RankSign look(const RankSign& before,
-              const watch::LookRequest& request,
-              const std::vector<std::string>& logs) {
+// Runs in a child: any of the files may be on a file system that does not answer.
+RankSign sample_rank(const RankSign& before,
+                     const watch::LookRequest& request,
+                     const std::vector<std::string>& logs) {
   RankSign sign;
   sign.pid = before.pid;
   sign.rank = before.rank;
@@ -179,9 +180,9 @@ RankSign look(const RankSign& before,
   sign.switches = state->voluntary_switches + state->involuntary_switches;
   const bool ran = !before.looked || sign.switches != before.switches || sign.state == 'R';
   if ((request.frames && ran) || request.groups) {
-    look_at_frames(*state, request.groups, sign);
+    sample_frames(*state, request.groups, sign);
   } else {
-    // Seen as it was when its frames were looked at last: that is what to compare with.
+    // It has not run, so the frames of the last sample are what the next one is compared with.
     sign.looked = before.looked;
     sign.switches = before.switches;
     sign.places = before.places;
@@ -195,16 +196,16 @@ RankSign look(const RankSign& before,
   const std::string folder = "/proc/" + std::to_string(sign.pid) + "/fd/";
   std::vector<std::string> all_logs = {folder + "1", folder + "2"};
   all_logs.insert(all_logs.end(), logs.begin(), logs.end());
-  const LogLook log = look_at_logs(all_logs, before.log_bytes);
+  const LogSample log = sample_logs(all_logs, before.log_bytes);
   sign.log_bytes = log.bytes;
   sign.log_by_watcher = log.by_watcher;
   return sign;
 }
 
-constexpr std::string_view kNoReturn = "a look at it does not come back: state ";
+constexpr std::string_view kNoReturn = "its sample did not end in time: state ";
 
-// Nothing of a rank whose look did not come back but what blocks nobody.
-RankSign look_from_outside(const RankSign& before) {
+// Returns what can be read without blocking, for a rank whose sample did not end in time.
+RankSign sample_from_outside(const RankSign& before) {
   RankSign sign = before;
   const auto stat = attach::read_proc_stat(sign.pid);
   sign.gone = !stat || stat->state == 'Z' || stat->state == 'X';
@@ -215,7 +216,7 @@ RankSign look_from_outside(const RankSign& before) {
   return sign;
 }
 
-// Each look at it would leave one more reader behind that cannot even be killed.
+// Returns whether a sample would block again: each would leave a reader that cannot be killed.
 bool still_blocks(const RankSign& before) {
   if (!before.trouble.starts_with(kNoReturn)) {
     return false;
@@ -226,28 +227,28 @@ bool still_blocks(const RankSign& before) {
 
 }  // namespace
 
-std::vector<RankSign> look_at(const std::vector<RankSign>& targets,
-                              const watch::LookRequest& request,
-                              const std::vector<std::string>& logs) {
+std::vector<RankSign> sample_ranks(const std::vector<RankSign>& targets,
+                                   const watch::LookRequest& request,
+                                   const std::vector<std::string>& logs) {
   std::vector<IsolatedTask> tasks;
   std::vector<RankSign> signs;
-  std::vector<std::size_t> looked;  // of the sign of each task
+  std::vector<std::size_t> sampled;  // of the sign of each task
   for (const RankSign& target : targets) {
     signs.push_back(target);
     if (still_blocks(target)) {
       continue;
     }
-    looked.push_back(signs.size() - 1);
+    sampled.push_back(signs.size() - 1);
     tasks.push_back({[&target, &request, &logs](int fd) {
-                       send_bytes(fd, encode_sign(look(target, request, logs)));
+                       send_bytes(fd, encode_sign(sample_rank(target, request, logs)));
                      },
-                     kLookPatience});
+                     kSampleTimeout});
   }
-  const auto results = run_isolated(tasks, kLooksAtOnce, std::size_t{1} << 20);
+  const auto results = run_isolated(tasks, kSamplesAtOnce, std::size_t{1} << 20);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    RankSign& sign = signs[looked[i]];
+    RankSign& sign = signs[sampled[i]];
     auto read = watch::decode_sign(results[i].bytes);
-    sign = read ? *std::move(read) : look_from_outside(sign);
+    sign = read ? *std::move(read) : sample_from_outside(sign);
   }
   return signs;
 }
@@ -264,8 +265,8 @@ Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
                                                  ? Result<snapshot::Capture>(std::move(found))
                                                  : Result<snapshot::Capture>(fail(status.error())));
                           },
-                          kFindPatience};
-  return received_capture(run_isolated({task}, 1).front(), kFindPatience);
+                          kFindTimeout};
+  return received_capture(run_isolated({task}, 1).front(), kFindTimeout);
 }
 
 }  // namespace oddrank::node

@@ -1,11 +1,12 @@
-// The rows are made by scripts/nccl_offsets, which also compares them with a library.
+// The rows come from scripts/nccl_offsets, which also compares them with a library.
+#include "collectives/sources/nccl_layout.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "collectives/sources/nccl_layout.h"
 
 namespace oddrank::collectives {
 namespace {

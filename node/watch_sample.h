@@ -1,0 +1,26 @@
+// The samples that the watch takes of ranks: short, each rank's in a child of its own with a
+// deadline, and without stopping a thread. See watch/rank_sign.h for what they hold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/capture.h"
+#include "watch/rank_sign.h"
+#include "watch/watch.h"
+
+namespace oddrank::node {
+
+// Returns a sign for each of `targets` (with its pid and rank). A rank whose sample did not end in
+// time has `trouble`, and its state as /proc shows it. `logs`: files whose growth counts for all of
+// them. For a rank that has not run since the last sample, /proc alone is read. Precondition: one
+// thread (it forks).
+std::vector<watch::RankSign> sample_ranks(const std::vector<watch::RankSign>& targets,
+                                          const watch::LookRequest& request,
+                                          const std::vector<std::string>& logs);
+
+// Returns the ranks of this node, or only those of one SLURM job, as a capture without threads.
+Result<snapshot::Capture> find_ranks(const std::string& slurm_job);
+
+}  // namespace oddrank::node
