@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "slurm/answers.h"
 
 namespace oddrank::cli {
@@ -15,6 +15,6 @@ namespace oddrank::cli {
 // asking (interrupt.h). Borrows `progress`, which must outlive the asking.
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
-                                          Progress& progress);
+                                          ProgressLine& progress);
 
 }  // namespace oddrank::cli

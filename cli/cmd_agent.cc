@@ -65,7 +65,7 @@ int run_agent(AgentOptions& options) {
     options.request.host = variable("SLURMD_NODENAME");
   }
   if (options.out == "-" && !options.framed && ::isatty(STDOUT_FILENO) != 0) {
-    return report_error({Errc::kUsage, "a capture is no text for a terminal",
+    return report_error({Errc::kUsage, "refusing to write a binary capture to a terminal",
                          "give --out FILE, or use `oddrank node` to see the report"});
   }
   const std::uint64_t stream = slurm::new_stream_id();
@@ -104,26 +104,36 @@ int run_agent(AgentOptions& options) {
 void add_agent_command(Parser& parser) {
   auto options = std::make_shared<AgentOptions>();
   Command command = parser.command(
-      "agent", "One node's capture to stdout or a file; what the others start and scripts call");
-  command.option("--out", options->out, "File to write; '-' is stdout").value("FILE");
-  command.flag("--framed", options->framed, "As checksummed text lines, for srun's output");
-  command.option("--slurm-job", options->request.slurm_job, "Only ranks of this SLURM job");
-  command.option("--slurm-step", options->request.slurm_step, "Only ranks of this step");
-  command.option("--select", options->request.select,
-                 "Of several jobs on this node, the one with this name");
+      "agent",
+      "Capture this node to stdout or a file; started by other commands, useful in scripts");
+  command.option("--out", options->out, "Write the capture to this file; '-' is stdout")
+      .value("FILE");
+  command.flag("--framed", options->framed, "Write checksummed text lines, for srun's output");
+  command.option("--slurm-job", options->request.slurm_job, "Read only ranks of this SLURM job")
+      .value("JOBID");
+  command
+      .option("--slurm-step", options->request.slurm_step,
+              "Read only ranks of this step of the job")
+      .value("STEP");
+  command
+      .option("--select", options->request.select,
+              "Choose the job with this name if several run on this node")
+      .value("NAME");
   command
       .option("--beside", options->request.beside,
-              "Of several jobs on this node, the one that this process is a rank of")
+              "Choose the job that this process is a rank of if several run on this node")
       .value("PID");
-  command.option("--host", options->request.host,
-                 "Name of this node in the report [SLURMD_NODENAME or the host name]");
+  command
+      .option("--host", options->request.host,
+              "Name of this node in the report [SLURMD_NODENAME or the host name]")
+      .value("NAME");
   command.option("--box", options->box).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
   add_locals_option(command, {&options->capture.locals});
   command.footer(
       "Examples:\n"
-      "  oddrank agent --out /shared/$(hostname).odd    then: oddrank report /shared/*.odd\n"
+      "  oddrank agent --out /shared/$(hostname).odd     then: oddrank report /shared/*.odd\n"
       "  pdsh -w n[0-3] oddrank agent --out /shared/%h.odd");
   command.runs([options] { return run_agent(*options); });
 }

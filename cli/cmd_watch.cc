@@ -31,9 +31,9 @@ using std::chrono::milliseconds;
 using watch::RankSign;
 
 // Ranks come and go; looking for them costs some 10 ms.
-constexpr int kLooksBetweenFinds = 6;
+constexpr int kSamplesBetweenFinds = 6;
 // A controller is asked no more often than this whether the job still runs.
-constexpr milliseconds kJobLook{30000};
+constexpr milliseconds kJobCheck{30000};
 
 struct WatchCommand {
   std::string job;
@@ -116,7 +116,7 @@ class WatchSetup {
   Status find();
 
  private:
-  std::vector<RankSign> look(const watch::LookRequest& request);
+  std::vector<RankSign> sample(const watch::SampleRequest& request);
   std::string rank_variable(const std::string& name) const;
   std::vector<std::vector<std::string>> capture_commands(const std::string& file) const;
   bool is_over();
@@ -131,7 +131,7 @@ class WatchSetup {
   std::map<pid_t, std::int32_t> ranks_;  // found here
   std::map<std::string, std::string> environment_;
   bool found_any_ = false;  // ever
-  int looks_ = 0;
+  int samples_ = 0;
   std::optional<std::chrono::steady_clock::time_point> asked_job_;
 };
 
@@ -175,12 +175,12 @@ std::string WatchSetup::rank_variable(const std::string& name) const {
   return found == environment_.end() ? std::string() : found->second;
 }
 
-std::vector<RankSign> WatchSetup::look(const watch::LookRequest& request) {
+std::vector<RankSign> WatchSetup::sample(const watch::SampleRequest& request) {
   std::vector<RankSign> targets = request.before;
   if (only_) {
     targets = request.before.empty() ? std::vector{*only_} : request.before;
   } else {
-    if (looks_++ % kLooksBetweenFinds == 0 || targets.empty()) {
+    if (samples_++ % kSamplesBetweenFinds == 0 || targets.empty()) {
       (void)find();  // if it fails, the ranks that were known stay so
     }
     for (const auto& [pid, rank] : ranks_) {
@@ -221,11 +221,11 @@ bool WatchSetup::is_over() {
     return true;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (asked_job_ && now - *asked_job_ < kJobLook) {
+  if (asked_job_ && now - *asked_job_ < kJobCheck) {
     return false;
   }
   asked_job_ = now;
-  const auto job = slurm::show_job(job_, Deadline::after(kJobLook));
+  const auto job = slurm::show_job(job_, Deadline::after(kJobCheck));
   // A controller that does not answer is no end of the job.
   return job ? job->state != "RUNNING" && job->state != "PENDING" && job->state != "SUSPENDED"
              : job.error().code == Errc::kNotFound || job.error().code == Errc::kGone;
@@ -233,7 +233,7 @@ bool WatchSetup::is_over() {
 
 watch::WatchHooks WatchSetup::hooks() {
   watch::WatchHooks hooks;
-  hooks.look = [this](const watch::LookRequest& request) { return look(request); };
+  hooks.sample = [this](const watch::SampleRequest& request) { return sample(request); };
   hooks.capture_commands = [this](const std::string& file) { return capture_commands(file); };
   hooks.examine = [this](const watch::TakenCapture& taken) {
     return examine(taken, options_.keep);
@@ -267,7 +267,7 @@ int watch_command(WatchCommand& options) {
 int watch_node(WatchCommand& options) {
   WatchSetup setup(options, options.job);
   if (!options.job.empty()) {
-    const auto job = slurm::find_job(options.job, Deadline::after(kJobLook));
+    const auto job = slurm::find_job(options.job, Deadline::after(kJobCheck));
     if (!job) {
       return report_error(job.error());
     }
@@ -275,8 +275,9 @@ int watch_node(WatchCommand& options) {
   } else if (const Status found = setup.find(); !found) {
     return report_error(found.error());
   } else if (!setup.has_ranks()) {
-    return report_error({Errc::kNotFound, "no rank of a training job was found on this node",
-                         "start it later, or with the rank: oddrank watch -- CMD"});
+    return report_error(
+        {Errc::kNotFound, "no rank of a training job was found on this node",
+         "start the watch after the job, or together with each rank: oddrank watch -- CMD"});
   }
   watch::run_watch(options.watch, setup.hooks(), nullptr);
   return kAllRead;
@@ -289,19 +290,18 @@ int run_watch_command(WatchCommand& options) {
   if (!options.job.empty() || *options.command.argv == nullptr) {
     return report_error(
         {Errc::kUsage,
-         options.job.empty() ? "no command after --" : "--job is for a watch without a command",
-         ""});
+         options.job.empty() ? "no command after --" : "--job cannot be used with a command", ""});
   }
   return watch_command(options);
 }
 
 constexpr const char* kFooter =
     "oddrank watch [OPTIONS] [-- CMD ARGUMENT...]\n\n"
-    "The process that is started becomes CMD: its pid, signals and exit status are the command's\n"
-    "own, and the watcher is an orphan beside it that ends with it. In SLURM the watcher of rank "
-    "0\n"
-    "captures all nodes (oddrank job); elsewhere that of the first rank of each node captures it.\n"
-    "kill -USR1 has a watcher capture at once.\n\n"
+    "The process that you start becomes CMD: it keeps its pid, gets its signals and returns its\n"
+    "exit status. The watcher runs beside it and exits when it exits. In SLURM, the watcher of "
+    "rank 0\n"
+    "captures all nodes (oddrank job); elsewhere, the watcher of each node's first rank captures\n"
+    "that node. After kill -USR1, a watcher captures at once.\n\n"
     "Examples:\n"
     "  srun oddrank watch --save /shared/hangs -- python train.py\n"
     "  torchrun --no-python ... oddrank watch -- python train.py\n"
@@ -315,27 +315,34 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
   auto options = std::make_shared<WatchCommand>();
   options->command = command_line;
   Command command = parser.command(
-      "watch", "Watches ranks; captures and says the verdict when nothing moves any more");
+      "watch", "Watch ranks; capture the job and print the verdict when nothing moves any more");
   command.option(
       "--stalled-for", options->watch.stalled_for,
-      "So long without motion is a stall, or half as long again as the job was ever quiet "
-      "before, whichever is more [5m]");
-  command.option("--interval", options->watch.interval, "Between two looks [10s]");
-  command.option("--save", options->keep.folder, "Folder for captures and their JSON").value("DIR");
-  command.option("--keep", options->keep.keep, "So many of them; older ones are removed")
+      "Report a stall after this long without motion, or after 1.5 times the longest quiet "
+      "spell so far if that is longer [5m]");
+  command.option("--interval", options->watch.interval, "Time between samples [10s]");
+  command
+      .option("--save", options->keep.folder, "Save captures and their JSON reports in this folder")
+      .value("DIR");
+  command.option("--keep", options->keep.keep, "Keep this many captures; delete older ones")
       .between(1, 1000)
       .shows_default();
   command
       .option("--on-stall", options->watch.on_stall,
-              "Shell command to run at a stall: $1 is the JSON report's path; also "
-              "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY")
+              "Run this shell command at a stall; $1 is the path of the JSON report, and "
+              "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY are set")
       .value("CMD");
   command.option("--on-stall-timeout", options->watch.hook_patience,
-                 "After which it is ended [60s]");
-  const Option job = command.option("--job", options->job,
-                                    "The ranks of this SLURM job on this node; ends with the job");
+                 "Time limit of the --on-stall command [60s]");
+  const Option job =
+      command
+          .option("--job", options->job,
+                  "Watch the ranks of this SLURM job on this node until the job ends")
+          .value("JOBID");
   command
-      .option("--select", options->select, "Of several jobs on this node, the one with this name")
+      .option("--select", options->select,
+              "Choose the job with this name if several run on this node")
+      .value("NAME")
       .not_with(job);
   command.footer(kFooter);
   command.runs([options] { return run_watch_command(*options); });

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 constexpr std::array<std::pair<std::string_view, long>, 4> kUnits = {
     {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}}};
 // Whatever the unit: agents are told all times in milliseconds.
-constexpr long kMostMilliseconds = 1000000L * 3600000;
+constexpr long kMaxMilliseconds = 1000000L * 3600000;
 
 // What is wrong with it; "" and `duration` if nothing is.
 std::string parse_duration(const std::string& text, milliseconds& duration) {
@@ -26,12 +26,12 @@ std::string parse_duration(const std::string& text, milliseconds& duration) {
   const auto number = parse_number<long>(std::string_view(text).substr(0, digits));
   const std::string unit = digits == std::string::npos ? "s" : text.substr(digits);
   for (const auto& [name, factor] : kUnits) {
-    if (number && unit == name && *number <= kMostMilliseconds / factor) {
+    if (number && unit == name && *number <= kMaxMilliseconds / factor) {
       duration = milliseconds(*number * factor);
       return "";
     }
   }
-  return "'" + text + "' is no time; write it like 500ms, 20s or 2m";
+  return "'" + text + "' is not a time; write it like 500ms, 20s or 2m";
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ Parser::Parser(const std::string& description,
     : app_(std::make_unique<CLI::App>(description, "oddrank")) {
   app_->footer(footer);
   app_->set_version_flag("--version", version);
-  app_->add_flag("-v,--verbose", verbosity_, "Say what is being done (-vv: and why)");
+  app_->add_flag("-v,--verbose", verbosity_, "Print what is being done (-vv: more detail)");
   app_->require_subcommand(1);
   app_->fallthrough();
 }

@@ -29,7 +29,7 @@ using watch::PastFile;
 
 constexpr std::chrono::milliseconds kExaminePatience{60000};
 constexpr std::chrono::milliseconds kPastPatience{5000};
-constexpr std::size_t kMostPasts = 8;
+constexpr std::size_t kMaxPasts = 8;
 
 // Ranks whose past says more than what was read of them, and those that are named.
 std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
@@ -42,7 +42,7 @@ std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
   for (const ProcessCapture& process : capture.processes) {
     const bool named = culprits.count(process.rank) != 0;
     const bool unread = process.read != snapshot::ReadState::kFull;
-    if (process.is_rank && process.rank >= 0 && (named || unread) && wanted.size() < kMostPasts) {
+    if (process.is_rank && process.rank >= 0 && (named || unread) && wanted.size() < kMaxPasts) {
       wanted.push_back(&process);
     }
   }

@@ -42,7 +42,7 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
   return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
 }
 
-// Loops that poll keep the time in such variables; see watch/progress.h.
+// Loops that poll keep the time in such variables; see watch/rank_motion.h.
 bool is_fraction(std::string_view value) {
   return !value.empty() && value.front() != '\'' &&
          value.find_first_of("0123456789") != std::string_view::npos &&
@@ -168,7 +168,7 @@ std::uint64_t stored_bytes(pid_t pid) {
 
 // In a child: any of the files may lie on a file system that does not answer.
 RankSign look(const RankSign& before,
-              const watch::LookRequest& request,
+              const watch::SampleRequest& request,
               const std::vector<std::string>& logs) {
   RankSign sign;
   sign.pid = before.pid;
@@ -230,7 +230,7 @@ bool still_blocks(const RankSign& before) {
 }  // namespace
 
 std::vector<RankSign> look_at(const std::vector<RankSign>& targets,
-                              const watch::LookRequest& request,
+                              const watch::SampleRequest& request,
                               const std::vector<std::string>& logs) {
   std::vector<IsolatedTask> tasks;
   std::vector<RankSign> signs;

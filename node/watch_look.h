@@ -16,7 +16,7 @@ namespace oddrank::node {
 // has `trouble`, and its state from outside. `logs`: files whose growth counts for all of them.
 // Cheap for a rank that has not run since the look before: /proc alone. Precondition: one thread.
 std::vector<watch::RankSign> look_at(const std::vector<watch::RankSign>& targets,
-                                     const watch::LookRequest& request,
+                                     const watch::SampleRequest& request,
                                      const std::vector<std::string>& logs);
 
 // The ranks of this node; of one SLURM job with `slurm_job`. A capture without threads.

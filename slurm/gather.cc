@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 // unless a node has not taken its task yet; see Command::never_kill).
 constexpr milliseconds kEndGrace{300};
 constexpr milliseconds kTermGrace{300};
-constexpr milliseconds kPollAtMost{20};
+constexpr milliseconds kMaxPoll{20};
 constexpr milliseconds kStatePatience{2000};
 
 // Agents that SLURM or we end die by a signal ("Killed", "Terminated").
@@ -118,7 +118,7 @@ Result<GatherResult> Gathering::run() {
   }
   attempts_.push_back(*std::move(first));
   while (!all_settled() && !refusal_ && !deadline_.passed() && !is_interrupted()) {
-    pump(std::min(deadline_.left(), kPollAtMost));
+    pump(std::min(deadline_.left(), kMaxPoll));
     if (options_.progress) {
       options_.progress(progress_of(result_.nodes));
     }
@@ -203,7 +203,8 @@ void Gathering::take(Payload payload) {
   const auto found = index_.find(payload.host);
   if (found == index_.end()) {
     if (result_.notes.size() < 100) {
-      result_.notes.push_back("an answer of " + payload.host + " was dropped: no node of the job");
+      result_.notes.push_back("an answer from " + payload.host +
+                              " was dropped: it is not a node of the job");
     }
     return;
   }

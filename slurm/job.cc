@@ -270,7 +270,7 @@ std::int64_t parse_duration(std::string_view text) {
 Result<Job> parse_job(std::string_view text) {
   const std::vector<Fields> records = parse_records(text, "JobId=");
   if (records.empty()) {
-    return fail(Errc::kBadData, "scontrol prints no job");
+    return fail(Errc::kBadData, "scontrol printed no job");
   }
   const auto running = std::find_if(records.begin(), records.end(), [](const Fields& fields) {
     return text_of(fields, "JobState") == "RUNNING";
@@ -283,7 +283,7 @@ Result<Job> parse_job(std::string_view text) {
     take_parts(job, records, leader);
   }
   if (!is_number(job.id) || job.state.empty()) {
-    return fail(Errc::kBadData, "scontrol prints a job without id or state");
+    return fail(Errc::kBadData, "scontrol printed a job without id or state");
   }
   return job;
 }
@@ -348,21 +348,21 @@ Status can_collect(const Job& job, std::int64_t uid) {
   const std::string name = "job " + job.id;
   if (is_one_of(job.state, {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
                             "SPECIAL_EXIT", "RESV_DEL_HOLD"})) {
-    return fail(Errc::kNotFound,
-                name + " has not started yet: " + lower(job.state) + in_brackets(job.reason),
-                "there are no ranks to look at until it runs; `squeue -j " + job.id +
-                    "` tells when it does");
+    return fail(
+        Errc::kNotFound,
+        name + " has not started yet: " + lower(job.state) + in_brackets(job.reason),
+        "it has no ranks until it runs; `squeue -j " + job.id + "` shows when it will start");
   }
   if (is_one_of(job.state, {"COMPLETING", "STAGE_OUT", "SIGNALING"})) {
     return fail(Errc::kGone,
                 name + " is just ending (" + lower(job.state) + "): SLURM starts nothing in it now",
-                "look at a job before it is cancelled; until its processes are gone, "
+                "run oddrank before a job is cancelled; until its processes are gone, "
                 "`oddrank node` on its nodes may still read them");
   }
   if (is_one_of(job.state, {"SUSPENDED", "STOPPED"})) {
     return fail(Errc::kUnsupported,
                 name + " is " + lower(job.state) + ": SLURM itself has stopped all of its ranks",
-                "`scontrol resume " + job.id + "` lets it go on");
+                "`scontrol resume " + job.id + "` continues it");
   }
   if (job.state != "RUNNING") {
     const std::string when =

@@ -58,11 +58,11 @@ std::optional<Error> refusal_of(std::string_view line) {
   }
   if (has(line, "Job is pending execution")) {
     return Error{Errc::kNotFound, "the job waits to be started (again)",
-                 "its nodes were taken from it, perhaps since one of them failed"};
+                 "it lost its nodes, perhaps because one of them failed"};
   }
   if (has(line, "has expired") || has(line, "already completing or completed")) {
     return Error{Errc::kGone, "the job has ended, or is just ending",
-                 "SLURM starts nothing in a job anymore once it is being cancelled"};
+                 "SLURM starts nothing in a job that is being cancelled"};
   }
   if (has(line, "Invalid job id specified") || has(line, "Unable to contact slurm controller")) {
     return client_error("srun", line);

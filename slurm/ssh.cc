@@ -18,9 +18,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPollAtMost{20};
+constexpr milliseconds kMaxPoll{20};
 constexpr milliseconds kEndGrace{100};
-constexpr std::size_t kWordsKept = 16384;
+constexpr std::size_t kMaxWords = 16384;
 // Of a POSIX shell: "not executable" and "not found". 255 is ssh's own failure.
 constexpr int kNotExecutable = 126;
 constexpr int kNoSuchProgram = 127;
@@ -53,7 +53,7 @@ class Session {
       if (stream == OutputStream::kStdout) {
         output_.feed(bytes);
       } else {
-        words_.append(bytes.substr(0, kWordsKept - std::min(kWordsKept, words_.size())));
+        words_.append(bytes.substr(0, kMaxWords - std::min(kMaxWords, words_.size())));
       }
     });
     if (exit_) {
@@ -93,9 +93,9 @@ class SshGathering {
   Status start_more();
   Status start(std::size_t node, bool ship);
   void wait() const;
-  void look();
+  void advance();
   // False: the session is done with.
-  bool look_at(Session& session);
+  bool advance(Session& session);
   void take(Session& session);
   void explain(Session& session);
   void stop_all();
@@ -119,7 +119,7 @@ Result<GatherResult> SshGathering::run() {
       break;
     }
     wait();
-    look();
+    advance();
     if (options_.progress) {
       options_.progress(progress_of(result_.nodes));
     }
@@ -147,7 +147,7 @@ Status SshGathering::start(std::size_t node, bool ship) {
   auto session = Session::start(node, hosts_[node], options_, ship);
   if (!session) {
     if (session.error().code == Errc::kNotFound) {
-      return fail(Errc::kNotFound, "there is no " + options_.ssh.front() + " here",
+      return fail(Errc::kNotFound, options_.ssh.front() + " not found",
                   "install an ssh client, or name another with --ssh");
     }
     result_.nodes[node].why = session.error().what;
@@ -162,17 +162,17 @@ void SshGathering::wait() const {
   for (const Session& session : running_) {
     session.add_pollfds(polled);
   }
-  ::poll(polled.data(), polled.size(), static_cast<int>(kPollAtMost.count()));
+  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxPoll.count()));
 }
 
-void SshGathering::look() {
+void SshGathering::advance() {
   for (auto each = running_.begin(); each != running_.end();) {
     // A retry is put at the end of the list, and looked at in its turn.
-    each = look_at(*each) ? std::next(each) : running_.erase(each);
+    each = advance(*each) ? std::next(each) : running_.erase(each);
   }
 }
 
-bool SshGathering::look_at(Session& session) {
+bool SshGathering::advance(Session& session) {
   const bool running = session.advance();
   take(session);
   const NodeAnswer& node = result_.nodes[session.node()];
@@ -300,11 +300,11 @@ std::string ssh_complaint(std::string_view said) {
     last = line.empty() ? last : line;
   }
   if (last.empty()) {
-    return "ssh failed and did not say why";
+    return "ssh failed without a message";
   }
   std::string why = (last.starts_with("ssh: ") ? "" : "ssh: ") + std::string(last.substr(0, 200));
   if (last.find("Permission denied") != std::string_view::npos) {
-    why += "; it must let you in without a password (a key, and an agent that holds it)";
+    why += "; ssh must log in without a password (a key, and an agent that holds it)";
   } else if (last.find("Host key verification failed") != std::string_view::npos) {
     why += "; log in once by hand to accept the host's key";
   }
@@ -317,7 +317,7 @@ Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const Ssh
   }
   for (const std::string& host : hosts) {
     if (host.empty() || host.front() == '-') {
-      return fail(Errc::kUsage, "'" + host + "' is no host name");
+      return fail(Errc::kUsage, "'" + host + "' is not a host name");
     }
   }
   if (options.agent_path.empty() || options.agent_path.front() != '/') {

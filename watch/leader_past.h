@@ -21,7 +21,7 @@ class LeaderPast {
 
   explicit LeaderPast(WallTime start) : moved_at_(start) {}
 
-  // `moved`: what watch/progress.h says of this look.
+  // `moved`: what watch/rank_motion.h says of this look.
   void add(const RankSign& sign, bool moved, WallTime now);
 
   // "last moved at 14:03:12 (5 min 3 s ago), since then in poll (io.py:7) < main (train.py:9);

@@ -1,5 +1,5 @@
 // What one short look at a rank tells of whether it moves: plain data, made by whoever may read
-// processes, judged by watch/progress.h. Travels through the pipe of an isolated reader.
+// processes, judged by watch/rank_motion.h. Travels through the pipe of an isolated reader.
 #pragma once
 
 #include <sys/types.h>

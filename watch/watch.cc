@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/span_words.h"
 #include "watch/alarm.h"
-#include "watch/progress.h"
+#include "watch/rank_motion.h"
 #include "watch/stall_hook.h"
 #include "watch/watch_capture.h"
 #include "watch/watchdog_limit.h"
@@ -30,20 +30,20 @@ using Wall = std::chrono::system_clock;
 
 // Frames of a rank that moves need not be looked at as often as whether it ran: an eighth of the
 // time after which they matter.
-constexpr int kFrameLooks = 8;
-constexpr milliseconds kRarestFrameLook{60000};
+constexpr int kFrameSamples = 8;
+constexpr milliseconds kMaxFrameInterval{60000};
 // A job that is quiet for so long is asked which watchdog it has.
-constexpr milliseconds kGroupsLook{120000};
+constexpr milliseconds kMaxQuietWithoutGroups{120000};
 // Without a pidfd the end of the command wakes nobody.
-constexpr milliseconds kEndLook{1000};
-constexpr milliseconds kCaptureLook{20};
+constexpr milliseconds kMaxEndWait{1000};
+constexpr milliseconds kCapturePoll{20};
 
 struct Watched {
   explicit Watched(const RankSign& sign)
-      : last(sign), progress(Progress::Clock::now()), past(Wall::now()) {}
+      : last(sign), motion(RankMotion::Clock::now()), past(Wall::now()) {}
 
   RankSign last;
-  Progress progress;
+  RankMotion motion;
   LeaderPast past;
   bool past_left = false;  // for another watcher
   std::string trouble_said;
@@ -66,8 +66,8 @@ class Watch {
  public:
   Watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside)
       : options_(options), hooks_(hooks), beside_(beside), alarm_(options.stalled_for) {
-    const milliseconds eighth = options.stalled_for / kFrameLooks;
-    frames_every_ = std::max(options.interval, std::min(eighth, kRarestFrameLook));
+    const milliseconds eighth = options.stalled_for / kFrameSamples;
+    frames_every_ = std::max(options.interval, std::min(eighth, kMaxFrameInterval));
   }
 
   void run();
@@ -77,7 +77,7 @@ class Watch {
   bool wait(const Deadline& until, const ChildCommand* capture);
   void take_signals();
   void advance_hook();
-  bool look();
+  bool sample();
   void note(const RankSign& sign);
   void leave_past(Watched& watched, bool moved);
   void forget(pid_t pid);
@@ -99,8 +99,8 @@ class Watch {
   Alarm alarm_;
   milliseconds frames_every_{0};
   std::map<pid_t, Watched> watched_;
-  Progress::Time looked_;  // when the latest look began
-  std::optional<Progress::Time> last_frames_;
+  RankMotion::Time sampled_;  // when the latest look began
+  std::optional<RankMotion::Time> last_frames_;
   bool groups_known_ = false;
   bool groups_asked_ = false;  // in this quiet time
   bool stall_said_ = false;    // and it has not moved since
@@ -126,7 +126,7 @@ bool Watch::wait(const Deadline& until, const ChildCommand* capture) {
     if (beside_ != nullptr && beside_->end.valid()) {
       polled.push_back({beside_->end.get(), POLLIN, 0});
     } else if (beside_ != nullptr) {
-      next = next.at_most(kEndLook);
+      next = next.at_most(kMaxEndWait);
     }
     if (hook_) {
       hook_->add_pollfds(polled);
@@ -165,7 +165,7 @@ void Watch::advance_hook() {
     return;
   }
   if (const std::string complaint = hook_->complaint(); !complaint.empty()) {
-    say("the command of --on-stall failed: " + complaint);
+    say("the --on-stall command failed: " + complaint);
   }
   hook_.reset();
   hook_folder_.reset();
@@ -177,7 +177,7 @@ void Watch::leave_past(Watched& watched, bool moved) {
     hooks_.leave_past(past);
     watched.past_left = false;
   } else if (!moved && !watched.past_left &&
-             watched.progress.quiet_for(Progress::Clock::now()) >= alarm_.limit() / 2) {
+             watched.motion.quiet_for(RankMotion::Clock::now()) >= alarm_.limit() / 2) {
     past.words = watched.past.words(Wall::now());
     hooks_.leave_past(past);
     watched.past_left = true;
@@ -195,9 +195,9 @@ void Watch::forget(pid_t pid) {
 
 void Watch::note(const RankSign& sign) {
   Watched& watched = watched_.try_emplace(sign.pid, sign).first->second;
-  const bool moved = watched.progress.add(sign, Progress::Clock::now());
+  const bool moved = watched.motion.add(sign, RankMotion::Clock::now());
   watched.past.add(sign, moved, Wall::now());
-  alarm_.learn(watched.progress.longest_quiet());
+  alarm_.learn(watched.motion.longest_quiet());
   watched.last = sign;
   if (!sign.backends.empty()) {
     alarm_.set_watchdog(
@@ -216,20 +216,20 @@ void Watch::note(const RankSign& sign) {
 }
 
 // False if no rank is there.
-bool Watch::look() {
-  const auto now = Progress::Clock::now();
+bool Watch::sample() {
+  const auto now = RankMotion::Clock::now();
   const Watched* quiet = most_quiet();
-  LookRequest request;
+  SampleRequest request;
   request.frames = !last_frames_ || now - *last_frames_ >= frames_every_;
-  const milliseconds so_long = quiet == nullptr ? milliseconds(0) : quiet->progress.quiet_for(now);
+  const milliseconds so_long = quiet == nullptr ? milliseconds(0) : quiet->motion.quiet_for(now);
   request.groups = !groups_known_ && !groups_asked_ && quiet != nullptr &&
-                   so_long >= std::min(alarm_.limit() / 2, kGroupsLook);
+                   so_long >= std::min(alarm_.limit() / 2, kMaxQuietWithoutGroups);
   request.launches = request.frames && so_long >= alarm_.limit() / 2;
   for (const auto& [pid, watched] : watched_) {
     request.before.push_back(watched.last);
   }
-  const std::vector<RankSign> signs = hooks_.look(request);
-  looked_ = now;
+  const std::vector<RankSign> signs = hooks_.sample(request);
+  sampled_ = now;
   if (request.frames) {
     last_frames_ = now;
   }
@@ -245,10 +245,10 @@ bool Watch::look() {
 }
 
 const Watched* Watch::most_quiet() const {
-  const auto now = Progress::Clock::now();
+  const auto now = RankMotion::Clock::now();
   const Watched* most = nullptr;
   for (const auto& [pid, watched] : watched_) {
-    if (most == nullptr || watched.progress.quiet_for(now) > most->progress.quiet_for(now)) {
+    if (most == nullptr || watched.motion.quiet_for(now) > most->motion.quiet_for(now)) {
       most = &watched;
     }
   }
@@ -259,7 +259,7 @@ const Watched* Watch::most_quiet() const {
 // watcher up meanwhile (a machine that pauses, a look that takes long) is no quiet time of the
 // rank. Negative where it moved at the latest look.
 milliseconds Watch::seen_quiet(const Watched& watched) const {
-  return watched.progress.quiet_for(looked_);
+  return watched.motion.quiet_for(sampled_);
 }
 
 void Watch::check() {
@@ -294,7 +294,7 @@ std::vector<PastFile> Watch::pasts() const {
 }
 
 void Watch::report(const Examination& examination, const Reason& reason) {
-  std::string text = reason.asked() ? "asked to capture now"
+  std::string text = reason.asked() ? "capture requested by SIGUSR1"
                                     : reason.who + " has not moved for " + span_words(reason.quiet);
   text += "\n" + examination.text;
   if (!examination.capture.empty()) {
@@ -313,7 +313,7 @@ void Watch::start_hook(const Examination& examination, TempFolder folder) {
                          examination.summary};
   auto hook = StallHook::start(options_.on_stall, facts, options_.hook_patience);
   if (!hook) {
-    say("the command of --on-stall: " + hook.error().what);
+    say("the --on-stall command: " + hook.error().what);
     return;
   }
   hook_.emplace(*std::move(hook));
@@ -323,7 +323,7 @@ void Watch::start_hook(const Examination& examination, TempFolder folder) {
 // It did while it was captured, or has ended.
 bool Watch::has_moved(const Reason& reason) {
   last_frames_.reset();
-  look();
+  sample();
   const auto watched = watched_.find(reason.pid);
   return watched == watched_.end() || seen_quiet(watched->second) < reason.quiet;
 }
@@ -331,8 +331,8 @@ bool Watch::has_moved(const Reason& reason) {
 void Watch::excuse(const Reason& reason, const std::string& why) {
   alarm_.learn(reason.quiet);
   if (log_enabled(LogLevel::kInfo)) {
-    say(reason.who + " was quiet for " + span_words(reason.quiet) + ", which is no stall (" + why +
-        "); it may be so for " + span_words(alarm_.limit()));
+    say(reason.who + " was quiet for " + span_words(reason.quiet) + ", which is not a stall (" +
+        why + "); it may now be quiet for " + span_words(alarm_.limit()));
   }
 }
 
@@ -344,7 +344,7 @@ Result<Examination> Watch::take(const Reason& reason, const TempFolder& folder) 
   ODDRANK_TRY(const std::string complaint,
               take_capture(hooks_.capture_commands(taken.file), taken.file,
                            options_.capture_patience, [this](const ChildCommand& child) {
-                             return wait(Deadline::after(kCaptureLook), &child);
+                             return wait(Deadline::after(kCapturePoll), &child);
                            }));
   if (!complaint.empty()) {
     say("captured on this node only: " + complaint);
@@ -419,7 +419,7 @@ void Watch::run() {
   bool go_on = beside_ == nullptr || wait(Deadline::after(options_.interval), nullptr);
   while (go_on) {
     const Deadline next = Deadline::after(options_.interval);
-    if (!look() && hooks_.is_over && hooks_.is_over()) {
+    if (!sample() && hooks_.is_over && hooks_.is_over()) {
       break;
     }
     check();

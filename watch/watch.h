@@ -33,7 +33,7 @@ struct WatchOptions {
   bool captures = true;
 };
 
-struct LookRequest {
+struct SampleRequest {
   std::vector<RankSign> before;  // of the look before; empty at first
   bool frames = false;           // look at the frames of leaders that ran since; else only whether
   bool groups = false;           // and at the backends of their process groups
@@ -61,7 +61,7 @@ struct TakenCapture {
 
 struct WatchHooks {
   // One look at every rank that is there now, or was in `before`.
-  std::function<std::vector<RankSign>(const LookRequest& request)> look;
+  std::function<std::vector<RankSign>(const SampleRequest& request)> sample;
   // Programs that write a capture to that file and end by themselves, the one of the whole job
   // first: the next one is for when it wrote nothing.
   std::function<std::vector<std::vector<std::string>>(const std::string& file)> capture_commands;

@@ -97,7 +97,7 @@ std::optional<BesideCommand> split_off_watcher() {
   const pid_t command = ::getpid();
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    log_line(LogLevel::kWarning, "nobody watches: no pipe: " + errno_text(errno));
+    log_line(LogLevel::kWarning, "the command is not watched: no pipe: " + errno_text(errno));
     return std::nullopt;
   }
   UniqueFd ready(ends[0]);
@@ -120,7 +120,7 @@ std::optional<BesideCommand> split_off_watcher() {
     // Fails where there is no Yama, and is not needed there.
     ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(*watcher), 0UL, 0UL, 0UL);
   } else {
-    log_line(LogLevel::kWarning, "nobody watches: the watcher did not start");
+    log_line(LogLevel::kWarning, "the command is not watched: the watcher did not start");
   }
   return std::nullopt;
 }

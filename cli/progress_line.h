@@ -8,15 +8,15 @@
 
 namespace oddrank::cli {
 
-class Progress {
+class ProgressLine {
  public:
   // `what`: "nodes", "processes". Silent with `quiet`, and for work that takes less than a second.
-  Progress(std::string what, bool quiet);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  Progress(Progress&&) = delete;
-  Progress& operator=(Progress&&) = delete;
+  ProgressLine(std::string what, bool quiet);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ProgressLine(ProgressLine&&) = delete;
+  ProgressLine& operator=(ProgressLine&&) = delete;
 
   // `waiting_for`: names of the slow ones, may be empty.
   void update(std::size_t done, std::size_t total, const std::string& waiting_for = "");

@@ -18,12 +18,12 @@
 
 namespace oddrank::watch {
 
-class Progress {
+class RankMotion {
  public:
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  explicit Progress(Time start) : last_look_(start), last_moved_(start) {}
+  explicit RankMotion(Time start) : last_sample_(start), last_moved_(start) {}
 
   // True if the rank has moved since the look before.
   bool add(const RankSign& sign, Time now);
@@ -37,7 +37,7 @@ class Progress {
   bool is_new(std::uint64_t place);
   bool launched_more(const RankSign& sign);
 
-  Time last_look_;
+  Time last_sample_;
   Time last_moved_;
   std::chrono::milliseconds longest_quiet_{0};
   std::deque<std::uint64_t> places_;       // known ones, the latest seen first
