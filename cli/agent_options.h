@@ -1,4 +1,4 @@
-// What a command asks of every node, whichever way its agents are started.
+// What a command requests from every node, however its agents are started.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@
 
 namespace oddrank::cli {
 
-// This binary with the arguments `command`, then those that `capture` stands for; Ctrl-C ends the
-// asking (interrupt.h). Borrows `progress`, which must outlive the asking.
+// Returns the options for agents that run this binary with the arguments `command`, then those that
+// `capture` stands for. Ctrl-C ends the gathering (interrupt.h). Borrows `progress`, which must
+// outlive the gathering.
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
                                           ProgressLine& progress);

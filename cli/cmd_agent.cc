@@ -21,8 +21,8 @@ namespace {
 
 struct AgentOptions {
   std::string out = "-";
-  std::string box;      // folder for the answer, which stdout then only points to
-  std::string shipped;  // path of the copy that we are; empty: none
+  std::string box;      // folder for the answer; stdout then only names the file
+  std::string shipped;  // path of this program if it is a copy that was sent; else empty
   bool framed = false;
   node::NodeRequest request;
   node::CaptureOptions capture;
@@ -33,8 +33,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A node on which nothing could be read still sends a capture that says why. Only where we looked,
-// and found no rank, it is an answer: that ranks are missing is concluded from it.
+// A node on which nothing could be read still sends a capture that says why. It counts as an answer
+// only if the search worked and found no rank: the report then concludes that ranks are missing.
 snapshot::Capture empty_capture(const std::string& host, const Error& error) {
   snapshot::Capture capture;
   capture.nodes.emplace_back();
@@ -46,9 +46,9 @@ snapshot::Capture empty_capture(const std::string& host, const Error& error) {
   return capture;
 }
 
-// Whoever started us has given up by then, and may be gone together with all that would end us (a
-// controller that was begun anew, a connection that broke): whatever holds us up, nothing stays on
-// the node. Readers end with us, and with them what they had stopped.
+// After this time the process that started us has given up. Everything that would end us may be
+// gone too (a controller that restarted, a broken connection), so SIGALRM ends us, and nothing
+// stays on the node. Readers exit with us and release the threads that they stopped.
 void end_when_nobody_waits(std::chrono::milliseconds timeout) {
   constexpr std::chrono::seconds kGrace{10};
   ::signal(SIGALRM, SIG_DFL);
@@ -87,7 +87,7 @@ int run_agent(AgentOptions& options) {
     std::string answer = bytes;
     if (!options.box.empty()) {
       auto note = slurm::leave_in_box(options.box, host, bytes);
-      // What cannot be left there goes the long way.
+      // If the folder does not work, the answer goes through stdout.
       answer = note ? *std::move(note) : std::move(answer);
     }
     return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, answer)) ? status

@@ -19,7 +19,7 @@ struct CoreOptions {
   OutputOptions output;
 };
 
-// Cores that could not be read are said on stderr too: a report of processes has no place for them.
+// Prints unread cores on stderr too: a report on processes has no place for them.
 bool warn_of_unread(const snapshot::Capture& capture) {
   bool any = false;
   for (const snapshot::NodeCapture& node : capture.nodes) {
@@ -44,7 +44,7 @@ int run_core(const CoreOptions& options) {
     return report_error(capture.error());
   }
   const bool unread = warn_of_unread(*capture);
-  // One process is asked about itself; several are asked about each other, if they are ranks.
+  // One process gets a dump of its own; several get a verdict if they are ranks.
   const ExitStatus status = request.paths.size() == 1 || !node::has_rank(*capture)
                                 ? deliver_processes(*capture, options.output)
                                 : deliver(*capture, options.output);

@@ -33,8 +33,8 @@ struct DoctorOptions {
   std::vector<std::string> hosts;
   std::string ssh = "ssh";
   std::string json;
-  std::string shipped;  // path of the copy that we are; empty: none
-  bool framed = false;  // as one node's part of it
+  std::string shipped;  // path of this program if it is a copy that was sent; else empty
+  bool framed = false;  // runs as one node's part
   node::NodeRequest request;
   node::CaptureOptions capture;
 };
@@ -50,7 +50,7 @@ NodeHealth examine_here(const DoctorOptions& options) {
   return node;
 }
 
-// One node's part: its health as frames on stdout.
+// Does one node's part: writes its health as frames to stdout.
 int answer(DoctorOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.request.host.empty()) {

@@ -13,7 +13,7 @@
 namespace oddrank::cli {
 namespace {
 
-// Of one dump: 2000 calls with their stacks are 3 MB.
+// For one dump. 2000 calls with their stacks take 3 MB.
 constexpr std::size_t kMaxFileBytes = std::size_t{512} << 20;
 
 struct FrOptions {

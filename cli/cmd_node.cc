@@ -22,7 +22,7 @@ struct NodeOptions {
   OutputOptions output;
 };
 
-// One job out of a capture of several, with the tables it needs.
+// Returns one job of a capture that has several, with the tables it needs.
 snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& key) {
   snapshot::Capture one;
   one.nodes = capture.nodes;
@@ -72,7 +72,7 @@ int run_node(const NodeOptions& options) {
     return report_error(capture.error());
   }
   node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  // One process is asked about itself; several are asked about each other, if they are ranks.
+  // One process gets a dump of its own; several get a verdict if they are ranks.
   if (options.pids.size() == 1 || (!options.pids.empty() && !node::has_rank(*capture))) {
     return deliver_processes(*capture, options.output);
   }

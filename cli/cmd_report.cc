@@ -26,7 +26,7 @@ struct ReportOptions {
   OutputOptions output;
 };
 
-// Files as they are; of a folder, the captures in it by name.
+// Returns the files, with each folder replaced by the files in it, sorted by name.
 std::vector<std::string> expand(const std::vector<std::string>& arguments) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
@@ -58,7 +58,7 @@ int run_report(const ReportOptions& options) {
           captures.add(std::move(*capture));
           return;
         }
-        // A file that cannot be read is named already.
+        // Errors of reading already name the file.
         const Errc code = capture.error().code;
         const bool of_content = code == Errc::kBadData || code == Errc::kUnsupported;
         worst = std::max(worst, report_error(of_content ? std::move(capture).error().in(files[i])
@@ -69,8 +69,8 @@ int run_report(const ReportOptions& options) {
                ? report_error({Errc::kNotFound, "no capture found in the given files", ""})
                : kNothingRead;
   }
-  // The verdict is of the last time at which the job was looked at. Of a large job these are
-  // millions of pieces: to free them before the end would take half a second.
+  // The verdict is about the latest capture. In a large job these are millions of allocations:
+  // freeing them before the exit would take half a second.
   static auto& times = *new std::vector<snapshot::Capture>;
   times = captures.take();
   node::add_given_dumps(times.back(), options.fr, true, kDumpTimeout);

@@ -30,9 +30,9 @@ namespace {
 using std::chrono::milliseconds;
 using watch::RankSign;
 
-// Ranks come and go; looking for them costs some 10 ms.
+// Ranks come and go; finding them costs some 10 ms.
 constexpr int kSamplesBetweenFinds = 6;
-// A controller is asked no more often than this whether the job still runs.
+// The controller is asked at most this often whether the job still runs.
 constexpr milliseconds kJobCheck{30000};
 
 struct WatchCommand {
@@ -58,14 +58,14 @@ std::int32_t first_number(const std::array<const char*, N>& names) {
   return -1;
 }
 
-// The order of ranks/rank_identity.h.
+// Uses the order of ranks/rank_identity.h.
 std::int32_t own_rank() {
   return first_number(std::array{"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                  "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"});
 }
 
-// One watcher of a job captures: in SLURM that of rank 0, for all nodes; elsewhere that of each
-// node's first rank, for its node.
+// Only some watchers capture: in SLURM the watcher of rank 0, for all nodes; elsewhere the watcher
+// of each node's first rank, for its node.
 bool captures_for_all(bool in_slurm) {
   const std::int32_t local =
       first_number(std::array{"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
@@ -79,7 +79,7 @@ std::string own_host() {
 }
 
 std::vector<std::string> with_samples(std::vector<std::string> argv, milliseconds interval) {
-  // Three samples tell a rank that is merely late; in a test's short watch they come faster.
+  // Three samples show a rank that is merely late. With a test's short interval they come faster.
   const milliseconds apart = std::clamp(interval / 10, milliseconds(300), milliseconds(1000));
   for (const std::string& word :
        {std::string("--samples"), std::string("3"), std::string("--interval"),
@@ -89,7 +89,7 @@ std::vector<std::string> with_samples(std::vector<std::string> argv, millisecond
   return argv;
 }
 
-// What all three ways of watching have in common.
+// What the three ways of watching have in common.
 class WatchSetup {
  public:
   WatchSetup(WatchCommand& options, std::string slurm_job)
@@ -101,9 +101,9 @@ class WatchSetup {
   // The hooks refer to this object.
   watch::WatchHooks hooks();
 
-  // `beside`: a process of the job that is meant, where there are several on the node.
+  // `pid`: a process of the job to watch, if several jobs run on the node.
   void set_beside(pid_t pid) { beside_ = pid; }
-  // Of its SLURM job, where only that is meant.
+  // Restricts the watch to one step of the SLURM job.
   void set_step(const std::string& step) { step_ = "." + step; }
   void add_log(const std::string& path) {
     if (!path.empty()) {
@@ -112,7 +112,7 @@ class WatchSetup {
   }
   void set_only(RankSign rank) { only_ = std::move(rank); }
   bool has_ranks() const { return !ranks_.empty(); }
-  // Looks for the ranks of this node. kUsage: they belong to several jobs, and none was selected.
+  // Finds the ranks of this node. kUsage: they belong to several jobs and none was selected.
   Status find();
 
  private:
@@ -166,7 +166,7 @@ Status WatchSetup::find() {
   return ok();
 }
 
-// Of the ranks found here, the same for all of them where it matters: what watchdogs go by.
+// Reads a variable of the ranks found here. Those that configure watchdogs are equal on all ranks.
 std::string WatchSetup::rank_variable(const std::string& name) const {
   if (only_) {
     return variable(name);
@@ -208,8 +208,8 @@ std::vector<std::vector<std::string>> WatchSetup::capture_commands(const std::st
   return commands;
 }
 
-// A batch script that has nothing more to do than wait for us would wait for ever, since its job
-// runs as long as it does. Where the kernel does not list children, none is the safe answer.
+// A batch script that only waits for us would wait for ever, since its job runs as long as the
+// script does. If the kernel does not list children, true is the safe answer.
 bool is_parents_only_child() {
   const std::string parent = std::to_string(::getppid());
   const auto children = read_file("/proc/" + parent + "/task/" + parent + "/children", 65536);
@@ -226,7 +226,7 @@ bool WatchSetup::is_over() {
   }
   asked_job_ = now;
   const auto job = slurm::show_job(job_, Deadline::after(kJobCheck));
-  // A controller that does not answer is no end of the job.
+  // If the controller does not answer, the job has not ended.
   return job ? job->state != "RUNNING" && job->state != "PENDING" && job->state != "SUSPENDED"
              : job.error().code == Errc::kNotFound || job.error().code == Errc::kGone;
 }
@@ -261,7 +261,7 @@ int watch_command(WatchCommand& options) {
   setup.set_beside(beside->pid);
   options.watch.captures = captures_for_all(in_slurm);
   watch::run_watch(options.watch, setup.hooks(), &*beside);
-  ::_exit(0);  // nobody waits for us, and what the caller has to destroy is the command's
+  ::_exit(0);  // nobody waits for us, and destructors are the command's business
 }
 
 int watch_node(WatchCommand& options) {

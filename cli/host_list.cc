@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
 
-// Cut at commas and blanks outside of brackets.
+// Cuts at commas and blanks outside of brackets.
 std::vector<std::string_view> items_of(std::string_view text) {
   std::vector<std::string_view> items;
   bool bracket = false;

@@ -8,8 +8,8 @@
 
 namespace oddrank::cli {
 
-// Each once, in the order of their first mention. kNotFound, kPermission: the file; kUsage: none.
-// '#' begins a comment in a file.
+// Returns each host once, in the order of first mention. In a file, '#' begins a comment. Errors:
+// kNotFound and kPermission (the file), kUsage (no host).
 Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& words);
 
 }  // namespace oddrank::cli

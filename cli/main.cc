@@ -35,8 +35,8 @@ constexpr const char* kFooter =
     "2 wrong usage, 1 a fault of oddrank itself.\n\n"
     "oddrank COMMAND --help shows the options and examples of a command.";
 
-// Cuts `argc` to what is ours to parse: of `oddrank watch ... -- CMD...` what comes before CMD. An
-// argument like "[1,2]" would not survive the parser.
+// Cuts `argc` to the arguments for our parser: in `oddrank watch ... -- CMD...` those before "--".
+// An argument of CMD like "[1,2]" would not survive the parser.
 CommandLine split_command(int& argc, char** argv) {
   CommandLine command;
   int at = 1;
@@ -83,7 +83,7 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
 }  // namespace oddrank::cli
 
 int main(int argc, char** argv) {
-  // A reader of our output that went away is an error of write, not our death.
+  // If the reader of our output goes away, write() fails; a signal must not end us.
   const bool ignored_broken_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {
     return oddrank::cli::run(argc, argv, ignored_broken_pipe);

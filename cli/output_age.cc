@@ -13,7 +13,7 @@ namespace oddrank::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{1000};
-// A job that prints every step is silent for as long as one takes.
+// A job that prints once a step is silent for as long as a step takes.
 constexpr std::int64_t kMinAge = 60;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Progress of long work on stderr: a line that rewrites itself on a terminal, plain lines
-// otherwise.
+// Shows the progress of long work on stderr: on a terminal one line that rewrites itself, otherwise
+// plain lines.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace oddrank::cli {
 
 class ProgressLine {
  public:
-  // `what`: "nodes", "processes". Silent with `quiet`, and for work that takes less than a second.
+  // `what`: "nodes", "processes". Prints nothing if `quiet`, nor for work of less than a second.
   ProgressLine(std::string what, bool quiet);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -18,7 +18,7 @@ class ProgressLine {
   ProgressLine(ProgressLine&&) = delete;
   ProgressLine& operator=(ProgressLine&&) = delete;
 
-  // `waiting_for`: names of the slow ones, may be empty.
+  // `waiting_for`: names of the slow ones; may be empty.
   void update(std::size_t done, std::size_t total, const std::string& waiting_for = "");
 
  private:

@@ -31,7 +31,7 @@ bool has(std::string_view text, std::string_view part) {
 }
 
 bool means_nothing(std::string_view line) {
-  // Said where task/none is configured, of an option that we give in case it is not.
+  // A warning of clusters with task/none about an option that others need.
   return line.empty() || has(line, "lacks support for cpu binding") ||
          has(line, "If munged is up, restart with --num-threads") || has(line, "got SIGCONT") ||
          has(line, "forcing job termination");

@@ -105,7 +105,7 @@ std::optional<Range> parse_range(std::string_view text) {
   return Range{*first, *last, low.size()};
 }
 
-// False if the name is malformed; then nothing was added.
+// Returns false, and adds nothing, if the name is malformed.
 bool expand_name(std::string_view name, std::size_t limit, std::vector<std::string>& hosts) {
   const auto open = name.find('[');
   const auto close = name.find(']', std::min(open, name.size()));

@@ -9,11 +9,12 @@
 
 namespace oddrank::slurm {
 
-// {"n0", "n1", "n3"} -> "n[0-1,3]". Keeps the order of first appearance of the prefixes; leading
-// zeros are kept ("n[08-10]").
+// Returns "n[0-1,3]" for {"n0", "n1", "n3"}. Keeps the order of first appearance of the prefixes;
+// leading zeros are kept ("n[08-10]").
 std::string compress_hosts(const std::vector<std::string>& hosts);
 
-// One pair of brackets a name, at most `limit` names; what is malformed stays as it stands.
+// Expands one pair of brackets in each name, to at most `limit` names. Malformed text stays as it
+// is.
 std::vector<std::string> expand_hosts(std::string_view list, std::size_t limit = 65536);
 
 }  // namespace oddrank::slurm

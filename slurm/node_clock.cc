@@ -13,7 +13,7 @@ constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::int64_t kToleranceUs = 2 * kSecondUs;
 constexpr std::size_t kMaxNamed = 8;
 
-// Times are the node's word: nothing that they are may overflow. 0 stays what it is, unknown.
+// Times come from the node: no value may overflow. 0 means unknown and stays 0.
 template <typename T>
 void move_back(T& time, std::int64_t by) {
   T moved{};
@@ -31,10 +31,10 @@ std::int64_t last_sample_us(const snapshot::Capture& capture) {
 }
 
 std::string words_of(const NodeClock& clock) {
-  // Nothing that clock_ahead_us gives comes near what is cut off, but a negative INT64_MIN is none.
+  // clock_ahead_us() never returns such values, but -INT64_MIN would overflow.
   constexpr std::int64_t kMax = INT64_MAX / 2;
   const std::chrono::microseconds span(std::abs(std::clamp(clock.ahead_us, -kMax, kMax)));
-  // How long the answer was under way is not known.
+  // The travel time of the answer is unknown, so the result is rounded.
   const auto whole = span < std::chrono::minutes(2)
                          ? std::chrono::floor<std::chrono::seconds>(span)
                          : std::chrono::round<std::chrono::minutes>(span);

@@ -21,12 +21,12 @@ using std::chrono::milliseconds;
 constexpr milliseconds kMaxPoll{20};
 constexpr milliseconds kEndGrace{100};
 constexpr std::size_t kMaxWords = 16384;
-// Of a POSIX shell: "not executable" and "not found". 255 is ssh's own failure.
+// A POSIX shell's "not executable" and "not found". 255 is ssh's own failure.
 constexpr int kNotExecutable = 126;
 constexpr int kNoSuchProgram = 127;
 constexpr int kSshFailed = 255;
 
-// One ssh.
+// One running ssh.
 class Session {
  public:
   static Result<Session> start(std::size_t node,
@@ -46,7 +46,7 @@ class Session {
   FrameCollector& output() { return output_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
 
-  // Takes what is there; false once ssh has ended.
+  // Reads pending output. Returns false once ssh has ended.
   bool advance() {
     exit_ = child_.exit_status();  // before reading: what it wrote last is read for certain
     child_.read_output([this](OutputStream stream, std::string_view bytes) {
@@ -94,7 +94,7 @@ class SshGathering {
   Status start(std::size_t node, bool ship);
   void wait() const;
   void advance();
-  // False: the session is done with.
+  // Returns false if the session is finished.
   bool advance(Session& session);
   void take(Session& session);
   void explain(Session& session);
@@ -167,7 +167,7 @@ void SshGathering::wait() const {
 
 void SshGathering::advance() {
   for (auto each = running_.begin(); each != running_.end();) {
-    // A retry is put at the end of the list, and looked at in its turn.
+    // A retry is put at the end of the list and has its turn there.
     each = advance(*each) ? std::next(each) : running_.erase(each);
   }
 }
@@ -229,7 +229,7 @@ void SshGathering::explain(Session& session) {
   node.why = why_silent(silence);
 }
 
-// Each ssh is told to end; an agent whose output is closed ends by itself.
+// Tells each ssh to end. An agent whose output is closed exits by itself.
 void SshGathering::stop_all() {
   for (Session& session : running_) {
     session.tell_to_end();
@@ -249,7 +249,7 @@ void SshGathering::stop_all() {
   running_.clear();
 }
 
-// Receives the binary, runs it, and leaves nothing behind.
+// Returns a script that receives the binary, runs it and leaves nothing behind.
 std::string shipping_script(const std::string& arguments) {
   return "d=$(mktemp -d) || exit 126; trap 'rm -rf \"$d\"' EXIT; trap 'exit 143' HUP INT TERM; "
          "cat >\"$d/oddrank\" && chmod 700 \"$d/oddrank\" && \"$d/oddrank\"" +
@@ -285,7 +285,7 @@ Command ssh_command(const std::string& host, const SshOptions& options, bool shi
   command.argv.insert(command.argv.end(),
                       {"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
                        "ConnectTimeout=" + std::to_string(patience), "--", host,
-                       // Whatever shell the user has over there, a POSIX one reads the script.
+                       // Whatever the user's shell is, a POSIX shell reads the script.
                        "exec /bin/sh -c " + shell_quoted(script)});
   command.stdin_path = ship ? options.agent_path : "";
   return command;

@@ -6,7 +6,8 @@
 namespace oddrank::watch {
 namespace {
 
-// A loop that polls has a dozen places; a program that comes to no new one in so many has stopped.
+// A loop that polls has a dozen places. A program that finds no new one among this many has
+// stopped.
 constexpr std::size_t kMaxPlaces = 256;
 // More than what a rank writes beside its work (metrics, logs), less than any checkpoint.
 constexpr double kStoredBytesPerSecond = 256.0 * 1024;
@@ -25,7 +26,7 @@ bool RankMotion::is_new(std::uint64_t place) {
   return is_new;
 }
 
-// They are looked at in quiet times only: what was launched before this one says nothing of it.
+// Counts are read in quiet times only; those of an earlier quiet time say nothing about this one.
 bool RankMotion::launched_more(const RankSign& sign) {
   if (!sign.launches) {
     return false;
@@ -41,7 +42,7 @@ bool RankMotion::add(const RankSign& sign, Time now) {
       moved = is_new(place) || moved;
     }
   }
-  // A log that shrank was started anew.
+  // A log that shrank was restarted.
   moved = moved || (log_known_ && sign.log_bytes != log_bytes_ && !sign.log_by_watcher);
   const double seconds = std::chrono::duration<double>(now - last_sample_).count();
   const auto stored =

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxPlaces = 4096;
 
-// Fields ended by NUL, which none of them can hold.
+// Each field ends with NUL, which no field can contain.
 void put(std::string& text, std::string_view field) {
   for (const char byte : field) {
     text += byte == '\0' ? '?' : byte;

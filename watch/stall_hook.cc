@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxOutput = 4096;
 constexpr std::chrono::milliseconds kGrace{200};
 
-// What ranks/rank_identity.h goes by.
+// The variables that ranks/rank_identity.h reads.
 constexpr std::array<std::string_view, 12> kIdentity = {
     "RANK=",        "LOCAL_RANK=",   "GROUP_RANK=",    "OMPI_COMM_WORLD_RANK=",
     "PMIX_RANK=",   "PMI_RANK=",     "PMI_ID=",        "MV2_COMM_WORLD_RANK=",

@@ -28,13 +28,12 @@ namespace {
 using std::chrono::milliseconds;
 using Wall = std::chrono::system_clock;
 
-// Frames of a rank that moves need not be looked at as often as whether it ran: an eighth of the
-// time after which they matter.
+// Frames need not be read as often as run counts: eight times within the stall limit is enough.
 constexpr int kFrameSamples = 8;
 constexpr milliseconds kMaxFrameInterval{60000};
-// A job that is quiet for so long is asked which watchdog it has.
+// After this much quiet time, the process groups are read to learn the watchdog's limit.
 constexpr milliseconds kMaxQuietWithoutGroups{120000};
-// Without a pidfd the end of the command wakes nobody.
+// Without a pidfd nothing wakes us at the end of the command.
 constexpr milliseconds kMaxEndWait{1000};
 constexpr milliseconds kCapturePoll{20};
 
@@ -55,7 +54,7 @@ std::string name_of(const RankSign& sign) {
 
 // Why a capture is taken.
 struct Reason {
-  pid_t pid = 0;  // of the rank that stands still; 0: SIGUSR1
+  pid_t pid = 0;  // of the rank that does not move; 0: SIGUSR1
   std::string who;
   milliseconds quiet{0};
 
@@ -99,7 +98,7 @@ class Watch {
   Alarm alarm_;
   milliseconds frames_every_{0};
   std::map<pid_t, Watched> watched_;
-  RankMotion::Time sampled_;  // when the latest look began
+  RankMotion::Time sampled_;  // when the latest sample began
   std::optional<RankMotion::Time> last_frames_;
   bool groups_known_ = false;
   bool groups_asked_ = false;  // in this quiet time
@@ -111,14 +110,14 @@ class Watch {
   std::optional<TempFolder> hook_folder_;
 };
 
-// Several lines in one write(2), so that those of other processes do not come in between.
+// Writes all lines with one write(2), so that no other process's lines come in between.
 void say(const std::string& text) {
   const std::string line = std::string(kWatcherWords) + text + "\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// False when it is time to end. Returns earlier when a capture was asked for, or the capture that
-// runs has something to say.
+// Returns false if the watch is to end. Returns early if a capture is requested or the running
+// capture has written something.
 bool Watch::wait(const Deadline& until, const ChildCommand* capture) {
   while (!asked_ || capture != nullptr) {
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
@@ -153,7 +152,7 @@ void Watch::take_signals() {
   while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
     if (signal.ssi_signo == SIGUSR1) {
       asked_ = true;
-      last_frames_.reset();  // the look before it is to see where the ranks are now
+      last_frames_.reset();  // the sample before the capture must read where the ranks are now
     } else {
       told_to_end_ = true;
     }
@@ -184,7 +183,7 @@ void Watch::leave_past(Watched& watched, bool moved) {
   }
 }
 
-// Its past goes with it, whoever notices first that it has ended: a look, or wait().
+// Removes the rank's past too, whether a sample or wait() noticed first that it has ended.
 void Watch::forget(pid_t pid) {
   const auto gone = watched_.find(pid);
   if (gone != watched_.end()) {
@@ -215,7 +214,7 @@ void Watch::note(const RankSign& sign) {
   }
 }
 
-// False if no rank is there.
+// Returns false if there is no rank.
 bool Watch::sample() {
   const auto now = RankMotion::Clock::now();
   const Watched* quiet = most_quiet();
@@ -255,9 +254,9 @@ const Watched* Watch::most_quiet() const {
   return most;
 }
 
-// From the end of a look at which it had moved to the begin of the latest one: whatever held the
-// watcher up meanwhile (a machine that pauses, a look that takes long) is no quiet time of the
-// rank. Negative where it moved at the latest look.
+// Returns the time from the end of the last sample in which the rank had moved to the start of the
+// latest one. A delay of the watcher itself (a machine that pauses, a sample that takes long) does
+// not count. Negative if the rank moved in the latest sample.
 milliseconds Watch::seen_quiet(const Watched& watched) const {
   return watched.motion.quiet_for(sampled_);
 }
@@ -320,7 +319,7 @@ void Watch::start_hook(const Examination& examination, TempFolder folder) {
   hook_folder_.emplace(std::move(folder));
 }
 
-// It did while it was captured, or has ended.
+// Returns true if the rank moved while it was captured, or has ended.
 bool Watch::has_moved(const Reason& reason) {
   last_frames_.reset();
   sample();
@@ -389,7 +388,7 @@ void Watch::capture(const Reason& reason) {
   }
 }
 
-// The user's command may finish, but nobody is to wait for our end of the job's log.
+// Lets the --on-stall command finish, but closes the job's log so that nobody waits for us.
 void Watch::end() {
   if (!options_.captures && hooks_.leave_past) {
     for (auto& [pid, watched] : watched_) {
@@ -415,7 +414,7 @@ void Watch::run() {
   }
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = UniqueFd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  // A command that begins shows nothing yet.
+  // A command that has just started shows nothing yet.
   bool go_on = beside_ == nullptr || wait(Deadline::after(options_.interval), nullptr);
   while (go_on) {
     const Deadline next = Deadline::after(options_.interval);
