@@ -9,7 +9,7 @@ namespace oddrank::cli {
 
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
-                                          Progress& progress) {
+                                          ProgressLine& progress) {
   slurm::AgentOptions options;
   ODDRANK_TRY(options.agent_path, read_link("/proc/self/exe"));
   options.agent_args = std::move(command);

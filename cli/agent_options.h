@@ -1,4 +1,4 @@
-// What a command asks of every node, whichever way its agents are started.
+// What a command requests from every node, however its agents are started.
 #pragma once
 
 #include <string>
@@ -6,15 +6,16 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "slurm/answers.h"
 
 namespace oddrank::cli {
 
-// This binary with the arguments `command`, then those that `capture` stands for; Ctrl-C ends the
-// asking (interrupt.h). Borrows `progress`, which must outlive the asking.
+// Returns the options for agents that run this binary with the arguments `command`, then those that
+// `capture` stands for. Ctrl-C ends the gathering (interrupt.h). Borrows `progress`, which must
+// outlive the gathering.
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
-                                          Progress& progress);
+                                          ProgressLine& progress);
 
 }  // namespace oddrank::cli

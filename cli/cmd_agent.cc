@@ -21,8 +21,8 @@ namespace {
 
 struct AgentOptions {
   std::string out = "-";
-  std::string box;      // folder for the answer, which stdout then only points to
-  std::string shipped;  // path of the copy that we are; empty: none
+  std::string box;      // folder for the answer; stdout then only names the file
+  std::string shipped;  // path of this program if it is a copy that was sent; else empty
   bool framed = false;
   node::NodeRequest request;
   node::CaptureOptions capture;
@@ -33,8 +33,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A node on which nothing could be read still sends a capture that says why. Only where we looked,
-// and found no rank, it is an answer: that ranks are missing is concluded from it.
+// A node on which nothing could be read still sends a capture that says why. It counts as an answer
+// only if the search worked and found no rank: the report then concludes that ranks are missing.
 snapshot::Capture empty_capture(const std::string& host, const Error& error) {
   snapshot::Capture capture;
   capture.nodes.emplace_back();
@@ -46,9 +46,9 @@ snapshot::Capture empty_capture(const std::string& host, const Error& error) {
   return capture;
 }
 
-// Whoever started us has given up by then, and may be gone together with all that would end us (a
-// controller that was begun anew, a connection that broke): whatever holds us up, nothing stays on
-// the node. Readers end with us, and with them what they had stopped.
+// After this time the process that started us has given up. Everything that would end us may be
+// gone too (a controller that restarted, a broken connection), so SIGALRM ends us, and nothing
+// stays on the node. Readers exit with us and release the threads that they stopped.
 void end_when_nobody_waits(std::chrono::milliseconds timeout) {
   constexpr std::chrono::seconds kGrace{10};
   ::signal(SIGALRM, SIG_DFL);
@@ -65,7 +65,7 @@ int run_agent(AgentOptions& options) {
     options.request.host = variable("SLURMD_NODENAME");
   }
   if (options.out == "-" && !options.framed && ::isatty(STDOUT_FILENO) != 0) {
-    return report_error({Errc::kUsage, "a capture is no text for a terminal",
+    return report_error({Errc::kUsage, "refusing to write a binary capture to a terminal",
                          "give --out FILE, or use `oddrank node` to see the report"});
   }
   const std::uint64_t stream = slurm::new_stream_id();
@@ -87,7 +87,7 @@ int run_agent(AgentOptions& options) {
     std::string answer = bytes;
     if (!options.box.empty()) {
       auto note = slurm::leave_in_box(options.box, host, bytes);
-      // What cannot be left there goes the long way.
+      // If the folder does not work, the answer goes through stdout.
       answer = note ? *std::move(note) : std::move(answer);
     }
     return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, answer)) ? status
@@ -104,26 +104,36 @@ int run_agent(AgentOptions& options) {
 void add_agent_command(Parser& parser) {
   auto options = std::make_shared<AgentOptions>();
   Command command = parser.command(
-      "agent", "One node's capture to stdout or a file; what the others start and scripts call");
-  command.option("--out", options->out, "File to write; '-' is stdout").value("FILE");
-  command.flag("--framed", options->framed, "As checksummed text lines, for srun's output");
-  command.option("--slurm-job", options->request.slurm_job, "Only ranks of this SLURM job");
-  command.option("--slurm-step", options->request.slurm_step, "Only ranks of this step");
-  command.option("--select", options->request.select,
-                 "Of several jobs on this node, the one with this name");
+      "agent",
+      "Capture this node to stdout or a file; started by other commands, useful in scripts");
+  command.option("--out", options->out, "Write the capture to this file; '-' is stdout")
+      .value("FILE");
+  command.flag("--framed", options->framed, "Write checksummed text lines, for srun's output");
+  command.option("--slurm-job", options->request.slurm_job, "Read only ranks of this SLURM job")
+      .value("JOBID");
+  command
+      .option("--slurm-step", options->request.slurm_step,
+              "Read only ranks of this step of the job")
+      .value("STEP");
+  command
+      .option("--select", options->request.select,
+              "Choose the job with this name if several run on this node")
+      .value("NAME");
   command
       .option("--beside", options->request.beside,
-              "Of several jobs on this node, the one that this process is a rank of")
+              "Choose the job that this process is a rank of if several run on this node")
       .value("PID");
-  command.option("--host", options->request.host,
-                 "Name of this node in the report [SLURMD_NODENAME or the host name]");
+  command
+      .option("--host", options->request.host,
+              "Name of this node in the report [SLURMD_NODENAME or the host name]")
+      .value("NAME");
   command.option("--box", options->box).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
   add_locals_option(command, {&options->capture.read.locals});
   command.footer(
       "Examples:\n"
-      "  oddrank agent --out /shared/$(hostname).odd    then: oddrank report /shared/*.odd\n"
+      "  oddrank agent --out /shared/$(hostname).odd     then: oddrank report /shared/*.odd\n"
       "  pdsh -w n[0-3] oddrank agent --out /shared/%h.odd");
   command.runs([options] { return run_agent(*options); });
 }

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "node/capture_cores.h"
 #include "node/capture_node.h"
 
@@ -19,7 +19,7 @@ struct CoreOptions {
   OutputOptions output;
 };
 
-// Cores that could not be read are said on stderr too: a report of processes has no place for them.
+// Prints unread cores on stderr too: a report on processes has no place for them.
 bool warn_of_unread(const snapshot::Capture& capture) {
   bool any = false;
   for (const snapshot::NodeCapture& node : capture.nodes) {
@@ -34,7 +34,7 @@ bool warn_of_unread(const snapshot::Capture& capture) {
 int run_core(const CoreOptions& options) {
   node::CoresRequest request = options.request;
   auto capture = [&] {
-    Progress progress("core files", options.output.quiet);
+    ProgressLine progress("core files", options.output.quiet);
     request.progress = [&progress](std::size_t done, std::size_t total) {
       progress.update(done, total);
     };
@@ -44,7 +44,7 @@ int run_core(const CoreOptions& options) {
     return report_error(capture.error());
   }
   const bool unread = warn_of_unread(*capture);
-  // One process is asked about itself; several are asked about each other, if they are ranks.
+  // One process gets a dump of its own; several get a verdict if they are ranks.
   const ExitStatus status = request.paths.size() == 1 || !node::has_rank(*capture)
                                 ? deliver_processes(*capture, options.output)
                                 : deliver(*capture, options.output);
@@ -56,28 +56,29 @@ int run_core(const CoreOptions& options) {
 void add_core_command(Parser& parser) {
   auto options = std::make_shared<CoreOptions>();
   Command command =
-      parser.command("core", "Stacks of core files; those of one job are merged like ranks");
-  command.option("CORE", options->request.paths, "Core files, of the kernel or of gcore")
+      parser.command("core", "Read core files; cores of one job are merged like its ranks");
+  command.option("CORE", options->request.paths, "Core files, written by the kernel or by gcore")
       .required();
   command
       .option("--sysroot", options->request.sysroot,
-              "Look for the programs and libraries of the cores below this folder first (or in "
-              "it): for cores of containers and of other nodes. Only files of the same build "
-              "are used")
+              "Search this folder first for the programs and libraries of the cores, for example "
+              "of a container or another node; only files of the same build are used")
       .value("DIR")
       .existing_folder();
   add_core_options(command, options->capture);
   add_output_options(command, options->output);
   add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
-      "A rank is known by the environment in its core. Compressed cores have to be decompressed\n"
-      "first; `coredumpctl dump PID -o FILE` does so for those of systemd.\n\n"
+      "A core is a rank if the environment stored in it says so. Decompress compressed cores "
+      "first;\n"
+      "for systemd's, `coredumpctl dump PID -o FILE` does it.\n\n"
       "Examples:\n"
-      "  oddrank core core.31337                  its threads, Python and native frames in one "
+      "  oddrank core core.31337               one process: Python and native frames in one "
       "stack\n"
-      "  oddrank core /scratch/cores/core.*       all ranks of a job: who holds the others up?\n"
-      "  oddrank core core.7 --sysroot /images/train-24.05   of a container, with its files\n"
-      "  oddrank core core.* --save hang.odd      for `oddrank report`; a core of GB becomes KB");
+      "  oddrank core /scratch/cores/core.*    all ranks of a job: which rank holds it up?\n"
+      "  oddrank core core.7 --sysroot /images/train-24.05    a container's core, with its files\n"
+      "  oddrank core core.* --save hang.odd   keep gigabytes of cores as kilobytes for "
+      "`oddrank report`");
   command.runs([options] { return run_core(*options); });
 }
 

@@ -13,7 +13,7 @@
 #include "cli/host_list.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "cli/shipped_copy.h"
 #include "node/examine_node.h"
 #include "report/doctor.h"
@@ -33,8 +33,8 @@ struct DoctorOptions {
   std::vector<std::string> hosts;
   std::string ssh = "ssh";
   std::string json;
-  std::string shipped;  // path of the copy that we are; empty: none
-  bool framed = false;  // as one node's part of it
+  std::string shipped;  // path of this program if it is a copy that was sent; else empty
+  bool framed = false;  // runs as one node's part
   node::NodeRequest request;
   node::CaptureOptions capture;
 };
@@ -50,7 +50,7 @@ NodeHealth examine_here(const DoctorOptions& options) {
   return node;
 }
 
-// One node's part: its health as frames on stdout.
+// Does one node's part: writes its health as frames to stdout.
 int answer(DoctorOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.request.host.empty()) {
@@ -68,7 +68,7 @@ int answer(DoctorOptions& options) {
 Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
   ODDRANK_TRY(const slurm::Job job,
               slurm::find_job(options.job, Deadline::after(options.capture.timeout)));
-  Progress progress("nodes", false);
+  ProgressLine progress("nodes", false);
   ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed", "--slurm-job", job.id},
                                          options.capture, progress));
   return slurm::gather(job, slurm::GatherOptions{std::move(agents)});
@@ -76,7 +76,7 @@ Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
 
 Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
   ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
-  Progress progress("hosts", false);
+  ProgressLine progress("hosts", false);
   ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed"}, options.capture, progress));
   slurm::SshOptions ssh{std::move(agents)};
   ssh.ssh = command_words(options.ssh);
@@ -140,28 +140,28 @@ int run_doctor(DoctorOptions& options) {
 
 void add_doctor_command(Parser& parser) {
   auto options = std::make_shared<DoctorOptions>();
-  Command command =
-      parser.command("doctor", "Before a hang: will oddrank work here, and on all nodes of a job?");
+  Command command = parser.command(
+      "doctor", "Check, before a hang, that oddrank will work here or on all nodes of a job");
   const Option job =
-      command.option("--job", options->job, "All nodes of this running SLURM job").value("JOBID");
-  command.option("--hosts", options->hosts, "These hosts, over ssh: n[0-3], or @FILE")
+      command.option("--job", options->job, "Check all nodes of this running SLURM job")
+          .value("JOBID");
+  command.option("--hosts", options->hosts, "Check these hosts over ssh: n[0-3], or @FILE")
       .value("HOST")
       .not_with(job);
   add_ssh_option(command, options->ssh);
-  command.option("--json", options->json, "The answers as JSON; '-' is stdout").value("FILE");
+  command.option("--json", options->json, "Write the results as JSON; '-' is stdout").value("FILE");
   command.flag("--framed", options->framed).hidden();
   command.option("--slurm-job", options->request.slurm_job).hidden();
   command.option("--host", options->request.host).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
   command.footer(
-      "One line a node, the worst first, and below what has to change. Exit status: 0 all nodes "
-      "are\n"
-      "ready, 3 some are not, 4 none could be reached.\n\n"
+      "Prints one line for each node, the worst first, and below them what to change.\n"
+      "Exit status: 0 all nodes are ready, 3 some are not, 4 no node could be reached.\n\n"
       "Examples:\n"
       "  oddrank doctor                  this node\n"
       "  oddrank doctor --job 4711       all nodes of a running job\n"
-      "  oddrank doctor --hosts n[0-3]   over ssh");
+      "  oddrank doctor --hosts n[0-3]   these hosts, over ssh");
   command.runs([options] { return run_doctor(*options); });
 }
 

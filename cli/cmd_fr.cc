@@ -13,8 +13,8 @@
 namespace oddrank::cli {
 namespace {
 
-// Of one dump: 2000 calls with their stacks are 3 MB.
-constexpr std::size_t kFileLimit = std::size_t{512} << 20;
+// For one dump. 2000 calls with their stacks take 3 MB.
+constexpr std::size_t kMaxFileBytes = std::size_t{512} << 20;
 
 struct FrOptions {
   std::vector<std::string> dumps;
@@ -27,7 +27,7 @@ int run_fr(const FrOptions& options) {
   std::vector<snapshot::FlightRecord> records;
   std::vector<aggregate::UnreadDump> unread;
   for (const std::string& file : node::expand_files(options.dumps)) {
-    const auto bytes = read_file(file, kFileLimit);
+    const auto bytes = read_file(file, kMaxFileBytes);
     auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
                         : Result<snapshot::FlightRecord>(fail(bytes.error()));
     if (record) {
@@ -41,8 +41,7 @@ int run_fr(const FrOptions& options) {
     for (const aggregate::UnreadDump& dump : unread) {
       report_error({Errc::kBadData, dump.source + ": " + dump.why, ""});
     }
-    return report_error(
-        {Errc::kNotFound, "there is no flight-recorder dump in what was given", ""});
+    return report_error({Errc::kNotFound, "no flight-recorder dump found in the given files", ""});
   }
   aggregate::FlightReport report = aggregate::analyze_flight(records, texts);
   report.unread = std::move(unread);
@@ -67,15 +66,19 @@ int run_fr(const FrOptions& options) {
 void add_fr_command(Parser& parser) {
   auto options = std::make_shared<FrOptions>();
   Command command = parser.command(
-      "fr", "Verdict from dumps of PyTorch's flight recorder; needs no access to any process");
+      "fr", "Diagnose dumps of PyTorch's flight recorder; needs no access to any process");
   command
-      .option("DUMP", options->dumps,
-              "Files, folders or patterns; pickle or JSON, one a rank, its number in the name")
+      .option(
+          "DUMP", options->dumps,
+          "Files, folders or patterns; one pickle or JSON file for each rank, with its number in "
+          "the name")
       .required();
-  command.option("--json", options->json, "Write the report as JSON ('-' is stdout)").value("FILE");
-  command.flag("-q,--quiet", options->quiet, "Print the verdict's sentence alone");
+  command.option("--json", options->json, "Write the report as JSON; '-' is stdout").value("FILE");
+  command.flag("-q,--quiet", options->quiet, "Print only the verdict's sentence");
   command.footer(
-      "Examples:\n  oddrank fr ~/.cache/torch/\n  oddrank fr '/shared/nccl_trace_rank_*' --json -");
+      "Examples:\n"
+      "  oddrank fr ~/.cache/torch/                     all dumps of a folder\n"
+      "  oddrank fr '/shared/nccl_trace_rank_*' --json -");
   command.runs([options] { return run_fr(*options); });
 }
 

@@ -9,7 +9,7 @@
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "slurm/ssh.h"
 
@@ -32,7 +32,7 @@ Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
   if (!options.select.empty()) {
     command.insert(command.end(), {"--select", options.select});
   }
-  Progress progress("hosts", options.output.quiet);
+  ProgressLine progress("hosts", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
   slurm::SshOptions ssh{std::move(agents)};
   ssh.ssh = command_words(options.ssh);
@@ -63,30 +63,33 @@ int run_hosts(const HostsOptions& options) {
 void add_hosts_command(Parser& parser) {
   auto options = std::make_shared<HostsOptions>();
   Command command =
-      parser.command("hosts", "The ranks of several hosts, over ssh, where there is no SLURM");
+      parser.command("hosts", "Diagnose a hung job on several hosts over ssh, without SLURM");
   command
-      .option("HOST", options->hosts, "n0,n1 or n[0-3] or eve@n0, or @FILE with some on each line")
+      .option("HOST", options->hosts,
+              "Hosts: n0,n1 or n[0-3] or eve@n0, or @FILE with some on each line")
       .required();
   add_ssh_option(command, options->ssh);
   command
       .option("--agent", options->agent,
-              "Where oddrank lies over there [as here; sent there where it is not]")
+              "Path of oddrank on those hosts [same as here; copied if missing]")
       .value("PATH");
-  command.option("--at-once", options->at_once, "Hosts asked at a time")
+  command.option("--at-once", options->at_once, "Number of hosts to ask at the same time")
       .between(1, 1024)
       .shows_default();
-  command.option("--select", options->select,
-                 "Of several jobs on these hosts, the one with this name");
+  command
+      .option("--select", options->select,
+              "Choose the job with this name if several run on these hosts")
+      .value("NAME");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
-      "ssh must let you in without a password. Where a host has no oddrank, it is sent there, "
-      "run,\n"
-      "and removed again.\n\n"
+      "ssh must let you in without a password. If oddrank is missing on a host, it is copied "
+      "there,\n"
+      "run, and removed again.\n\n"
       "Examples:\n"
-      "  oddrank hosts n[0-3]\n"
-      "  oddrank hosts @hostfile --json out.json\n"
+      "  oddrank hosts n[0-3]                     all ranks of these hosts\n"
+      "  oddrank hosts @hostfile --json out.json  hosts from a file, also as JSON\n"
       "  oddrank hosts n0,n1 --ssh 'ssh -p 2222 -i key'");
   command.runs([options] { return run_hosts(*options); });
 }

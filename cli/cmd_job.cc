@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/output_age.h"
 #include "cli/parser.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_log.h"
 #include "slurm/gather.h"
@@ -58,14 +58,14 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   if (!asked.step.empty()) {
     command.insert(command.end(), {"--slurm-step", asked.step});
   }
-  Progress progress("nodes", options.output.quiet);
+  ProgressLine progress("nodes", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
   slurm::GatherOptions gather{std::move(agents)};
   gather.via = options.via;
   gather.send_to = options.send_to;
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
   snapshot::Capture whole = join_answers(job_info(job), gathered);
-  // What the ranks were told themselves counts more: with torchrun SLURM's tasks are launchers.
+  // What the ranks themselves know takes precedence: with torchrun, SLURM's tasks are launchers.
   if (whole.job.world_size < 0 && whole.processes.empty()) {
     whole.job.world_size = job.tasks;
   }
@@ -79,7 +79,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
 
 int run_job(const JobOptions& options) {
   if (options.id.empty() && !options.mine) {
-    return report_error({Errc::kUsage, "no job is named", "give its id, or --me"});
+    return report_error({Errc::kUsage, "no job given", "give a job id, or --me"});
   }
   auto capture = capture_job(options);
   if (!capture) {
@@ -94,30 +94,30 @@ int run_job(const JobOptions& options) {
 
 void add_job_command(Parser& parser) {
   auto options = std::make_shared<JobOptions>();
-  Command command = parser.command("job", "A hung SLURM job: all its nodes, one verdict");
+  Command command = parser.command("job", "Diagnose a hung SLURM job: all its nodes, one verdict");
   const Option id =
-      command.option("JOBID", options->id, "4711, an array task 4711_3, or a step 4711.0");
-  command.flag("--me", options->mine, "My only running job").not_with(id);
+      command.option("JOBID", options->id, "Job 4711, array task 4711_3, or step 4711.0");
+  command.flag("--me", options->mine, "Diagnose my only running job").not_with(id);
   command
       .option("--via", options->via,
-              "Folder that all nodes share, for the answers of thousands of nodes")
+              "Shared folder through which thousands of nodes send their answers")
       .value("DIR");
   command
       .option("--send-to", options->send_to,
-              "Folder of each node's own that a missing oddrank is sent to")
+              "Node-local folder that oddrank is copied into where it is missing")
       .value("DIR")
       .shows_default();
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
-      "One agent a node runs inside of the job's allocation (srun --overlap), without GPU or CPU\n"
-      "binding, and ends by itself. Ranks are never signalled. A thread that is running is paused\n"
-      "for the moment in which its stack is copied (--never-stop forbids it).\n\n"
+      "On each node one agent runs inside the job's allocation (srun --overlap), without GPU or\n"
+      "CPU binding, and exits by itself. Ranks are never signalled; a thread that is running is\n"
+      "paused for the moment its stack is copied (--never-stop forbids it).\n\n"
       "Examples:\n"
-      "  oddrank job 4711\n"
-      "  oddrank job --me\n"
-      "  oddrank job 4711 -q\n"
+      "  oddrank job 4711            which rank holds the job up, and why?\n"
+      "  oddrank job --me            the same for your only running job\n"
+      "  oddrank job 4711 -q         only the verdict's sentence\n"
       "  oddrank job 4711 --json out.json --save out.odd");
   command.runs([options] { return run_job(*options); });
 }

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "node/capture_node.h"
 #include "node/sources/collect_dumps.h"
 #include "snapshot/carrier.h"
@@ -22,7 +22,7 @@ struct NodeOptions {
   OutputOptions output;
 };
 
-// One job out of a capture of several, with the tables it needs.
+// Returns one job of a capture that has several, with the tables it needs.
 snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& key) {
   snapshot::Capture one;
   one.nodes = capture.nodes;
@@ -62,7 +62,7 @@ int run_node(const NodeOptions& options) {
   request.select = options.select;
   request.any_job = options.each;
   auto capture = [&] {
-    Progress progress("processes", options.output.quiet);
+    ProgressLine progress("processes", options.output.quiet);
     request.progress = [&progress](std::size_t done, std::size_t total) {
       progress.update(done, total);
     };
@@ -72,7 +72,7 @@ int run_node(const NodeOptions& options) {
     return report_error(capture.error());
   }
   node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  // One process is asked about itself; several are asked about each other, if they are ranks.
+  // One process gets a dump of its own; several get a verdict if they are ranks.
   if (options.pids.size() == 1 || (!options.pids.empty() && !node::has_rank(*capture))) {
     return deliver_processes(*capture, options.output);
   }
@@ -86,20 +86,23 @@ int run_node(const NodeOptions& options) {
 
 void add_node_command(Parser& parser) {
   auto options = std::make_shared<NodeOptions>();
-  Command command =
-      parser.command("node", "All ranks of this node, or the given processes, without SLURM");
+  Command command = parser.command(
+      "node", "Diagnose the ranks of this node, or print the stacks of processes, without SLURM");
   command.option("PID", options->pids, "Processes to read instead of all ranks").positive();
-  const Option select = command.option("--select", options->select,
-                                       "Of several jobs on this node, the one with this name");
-  command.flag("--each", options->each, "One report for each job on this node").not_with(select);
+  const Option select = command
+                            .option("--select", options->select,
+                                    "Choose the job with this name if several run on this node")
+                            .value("NAME");
+  command.flag("--each", options->each, "Print one report for each job on this node")
+      .not_with(select);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
       "Examples:\n"
-      "  oddrank node                    which rank of this node holds the others up?\n"
-      "  oddrank node 31337              its threads, Python and native frames in one stack\n"
-      "  oddrank node --json - -q | jq .verdict");
+      "  oddrank node           which rank of this node holds the others up?\n"
+      "  oddrank node 31337     one process: Python and native frames in one stack\n"
+      "  oddrank node --json - | jq .verdict");
   command.runs([options] { return run_node(*options); });
 }
 

@@ -16,7 +16,7 @@
 namespace oddrank::cli {
 namespace {
 
-constexpr std::size_t kFileLimit = std::size_t{1} << 30;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 constexpr std::chrono::milliseconds kDumpTimeout{60000};
 
@@ -26,7 +26,7 @@ struct ReportOptions {
   OutputOptions output;
 };
 
-// Files as they are; of a folder, the captures in it by name.
+// Returns the files, with each folder replaced by the files in it, sorted by name.
 std::vector<std::string> expand(const std::vector<std::string>& arguments) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
@@ -52,13 +52,13 @@ int run_report(const ReportOptions& options) {
   ExitStatus worst = kAllRead;
   const std::vector<std::string> files = expand(options.captures);
   snapshot::decode_many(
-      files.size(), [&files](std::size_t i) { return read_file(files[i], kFileLimit); },
+      files.size(), [&files](std::size_t i) { return read_file(files[i], kMaxFileBytes); },
       [&](std::size_t i, Result<snapshot::Capture> capture) {
         if (capture) {
           captures.add(std::move(*capture));
           return;
         }
-        // A file that cannot be read is named already.
+        // Errors of reading already name the file.
         const Errc code = capture.error().code;
         const bool of_content = code == Errc::kBadData || code == Errc::kUnsupported;
         worst = std::max(worst, report_error(of_content ? std::move(capture).error().in(files[i])
@@ -66,11 +66,11 @@ int run_report(const ReportOptions& options) {
       });
   if (captures.empty()) {
     return worst == kAllRead
-               ? report_error({Errc::kNotFound, "there is no capture in what was given", ""})
+               ? report_error({Errc::kNotFound, "no capture found in the given files", ""})
                : kNothingRead;
   }
-  // The verdict is of the last time at which the job was looked at. Of a large job these are
-  // millions of pieces: to free them before the end would take half a second.
+  // The verdict is about the latest capture. In a large job these are millions of allocations:
+  // freeing them before the exit would take half a second.
   static auto& times = *new std::vector<snapshot::Capture>;
   times = captures.take();
   node::add_given_dumps(times.back(), options.fr, true, kDumpTimeout);
@@ -84,18 +84,20 @@ int run_report(const ReportOptions& options) {
 void add_report_command(Parser& parser) {
   auto options = std::make_shared<ReportOptions>();
   Command command =
-      parser.command("report", "Verdict from saved captures; needs no access to any process");
+      parser.command("report", "Diagnose saved captures; needs no access to any process");
   command
       .option("CAPTURE", options->captures,
-              "Files or folders; parts of one look are merged, and the last look is compared "
+              "Files or folders; captures of one time are merged, and the latest time is compared "
               "with the one before")
       .required();
   add_fr_option(command, options->fr);
   add_output_options(command, options->output);
   add_locals_option(command, {&options->output.locals});
   command.footer(
-      "Examples:\n  oddrank report out.odd\n  oddrank report /shared/captures/ --json -\n"
-      "  oddrank report 0200.odd 0214.odd      what moved in between, and what did not");
+      "Examples:\n"
+      "  oddrank report out.odd\n"
+      "  oddrank report /shared/captures/ --json -    all captures of a folder, as JSON\n"
+      "  oddrank report 0200.odd 0214.odd             what moved in between, and what did not");
   command.runs([options] { return run_report(*options); });
 }
 

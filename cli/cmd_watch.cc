@@ -30,10 +30,10 @@ namespace {
 using std::chrono::milliseconds;
 using watch::RankSign;
 
-// Ranks come and go; looking for them costs some 10 ms.
-constexpr int kLooksBetweenFinds = 6;
-// A controller is asked no more often than this whether the job still runs.
-constexpr milliseconds kJobLook{30000};
+// Ranks come and go; finding them costs some 10 ms.
+constexpr int kSamplesBetweenFinds = 6;
+// The controller is asked at most this often whether the job still runs.
+constexpr milliseconds kJobCheck{30000};
 
 struct WatchCommand {
   std::string job;
@@ -58,14 +58,14 @@ std::int32_t first_number(const std::array<const char*, N>& names) {
   return -1;
 }
 
-// The order of ranks/rank_identity.h.
+// Uses the order of ranks/rank_identity.h.
 std::int32_t own_rank() {
   return first_number(std::array{"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                  "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"});
 }
 
-// One watcher of a job captures: in SLURM that of rank 0, for all nodes; elsewhere that of each
-// node's first rank, for its node.
+// Only some watchers capture: in SLURM the watcher of rank 0, for all nodes; elsewhere the watcher
+// of each node's first rank, for its node.
 bool captures_for_all(bool in_slurm) {
   const std::int32_t local =
       first_number(std::array{"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
@@ -79,7 +79,7 @@ std::string own_host() {
 }
 
 std::vector<std::string> with_samples(std::vector<std::string> argv, milliseconds interval) {
-  // Three samples tell a rank that is merely late; in a test's short watch they come faster.
+  // Three samples show a rank that is merely late. With a test's short interval they come faster.
   const milliseconds apart = std::clamp(interval / 10, milliseconds(300), milliseconds(1000));
   for (const std::string& word :
        {std::string("--samples"), std::string("3"), std::string("--interval"),
@@ -89,7 +89,7 @@ std::vector<std::string> with_samples(std::vector<std::string> argv, millisecond
   return argv;
 }
 
-// What all three ways of watching have in common.
+// What the three ways of watching have in common.
 class WatchSetup {
  public:
   WatchSetup(WatchCommand& options, std::string slurm_job)
@@ -101,9 +101,9 @@ class WatchSetup {
   // The hooks refer to this object.
   watch::WatchHooks hooks();
 
-  // `beside`: a process of the job that is meant, where there are several on the node.
+  // `pid`: a process of the job to watch, if several jobs run on the node.
   void set_beside(pid_t pid) { beside_ = pid; }
-  // Of its SLURM job, where only that is meant.
+  // Restricts the watch to one step of the SLURM job.
   void set_step(const std::string& step) { step_ = "." + step; }
   void add_log(const std::string& path) {
     if (!path.empty()) {
@@ -112,11 +112,11 @@ class WatchSetup {
   }
   void set_only(RankSign rank) { only_ = std::move(rank); }
   bool has_ranks() const { return !ranks_.empty(); }
-  // Looks for the ranks of this node. kUsage: they belong to several jobs, and none was selected.
+  // Finds the ranks of this node. kUsage: they belong to several jobs and none was selected.
   Status find();
 
  private:
-  std::vector<RankSign> look(const watch::LookRequest& request);
+  std::vector<RankSign> sample(const watch::SampleRequest& request);
   std::string rank_variable(const std::string& name) const;
   std::vector<std::vector<std::string>> capture_commands(const std::string& file) const;
   bool is_over();
@@ -131,7 +131,7 @@ class WatchSetup {
   std::map<pid_t, std::int32_t> ranks_;  // found here
   std::map<std::string, std::string> environment_;
   bool found_any_ = false;  // ever
-  int looks_ = 0;
+  int samples_ = 0;
   std::optional<std::chrono::steady_clock::time_point> asked_job_;
 };
 
@@ -166,7 +166,7 @@ Status WatchSetup::find() {
   return ok();
 }
 
-// Of the ranks found here, the same for all of them where it matters: what watchdogs go by.
+// Reads a variable of the ranks found here. Those that configure watchdogs are equal on all ranks.
 std::string WatchSetup::rank_variable(const std::string& name) const {
   if (only_) {
     return variable(name);
@@ -175,12 +175,12 @@ std::string WatchSetup::rank_variable(const std::string& name) const {
   return found == environment_.end() ? std::string() : found->second;
 }
 
-std::vector<RankSign> WatchSetup::look(const watch::LookRequest& request) {
+std::vector<RankSign> WatchSetup::sample(const watch::SampleRequest& request) {
   std::vector<RankSign> targets = request.before;
   if (only_) {
     targets = request.before.empty() ? std::vector{*only_} : request.before;
   } else {
-    if (looks_++ % kLooksBetweenFinds == 0 || targets.empty()) {
+    if (samples_++ % kSamplesBetweenFinds == 0 || targets.empty()) {
       (void)find();  // if it fails, the ranks that were known stay so
     }
     for (const auto& [pid, rank] : ranks_) {
@@ -208,8 +208,8 @@ std::vector<std::vector<std::string>> WatchSetup::capture_commands(const std::st
   return commands;
 }
 
-// A batch script that has nothing more to do than wait for us would wait for ever, since its job
-// runs as long as it does. Where the kernel does not list children, none is the safe answer.
+// A batch script that only waits for us would wait for ever, since its job runs as long as the
+// script does. If the kernel does not list children, true is the safe answer.
 bool is_parents_only_child() {
   const std::string parent = std::to_string(::getppid());
   const auto children = read_file("/proc/" + parent + "/task/" + parent + "/children", 65536);
@@ -221,19 +221,19 @@ bool WatchSetup::is_over() {
     return true;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (asked_job_ && now - *asked_job_ < kJobLook) {
+  if (asked_job_ && now - *asked_job_ < kJobCheck) {
     return false;
   }
   asked_job_ = now;
-  const auto job = slurm::show_job(job_, Deadline::after(kJobLook));
-  // A controller that does not answer is no end of the job.
+  const auto job = slurm::show_job(job_, Deadline::after(kJobCheck));
+  // If the controller does not answer, the job has not ended.
   return job ? job->state != "RUNNING" && job->state != "PENDING" && job->state != "SUSPENDED"
              : job.error().code == Errc::kNotFound || job.error().code == Errc::kGone;
 }
 
 watch::WatchHooks WatchSetup::hooks() {
   watch::WatchHooks hooks;
-  hooks.look = [this](const watch::LookRequest& request) { return look(request); };
+  hooks.sample = [this](const watch::SampleRequest& request) { return sample(request); };
   hooks.capture_commands = [this](const std::string& file) { return capture_commands(file); };
   hooks.examine = [this](const watch::TakenCapture& taken) {
     return examine(taken, options_.keep);
@@ -261,13 +261,13 @@ int watch_command(WatchCommand& options) {
   setup.set_beside(beside->pid);
   options.watch.captures = captures_for_all(in_slurm);
   watch::run_watch(options.watch, setup.hooks(), &*beside);
-  ::_exit(0);  // nobody waits for us, and what the caller has to destroy is the command's
+  ::_exit(0);  // nobody waits for us, and destructors are the command's business
 }
 
 int watch_node(WatchCommand& options) {
   WatchSetup setup(options, options.job);
   if (!options.job.empty()) {
-    const auto job = slurm::find_job(options.job, Deadline::after(kJobLook));
+    const auto job = slurm::find_job(options.job, Deadline::after(kJobCheck));
     if (!job) {
       return report_error(job.error());
     }
@@ -275,8 +275,9 @@ int watch_node(WatchCommand& options) {
   } else if (const Status found = setup.find(); !found) {
     return report_error(found.error());
   } else if (!setup.has_ranks()) {
-    return report_error({Errc::kNotFound, "no rank of a training job was found on this node",
-                         "start it later, or with the rank: oddrank watch -- CMD"});
+    return report_error(
+        {Errc::kNotFound, "no rank of a training job was found on this node",
+         "start the watch after the job, or together with each rank: oddrank watch -- CMD"});
   }
   watch::run_watch(options.watch, setup.hooks(), nullptr);
   return kAllRead;
@@ -289,19 +290,18 @@ int run_watch_command(WatchCommand& options) {
   if (!options.job.empty() || *options.command.argv == nullptr) {
     return report_error(
         {Errc::kUsage,
-         options.job.empty() ? "no command after --" : "--job is for a watch without a command",
-         ""});
+         options.job.empty() ? "no command after --" : "--job cannot be used with a command", ""});
   }
   return watch_command(options);
 }
 
 constexpr const char* kFooter =
     "oddrank watch [OPTIONS] [-- CMD ARGUMENT...]\n\n"
-    "The process that is started becomes CMD: its pid, signals and exit status are the command's\n"
-    "own, and the watcher is an orphan beside it that ends with it. In SLURM the watcher of rank "
-    "0\n"
-    "captures all nodes (oddrank job); elsewhere that of the first rank of each node captures it.\n"
-    "kill -USR1 has a watcher capture at once.\n\n"
+    "The process that you start becomes CMD: it keeps its pid, gets its signals and returns its\n"
+    "exit status. The watcher runs beside it and exits when it exits. In SLURM, the watcher of "
+    "rank 0\n"
+    "captures all nodes (oddrank job); elsewhere, the watcher of each node's first rank captures\n"
+    "that node. After kill -USR1, a watcher captures at once.\n\n"
     "Examples:\n"
     "  srun oddrank watch --save /shared/hangs -- python train.py\n"
     "  torchrun --no-python ... oddrank watch -- python train.py\n"
@@ -315,27 +315,34 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
   auto options = std::make_shared<WatchCommand>();
   options->command = command_line;
   Command command = parser.command(
-      "watch", "Watches ranks; captures and says the verdict when nothing moves any more");
+      "watch", "Watch ranks; capture the job and print the verdict when nothing moves any more");
   command.option(
       "--stalled-for", options->watch.stalled_for,
-      "So long without motion is a stall, or half as long again as the job was ever quiet "
-      "before, whichever is more [5m]");
-  command.option("--interval", options->watch.interval, "Between two looks [10s]");
-  command.option("--save", options->keep.folder, "Folder for captures and their JSON").value("DIR");
-  command.option("--keep", options->keep.keep, "So many of them; older ones are removed")
+      "Report a stall after this long without motion, or after 1.5 times the longest quiet "
+      "spell so far if that is longer [5m]");
+  command.option("--interval", options->watch.interval, "Time between samples [10s]");
+  command
+      .option("--save", options->keep.folder, "Save captures and their JSON reports in this folder")
+      .value("DIR");
+  command.option("--keep", options->keep.keep, "Keep this many captures; delete older ones")
       .between(1, 1000)
       .shows_default();
   command
       .option("--on-stall", options->watch.on_stall,
-              "Shell command to run at a stall: $1 is the JSON report's path; also "
-              "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY")
+              "Run this shell command at a stall; $1 is the path of the JSON report, and "
+              "ODDRANK_JSON, ODDRANK_CAPTURE, ODDRANK_KIND, ODDRANK_SUMMARY are set")
       .value("CMD");
   command.option("--on-stall-timeout", options->watch.hook_patience,
-                 "After which it is ended [60s]");
-  const Option job = command.option("--job", options->job,
-                                    "The ranks of this SLURM job on this node; ends with the job");
+                 "Time limit of the --on-stall command [60s]");
+  const Option job =
+      command
+          .option("--job", options->job,
+                  "Watch the ranks of this SLURM job on this node until the job ends")
+          .value("JOBID");
   command
-      .option("--select", options->select, "Of several jobs on this node, the one with this name")
+      .option("--select", options->select,
+              "Choose the job with this name if several run on this node")
+      .value("NAME")
       .not_with(job);
   command.footer(kFooter);
   command.runs([options] { return run_watch_command(*options); });

@@ -1,4 +1,4 @@
-// The subcommands. Each adds itself to the parser; what it does returns oddrank's exit status.
+// The subcommands. Each adds itself to the parser; its action returns oddrank's exit status.
 #pragma once
 
 namespace oddrank::cli {
@@ -14,7 +14,7 @@ void add_hosts_command(Parser& parser);
 void add_doctor_command(Parser& parser);
 void add_agent_command(Parser& parser);
 
-// Somebody else's command line, after "--": no parser of ours touches it.
+// The user's own command, after "--". It never goes through our parser.
 struct CommandLine {
   char** argv = nullptr;             // ends with a null pointer; null: no "--" was given
   bool ignored_broken_pipe = false;  // whether we were started with SIGPIPE ignored

@@ -1,4 +1,4 @@
-// Exit statuses of the contract. Scripts branch on them.
+// Exit statuses. They are a contract: scripts branch on them.
 #pragma once
 
 namespace oddrank::cli {

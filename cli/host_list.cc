@@ -11,7 +11,7 @@
 namespace oddrank::cli {
 namespace {
 
-constexpr std::size_t kFileLimit = std::size_t{4} << 20;
+constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
 
 struct Hosts {
   std::vector<std::string> names;
@@ -42,13 +42,13 @@ Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& 
       ODDRANK_TRY_STATUS(hosts.add(word));
       continue;
     }
-    ODDRANK_TRY(const std::string text, read_file(word.substr(1), kFileLimit));
+    ODDRANK_TRY(const std::string text, read_file(word.substr(1), kMaxFileBytes));
     for (const std::string_view line : split(text, '\n')) {
       ODDRANK_TRY_STATUS(hosts.add(line.substr(0, line.find('#'))));
     }
   }
   if (hosts.names.empty()) {
-    return fail(Errc::kUsage, "no hosts are named", "give n0,n1 or n[0-3] or @file");
+    return fail(Errc::kUsage, "no hosts given", "give n0,n1 or n[0-3] or @FILE");
   }
   return std::move(hosts.names);
 }

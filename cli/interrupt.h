@@ -1,12 +1,12 @@
-// Ctrl-C while nodes are asked: the first asks for the report of what is there; the second ends us,
-// and with us, by their death signals, all that we started.
+// Ctrl-C while nodes are asked: the first one requests a report of what has arrived; the second one
+// ends oddrank, and its death signals end everything that it started.
 #pragma once
 
 #include <atomic>
 
 namespace oddrank::cli {
 
-// Takes over SIGINT for the rest of the process. What it returns is set by the first.
+// Takes over SIGINT for the rest of the process. Returns the flag that the first Ctrl-C sets.
 const std::atomic<bool>* catch_interrupts();
 
 }  // namespace oddrank::cli

@@ -1,4 +1,4 @@
-// The captures of several nodes, as their agents sent them, as one.
+// Joins the captures that the agents of several nodes sent into one.
 #pragma once
 
 #include "slurm/answers.h"
@@ -6,8 +6,7 @@
 
 namespace oddrank::cli {
 
-// Nodes that did not answer, or whose answer cannot be read, are nodes of the capture with the
-// reason.
+// Nodes that did not answer, or whose answer cannot be read, are in the capture with the reason.
 snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered);
 
 }  // namespace oddrank::cli

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kDescription =
     "oddrank: which rank holds the job up, and why?\n\n"
-    "Reads the stuck processes of a distributed training job, without stopping them, follows the\n"
-    "waits from rank to rank and names the one at the root, with the chain of evidence.";
+    "Reads the stuck processes of a distributed training job, follows the waits from rank to rank\n"
+    "and names the rank at the root, with the chain of evidence.";
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -27,14 +27,16 @@ constexpr const char* kFooter =
     "  oddrank node                     all ranks on this node, without SLURM\n"
     "  oddrank node 31337               one process: Python and native frames in one stack\n"
     "  oddrank hosts n[0-3]             all ranks of these hosts, over ssh\n"
-    "  oddrank doctor --job 4711        would it work there? asked before there is a hang\n"
-    "  srun oddrank watch -- python train.py      notices a hang by itself, and says the verdict\n"
+    "  oddrank doctor --job 4711        check before a hang that oddrank will work there\n"
+    "  srun oddrank watch -- python train.py      notices a hang and prints the verdict\n"
     "  oddrank core core.*              the core files of a job, merged like its ranks\n\n"
-    "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be\n"
-    "read, 2 wrong usage, 1 a fault of oddrank itself.";
+    "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be "
+    "read,\n"
+    "2 wrong usage, 1 a fault of oddrank itself.\n\n"
+    "oddrank COMMAND --help shows the options and examples of a command.";
 
-// Cuts `argc` to what is ours to parse: of `oddrank watch ... -- CMD...` what comes before CMD. An
-// argument like "[1,2]" would not survive the parser.
+// Cuts `argc` to the arguments for our parser: in `oddrank watch ... -- CMD...` those before "--".
+// An argument of CMD like "[1,2]" would not survive the parser.
 CommandLine split_command(int& argc, char** argv) {
   CommandLine command;
   int at = 1;
@@ -81,7 +83,7 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
 }  // namespace oddrank::cli
 
 int main(int argc, char** argv) {
-  // A reader of our output that went away is an error of write, not our death.
+  // If the reader of our output goes away, write() fails; a signal must not end us.
   const bool ignored_broken_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {
     return oddrank::cli::run(argc, argv, ignored_broken_pipe);

@@ -21,34 +21,34 @@ void add_output_options(Command& command, OutputOptions& options) {
   const auto file = [&](const char* name, std::string& path, const char* help) {
     command.option(name, path, help).value("FILE").group(group);
   };
-  file("--json", options.json, "Write the report as JSON, format 1");
-  file("--html", options.html, "Write the report as one page for a browser");
-  file("--save", options.save, "Write the capture, for `oddrank report`");
-  file("--folded", options.folded, "Write folded stacks, for flame graphs");
+  file("--json", options.json, "Write the report as JSON (format 1)");
+  file("--html", options.html, "Write the report as one HTML page");
+  file("--save", options.save, "Save the capture, for `oddrank report`");
+  file("--folded", options.folded, "Write folded stacks for flame graphs");
   file("--speedscope", options.speedscope, "Write the stacks of all ranks for speedscope");
   file("--dot", options.dot, "Write the wait-for graph for Graphviz");
-  command.flag("--all-threads", options.all_threads, "Show idle threads, too").group(group);
-  command.flag("--full-stacks", options.full_stacks, "Show every frame, also internals")
+  command.flag("--all-threads", options.all_threads, "Show idle threads too").group(group);
+  command.flag("--full-stacks", options.full_stacks, "Show every frame, including internal ones")
       .group(group);
-  command.flag("-q,--quiet", options.quiet, "Print the verdict's sentence alone").group(group);
+  command.flag("-q,--quiet", options.quiet, "Print only the verdict's sentence").group(group);
 }
 
 void add_core_options(Command& command, node::CaptureOptions& options) {
   const std::string group = "Capture";
   command
       .option("--timeout", options.timeout,
-              "For each process and each node; what has not answered by then becomes a row of "
-              "the report [20s]")
+              "Time limit for each process and each node; one that does not answer in time is "
+              "reported as not read [20s]")
       .group(group);
-  command.flag("!--no-native", options.read.native, "Python frames only").group(group);
-  command.flag("!--no-python", options.read.python, "Native frames only").group(group);
+  command.flag("!--no-native", options.read.native, "Read Python frames only").group(group);
+  command.flag("!--no-python", options.read.python, "Read native frames only").group(group);
   command
       .flag("--tasks", options.read.tasks,
-            "Tasks of asyncio that have not ended, each with the chain of what it awaits")
+            "Read asyncio tasks that have not ended, each with the chain of what it awaits")
       .group(group);
   command
       .flag("--inlines", options.inlines,
-            "Inlined frames and source lines of native code, from debug information; slower")
+            "Show inlined frames and source lines of native code, from debug information; slower")
       .group(group);
 }
 
@@ -61,16 +61,16 @@ void add_locals_option(Command& command, std::vector<bool*> wanted) {
               *one = true;
             }
           },
-          "Local variables of all Python frames, with lists, dicts and shapes of arrays; they may "
-          "hold what is private. Without it only what the diagnosis needs is read")
+          "Read the local variables of all Python frames; they may contain private data. "
+          "Otherwise only what the diagnosis needs is read")
       .group("Capture");
 }
 
 void add_fr_option(Command& command, std::vector<std::string>& patterns) {
   command
       .option("--fr", patterns,
-              "Dumps of PyTorch's flight recorder to read besides: file, folder or pattern; those "
-              "that lie where PyTorch writes them are found without")
+              "Also read these dumps of PyTorch's flight recorder: file, folder or pattern; dumps "
+              "in PyTorch's default place are found without this option")
       .value("GLOB")
       .repeatable()
       .group("Capture");
@@ -78,15 +78,17 @@ void add_fr_option(Command& command, std::vector<std::string>& patterns) {
 
 void add_capture_options(Command& command, node::CaptureOptions& options) {
   const std::string group = "Capture";
-  command.option("--samples", options.samples, "How often to look: one cannot tell stuck from slow")
+  command
+      .option("--samples", options.samples,
+              "Number of samples; one alone cannot tell stuck from slow")
       .between(1, 100)
       .shows_default()
       .group(group);
-  command.option("--interval", options.interval, "Between two looks [500ms]").group(group);
+  command.option("--interval", options.interval, "Time between samples [500ms]").group(group);
   command
       .flag("!--never-stop", options.read.stop,
-            "Never stop a thread, not even one that runs, for the time that copying its stack "
-            "takes; such a stack stays without native frames")
+            "Do not pause threads that are running while their stacks are copied; such stacks "
+            "have no native frames")
       .group(group);
   add_fr_option(command, options.fr);
   command.flag("!--no-ras", options.ras, "Do not ask NCCL's RAS service").group(group);
@@ -125,7 +127,7 @@ std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
 }
 
 void add_ssh_option(Command& command, std::string& ssh) {
-  command.option("--ssh", ssh, "The ssh to use, with options of your own")
+  command.option("--ssh", ssh, "ssh program to use, with your own options")
       .value("COMMAND")
       .shows_default();
 }

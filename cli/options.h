@@ -25,18 +25,18 @@ struct OutputOptions {
 
 void add_output_options(Command& command, OutputOptions& options);
 void add_capture_options(Command& command, node::CaptureOptions& options);
-// Those that make sense for core files, which do not change.
+// Adds the capture options that make sense for core files, which do not change.
 void add_core_options(Command& command, node::CaptureOptions& options);
-// --fr, also for captures that were made before.
+// Adds --fr, which also works on saved captures.
 void add_fr_option(Command& command, std::vector<std::string>& patterns);
-// --locals: where a command both reads and prints, it asks for both.
+// Adds --locals. A command that both reads and prints passes both flags.
 void add_locals_option(Command& command, std::vector<bool*> wanted);
 
-// --ssh: the program, with options of the user's.
+// Adds --ssh: the program, with the user's own options.
 void add_ssh_option(Command& command, std::string& ssh);
 std::vector<std::string> command_words(const std::string& text);
 
-// The same capture options as arguments of `oddrank agent` on another node.
+// Returns the capture options as arguments for `oddrank agent` on another node.
 std::vector<std::string> agent_arguments(const node::CaptureOptions& options);
 
 }  // namespace oddrank::cli

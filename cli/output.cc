@@ -49,7 +49,7 @@ bool save(const snapshot::Capture& capture, const OutputOptions& options) {
   return options.save.empty() || write_output(options.save, snapshot::encode_capture(capture));
 }
 
-// Everything that was asked for but the text on the terminal.
+// Writes every requested output except the text on the terminal.
 bool write_formats(const aggregate::Diagnosis& report,
                    const aggregate::JobView& view,
                    const OutputOptions& options) {

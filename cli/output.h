@@ -1,4 +1,4 @@
-// From a capture to everything the user asked for: verdict, text, files, exit status.
+// Turns a capture into what the user asked for: verdict, text, files, exit status.
 #pragma once
 
 #include <string>
@@ -11,25 +11,26 @@
 
 namespace oddrank::cli {
 
-// Says an Error on stderr, with its hint, and gives the exit status that belongs to it.
+// Prints an Error and its hint on stderr and returns the exit status that belongs to it.
 ExitStatus report_error(const Error& error);
 
-// Writes one output that was asked for ("-" is stdout); says it where that fails.
+// Writes one output ("-" is stdout). On failure, prints the error and returns false.
 bool write_output(const std::string& path, const std::string& bytes);
 
-// For text on stdout: colours where a person looks, and nobody said no (no-color.org).
+// Returns options for text on stdout. Colours are on for a terminal unless NO_COLOR is set
+// (no-color.org).
 report::TextOptions text_options(const OutputOptions& options);
 
-// Saves first (what was read is never lost), then diagnoses, writes what was asked for and prints
-// the text to stdout, unless something else was sent there ("-"). A file that cannot be written is
-// said on stderr and gives kToolFault, after all else was done.
-// With an earlier capture of the same job, also what changed since.
+// Saves first (what was read is never lost), then diagnoses, writes the requested files and prints
+// the text to stdout, unless another output goes there ("-"). If a file cannot be written, prints
+// the error and returns kToolFault after everything else is done. If `earlier` is given, a capture
+// of the same job, the report also says what has changed since.
 ExitStatus deliver(const snapshot::Capture& capture,
                    const OutputOptions& options,
                    const snapshot::Capture* earlier = nullptr);
 
-// As py-spy's dump: each process with its threads and merged stacks, no verdict. For `oddrank node
-// PID` on processes that are no ranks.
+// Prints each process with its threads and merged stacks, like py-spy's dump, without a verdict.
+// For `oddrank node PID` and processes that are not ranks.
 ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptions& options);
 
 }  // namespace oddrank::cli

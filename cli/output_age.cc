@@ -13,8 +13,8 @@ namespace oddrank::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{1000};
-// A job that prints every step is silent for as long as one takes.
-constexpr std::int64_t kShortest = 60;
+// A job that prints once a step is silent for as long as a step takes.
+constexpr std::int64_t kMinAge = 60;
 
 }  // namespace
 
@@ -30,10 +30,10 @@ std::string output_age_note(const std::string& path) {
                           },
                           kPatience};
   const auto age = parse_number<std::int64_t>(run_isolated({task}, 1).front().bytes);
-  if (!age || *age < kShortest) {
+  if (!age || *age < kMinAge) {
     return {};
   }
-  return "the job's output " + path + " has had no line for " +
+  return "the job's output " + path + " has had no new line for " +
          span_words(std::chrono::seconds(*age));
 }
 

@@ -17,21 +17,21 @@ using std::chrono::milliseconds;
 
 constexpr std::array<std::pair<std::string_view, long>, 4> kUnits = {
     {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}}};
-// Whatever the unit: agents are told all times in milliseconds.
-constexpr long kMostMilliseconds = 1000000L * 3600000;
+// For any unit: agents get all times in milliseconds.
+constexpr long kMaxMilliseconds = 1000000L * 3600000;
 
-// What is wrong with it; "" and `duration` if nothing is.
+// Sets `duration` and returns "", or returns what is wrong with the text.
 std::string parse_duration(const std::string& text, milliseconds& duration) {
   const std::size_t digits = text.find_first_not_of("0123456789");
   const auto number = parse_number<long>(std::string_view(text).substr(0, digits));
   const std::string unit = digits == std::string::npos ? "s" : text.substr(digits);
   for (const auto& [name, factor] : kUnits) {
-    if (number && unit == name && *number <= kMostMilliseconds / factor) {
+    if (number && unit == name && *number <= kMaxMilliseconds / factor) {
       duration = milliseconds(*number * factor);
       return "";
     }
   }
-  return "'" + text + "' is no time; write it like 500ms, 20s or 2m";
+  return "'" + text + "' is not a time; write it like 500ms, 20s or 2m";
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Option& Option::between(std::size_t least, std::size_t most) {
 }
 
 Option& Option::positive() {
-  // CLI11's own check words its range in 300 digits.
+  // CLI11's own check prints its range with 300 digits.
   option_->check([](const std::string& text) {
     const auto number = parse_number<int>(text);
     return number && *number > 0 ? std::string() : "'" + text + "' is not a positive whole number";
@@ -151,7 +151,7 @@ Parser::Parser(const std::string& description,
     : app_(std::make_unique<CLI::App>(description, "oddrank")) {
   app_->footer(footer);
   app_->set_version_flag("--version", version);
-  app_->add_flag("-v,--verbose", verbosity_, "Say what is being done (-vv: and why)");
+  app_->add_flag("-v,--verbose", verbosity_, "Print what is being done (-vv: more detail)");
   app_->require_subcommand(1);
   app_->fallthrough();
 }
@@ -162,7 +162,7 @@ Command Parser::command(const std::string& name, const std::string& help) {
   return Command(*app_->add_subcommand(name, help), chosen_);
 }
 
-// CLI11 says of an unknown subcommand only that one is required.
+// CLI11 answers an unknown subcommand only with "A subcommand is required".
 bool Parser::is_unknown_command(int argc, char** argv) const {
   if (argc < 2 || argv[1][0] == '-') {
     return false;

@@ -1,9 +1,8 @@
-// The command line: subcommands, their options and help. What CLI11 does for us, in the few words
-// that our commands need; it is included by parser.cc alone, since reading it takes a compiler
-// longer than most files.
+// The command line: subcommands, their options and help. Wraps the part of CLI11 that our commands
+// need. Only parser.cc includes CLI11, since compiling it takes longer than most of our files.
 //
-// Everything that an option fills must live as long as the parser. Nothing here throws; mistakes of
-// ours (two options of one name) end the program at once.
+// Variables that options fill must live as long as the parser. Nothing here throws; our own
+// mistakes (two options with one name) end the program at once.
 #pragma once
 
 #include <sys/types.h>
@@ -22,13 +21,13 @@ class Option;
 
 namespace oddrank::cli {
 
-// What was added, to say more of it: command.option("--json", path, "...").value("FILE").
+// An added option, to describe it further: command.option("--json", path, "...").value("FILE").
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
 
-  Option& value(const std::string& name);     // what it takes, in the help: "FILE"
-  Option& group(const std::string& heading);  // where it stands in the help
+  Option& value(const std::string& name);     // name of its value in the help: "FILE"
+  Option& group(const std::string& heading);  // its section of the help
   Option& hidden();
   Option& required();
   Option& shows_default();
@@ -46,7 +45,7 @@ class Command {
  public:
   explicit Command(CLI::App& app, std::function<int()>& chosen) : app_(&app), chosen_(&chosen) {}
 
-  // "--name", "-n,--name", or "NAME" for what stands by itself.
+  // `name`: "--name", "-n,--name", or "NAME" for a positional argument.
   Option option(const std::string& name, std::string& value, const std::string& help = "");
   Option option(const std::string& name,
                 std::vector<std::string>& values,
@@ -54,7 +53,7 @@ class Command {
   Option option(const std::string& name, std::vector<pid_t>& values, const std::string& help = "");
   Option option(const std::string& name, int& value, const std::string& help = "");
   Option option(const std::string& name, std::size_t& value, const std::string& help = "");
-  // "500ms", "20s", "2m", "1h", or a plain number of seconds.
+  // Takes "500ms", "20s", "2m", "1h", or a plain number of seconds.
   Option option(const std::string& name,
                 std::chrono::milliseconds& value,
                 const std::string& help = "");
@@ -63,7 +62,7 @@ class Command {
   Option flag(const std::string& name, std::function<void()> given, const std::string& help);
 
   void footer(const std::string& text);
-  // What the program does where this command is given; returns its exit status.
+  // Sets what the program does if this command is given; `action` returns the exit status.
   void runs(std::function<int()> action);
 
  private:
@@ -84,8 +83,8 @@ class Parser {
   // -v, -vv.
   int verbosity() const { return verbosity_; }
 
-  // What the given command does. Where there is none to run (--help, or a wrong command line, of
-  // which the user is told), an exit status.
+  // The given command's action; or, if there is nothing to run (after --help, or after an error
+  // that was printed), an exit status.
   struct Parsed {
     std::function<int()> action;
     int status = 0;

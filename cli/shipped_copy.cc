@@ -13,7 +13,7 @@ void delete_shipped_copy(const std::string& path) {
   }
   const auto running = read_link("/proc/self/exe");
   if (!running || *running != path || ::unlink(path.c_str()) != 0) {
-    log_line(LogLevel::kWarning, "the copy " + path + " was not deleted");
+    log_line(LogLevel::kWarning, "could not delete the copy " + path);
   }
 }
 

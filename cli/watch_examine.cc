@@ -29,9 +29,9 @@ using watch::PastFile;
 
 constexpr std::chrono::milliseconds kExaminePatience{60000};
 constexpr std::chrono::milliseconds kPastPatience{5000};
-constexpr std::size_t kMostPasts = 8;
+constexpr std::size_t kMaxPasts = 8;
 
-// Ranks whose past says more than what was read of them, and those that are named.
+// Returns culprits, and ranks that were not read in full: their past says more than the capture.
 std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
                                                     const aggregate::Diagnosis& report) {
   std::set<std::int32_t> culprits;
@@ -42,14 +42,14 @@ std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
   for (const ProcessCapture& process : capture.processes) {
     const bool named = culprits.count(process.rank) != 0;
     const bool unread = process.read != snapshot::ReadState::kFull;
-    if (process.is_rank && process.rank >= 0 && (named || unread) && wanted.size() < kMostPasts) {
+    if (process.is_rank && process.rank >= 0 && (named || unread) && wanted.size() < kMaxPasts) {
       wanted.push_back(&process);
     }
   }
   return wanted;
 }
 
-// "" if nobody knows.
+// Returns "" if the past is unknown.
 std::string past_of(const ProcessCapture& process,
                     const std::vector<PastFile>& own,
                     const KeepOptions& options) {
@@ -63,7 +63,7 @@ std::string past_of(const ProcessCapture& process,
   }
   const auto text = read_file(watch::past_path(options.folder, options.name, process.rank), 4096);
   const auto past = text ? watch::decode_past(*text) : std::nullopt;
-  // Of an earlier run it would tell a lie.
+  // The past of an earlier run must not be used.
   return past && past->rank == process.rank && past->pid == process.pid ? past->words : "";
 }
 
@@ -93,14 +93,15 @@ void add_pasts(Capture& capture,
   }
 }
 
-// Saves where that is wanted; the JSON goes into the watch's own folder where not.
+// Saves into the user's folder if there is one; otherwise the JSON goes into the watch's own
+// folder.
 void save(const Capture& capture,
           const std::string& json,
           const watch::TakenCapture& taken,
           const KeepOptions& options,
           Examination& examination) {
   if (!options.folder.empty()) {
-    ::mkdir(options.folder.c_str(), 0777);  // what is wrong with it, writing will tell
+    ::mkdir(options.folder.c_str(), 0777);  // if it fails, writing fails too and says why
     const std::string stem =
         options.folder + "/" + watch::stall_stem(options.name, std::chrono::system_clock::now());
     Status written = write_file(stem + ".odd", snapshot::encode_capture(capture));
@@ -143,7 +144,7 @@ Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOpt
   return examination;
 }
 
-// Fields ended by NUL, which none of them holds; the first one tells success from failure.
+// Each field ends with NUL, which no field contains; the first one tells success from failure.
 std::string encode(const Result<Examination>& examination) {
   std::string text;
   const auto put = [&text](const std::string& field) {
@@ -204,7 +205,7 @@ void leave_past(const watch::PastFile& past, const KeepOptions& options) {
                               return;
                             }
                             ::mkdir(options.folder.c_str(), 0777);
-                            // A past that cannot be left is missing from a report, no more.
+                            // If it cannot be written, a report merely lacks it.
                             (void)write_file(path, watch::encode_past(past));
                           },
                           kPastPatience};

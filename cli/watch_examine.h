@@ -1,4 +1,4 @@
-// What the watch makes of a capture: the verdict, the pasts of the ranks that it is about, files.
+// What the watch does with a capture: finds the verdict, adds the pasts of ranks, writes files.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 namespace oddrank::cli {
 
 struct KeepOptions {
-  std::string folder;  // "" = nowhere
-  std::string name;    // whose captures they are: job id, or host; see watch/rolling_files.h
+  std::string folder;  // "" = captures are not kept
+  std::string name;    // whose captures they are: job id or host; see watch/rolling_files.h
   std::size_t keep = 3;
 };
 
-// In a child with a deadline: the folder may lie on a file system that does not answer. The past of
-// a rank becomes a note of its node where the rank is a culprit or could not be read in full, and
-// of the watcher's own rank; it comes from `taken`, else from what other watchers left in the
-// folder. Errors: the capture cannot be decoded, or nothing in it was read (kNotFound).
+// Examines and saves a capture, in a child with a deadline: the folder may be on a file system that
+// hangs. The past of a rank becomes a note of its node if the rank is a culprit, could not be read
+// in full, or is the watcher's own. The past comes from `taken`, else from what other watchers left
+// in the folder. Errors: the capture cannot be decoded, or nothing in it was read (kNotFound).
 Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
-// Writes or, without words, removes the past of a rank in the folder; in a child as well.
+// Writes the past of a rank into the folder, or removes it if it has no words; also in a child.
 void leave_past(const watch::PastFile& past, const KeepOptions& options);
 
 }  // namespace oddrank::cli

@@ -44,7 +44,7 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
 }
 
 // Returns whether the value is a fraction: loops that poll keep the time in such variables; see
-// watch/progress.h.
+// watch/rank_motion.h.
 bool is_fraction(std::string_view value) {
   return !value.empty() && value.front() != '\'' &&
          value.find_first_of("0123456789") != std::string_view::npos &&
@@ -166,7 +166,7 @@ std::uint64_t stored_bytes(pid_t pid) {
 
 // Runs in a child: any of the files may be on a file system that does not answer.
 RankSign sample_rank(const RankSign& before,
-                     const watch::LookRequest& request,
+                     const watch::SampleRequest& request,
                      const std::vector<std::string>& logs) {
   RankSign sign;
   sign.pid = before.pid;
@@ -228,7 +228,7 @@ bool still_blocks(const RankSign& before) {
 }  // namespace
 
 std::vector<RankSign> sample_ranks(const std::vector<RankSign>& targets,
-                                   const watch::LookRequest& request,
+                                   const watch::SampleRequest& request,
                                    const std::vector<std::string>& logs) {
   std::vector<IsolatedTask> tasks;
   std::vector<RankSign> signs;

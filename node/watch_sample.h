@@ -17,7 +17,7 @@ namespace oddrank::node {
 // them. For a rank that has not run since the last sample, /proc alone is read. Precondition: one
 // thread (it forks).
 std::vector<watch::RankSign> sample_ranks(const std::vector<watch::RankSign>& targets,
-                                          const watch::LookRequest& request,
+                                          const watch::SampleRequest& request,
                                           const std::vector<std::string>& logs);
 
 // Returns the ranks of this node, or only those of one SLURM job, as a capture without threads.

@@ -168,11 +168,11 @@ std::string PageData::motion_words(const aggregate::RankView& rank) {
     return "";
   }
   if (motion.still()) {
-    return "stood still between the looks";
+    return "did not move between the samples";
   }
-  std::string words = motion.stack ? "stood elsewhere at the second look"
-                      : motion.cpu ? "at the same place at both looks, and used the CPU"
-                                   : "at the same place at both looks, and woke in between";
+  std::string words = motion.stack ? "was elsewhere in the second sample"
+                      : motion.cpu ? "at the same place in both samples, and used the CPU"
+                                   : "at the same place in both samples, and woke in between";
   return motion.cpu_us == 0 ? words : fmt::format("{} ({} us)", words, motion.cpu_us);
 }
 

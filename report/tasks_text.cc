@@ -40,9 +40,9 @@ std::string member_words(const aggregate::JobView& view,
 std::string task_words(const aggregate::JobView& view, const AsyncTask& task) {
   switch (task.state) {
     case TaskState::kNotStarted:
-      return "has not begun";
+      return "has not started";
     case TaskState::kRuns:
-      return "runs; the stack of its thread tells where";
+      return "is running; the stack of its thread shows where";
     case TaskState::kWaits:
       break;
     default:

@@ -15,7 +15,7 @@ std::string tasks_text(const aggregate::JobView& view,
                        const Style& style);
 
 // Returns "waits for task \"load\"", "waits for <Future>", "waits for tasks \"load\", \"save\"",
-// "runs", or "has not begun".
+// "runs", or "has not started".
 std::string task_words(const aggregate::JobView& view, const snapshot::AsyncTask& task);
 
 }  // namespace oddrank::report

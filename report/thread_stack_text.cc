@@ -34,7 +34,8 @@ std::string_view end_words(StackEnd end) {
     case StackEnd::kLimit:
       return "cut: the stack is longer than the limit";
     case StackEnd::kRunning:
-      return "it ran: no native frames, it was not stopped (--never-stop, or it could not be)";
+      return "no native frames: the thread was running and was not stopped (--never-stop, or it "
+             "could not be)";
     case StackEnd::kGone:
       return "the thread ended while it was read";
     case StackEnd::kTorn:
@@ -98,7 +99,7 @@ std::string mismatch_words(const snapshot::Tables& tables, const ThreadSample& s
     }
     return number;
   };
-  return fmt::format("native and Python frames do not fit: {}, {} of Python",
+  return fmt::format("native and Python frames do not match: {}, {} of Python",
                      count_of(count(sample.stack, snapshot::kEvaluation), "evaluation loop"),
                      count_of(count(sample.python_stack, snapshot::kEntry), "entry"));
 }

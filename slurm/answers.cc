@@ -5,7 +5,7 @@
 namespace oddrank::slurm {
 namespace {
 
-// More names than this tell nobody anything.
+// More names than this help nobody.
 constexpr std::size_t kNames = 4;
 
 std::size_t count_answered(const std::vector<NodeAnswer>& nodes) {

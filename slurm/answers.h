@@ -1,4 +1,4 @@
-// What came back from the nodes, whichever way their agents were started.
+// The answers of the nodes, however their agents were started.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct NodeAnswer {
 };
 
 struct GatherResult {
-  std::vector<NodeAnswer> nodes;  // one for each that was asked, in that order
+  std::vector<NodeAnswer> nodes;  // one for each node that was asked, in that order
   std::vector<std::string> notes;
   bool interrupted = false;
   std::chrono::milliseconds took{0};
@@ -31,19 +31,19 @@ struct GatherResult {
 struct GatherProgress {
   std::size_t done = 0;  // nodes that have answered
   std::size_t total = 0;
-  std::string waiting_for;  // "n3, n7": while it is few of many; else empty
+  std::string waiting_for;  // "n3, n7" if they are few; else empty
 };
 
-// Called after each answer, and every few ten milliseconds while there is none.
+// Called after each answer, and every 20 ms or so between answers.
 using ProgressSink = std::function<void(const GatherProgress&)>;
 
-// What is asked of every node, whichever way.
+// What every node is asked for, by srun or ssh.
 struct AgentOptions {
-  std::string agent_path;               // absolute; the same on every node, or sent there
+  std::string agent_path;               // absolute; the same on every node, or copied there
   std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
   std::chrono::milliseconds node_timeout{20000};
   ProgressSink progress;  // may be empty
-  // Set by a signal handler: the gathering ends soon, with what is there.
+  // Set by a signal handler: the gathering ends soon, with the answers that have arrived.
   const std::atomic<bool>* interrupted = nullptr;
 };
 

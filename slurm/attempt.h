@@ -21,25 +21,25 @@ class Attempt {
  public:
   static Result<Attempt> start(const AgentStep& step);
 
-  // Reads what is there; false once srun has ended.
+  // Reads pending output. Returns false once srun has ended.
   bool advance();
   bool running() const { return !ended_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
-  // Asks srun to end its step. What it says from now on is our doing, and no part of words().
+  // Asks srun to end its step. Later output is our doing and does not become part of words().
   void terminate();
-  // Takes what is there and gives up: an srun that has not ended by now is left to end by itself.
+  // Reads pending output and gives up: an srun that still runs is left to end by itself.
   void leave();
 
   std::vector<Payload> take_payloads() { return out_.take_complete(); }
-  // True once this attempt's agent on `host` was heard of.
+  // Returns true once anything came from this attempt's agent on `host`.
   bool heard_of(std::string_view host) const { return out_.heard_of(host); }
   std::vector<IncompletePayload> incomplete() const { return out_.incomplete(); }
 
   const std::vector<std::string>& nodes() const { return nodes_; }
   bool covers(std::string_view host) const;
-  // What srun said until it ended, or until it was told to.
+  // Returns what srun wrote until it ended or was told to end.
   const SrunWords& words() const { return words_; }
-  // What the agent on `host` (or SLURM in its place) wrote that is no frame.
+  // Returns what the agent on `host` (or SLURM in its place) wrote outside of frames.
   std::string agent_text(const std::string& host) const;
 
  private:
@@ -49,7 +49,7 @@ class Attempt {
   Attempt(ChildCommand child, std::vector<std::string> nodes)
       : child_(std::move(child)), nodes_(std::move(nodes)), err_(stderr_limits()) {}
   static FrameLimits stderr_limits();
-  // Task number of the host's agent; frames tell, then srun, else the order of the nodes.
+  // Returns the task number of the host's agent: from frames, else from srun, else by node order.
   int label_of(const std::string& host) const;
 
   ChildCommand child_;

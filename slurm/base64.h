@@ -8,7 +8,7 @@
 namespace oddrank::slurm {
 
 std::string base64_encode(std::string_view bytes);
-// None: not the encoding of anything (a foreign character, a wrong length or padding).
+// Returns nothing if the text is not valid (a foreign character, a wrong length or padding).
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace oddrank::slurm

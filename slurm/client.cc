@@ -31,7 +31,7 @@ bool has(std::string_view text, std::string_view part) {
 }
 
 bool means_nothing(std::string_view line) {
-  // Said where task/none is configured, of an option that we give in case it is not.
+  // A warning of clusters with task/none about an option that others need.
   return line.empty() || has(line, "lacks support for cpu binding") ||
          has(line, "If munged is up, restart with --num-threads") || has(line, "got SIGCONT") ||
          has(line, "forcing job termination");
@@ -91,14 +91,14 @@ Error no_slurm(std::string_view program) {
 
 Error controller_away() {
   return {Errc::kTimeout, "the SLURM controller does not answer",
-          "try again later (`scontrol ping` tells whether it is back), or read each node by itself "
+          "try again later (`scontrol ping` shows whether it is back), or read each node by itself "
           "with `oddrank node`"};
 }
 
 Error client_error(std::string_view program, std::string_view said) {
   if (has(said, "Invalid job id specified") || has(said, "Invalid job array")) {
-    return {Errc::kNotFound, "SLURM knows no such job",
-            "`squeue --me` lists your jobs; ended jobs are forgotten after some minutes"};
+    return {Errc::kNotFound, "SLURM does not know this job",
+            "`squeue --me` lists your jobs; SLURM forgets ended jobs after some minutes"};
   }
   if (has(said, "Unable to contact slurm controller") || has(said, "Connection refused") ||
       has(said, "Connection timed out") || has(said, "controller not responding")) {
@@ -112,7 +112,7 @@ Error client_error(std::string_view program, std::string_view said) {
   if (has(said, "Munge") || has(said, "uthentication")) {
     return {Errc::kPermission,
             std::string(program) + " cannot prove to SLURM who we are: " + first_complaint(said),
-            "munged must run on this machine, with the key of the cluster"};
+            "munged must run on this machine, with the cluster's key"};
   }
   const std::string words = first_complaint(said);
   if (has(said, "Access/permission denied") || has(said, "Invalid account or")) {

@@ -12,34 +12,33 @@
 
 namespace oddrank::slurm {
 
-// For each single call; a busy controller of a large cluster takes seconds, for which SLURM's own
-// MessageTimeout has 10 s by default. One that is away would keep the client for a minute.
+// For each single call. A busy controller of a large cluster takes seconds; SLURM's own
+// MessageTimeout is 10 s by default. If the controller is away, the client would hang for a minute.
 inline constexpr std::chrono::milliseconds kClientTimeout{10000};
 
-// `environment` ("NAME=value") as a client should see it: of the variables of SLURM only those that
-// say which cluster is meant. Inside of a job the others would change what srun asks for (counts of
-// tasks, CPU binding, GPUs, waiting times) and what scontrol prints (date formats).
+// Returns `environment` ("NAME=value") as a client should see it. Only those SLURM variables are
+// kept that select the cluster. Inside a job, the others would change what srun requests (task
+// counts, CPU binding, GPUs, timeouts) and what scontrol prints (date formats).
 std::vector<std::string> client_environment(const std::vector<std::string>& environment);
-// The same from our own environment.
+// Returns the same for our own environment.
 std::vector<std::string> client_environment();
 
 // Runs a client to its end, at most kClientTimeout long and never beyond `deadline`, and returns
-// its stdout. Errors: kNotFound (no SLURM here), kTimeout and others as client_error() tells.
+// its stdout. Errors: kNotFound (no SLURM here), kTimeout and others as in client_error().
 Result<std::string> call_client(std::vector<std::string> argv, const Deadline& deadline);
 
-// What a client said on stderr, as an error. Knows the controller being away (kTimeout), no
-// configuration (kNotFound), no munge (kPermission), unknown jobs (kNotFound) and refusals
-// (kPermission); everything else is kIo with the client's first words.
+// Converts a client's stderr into an error. Recognizes that the controller is away (kTimeout), that
+// the configuration (kNotFound) or munge (kPermission) is missing, unknown jobs (kNotFound) and
+// refusals (kPermission). Everything else is kIo with the client's first complaint.
 Error client_error(std::string_view program, std::string_view said);
 
-// The line that says most: without "srun: error: " and its like, without warnings that mean
-// nothing; at most 200 bytes. Empty if there is none.
+// Returns the first line that says something: without "srun: error: " and the like, and skipping
+// harmless warnings; at most 200 bytes. Empty if there is none.
 std::string first_complaint(std::string_view said);
-// One line of a client without "scontrol: error: ", "slurm_load_jobs error: " and so on.
+// Returns a client's line without "scontrol: error: ", "slurm_load_jobs error: " and so on.
 std::string_view without_prefix(std::string_view line);
 
-// What is said where the controller does not answer within our deadline, and where there is no
-// such program.
+// Errors for a controller that does not answer within our deadline, and for a missing program.
 Error controller_away();
 Error no_slurm(std::string_view program);
 

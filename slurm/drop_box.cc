@@ -14,7 +14,7 @@ namespace oddrank::slurm {
 namespace {
 
 constexpr std::string_view kNote = "oddrank left ";
-constexpr std::size_t kMostBytes = std::size_t{128} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
 
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() < 300 && name.front() != '.' &&
@@ -27,7 +27,7 @@ Result<DropBox> DropBox::make(const std::string& parent) {
   std::string folder = parent + "/" + unique_name();
   if (::mkdir(folder.c_str(), 0700) != 0) {
     return fail(errno_code(errno), "cannot make a folder in " + parent + ": " + errno_text(errno),
-                "--via wants a folder that this host and all nodes of the job share");
+                "--via takes a folder that this host and all nodes of the job share");
   }
   return DropBox(std::move(folder));
 }
@@ -52,9 +52,9 @@ Result<std::string> DropBox::open_note(std::string_view note) const {
   }
   const std::string_view name = note.substr(kNote.size());
   if (!is_plain_name(name)) {
-    return fail(Errc::kBadData, "an agent's note names no file of the folder");
+    return fail(Errc::kBadData, "an agent's note does not name a file in the folder");
   }
-  return read_file(folder_ + "/" + std::string(name), kMostBytes);
+  return read_file(folder_ + "/" + std::string(name), kMaxBytes);
 }
 
 Result<std::string> leave_in_box(const std::string& folder,
@@ -62,7 +62,7 @@ Result<std::string> leave_in_box(const std::string& folder,
                                  std::string_view bytes) {
   const std::string name = host + ".odd";
   if (!is_plain_name(name)) {
-    return fail(Errc::kUsage, "'" + host + "' is no host name");
+    return fail(Errc::kUsage, "'" + host + "' is not a host name");
   }
   ODDRANK_TRY_STATUS(write_file(folder + "/" + name, bytes));
   return std::string(kNote) + name;

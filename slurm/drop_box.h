@@ -1,8 +1,8 @@
-// Large answers by way of a shared folder: srun's one stdout then carries a line a node that says
-// where the answer lies, instead of the answer. For jobs of thousands of nodes.
+// Sends large answers through a shared folder, for jobs of thousands of nodes: srun's one stdout
+// then carries one line for each node that names the file, instead of the answer itself.
 //
-// The line comes after the file, so that nobody polls a folder: on NFS a new name is looked up when
-// it is first asked for, while a listing may be half a minute old.
+// The line is sent after the file is written, so that no folder has to be polled: on NFS a new name
+// is looked up when it is first used, while a listing may be half a minute old.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace oddrank::slurm {
 
-// The asker's side: a new folder of our own below `parent`, removed with all that is in it at the
-// end. Move-only.
+// The receiving side: a new folder below `parent`. The destructor removes it with its contents.
+// Move-only.
 class DropBox {
  public:
   // kNotFound, kPermission, kIo: the folder cannot be made.
@@ -25,8 +25,8 @@ class DropBox {
   DropBox& operator=(DropBox&& other) noexcept;
 
   const std::string& folder() const { return folder_; }
-  // What the note of an agent points to, at most 128 MiB; a note that is none is the answer itself.
-  // kBadData: a name that leads out of the folder.
+  // Returns the file that an agent's note names, at most 128 MiB; text that is not a note is the
+  // answer itself. kBadData: the name leads out of the folder.
   Result<std::string> open_note(std::string_view note) const;
 
  private:
@@ -34,7 +34,7 @@ class DropBox {
   std::string folder_;  // empty: moved from
 };
 
-// The agent's side: leaves `bytes` in the folder and returns the note to send.
+// The agent's side: writes `bytes` into the folder and returns the note to send.
 Result<std::string> leave_in_box(const std::string& folder,
                                  const std::string& host,
                                  std::string_view bytes);

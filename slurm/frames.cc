@@ -70,7 +70,7 @@ std::pair<int, std::string_view> split_label(std::string_view line) {
   return {*label, line.substr(colon + 2)};
 }
 
-// Takes the text up to `separator` off `rest`; none if it is not there.
+// Takes the text up to `separator` off `rest`; returns nothing if there is no separator.
 std::optional<std::string_view> take_until(std::string_view& rest, char separator) {
   const auto at = rest.find(separator);
   if (at == std::string_view::npos) {
@@ -81,7 +81,7 @@ std::optional<std::string_view> take_until(std::string_view& rest, char separato
   return taken;
 }
 
-// Whether the text after a mark holds the end of its frame. (Names of hosts may hold dots, too.)
+// Returns true if the text after a mark contains the end of its frame. (Host names may have dots.)
 bool is_ended(std::string_view rest) {
   for (int field = 0; field < 4; ++field) {
     if (!take_until(rest, ' ')) {
@@ -195,7 +195,7 @@ void FrameCollector::feed(std::string_view bytes) {
       line_.clear();
       bytes.remove_prefix(part.size() + 1);
     } else {
-      // Cut in the middle of nowhere: what is kept holds any frame that the cut went through.
+      // An arbitrary cut: the part that is kept contains any frame that was cut.
       line_.erase(0, line_.size() - kMaxFrameLine);
       bytes.remove_prefix(room);
     }
@@ -217,7 +217,7 @@ void FrameCollector::take_line(std::string_view line) {
     halves_.erase(half);
   }
   const bool found = take_frames(joined.empty() ? text : joined, label);
-  // A half may lack more than this line; but not once another frame has begun.
+  // A half may need more than this line, but not once another frame has started.
   const bool only_half = !found && text.find(kMark) == std::string_view::npos;
   const bool begun = keep_half(only_half && !joined.empty() ? joined : text, label);
   if (!found && !begun) {
@@ -237,7 +237,7 @@ bool FrameCollector::take_frames(std::string_view text, int label) {
   return found;
 }
 
-// True if the line ends within a frame, or within the mark of one, or holds a damaged one.
+// Returns true if the line ends within a frame or its mark, or contains a damaged frame.
 bool FrameCollector::keep_half(std::string_view text, int label) {
   auto at = text.rfind(kMark);
   if (at == std::string_view::npos) {

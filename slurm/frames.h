@@ -1,10 +1,11 @@
 // Carries bytes through a pipe that mangles lines: a node's capture through srun's stdout.
 //
 // With -l, srun puts "3: " before every line and cuts lines at 1024 bytes; without -l, lines of
-// several nodes run into each other; either way, warnings of anybody may stand in between. And what
-// a task's end leaves in SLURM's buffer is cut every 1024 bytes, whatever the lines (seen in 22.05
-// with payloads of megabytes: one or two short lines of each task came as two). So a payload
-// travels as short lines, each whole in itself, and halves of one label are put together again:
+// several nodes run into each other; either way, other programs' warnings may come in between. And
+// what is left in SLURM's buffer at a task's end is cut every 1024 bytes, regardless of lines (seen
+// in 22.05 with payloads of megabytes: one or two short lines of each task came as two). So a
+// payload travels as short self-contained lines, and the halves of a cut line are joined by their
+// label:
 //
 //   @odd1 HOST STREAM SEQ/TOTAL CRC BASE64.
 //
@@ -14,8 +15,8 @@
 //           started", without bytes
 //   CRC     crc32 (zlib), hex, of "HOST STREAM SEQ/TOTAL BASE64"
 //
-// A frame counts wherever in a line it stands, in any order, once. What does not check is not a
-// frame; a payload with a frame lost is never passed on, but is named as incomplete.
+// A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
+// A payload that lacks a frame is never passed on, but is listed as incomplete.
 #pragma once
 
 #include <cstddef>
@@ -31,15 +32,15 @@ namespace oddrank::slurm {
 
 inline constexpr std::size_t kMaxFrameLine = 900;  // newline included
 
-// New at every call, also across processes of several pid namespaces.
+// Returns a new id at every call, also across processes of several pid namespaces.
 std::uint64_t new_stream_id();
-// "oddrank-" and such a number: the name of a file or folder that nobody else has.
+// Returns "oddrank-" and such an id: a unique name for a file or folder.
 std::string unique_name();
 
-// What a sender writes first.
+// Returns what a sender writes first.
 std::string encode_hello(std::string_view host, std::uint64_t stream);
-// All frames of a payload (an empty one has one frame). Bytes of `host` that are no part of a host
-// name become '_'; it is cut at 255 bytes.
+// Returns all frames of a payload (an empty one has one frame). Bytes that a host name cannot have
+// become '_' in `host`; it is cut at 255 bytes.
 std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload);
 
 struct FrameLimits {
@@ -62,25 +63,25 @@ struct IncompletePayload {
   std::uint64_t total = 0;     // 0: only the hello came
 };
 
-// Fed with the bytes of one pipe, in chunks of any size.
+// Collects payloads from the bytes of one pipe, in chunks of any size.
 class FrameCollector {
  public:
   explicit FrameCollector(FrameLimits limits = {}) : limits_(limits) {}
 
   void feed(std::string_view bytes);
-  // The pipe is at its end: takes the last line, which may lack its newline.
+  // Takes the last line at the end of the pipe; it may lack its newline.
   void finish();
 
-  // Payloads that became complete since the last call.
+  // Returns payloads that became complete since the last call.
   std::vector<Payload> take_complete();
-  // Senders whose hello or first frame came, and whose payload is not complete. Several for a host
-  // if it had several senders.
+  // Returns senders whose hello or first frame came but whose payload is not complete; several for
+  // a host that had several senders.
   std::vector<IncompletePayload> incomplete() const;
-  // True once a hello, a frame or a payload of this host came.
+  // Returns true once a hello, a frame or a payload of this host came.
   bool heard_of(std::string_view host) const { return hosts_.find(host) != hosts_.end(); }
-  // Task number -> host, as far as frames told; -1 is the label of lines without one.
+  // Returns task number -> host, as known from frames; -1 is the label of lines without one.
   const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
-  // Lines without any frame or piece of one, by label: the first limits.text bytes of each.
+  // Returns lines without a frame or part of one, by label: the first limits.text bytes of each.
   const std::map<int, std::string>& text() const { return text_; }
 
  private:

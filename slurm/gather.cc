@@ -21,11 +21,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For srun to end by itself once all have answered, and to react to SIGTERM otherwise (some 14 ms,
-// unless a node has not taken its task yet; see ProgramCall::never_kill).
+// Time for srun to exit by itself once all nodes have answered, and to react to SIGTERM otherwise
+// (some 14 ms, unless a node has not taken its task yet; see ProgramCall::never_kill).
 constexpr milliseconds kEndGrace{300};
 constexpr milliseconds kTermGrace{300};
-constexpr milliseconds kPollAtMost{20};
+constexpr milliseconds kMaxPoll{20};
 constexpr milliseconds kStatePatience{2000};
 
 // Agents that SLURM or we end die by a signal ("Killed", "Terminated").
@@ -55,8 +55,8 @@ class Gathering {
  private:
   // What is still to be done about a node.
   struct NodeState {
-    bool asked_alone = false;  // queued for it, or more
-    bool sent_agent = false;   // it has no such file; asking without one would end the same way
+    bool asked_alone = false;  // queued for it, or already asked
+    bool sent_agent = false;   // it lacks the file; asking without a copy would fail again
     bool settled = false;      // it has answered, or will not
   };
 
@@ -118,7 +118,7 @@ Result<GatherResult> Gathering::run() {
   }
   attempts_.push_back(*std::move(first));
   while (!all_settled() && !refusal_ && !deadline_.passed() && !is_interrupted()) {
-    pump(std::min(deadline_.left(), kPollAtMost));
+    pump(std::min(deadline_.left(), kMaxPoll));
     if (options_.progress) {
       options_.progress(progress_of(result_.nodes));
     }
@@ -151,7 +151,7 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
   if (box_) {
     step.agent_args.insert(step.agent_args.end(), {"--box", box_->folder()});
   }
-  // Later than we would end it ourselves; for the case that we cannot.
+  // Later than our own deadline, in case we cannot end it.
   step.kill_wait =
       std::chrono::ceil<std::chrono::seconds>(options_.node_timeout) + std::chrono::seconds(10);
   return step;
@@ -177,7 +177,7 @@ void Gathering::ship_to(std::vector<std::string> nodes) {
   attempts_.push_back(*std::move(attempt));
 }
 
-// Waits for output of any srun and takes what came; notices which have ended.
+// Waits for output of any srun and reads it; notices which have ended.
 void Gathering::pump(milliseconds patience) {
   std::vector<pollfd> polled;
   for (const Attempt& attempt : attempts_) {
@@ -203,7 +203,8 @@ void Gathering::take(Payload payload) {
   const auto found = index_.find(payload.host);
   if (found == index_.end()) {
     if (result_.notes.size() < 100) {
-      result_.notes.push_back("an answer of " + payload.host + " was dropped: no node of the job");
+      result_.notes.push_back("an answer from " + payload.host +
+                              " was dropped: it is not a node of the job");
     }
     return;
   }
@@ -226,10 +227,10 @@ void Gathering::take(Payload payload) {
   ++answers_;
 }
 
-// Who gave nothing is asked alone: a step that SLURM aborts for one node's sake takes healthy
-// agents with it. Not where the agent came to an end of its own, nor where the one node's slurmd
-// does not answer, which asking again would only find out again after 10 s. (Where several do not,
-// one may be to blame for all: nodes pass SLURM's messages on to each other.)
+// Retries nodes without an answer one by one: when SLURM aborts a step because of one node, healthy
+// agents die with it. Does not retry a node whose agent exited by itself, nor a single node whose
+// slurmd does not answer: a retry would only find that again after 10 s. (If several do not answer,
+// one may be to blame for all: nodes forward SLURM's messages to each other.)
 void Gathering::conclude_first(const Attempt& first) {
   const SrunWords& words = first.words();
   if (answers_ == 0 && words.refusal) {
@@ -265,7 +266,7 @@ void Gathering::conclude_alone(const Attempt& attempt) {
       }
       continue;
     }
-    // The first srun may still hold an agent there that has begun.
+    // The first srun may still have a running agent there.
     if (found != index_.end() &&
         !(attempts_.front().running() && attempts_.front().heard_of(host))) {
       states_[found->second].settled = true;
@@ -273,8 +274,9 @@ void Gathering::conclude_alone(const Attempt& attempt) {
   }
 }
 
-// Who is silent long after most others have begun is asked alone while the first srun goes on. Not
-// while most are silent: then SLURM is slow, and more work for it is no help. True if it was done.
+// Retries nodes that are silent long after most others have started, while the first srun goes on.
+// Not while most are silent: then SLURM is slow, and more work does not help. Returns true if it
+// did.
 bool Gathering::ask_silent_alone() {
   std::vector<std::size_t> silent;
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -373,13 +375,13 @@ Silence Gathering::silence_of(const NodeAnswer& node) const {
 void Gathering::explain() {
   for (NodeAnswer& node : result_.nodes) {
     for (const Attempt& attempt : attempts_) {
-      // Of a node that was asked again, the last one's words.
+      // For a node that was retried, the last attempt's words count.
       if (attempt.covers(node.host) && !attempt.agent_text(node.host).empty()) {
         node.agent_text = attempt.agent_text(node.host);
       }
     }
   }
-  // Who pressed Ctrl-C does not want to wait for sinfo.
+  // After Ctrl-C, do not wait for sinfo.
   const auto known = result_.interrupted ? std::map<std::string, std::string>{}
                                          : node_states(job_.hosts, Deadline::after(kStatePatience));
   for (NodeAnswer& node : result_.nodes) {

@@ -1,17 +1,16 @@
-// One agent a node, all answers back: the captures of a running job's nodes as bytes.
+// Starts one agent on each node of a running job and returns their answers: captures as bytes.
 //
 // The agent is our own binary, as a task of a step of the job (launch.h). It writes to its stdout
 // encode_hello() at once and encode_frames() of its capture at the end (frames.h), with
-// SLURMD_NODENAME as its host; what it writes to stderr is kept for the report of its failure. It
-// is expected to end itself before `node_timeout`.
+// SLURMD_NODENAME as its host; its stderr is kept to explain a failure. It should exit before
+// `node_timeout`.
 //
-// A node that has no such file is sent one (srun --bcast) into /tmp, which the agent deletes.
+// If a node lacks the file, a copy is sent to /tmp (srun --bcast); the agent deletes it.
 //
-// Nodes that were not heard of when most others were, or when srun gave up, are tried once more,
-// each with an srun of its own: one node that is down does not take the others with it. Whatever
-// the outcome, every srun of ours has ended or was told to when gather() returns, and with it its
-// step and agents. One that still waits for a node which does not answer SLURM takes until SLURM's
-// own message timeout for that, without us.
+// Nodes that are silent when most others have started, or when srun gave up, are tried once more,
+// each with its own srun, so that one dead node does not take others with it. When gather()
+// returns, every srun of ours has ended or was told to end, and with it its step and agents. An
+// srun that waits for a node which does not answer SLURM ends by itself at SLURM's message timeout.
 #pragma once
 
 #include <chrono>
@@ -26,13 +25,12 @@
 namespace oddrank::slurm {
 
 struct GatherOptions : AgentOptions {
-  // Where the agent is sent to: a folder that each node has for itself, since who begins deletes
-  // it.
+  // Node-local folder that the agent is copied to. Not a shared one: each agent deletes its copy.
   std::string send_to = "/tmp";
-  // Beyond node_timeout: for SLURM to start the agents, and for the answers to arrive.
+  // Time beyond node_timeout for SLURM to start the agents and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;
-  // A folder that all nodes share, for answers of many nodes; empty: through srun. See drop_box.h.
+  // A folder that all nodes share, for answers of many nodes (drop_box.h). Empty: through srun.
   std::string via = {};
 };
 

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxHosts = 65536;
 
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// Fields whose value goes on to the end of the line, whatever is in it.
+// Fields whose value extends to the end of the line, whatever it contains.
 bool is_free_text(std::string_view key) {
   constexpr std::array<std::string_view, 11> kFreeText = {
       "JobName", "Comment", "AdminComment", "SystemComment", "Command", "WorkDir",
@@ -29,7 +29,7 @@ bool is_free_text(std::string_view key) {
 }
 
 void add_field(Fields& fields, std::string_view key, std::string_view value) {
-  // The first wins: what a job's owner put into a comment comes after SLURM's own fields.
+  // The first one wins: text that a job's owner put into a comment comes after SLURM's own fields.
   fields.emplace(std::string(key), value == "(null)" ? std::string() : std::string(value));
 }
 
@@ -124,7 +124,7 @@ Job to_job(const Fields& fields) {
   return job;
 }
 
-// Of a heterogeneous job: what all of its running components are together.
+// Combines all running components of a heterogeneous job.
 void take_parts(Job& job, const std::vector<Fields>& records, const std::string& leader) {
   job.id = leader;
   job.node_list.clear();
@@ -151,7 +151,7 @@ bool is_step_of_user(std::string_view id) {
   return is_number(id.substr(0, id.find('+')));  // "0", of a het job "0+1"; not "batch", "extern"
 }
 
-// The step that holds the ranks, and its size. Agents' steps are smaller or younger.
+// Finds the step of the ranks and its size. Agents' steps are smaller or younger.
 void choose_step(Job& job, std::string_view wanted) {
   const Step* best = nullptr;
   for (const Step& step : job.steps) {
@@ -166,7 +166,7 @@ void choose_step(Job& job, std::string_view wanted) {
   }
   if (best != nullptr) {
     job.step = best->id;
-    // Of a heterogeneous job's step, each component's share is a step of its own.
+    // In a heterogeneous job, each component's part of a step is listed as a step of its own.
     job.tasks = best->tasks > 0 && job.parts.empty() ? best->tasks : job.tasks;
   }
 }
@@ -268,7 +268,7 @@ std::int64_t parse_duration(std::string_view text) {
 Result<Job> parse_job(std::string_view text) {
   const std::vector<Fields> records = parse_records(text, "JobId=");
   if (records.empty()) {
-    return fail(Errc::kBadData, "scontrol prints no job");
+    return fail(Errc::kBadData, "scontrol printed no job");
   }
   const auto running = std::find_if(records.begin(), records.end(), [](const Fields& fields) {
     return text_of(fields, "JobState") == "RUNNING";
@@ -281,7 +281,7 @@ Result<Job> parse_job(std::string_view text) {
     take_parts(job, records, leader);
   }
   if (!is_number(job.id) || job.state.empty()) {
-    return fail(Errc::kBadData, "scontrol prints a job without id or state");
+    return fail(Errc::kBadData, "scontrol printed a job without id or state");
   }
   return job;
 }
@@ -320,7 +320,7 @@ Result<Job> show_job(std::string_view id, const Deadline& deadline) {
     return job;
   }
   if (!job.parts.empty() && wanted.job != job.id) {
-    // Asked about one component, scontrol tells of that one only.
+    // Asked about one component, scontrol prints only that one.
     return show_job(job.id + (wanted.step.empty() ? "" : "." + wanted.step), deadline);
   }
   for (HetPart& part : job.parts) {
@@ -330,7 +330,7 @@ Result<Job> show_job(std::string_view id, const Deadline& deadline) {
   if (job.parts.empty()) {
     ODDRANK_TRY(job.hosts, expand(job.node_list, deadline));
   }
-  // Nice to know, not needed: a controller that fails here costs us the number of ranks only.
+  // Not essential: if the controller fails here, only the number of ranks is unknown.
   if (const auto steps = call_client({"scontrol", "show", "step", job.id}, deadline)) {
     job.steps = parse_steps(*steps);
     choose_step(job, wanted.step);
@@ -346,23 +346,23 @@ Status can_collect(const Job& job, std::int64_t uid) {
   const std::string name = "job " + job.id;
   if (is_one_of(job.state, {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
                             "SPECIAL_EXIT", "RESV_DEL_HOLD"})) {
-    return fail(Errc::kNotFound,
-                name + " has not started yet: " + state_words(job.state) + in_brackets(job.reason),
-                "there are no ranks to look at until it runs; `squeue -j " + job.id +
-                    "` tells when it does");
+    return fail(
+        Errc::kNotFound,
+        name + " has not started yet: " + state_words(job.state) + in_brackets(job.reason),
+        "it has no ranks until it runs; `squeue -j " + job.id + "` shows when it will start");
   }
   if (is_one_of(job.state, {"COMPLETING", "STAGE_OUT", "SIGNALING"})) {
     return fail(
         Errc::kGone,
         name + " is just ending (" + state_words(job.state) + "): SLURM starts nothing in it now",
-        "look at a job before it is cancelled; until its processes are gone, "
+        "run oddrank before a job is cancelled; until its processes are gone, "
         "`oddrank node` on its nodes may still read them");
   }
   if (is_one_of(job.state, {"SUSPENDED", "STOPPED"})) {
     return fail(
         Errc::kUnsupported,
         name + " is " + state_words(job.state) + ": SLURM itself has stopped all of its ranks",
-        "`scontrol resume " + job.id + "` lets it go on");
+        "`scontrol resume " + job.id + "` continues it");
   }
   if (job.state != "RUNNING") {
     const std::string when =

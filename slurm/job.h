@@ -1,9 +1,9 @@
-// A job as SLURM knows it: who, where, since when; and why its ranks may not be there to look at.
+// A job as SLURM knows it: owner, nodes, times; and why its ranks may not be there to read.
 //
 // From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
 // exists where the JSON of squeue does not (no plugin) or differs by version. Not the one-line
-// form (-o): names, comments and commands may hold blanks and '=', and only the end of the line
-// tells where they end.
+// form (-o): names, comments and commands may contain blanks and '=', and only the end of the line
+// ends them.
 #pragma once
 
 #include <sys/types.h>
@@ -53,18 +53,18 @@ struct Job {
   std::string node_list;           // "n[0-3]"; empty while it has none
   std::vector<std::string> hosts;  // node_list expanded, in SLURM's order
   std::int32_t node_count = -1;
-  std::int32_t tasks = -1;  // of the step below, else of the job; with torchrun that is launchers
+  std::int32_t tasks = -1;  // of the step below, else of the job; with torchrun these are launchers
   std::string step;         // that holds the ranks: the one asked for, else the largest; "" = none
   std::vector<Step> steps;
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;  // -1: unlimited or unknown
   std::string stdout_path;
-  std::optional<bool> requeue;  // SLURM would start it again after a node's failure
-  std::int32_t restarts = -1;   // so often it was started again; -1 = unknown
+  std::optional<bool> requeue;  // SLURM restarts it after a node's failure
+  std::int32_t restarts = -1;   // number of restarts; -1 = unknown
   std::string end_time;         // as SLURM writes it: planned while it runs
   std::string exit_code;        // "0:15" = status and signal
-  // Of a heterogeneous job all components that run, whichever was asked for: its ranks wait for
-  // each other. `hosts` and `tasks` are then those of all.
+  // All running components of a heterogeneous job, whichever was asked for: its ranks wait for each
+  // other. `hosts` and `tasks` are then those of all components.
   std::vector<HetPart> parts;
   std::size_t records = 0;  // jobs that the id stands for; more than 1: an array, or a het job
 
@@ -76,31 +76,31 @@ struct JobId {
   std::string job;
   std::string step;  // empty: not given
 };
-// kUsage if it is none of these.
+// Parses such an id; kUsage if it is none of these.
 Result<JobId> parse_job_id(std::string_view text);
 
 // --- what the clients print ---
 
-// Output of `scontrol show job`: of several records the first running one, else the first. kBadData
-// if there is none. Unknown fields are ignored, missing ones leave their defaults.
+// Parses the output of `scontrol show job`. Returns the first running record, else the first.
+// kBadData if there is none. Unknown fields are ignored, missing ones leave their defaults.
 Result<Job> parse_job(std::string_view text);
-// Output of `scontrol show step JOB`.
+// Parses the output of `scontrol show step JOB`.
 std::vector<Step> parse_steps(std::string_view text);
-// "2-01:02:03", "01:02:03", "02:03" -> seconds; -1 for "UNLIMITED", "INVALID", ...
+// Parses "2-01:02:03", "01:02:03", "02:03" -> seconds; -1 for "UNLIMITED", "INVALID", ...
 std::int64_t parse_duration(std::string_view text);
 
 // --- asking SLURM ---
 
-// Facts about a job in any state. Errors: kUsage (not a job id), kNotFound (unknown job, no SLURM),
-// kTimeout (controller away). The expansion of node_list and the steps are asked for where the job
-// runs. Each of the up to three calls has kClientTimeout.
+// Returns the facts about a job in any state. Errors: kUsage (not a job id), kNotFound (unknown
+// job, no SLURM), kTimeout (controller away). If the job runs, also asks for its steps and expanded
+// node list. Each of the up to three calls has kClientTimeout.
 Result<Job> show_job(std::string_view id, const Deadline& deadline);
 
-// Whether `uid` can start agents in the job, and if not, why: kNotFound (pending), kGone (ended, or
-// ending), kUnsupported (suspended), kPermission (somebody else's: SLURM refuses even root).
+// Checks that `uid` can start agents in the job. Errors: kNotFound (pending), kGone (ended or
+// ending), kUnsupported (suspended), kPermission (another user's job: SLURM refuses even root).
 Status can_collect(const Job& job, std::int64_t uid);
 
-// show_job, then can_collect for our own user.
+// Calls show_job, then can_collect for our own user.
 Result<Job> find_job(std::string_view id, const Deadline& deadline);
 
 }  // namespace oddrank::slurm

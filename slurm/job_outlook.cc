@@ -18,11 +18,11 @@ std::string outlook_words(const Job& job) {
   }
   if (job.requeue) {
     words += std::string(words.empty() ? "" : "; ") +
-             (*job.requeue ? "if a node fails SLURM starts it from the beginning again (Requeue=1)"
-                           : "if a node fails it ends for good (Requeue=0)");
+             (*job.requeue ? "if a node fails, SLURM restarts it from the beginning (Requeue=1)"
+                           : "if a node fails, it ends for good (Requeue=0)");
   }
   if (job.restarts > 0 && job.requeue) {
-    words += std::string(*job.requeue ? ", as it has done " : "; it was started again ") +
+    words += std::string(*job.requeue ? ", as it has done " : "; it was restarted ") +
              (job.restarts == 1   ? std::string("once")
               : job.restarts == 2 ? std::string("twice")
                                   : std::to_string(job.restarts) + " times");

@@ -59,11 +59,11 @@ std::optional<Error> refusal_of(std::string_view line) {
   }
   if (has(line, "Job is pending execution")) {
     return Error{Errc::kNotFound, "the job waits to be started (again)",
-                 "its nodes were taken from it, perhaps since one of them failed"};
+                 "it lost its nodes, perhaps because one of them failed"};
   }
   if (has(line, "has expired") || has(line, "already completing or completed")) {
     return Error{Errc::kGone, "the job has ended, or is just ending",
-                 "SLURM starts nothing in a job anymore once it is being cancelled"};
+                 "SLURM starts nothing in a job that is being cancelled"};
   }
   if (has(line, "Invalid job id specified") || has(line, "Unable to contact slurm controller")) {
     return client_error("srun", line);
@@ -71,7 +71,7 @@ std::optional<Error> refusal_of(std::string_view line) {
   return std::nullopt;
 }
 
-// Lines that come with others, or that tell what we did ourselves.
+// Lines that accompany others, or that describe our own doing.
 bool says_nothing(std::string_view line) {
   return has(line, "Application launch failed") || has(line, "Job step aborted") ||
          has(line, "Force Terminated") || has(line, "slurm_receive_msgs") ||
@@ -88,7 +88,7 @@ std::vector<std::string> common(const std::vector<std::string>& nodes,
   return both;
 }
 
-// What is said of each allocation: of a heterogeneous job's components each one.
+// Options for each allocation: a heterogeneous job has one for each component.
 void add_component(std::vector<std::string>& argv,
                    const AgentStep& step,
                    const std::vector<std::string>& nodes) {
@@ -97,7 +97,7 @@ void add_component(std::vector<std::string>& argv,
                            // Nothing that ranks might want, all of the job's memory as the only
                            // limit.
                            "--gres=none", "--mem=0", "--cpu-bind=none", "--mpi=none",
-                           // Our folder need not exist over there.
+                           // Our folder may not exist on the node.
                            "--chdir=/", "-J", "oddrank"});
   if (!step.whole_job) {
     std::string list;
@@ -125,7 +125,7 @@ ProgramCall agent_command(const AgentStep& step) {
                   "-i", "none",
                   // Labels keep the lines of different nodes whole; see frames.h.
                   "-l",
-                  // One agent that fails does not end the others; nor does a site's WaitTime.
+                  // Neither a failed agent nor a site's WaitTime ends the others.
                   "-K0", "-W", std::to_string(step.kill_wait.count())};
   if (step.parts.empty()) {
     add_component(command.argv, step, step.nodes);

@@ -1,7 +1,7 @@
-// The srun command that starts agents inside of a running job, and what srun says about it.
+// The srun command that starts agents inside a running job, and the meaning of srun's messages.
 //
-// One agent a node, as tasks of one more step of the job: beside the ranks (--overlap), without a
-// GPU, memory or CPUs of its own, not bound to a CPU, with nothing on stdin.
+// Each node gets one agent, as a task of an additional step: beside the ranks (--overlap), without
+// GPU, memory or CPUs of its own, not bound to a CPU, with an empty stdin.
 #pragma once
 
 #include <chrono>
@@ -24,26 +24,26 @@ struct AgentStep {
   std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
-  // Where srun puts a copy of the agent first, on each node; empty: it is there already. The copy
-  // is told to delete itself.
+  // Folder into which srun first copies the agent on each node; empty: it is there already. The
+  // copy deletes itself.
   std::string ship_to;
-  std::chrono::seconds kill_wait{30};  // srun ends the others so long after the first has ended
+  std::chrono::seconds kill_wait{30};  // srun ends the others this long after the first has ended
 };
 
 ProgramCall agent_command(const AgentStep& step);
 
-// What srun wrote about a step, read for the nodes that gave nothing.
+// What srun wrote about a step; explains nodes without an answer.
 struct SrunWords {
   std::map<std::string, std::string> launch_failures;  // host -> "Communication connection failure"
   std::map<std::string, std::string> exits;  // host -> "Exited with exit code 2", "Killed"
   std::map<int, std::string> task_hosts;     // task number -> host
-  // SLURM would not have the step at all, on no node: kPermission, kGone, kNotFound or kTimeout.
+  // SLURM refused the whole step: kPermission, kGone, kNotFound or kTimeout.
   std::optional<Error> refusal;
-  bool aborted = false;   // SLURM ended all agents for the sake of one node
+  bool aborted = false;   // SLURM ended all agents because of one node
   std::string complaint;  // the first that is none of the above; may be empty
 };
 
-// `text`: srun's stderr, without what carries a task's label.
+// Parses srun's stderr, without lines that carry a task's label.
 SrunWords parse_srun_words(std::string_view text);
 
 }  // namespace oddrank::slurm

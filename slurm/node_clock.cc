@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::int64_t kToleranceUs = 2 * kSecondUs;
-constexpr std::size_t kMostNamed = 8;
+constexpr std::size_t kMaxNamed = 8;
 
-// Times are the node's word: nothing that they are may overflow. 0 stays what it is, unknown.
+// Times come from the node: no value may overflow. 0 means unknown and stays 0.
 template <typename T>
 void move_back(T& time, std::int64_t by) {
   T moved{};
@@ -22,7 +22,7 @@ void move_back(T& time, std::int64_t by) {
   }
 }
 
-std::int64_t last_look_us(const snapshot::Capture& capture) {
+std::int64_t last_sample_us(const snapshot::Capture& capture) {
   std::uint64_t last = 0;
   for (const snapshot::ProcessCapture& process : capture.processes) {
     last = std::max(last, process.read_us);
@@ -31,20 +31,20 @@ std::int64_t last_look_us(const snapshot::Capture& capture) {
 }
 
 std::string words_of(const NodeClock& clock) {
-  // Nothing that clock_ahead_us gives comes near what is cut off, but a negative INT64_MIN is none.
-  constexpr std::int64_t kMost = INT64_MAX / 2;
-  const std::chrono::microseconds span(std::abs(std::clamp(clock.ahead_us, -kMost, kMost)));
-  // How long the answer was under way is not known.
+  // clock_ahead_us() never returns such values, but -INT64_MIN would overflow.
+  constexpr std::int64_t kMax = INT64_MAX / 2;
+  const std::chrono::microseconds span(std::abs(std::clamp(clock.ahead_us, -kMax, kMax)));
+  // The travel time of the answer is unknown, so the result is rounded.
   const auto whole = span < std::chrono::minutes(2)
                          ? std::chrono::floor<std::chrono::seconds>(span)
                          : std::chrono::round<std::chrono::minutes>(span);
-  return span_words(whole) + (clock.ahead_us > 0 ? " ahead" : " behind");
+  return clock.host + " is " + span_words(whole) + (clock.ahead_us > 0 ? " ahead" : " behind");
 }
 
 }  // namespace
 
 std::int64_t clock_ahead_us(const snapshot::Capture& capture, const Stay& stay) {
-  const std::int64_t last = last_look_us(capture);
+  const std::int64_t last = last_sample_us(capture);
   const bool possible =
       last >= stay.began_us - kToleranceUs && last <= stay.arrived_us + kToleranceUs;
   return last == 0 || possible ? 0 : last - stay.arrived_us;
@@ -68,15 +68,14 @@ std::string clock_note(const std::vector<NodeClock>& clocks) {
   if (clocks.empty()) {
     return {};
   }
-  std::string text = "the clock of ";
-  for (std::size_t i = 0; i < clocks.size() && i < kMostNamed; ++i) {
-    text +=
-        (i == 0 ? "" : ", of ") + clocks[i].host + (i == 0 ? " is " : " ") + words_of(clocks[i]);
+  std::string text = "clocks differ from the one where oddrank was started: ";
+  for (std::size_t i = 0; i < clocks.size() && i < kMaxNamed; ++i) {
+    text += (i == 0 ? "" : ", ") + words_of(clocks[i]);
   }
-  if (clocks.size() > kMostNamed) {
-    text += ", of " + std::to_string(clocks.size() - kMostNamed) + " more nodes as well";
+  if (clocks.size() > kMaxNamed) {
+    text += ", and " + std::to_string(clocks.size() - kMaxNamed) + " more nodes";
   }
-  return text + " of that where oddrank was started; the times of their captures were put right";
+  return text + "; the times in their captures were corrected";
 }
 
 }  // namespace oddrank::slurm

@@ -1,4 +1,4 @@
-// What SLURM thinks of nodes that did not answer: down, not responding, drained.
+// SLURM's state of nodes that did not answer: down, not responding, drained.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace oddrank::slurm {
 
-// "n2|allocated*|none" lines of `sinfo -h -N -o %N|%T|%E` -> host to words such as "down (bad
-// memory)" or "not responding". Nodes that are as they should be are left out.
+// Parses "n2|allocated*|none" lines of `sinfo -h -N -o %N|%T|%E`. Returns, for each host that is
+// not healthy, words such as "down (bad memory)" or "not responding".
 std::map<std::string, std::string> parse_node_states(std::string_view text);
 
-// Asks sinfo; empty where it does not answer. For at most 200 nodes, the rest is left out.
+// Asks sinfo, for at most 200 nodes; the rest is left out. Empty if it does not answer.
 std::map<std::string, std::string> node_states(const std::vector<std::string>& hosts,
                                                const Deadline& deadline);
 

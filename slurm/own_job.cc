@@ -10,7 +10,7 @@
 namespace oddrank::slurm {
 namespace {
 
-constexpr std::size_t kMostListed = 8;
+constexpr std::size_t kMaxListed = 8;
 
 }  // namespace
 
@@ -22,21 +22,21 @@ Result<std::string> choose_own_job(std::string_view text) {
     }
   }
   if (jobs.empty()) {
-    return fail(Errc::kNotFound, "no job of yours is running",
-                "`squeue --me` lists those that wait");
+    return fail(Errc::kNotFound, "you have no running job",
+                "`squeue --me` lists your pending jobs");
   }
   if (jobs.size() == 1) {
     return std::string(jobs.front().front());
   }
   std::string list;
-  for (std::size_t i = 0; i < jobs.size() && i < kMostListed; ++i) {
+  for (std::size_t i = 0; i < jobs.size() && i < kMaxListed; ++i) {
     list += "\n  oddrank job " + std::string(jobs[i][0]);
     for (std::size_t field = 1; field < jobs[i].size(); ++field) {
       list += "  " + std::string(jobs[i][field].substr(0, 40));
     }
   }
-  return fail(Errc::kUsage, std::to_string(jobs.size()) + " jobs of yours are running",
-              "say which one is meant:" + list);
+  return fail(Errc::kUsage, std::to_string(jobs.size()) + " of your jobs are running",
+              "choose one:" + list);
 }
 
 Result<std::string> own_running_job(const Deadline& deadline) {

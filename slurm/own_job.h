@@ -1,4 +1,4 @@
-// "My job": the one that is running, for those who do not know its number by heart.
+// Finds the user's only running job (`--me`).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace oddrank::slurm {
 
-// Output of `squeue -h -o %A|%j|%N` -> the job's id. kNotFound: none; kUsage: several, which the
-// hint lists.
+// Parses the output of `squeue -h -o %A|%j|%N`. Returns the job's id. kNotFound: none; kUsage:
+// several, which the hint lists.
 Result<std::string> choose_own_job(std::string_view text);
 
-// The only running job of our user. Errors also as of client_error().
+// Returns the only running job of our user. Errors also as in client_error().
 Result<std::string> own_running_job(const Deadline& deadline);
 
 }  // namespace oddrank::slurm

@@ -21,10 +21,10 @@ std::string what_happened(const Silence& silence) {
   }
   if (silence.interrupted) {
     return silence.heard ? "interrupted while its agent was reading"
-                         : "interrupted before its agent began";
+                         : "interrupted before its agent started";
   }
   if (silence.heard) {
-    return "its agent began but did not answer in " + span_words(silence.timeout);
+    return "its agent started but did not answer in " + span_words(silence.timeout);
   }
   const std::string did_not = "node did not answer in " + span_words(silence.timeout);
   return silence.complaint.empty() ? did_not : did_not + " (srun: " + silence.complaint + ")";

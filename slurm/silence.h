@@ -1,4 +1,4 @@
-// Why a node gave no answer, in one sentence, from all that is known about it.
+// Explains in one sentence why a node did not answer, from all that is known about it.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace oddrank::slurm {
 struct Silence {
   std::chrono::milliseconds timeout{0};
   bool interrupted = false;    // by the user, before the timeout
-  bool heard = false;          // its agent began
+  bool heard = false;          // its agent started
   std::uint64_t received = 0;  // frames of its answer
   std::uint64_t total = 0;     // 0: no frame came
   std::string launch_failure;  // srun's: "Communication connection failure"
@@ -20,7 +20,7 @@ struct Silence {
   std::string node_state;      // sinfo's: "down (bad memory)"
 };
 
-// "node did not answer in 20 s; SLURM says: not responding". Without the host's name.
+// Returns "node did not answer in 20 s; SLURM says: not responding", without the host's name.
 std::string why_silent(const Silence& silence);
 
 }  // namespace oddrank::slurm

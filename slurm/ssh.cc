@@ -18,15 +18,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPollAtMost{20};
+constexpr milliseconds kMaxPoll{20};
 constexpr milliseconds kEndGrace{100};
-constexpr std::size_t kWordsKept = 16384;
-// Of a POSIX shell: "not executable" and "not found". 255 is ssh's own failure.
+constexpr std::size_t kMaxWords = 16384;
+// A POSIX shell's "not executable" and "not found". 255 is ssh's own failure.
 constexpr int kNotExecutable = 126;
 constexpr int kNoSuchProgram = 127;
 constexpr int kSshFailed = 255;
 
-// One ssh.
+// One running ssh.
 class Session {
  public:
   static Result<Session> start(std::size_t node,
@@ -46,14 +46,14 @@ class Session {
   FrameCollector& output() { return output_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
 
-  // Takes what is there; false once ssh has ended.
+  // Reads pending output. Returns false once ssh has ended.
   bool advance() {
     exit_ = child_.exit_status();  // before reading: what it wrote last is read for certain
     child_.read_output([this](OutputStream stream, std::string_view bytes) {
       if (stream == OutputStream::kStdout) {
         output_.feed(bytes);
       } else {
-        words_.append(bytes.substr(0, kWordsKept - std::min(kWordsKept, words_.size())));
+        words_.append(bytes.substr(0, kMaxWords - std::min(kMaxWords, words_.size())));
       }
     });
     if (exit_) {
@@ -93,9 +93,9 @@ class SshGathering {
   Status start_more();
   Status start(std::size_t node, bool ship);
   void wait() const;
-  void look();
-  // False: the session is done with.
-  bool look_at(Session& session);
+  void advance();
+  // Returns false if the session is finished.
+  bool advance(Session& session);
   void take(Session& session);
   void explain(Session& session);
   void stop_all();
@@ -119,7 +119,7 @@ Result<GatherResult> SshGathering::run() {
       break;
     }
     wait();
-    look();
+    advance();
     if (options_.progress) {
       options_.progress(progress_of(result_.nodes));
     }
@@ -147,7 +147,7 @@ Status SshGathering::start(std::size_t node, bool ship) {
   auto session = Session::start(node, hosts_[node], options_, ship);
   if (!session) {
     if (session.error().code == Errc::kNotFound) {
-      return fail(Errc::kNotFound, "there is no " + options_.ssh.front() + " here",
+      return fail(Errc::kNotFound, options_.ssh.front() + " not found",
                   "install an ssh client, or name another with --ssh");
     }
     result_.nodes[node].why = session.error().what;
@@ -162,17 +162,17 @@ void SshGathering::wait() const {
   for (const Session& session : running_) {
     session.add_pollfds(polled);
   }
-  ::poll(polled.data(), polled.size(), static_cast<int>(kPollAtMost.count()));
+  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxPoll.count()));
 }
 
-void SshGathering::look() {
+void SshGathering::advance() {
   for (auto each = running_.begin(); each != running_.end();) {
-    // A retry is put at the end of the list, and looked at in its turn.
-    each = look_at(*each) ? std::next(each) : running_.erase(each);
+    // A retry is put at the end of the list and has its turn there.
+    each = advance(*each) ? std::next(each) : running_.erase(each);
   }
 }
 
-bool SshGathering::look_at(Session& session) {
+bool SshGathering::advance(Session& session) {
   const bool running = session.advance();
   take(session);
   const NodeAnswer& node = result_.nodes[session.node()];
@@ -229,7 +229,7 @@ void SshGathering::explain(Session& session) {
   node.why = why_silent(silence);
 }
 
-// Each ssh is told to end; an agent whose output is closed ends by itself.
+// Tells each ssh to end. An agent whose output is closed exits by itself.
 void SshGathering::stop_all() {
   for (Session& session : running_) {
     session.tell_to_end();
@@ -249,7 +249,7 @@ void SshGathering::stop_all() {
   running_.clear();
 }
 
-// Receives the binary, runs it, and leaves nothing behind.
+// Returns a script that receives the binary, runs it and leaves nothing behind.
 std::string shipping_script(const std::string& arguments) {
   return "d=$(mktemp -d) || exit 126; trap 'rm -rf \"$d\"' EXIT; trap 'exit 143' HUP INT TERM; "
          "cat >\"$d/oddrank\" && chmod 700 \"$d/oddrank\" && \"$d/oddrank\"" +
@@ -285,7 +285,7 @@ ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool
   command.argv.insert(command.argv.end(),
                       {"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
                        "ConnectTimeout=" + std::to_string(patience), "--", host,
-                       // Whatever shell the user has over there, a POSIX one reads the script.
+                       // Whatever the user's shell is, a POSIX shell reads the script.
                        "exec /bin/sh -c " + shell_quoted(script)});
   command.stdin_path = ship ? options.agent_path : "";
   return command;
@@ -300,11 +300,11 @@ std::string ssh_complaint(std::string_view said) {
     last = line.empty() ? last : line;
   }
   if (last.empty()) {
-    return "ssh failed and did not say why";
+    return "ssh failed without a message";
   }
   std::string why = (last.starts_with("ssh: ") ? "" : "ssh: ") + std::string(last.substr(0, 200));
   if (last.find("Permission denied") != std::string_view::npos) {
-    why += "; it must let you in without a password (a key, and an agent that holds it)";
+    why += "; ssh must log in without a password (a key, and an agent that holds it)";
   } else if (last.find("Host key verification failed") != std::string_view::npos) {
     why += "; log in once by hand to accept the host's key";
   }
@@ -317,7 +317,7 @@ Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const Ssh
   }
   for (const std::string& host : hosts) {
     if (host.empty() || host.front() == '-') {
-      return fail(Errc::kUsage, "'" + host + "' is no host name");
+      return fail(Errc::kUsage, "'" + host + "' is not a host name");
     }
   }
   if (options.agent_path.empty() || options.agent_path.front() != '/') {

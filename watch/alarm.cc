@@ -5,7 +5,7 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr int kMostInOneStall = 3;
+constexpr int kMaxInOneStall = 3;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ bool Alarm::is_due(Duration quiet) {
     raised_ = 0;
   }
   if (raised_ > 0) {
-    return raised_ < kMostInOneStall && quiet >= next_;
+    return raised_ < kMaxInOneStall && quiet >= next_;
   }
   return quiet >= limit();
 }

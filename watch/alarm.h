@@ -1,12 +1,12 @@
-// When a quiet job is worth a capture, and when it is one too many. Pure arithmetic of durations.
+// Decides when a quiet job is captured, and how often. Pure arithmetic with durations.
 //
 // An alarm is due after `stalled_for` without motion, but never before one and a half times the
-// longest quiet time that this job is known to survive: an evaluation or a checkpoint that took ten
-// minutes once may take fifteen. It comes before the collective watchdog fires, whose dumps blame
-// the waiters, where that limit is known and the job has not shown to live beyond it.
+// longest quiet time that this job has survived: an evaluation or a checkpoint that once took ten
+// minutes may take fifteen. The collective watchdog's dumps blame the waiters, so the alarm comes
+// before it fires, if its limit is known and the job has not survived it.
 //
-// In one and the same stall it is raised three times at most: at once the limit, at twice, and at
-// four times.
+// In one stall it is raised at most three times: at the limit, at twice and at four times the
+// limit.
 #pragma once
 
 #include <chrono>
@@ -19,19 +19,19 @@ class Alarm {
 
   explicit Alarm(Duration stalled_for) : stalled_for_(stalled_for) {}
 
-  // So long nothing moved, and all was well.
+  // Notes that nothing moved for this long although all was well.
   void learn(Duration quiet);
-  // When the job's own watchdog would end it; zero: unknown.
+  // Sets the time after which the job's own watchdog would end it; zero: unknown.
   void set_watchdog(Duration limit) { watchdog_ = limit; }
 
-  // The quiet time after which a first alarm is due.
+  // Returns the quiet time after which a first alarm is due.
   Duration limit() const;
-  // Whether a capture is due, the job being quiet for so long. Less than at the last alarm means
-  // that it had moved in between: the next stall is a new one.
+  // Returns true if a capture is due after this quiet time. If it is less than at the last alarm,
+  // the job has moved in between and the next stall is a new one.
   bool is_due(Duration quiet);
-  // A capture at that quiet time showed a stall.
+  // Notes that a capture at this quiet time showed a stall.
   void raise(Duration quiet);
-  // Whether a stall was raised and the job has not moved since.
+  // Returns true if an alarm was raised and the job has not moved since.
   bool raised() const { return raised_ > 0; }
 
  private:

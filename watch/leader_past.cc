@@ -10,8 +10,8 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr std::size_t kMostPlaces = 12;
-constexpr std::size_t kMostWords = 360;
+constexpr std::size_t kMaxPlaces = 12;
+constexpr std::size_t kMaxWords = 360;
 constexpr std::size_t kPlacesInWords = 3;
 constexpr std::string_view kMark = "oddrank past 1";
 
@@ -38,7 +38,7 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
     return;
   }
   places_.push_front({sign.where, now});
-  if (places_.size() > kMostPlaces) {
+  if (places_.size() > kMaxPlaces) {
     places_.pop_back();
   }
 }
@@ -50,7 +50,7 @@ std::string LeaderPast::words(WallTime now) const {
     const std::string when = i == 0 ? "" : " " + clock_text(places_[i].last_seen);
     const std::string_view before = i == 0 ? ", last seen in " : i == 1 ? "; before: " : ", ";
     const std::string piece = std::string(before) + places_[i].where + when;
-    if (text.size() + piece.size() > kMostWords) {
+    if (text.size() + piece.size() > kMaxWords) {
       break;
     }
     text += piece;
@@ -77,7 +77,7 @@ std::optional<PastFile> decode_past(std::string_view text) {
   if (!rank || !pid) {
     return std::nullopt;
   }
-  return PastFile{*rank, *pid, std::string(lines[3].substr(0, kMostWords))};
+  return PastFile{*rank, *pid, std::string(lines[3].substr(0, kMaxWords))};
 }
 
 }  // namespace oddrank::watch

@@ -1,5 +1,5 @@
-// What a rank did last: the places of its leader thread in the latest looks, a few KB. At a stall
-// it is what is left to tell of a rank that can no longer be read (state D, a dead node).
+// What a rank did last: the places of its leader thread in the latest samples, a few KB. If a rank
+// can no longer be read at a stall (state D, a dead node), this is all that is known about it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,11 +21,11 @@ class LeaderPast {
 
   explicit LeaderPast(WallTime start) : moved_at_(start) {}
 
-  // `moved`: what watch/progress.h says of this look.
+  // `moved`: the result of RankMotion::add() for this sample.
   void add(const RankSign& sign, bool moved, WallTime now);
 
-  // "last moved at 14:03:12 (5 min 3 s ago), since then in poll (io.py:7) < main (train.py:9);
-  // before: step (train.py:20) 14:02:42". Local time; at most 360 bytes.
+  // Returns "last moved at 14:03:12 (5 min 3 s ago), since then in poll (io.py:7) < main
+  // (train.py:9); before: step (train.py:20) 14:02:42". Local time; at most 360 bytes.
   std::string words(WallTime now) const;
 
  private:
@@ -37,15 +37,15 @@ class LeaderPast {
   WallTime moved_at_;
 };
 
-// Pasts of ranks whose watchers do not report themselves, as small files in the folder that all
-// watchers of a job share.
+// The past of a rank whose watcher does not report, as a small file in the folder that all watchers
+// of a job share.
 struct PastFile {
   std::int32_t rank = -1;
   pid_t pid = 0;
   std::string words;
 };
 
-// "FOLDER/.past-NAME-rank5".
+// Returns "FOLDER/.past-NAME-rank5".
 std::string past_path(const std::string& folder, const std::string& name, std::int32_t rank);
 std::string encode_past(const PastFile& past);
 std::optional<PastFile> decode_past(std::string_view text);

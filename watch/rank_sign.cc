@@ -7,9 +7,9 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr std::size_t kMostPlaces = 4096;
+constexpr std::size_t kMaxPlaces = 4096;
 
-// Fields ended by NUL, which none of them can hold.
+// Each field ends with NUL, which no field can contain.
 void put(std::string& text, std::string_view field) {
   for (const char byte : field) {
     text += byte == '\0' ? '?' : byte;
@@ -99,7 +99,7 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   sign.log_by_watcher = fields.number<int>() != 0;
   sign.launches = fields.number_or_none();
   const auto count = fields.number<std::size_t>();
-  for (std::size_t i = 0; fields.good() && i < count && i < kMostPlaces; ++i) {
+  for (std::size_t i = 0; fields.good() && i < count && i < kMaxPlaces; ++i) {
     sign.places.push_back(fields.number<std::uint64_t>());
   }
   return fields.good() ? std::optional(std::move(sign)) : std::nullopt;

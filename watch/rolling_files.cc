@@ -22,7 +22,7 @@ std::string prefix_of(const std::string& name) {
   return "stall-" + file_word(name) + "-";
 }
 
-// Stem of one of our files, "" for any other. What follows the prefix has to be a time: job 47's
+// Returns the stem of one of our files, "" for any other. A time must follow the prefix: job 47's
 // files are not job 471's.
 std::string stem_of(std::string_view file, const std::string& prefix) {
   for (const std::string_view ending : {".odd", ".json"}) {

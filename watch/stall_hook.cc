@@ -9,10 +9,10 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr std::size_t kKeptOutput = 4096;
+constexpr std::size_t kMaxOutput = 4096;
 constexpr std::chrono::milliseconds kGrace{200};
 
-// What ranks/rank_identity.h goes by.
+// The variables that ranks/rank_identity.h reads.
 constexpr std::array<std::string_view, 12> kIdentity = {
     "RANK=",        "LOCAL_RANK=",   "GROUP_RANK=",    "OMPI_COMM_WORLD_RANK=",
     "PMIX_RANK=",   "PMI_RANK=",     "PMI_ID=",        "MV2_COMM_WORLD_RANK=",
@@ -57,8 +57,8 @@ bool StallHook::advance() {
   }
   const OutputSink sink = [this](OutputStream, std::string_view bytes) {
     said_ += bytes;
-    if (said_.size() > kKeptOutput) {
-      said_.erase(0, said_.size() - kKeptOutput);
+    if (said_.size() > kMaxOutput) {
+      said_.erase(0, said_.size() - kMaxOutput);
     }
   };
   ended_ = child_.exit_status();
@@ -74,7 +74,7 @@ std::string StallHook::complaint() const {
   if (ended_ && ended_->success()) {
     return {};
   }
-  std::string text = late_ ? "it did not end in time and was stopped"
+  std::string text = late_ ? "it timed out and was stopped"
                      : ended_ && ended_->signal != 0
                          ? "signal " + std::to_string(ended_->signal) + " ended it"
                          : "exit status " + std::to_string(ended_ ? ended_->code : -1);

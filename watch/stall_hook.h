@@ -3,7 +3,7 @@
 //
 // It gets the JSON's path as $1 and ODDRANK_JSON, the capture's as ODDRANK_CAPTURE, ODDRANK_KIND
 // and ODDRANK_SUMMARY; and the watcher's environment without what makes a process a rank (RANK,
-// SLURM_PROCID, ...): nobody is to take it for one. SLURM_JOB_ID stays.
+// SLURM_PROCID, ...), so that it is not taken for one. SLURM_JOB_ID stays.
 #pragma once
 
 #include <poll.h>
@@ -26,22 +26,22 @@ struct StallFacts {
   std::string summary;  // one line
 };
 
-// "NAME=value" as the command gets it, from our own environment.
+// Returns the command's environment ("NAME=value"), made from ours.
 std::vector<std::string> hook_environment(const std::vector<std::string>& environment,
                                           const StallFacts& facts);
 
-// Move-only; stops the command when it ends.
+// Move-only. The destructor stops the command.
 class StallHook {
  public:
   static Result<StallHook> start(const std::string& command,
                                  const StallFacts& facts,
                                  std::chrono::milliseconds patience);
 
-  // Ends the command if its time is over. Afterwards: true while it runs.
+  // Stops the command if its time is over. Returns true while it runs.
   bool advance();
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
   const Deadline& deadline() const { return deadline_; }
-  // Once it has ended: "" if all went well, else what did not, with its last line.
+  // Returns, once the command has ended, "" on success, else what failed and its last line.
   std::string complaint() const;
 
  private:

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/span_words.h"
 #include "watch/alarm.h"
-#include "watch/progress.h"
+#include "watch/rank_motion.h"
 #include "watch/stall_hook.h"
 #include "watch/watch_capture.h"
 #include "watch/watchdog_limit.h"
@@ -28,22 +28,21 @@ namespace {
 using std::chrono::milliseconds;
 using Wall = std::chrono::system_clock;
 
-// Frames of a rank that moves need not be looked at as often as whether it ran: an eighth of the
-// time after which they matter.
-constexpr int kFrameLooks = 8;
-constexpr milliseconds kRarestFrameLook{60000};
-// A job that is quiet for so long is asked which watchdog it has.
-constexpr milliseconds kGroupsLook{120000};
-// Without a pidfd the end of the command wakes nobody.
-constexpr milliseconds kEndLook{1000};
-constexpr milliseconds kCaptureLook{20};
+// Frames need not be read as often as run counts: eight times within the stall limit is enough.
+constexpr int kFrameSamples = 8;
+constexpr milliseconds kMaxFrameInterval{60000};
+// After this much quiet time, the process groups are read to learn the watchdog's limit.
+constexpr milliseconds kMaxQuietWithoutGroups{120000};
+// Without a pidfd nothing wakes us at the end of the command.
+constexpr milliseconds kMaxEndWait{1000};
+constexpr milliseconds kCapturePoll{20};
 
 struct Watched {
   explicit Watched(const RankSign& sign)
-      : last(sign), progress(Progress::Clock::now()), past(Wall::now()) {}
+      : last(sign), motion(RankMotion::Clock::now()), past(Wall::now()) {}
 
   RankSign last;
-  Progress progress;
+  RankMotion motion;
   LeaderPast past;
   bool past_left = false;  // for another watcher
   std::string trouble_said;
@@ -55,7 +54,7 @@ std::string name_of(const RankSign& sign) {
 
 // Why a capture is taken.
 struct Reason {
-  pid_t pid = 0;  // of the rank that stands still; 0: SIGUSR1
+  pid_t pid = 0;  // of the rank that does not move; 0: SIGUSR1
   std::string who;
   milliseconds quiet{0};
 
@@ -66,8 +65,8 @@ class Watch {
  public:
   Watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside)
       : options_(options), hooks_(hooks), beside_(beside), alarm_(options.stalled_for) {
-    const milliseconds eighth = options.stalled_for / kFrameLooks;
-    frames_every_ = std::max(options.interval, std::min(eighth, kRarestFrameLook));
+    const milliseconds eighth = options.stalled_for / kFrameSamples;
+    frames_every_ = std::max(options.interval, std::min(eighth, kMaxFrameInterval));
   }
 
   void run();
@@ -77,7 +76,7 @@ class Watch {
   bool wait(const Deadline& until, const ChildCommand* capture);
   void take_signals();
   void advance_hook();
-  bool look();
+  bool sample();
   void note(const RankSign& sign);
   void leave_past(Watched& watched, bool moved);
   void forget(pid_t pid);
@@ -99,8 +98,8 @@ class Watch {
   Alarm alarm_;
   milliseconds frames_every_{0};
   std::map<pid_t, Watched> watched_;
-  Progress::Time looked_;  // when the latest look began
-  std::optional<Progress::Time> last_frames_;
+  RankMotion::Time sampled_;  // when the latest sample began
+  std::optional<RankMotion::Time> last_frames_;
   bool groups_known_ = false;
   bool groups_asked_ = false;  // in this quiet time
   bool stall_said_ = false;    // and it has not moved since
@@ -111,14 +110,14 @@ class Watch {
   std::optional<TempFolder> hook_folder_;
 };
 
-// Several lines in one write(2), so that those of other processes do not come in between.
+// Writes all lines with one write(2), so that no other process's lines come in between.
 void say(const std::string& text) {
   const std::string line = std::string(kWatcherWords) + text + "\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// False when it is time to end. Returns earlier when a capture was asked for, or the capture that
-// runs has something to say.
+// Returns false if the watch is to end. Returns early if a capture is requested or the running
+// capture has written something.
 bool Watch::wait(const Deadline& until, const ChildCommand* capture) {
   while (!asked_ || capture != nullptr) {
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
@@ -126,7 +125,7 @@ bool Watch::wait(const Deadline& until, const ChildCommand* capture) {
     if (beside_ != nullptr && beside_->end.valid()) {
       polled.push_back({beside_->end.get(), POLLIN, 0});
     } else if (beside_ != nullptr) {
-      next = next.at_most(kEndLook);
+      next = next.at_most(kMaxEndWait);
     }
     if (hook_) {
       hook_->add_pollfds(polled);
@@ -153,7 +152,7 @@ void Watch::take_signals() {
   while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
     if (signal.ssi_signo == SIGUSR1) {
       asked_ = true;
-      last_frames_.reset();  // the look before it is to see where the ranks are now
+      last_frames_.reset();  // the sample before the capture must read where the ranks are now
     } else {
       told_to_end_ = true;
     }
@@ -165,7 +164,7 @@ void Watch::advance_hook() {
     return;
   }
   if (const std::string complaint = hook_->complaint(); !complaint.empty()) {
-    say("the command of --on-stall failed: " + complaint);
+    say("the --on-stall command failed: " + complaint);
   }
   hook_.reset();
   hook_folder_.reset();
@@ -177,14 +176,14 @@ void Watch::leave_past(Watched& watched, bool moved) {
     hooks_.leave_past(past);
     watched.past_left = false;
   } else if (!moved && !watched.past_left &&
-             watched.progress.quiet_for(Progress::Clock::now()) >= alarm_.limit() / 2) {
+             watched.motion.quiet_for(RankMotion::Clock::now()) >= alarm_.limit() / 2) {
     past.words = watched.past.words(Wall::now());
     hooks_.leave_past(past);
     watched.past_left = true;
   }
 }
 
-// Its past goes with it, whoever notices first that it has ended: a look, or wait().
+// Removes the rank's past too, whether a sample or wait() noticed first that it has ended.
 void Watch::forget(pid_t pid) {
   const auto gone = watched_.find(pid);
   if (gone != watched_.end()) {
@@ -195,9 +194,9 @@ void Watch::forget(pid_t pid) {
 
 void Watch::note(const RankSign& sign) {
   Watched& watched = watched_.try_emplace(sign.pid, sign).first->second;
-  const bool moved = watched.progress.add(sign, Progress::Clock::now());
+  const bool moved = watched.motion.add(sign, RankMotion::Clock::now());
   watched.past.add(sign, moved, Wall::now());
-  alarm_.learn(watched.progress.longest_quiet());
+  alarm_.learn(watched.motion.longest_quiet());
   watched.last = sign;
   if (!sign.backends.empty()) {
     alarm_.set_watchdog(
@@ -215,21 +214,21 @@ void Watch::note(const RankSign& sign) {
   }
 }
 
-// False if no rank is there.
-bool Watch::look() {
-  const auto now = Progress::Clock::now();
+// Returns false if there is no rank.
+bool Watch::sample() {
+  const auto now = RankMotion::Clock::now();
   const Watched* quiet = most_quiet();
-  LookRequest request;
+  SampleRequest request;
   request.frames = !last_frames_ || now - *last_frames_ >= frames_every_;
-  const milliseconds so_long = quiet == nullptr ? milliseconds(0) : quiet->progress.quiet_for(now);
+  const milliseconds so_long = quiet == nullptr ? milliseconds(0) : quiet->motion.quiet_for(now);
   request.groups = !groups_known_ && !groups_asked_ && quiet != nullptr &&
-                   so_long >= std::min(alarm_.limit() / 2, kGroupsLook);
+                   so_long >= std::min(alarm_.limit() / 2, kMaxQuietWithoutGroups);
   request.launches = request.frames && so_long >= alarm_.limit() / 2;
   for (const auto& [pid, watched] : watched_) {
     request.before.push_back(watched.last);
   }
-  const std::vector<RankSign> signs = hooks_.look(request);
-  looked_ = now;
+  const std::vector<RankSign> signs = hooks_.sample(request);
+  sampled_ = now;
   if (request.frames) {
     last_frames_ = now;
   }
@@ -245,21 +244,21 @@ bool Watch::look() {
 }
 
 const Watched* Watch::most_quiet() const {
-  const auto now = Progress::Clock::now();
+  const auto now = RankMotion::Clock::now();
   const Watched* most = nullptr;
   for (const auto& [pid, watched] : watched_) {
-    if (most == nullptr || watched.progress.quiet_for(now) > most->progress.quiet_for(now)) {
+    if (most == nullptr || watched.motion.quiet_for(now) > most->motion.quiet_for(now)) {
       most = &watched;
     }
   }
   return most;
 }
 
-// From the end of a look at which it had moved to the begin of the latest one: whatever held the
-// watcher up meanwhile (a machine that pauses, a look that takes long) is no quiet time of the
-// rank. Negative where it moved at the latest look.
+// Returns the time from the end of the last sample in which the rank had moved to the start of the
+// latest one. A delay of the watcher itself (a machine that pauses, a sample that takes long) does
+// not count. Negative if the rank moved in the latest sample.
 milliseconds Watch::seen_quiet(const Watched& watched) const {
-  return watched.progress.quiet_for(looked_);
+  return watched.motion.quiet_for(sampled_);
 }
 
 void Watch::check() {
@@ -294,7 +293,7 @@ std::vector<PastFile> Watch::pasts() const {
 }
 
 void Watch::report(const Examination& examination, const Reason& reason) {
-  std::string text = reason.asked() ? "asked to capture now"
+  std::string text = reason.asked() ? "capture requested by SIGUSR1"
                                     : reason.who + " has not moved for " + span_words(reason.quiet);
   text += "\n" + examination.text;
   if (!examination.capture.empty()) {
@@ -313,17 +312,17 @@ void Watch::start_hook(const Examination& examination, TempFolder folder) {
                          examination.summary};
   auto hook = StallHook::start(options_.on_stall, facts, options_.hook_patience);
   if (!hook) {
-    say("the command of --on-stall: " + hook.error().what);
+    say("the --on-stall command: " + hook.error().what);
     return;
   }
   hook_.emplace(*std::move(hook));
   hook_folder_.emplace(std::move(folder));
 }
 
-// It did while it was captured, or has ended.
+// Returns true if the rank moved while it was captured, or has ended.
 bool Watch::has_moved(const Reason& reason) {
   last_frames_.reset();
-  look();
+  sample();
   const auto watched = watched_.find(reason.pid);
   return watched == watched_.end() || seen_quiet(watched->second) < reason.quiet;
 }
@@ -331,8 +330,8 @@ bool Watch::has_moved(const Reason& reason) {
 void Watch::excuse(const Reason& reason, const std::string& why) {
   alarm_.learn(reason.quiet);
   if (log_enabled(LogLevel::kInfo)) {
-    say(reason.who + " was quiet for " + span_words(reason.quiet) + ", which is no stall (" + why +
-        "); it may be so for " + span_words(alarm_.limit()));
+    say(reason.who + " was quiet for " + span_words(reason.quiet) + ", which is not a stall (" +
+        why + "); it may now be quiet for " + span_words(alarm_.limit()));
   }
 }
 
@@ -344,7 +343,7 @@ Result<Examination> Watch::take(const Reason& reason, const TempFolder& folder) 
   ODDRANK_TRY(const std::string complaint,
               take_capture(hooks_.capture_commands(taken.file), taken.file,
                            options_.capture_patience, [this](const ChildCommand& child) {
-                             return wait(Deadline::after(kCaptureLook), &child);
+                             return wait(Deadline::after(kCapturePoll), &child);
                            }));
   if (!complaint.empty()) {
     say("captured on this node only: " + complaint);
@@ -389,7 +388,7 @@ void Watch::capture(const Reason& reason) {
   }
 }
 
-// The user's command may finish, but nobody is to wait for our end of the job's log.
+// Lets the --on-stall command finish, but closes the job's log so that nobody waits for us.
 void Watch::end() {
   if (!options_.captures && hooks_.leave_past) {
     for (auto& [pid, watched] : watched_) {
@@ -415,11 +414,11 @@ void Watch::run() {
   }
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = UniqueFd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  // A command that begins shows nothing yet.
+  // A command that has just started shows nothing yet.
   bool go_on = beside_ == nullptr || wait(Deadline::after(options_.interval), nullptr);
   while (go_on) {
     const Deadline next = Deadline::after(options_.interval);
-    if (!look() && hooks_.is_over && hooks_.is_over()) {
+    if (!sample() && hooks_.is_over && hooks_.is_over()) {
       break;
     }
     check();

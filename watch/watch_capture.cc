@@ -16,7 +16,7 @@ namespace oddrank::watch {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{1000};
-constexpr std::size_t kKeptComplaint = 2000;
+constexpr std::size_t kMaxComplaint = 2000;
 
 Status run(const std::vector<std::string>& argv,
            const std::string& file,
@@ -27,8 +27,8 @@ Status run(const std::vector<std::string>& argv,
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(command));
   std::string said;
   const OutputSink sink = [&said](OutputStream stream, std::string_view bytes) {
-    if (stream == OutputStream::kStderr && said.size() < kKeptComplaint) {
-      said += bytes.substr(0, kKeptComplaint - said.size());
+    if (stream == OutputStream::kStderr && said.size() < kMaxComplaint) {
+      said += bytes.substr(0, kMaxComplaint - said.size());
     }
   };
   const Deadline deadline = Deadline::after(patience);
@@ -37,7 +37,7 @@ Status run(const std::vector<std::string>& argv,
     child.read_output(sink);
     if (!go_on || deadline.passed()) {
       child.stop(kGrace, sink);
-      return fail(go_on ? Errc::kTimeout : Errc::kGone, "the capture did not end in time");
+      return fail(go_on ? Errc::kTimeout : Errc::kGone, "the capture timed out");
     }
   }
   child.read_output(sink);

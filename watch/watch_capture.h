@@ -1,5 +1,4 @@
-// Takes a capture by running a program of ours that writes one, so that whatever happens to it does
-// not happen to the watch.
+// Takes a capture by running one of our programs, so that a failure there cannot harm the watch.
 #pragma once
 
 #include <chrono>
@@ -12,7 +11,7 @@
 
 namespace oddrank::watch {
 
-// A folder of our own, in TMPDIR or /tmp, that is gone when the object is. Move-only.
+// A new folder in TMPDIR or /tmp. The destructor removes it. Move-only.
 class TempFolder {
  public:
   static Result<TempFolder> make();
@@ -29,10 +28,10 @@ class TempFolder {
   std::string path_;
 };
 
-// Runs the programs one after the other until `file` is there, each for `patience` at most. `wait`
-// waits a little while for the output of the one that runs, and does what else is to be done; false
-// from it ends the program, and all (kGone). Returns what the first one complained of where only a
-// later one succeeded, else "". An Error: that of the first one.
+// Runs the programs one after the other until `file` exists, each for at most `patience`. `wait`
+// waits a short while for output of the running program and does other pending work; if it returns
+// false, the program is stopped and no other is run (kGone). Returns "" if the first program
+// succeeded, or its complaint if a later one did. If all fail, returns the first one's error.
 Result<std::string> take_capture(const std::vector<std::vector<std::string>>& programs,
                                  const std::string& file,
                                  std::chrono::milliseconds patience,

@@ -20,7 +20,7 @@
 namespace oddrank::watch {
 namespace {
 
-// Far more than it takes: without an answer nobody watches the command for as long as it lasts.
+// Far more than it takes. Without an answer the command runs unwatched to its end.
 constexpr std::chrono::milliseconds kStartPatience{10000};
 constexpr int kNiceness = 10;
 
@@ -29,8 +29,8 @@ int open_pidfd(pid_t pid) {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
 }
 
-// Descriptors that the command inherits, a launcher's pipes for instance, are none of ours to keep
-// open.
+// Closes descriptors that the command inherits (a launcher's pipes, for instance): we must not keep
+// them open.
 void leave_files_alone(int keep) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null >= 0) {
@@ -43,15 +43,15 @@ void leave_files_alone(int keep) {
   ::close_range(static_cast<unsigned>(keep + 1), ~0U, 0);
 }
 
-// What captures of large jobs need counts against the memory of the rank's cgroup: if that runs
-// out, the watcher and its readers go first. Raising the score is everybody's right.
+// The memory of captures counts against the rank's cgroup. If it runs out, the watcher and its
+// readers must be killed first. Raising the score needs no privilege.
 void go_first_when_memory_ends() {
   const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   [[maybe_unused]] const ssize_t written = ::write(score.get(), "1000", 4);
 }
 
-// Signals that a launcher sends to everybody in a job: most are the command's business alone, and
-// those of the watch must not come before it can take them (watch.cc).
+// A launcher sends signals to every process of a job. Most concern only the command; those of the
+// watch must not arrive before it can take them (watch.cc).
 void prepare_signals() {
   for (const int number : {SIGHUP, SIGQUIT, SIGALRM, SIGUSR2}) {
     ::signal(number, SIG_IGN);
@@ -62,11 +62,11 @@ void prepare_signals() {
   ::sigprocmask(SIG_BLOCK, &later, nullptr);
 }
 
-// The watcher's own first steps. What it sends when it is ready is its pid.
+// Does the watcher's first steps and sends its pid when it is ready.
 BesideCommand begin_watching(pid_t command, int ready) {
   ::setsid();
   prepare_signals();
-  // By this name ranks/process_role.h knows that it is no rank, whatever its program is called.
+  // By this name ranks/process_role.h knows that it is not a rank, whatever its program is called.
   ::prctl(PR_SET_NAME, "oddrank-watch", 0UL, 0UL, 0UL);
   leave_files_alone(ready);
   ::setpriority(PRIO_PROCESS, 0, kNiceness);
@@ -80,7 +80,7 @@ BesideCommand begin_watching(pid_t command, int ready) {
   return beside;
 }
 
-// The pid that the watcher sends; nothing if it does not come in time.
+// Returns the pid that the watcher sends; nothing if it does not come in time.
 std::optional<pid_t> await_watcher(int ready) {
   pollfd polled{ready, POLLIN, 0};
   const Deadline deadline = Deadline::after(kStartPatience);
@@ -97,14 +97,14 @@ std::optional<BesideCommand> split_off_watcher() {
   const pid_t command = ::getpid();
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    log_line(LogLevel::kWarning, "nobody watches: no pipe: " + errno_text(errno));
+    log_line(LogLevel::kWarning, "the command is not watched: no pipe: " + errno_text(errno));
     return std::nullopt;
   }
   UniqueFd ready(ends[0]);
   UniqueFd say_ready(ends[1]);
   const pid_t middle = ::fork();
   if (middle == 0) {
-    // It ends at once, so that nobody has to reap the watcher but init.
+    // It exits at once, so that init reaps the watcher.
     if (::fork() != 0) {
       ::_exit(0);
     }
@@ -117,10 +117,10 @@ std::optional<BesideCommand> split_off_watcher() {
     }
   }
   if (const auto watcher = middle > 0 ? await_watcher(ready.get()) : std::nullopt) {
-    // Fails where there is no Yama, and is not needed there.
+    // Fails without Yama, where it is not needed.
     ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(*watcher), 0UL, 0UL, 0UL);
   } else {
-    log_line(LogLevel::kWarning, "nobody watches: the watcher did not start");
+    log_line(LogLevel::kWarning, "the command is not watched: the watcher did not start");
   }
   return std::nullopt;
 }
@@ -139,7 +139,7 @@ bool has_ended(const BesideCommand& command) {
     return ::poll(&polled, 1, 0) > 0;
   }
   // A zombie is still there for kill(2); its parent will reap it. Heuristic: a pid that is used
-  // again within one look keeps the watcher alive.
+  // again between two samples keeps the watcher alive.
   return ::kill(command.pid, 0) != 0 && errno == ESRCH;
 }
 

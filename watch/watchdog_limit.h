@@ -3,10 +3,10 @@
 // PyTorch's defaults: 10 min for a collective of NCCL, 30 min for all others (constants.py,
 // default_pg_nccl_timeout and default_pg_timeout); the monitor of NCCL's watchdog thread ends the
 // process after TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC, 480 unless set (ProcessGroupNCCL.hpp), unless
-// TORCH_NCCL_ENABLE_MONITORING=0: it comes only where that thread hangs as well, but then it does.
-// What a program gives to init_process_group(timeout=) stands in place of the 10 or 30 min where it
-// can be read (collectives/store_timeout.h). That of a single new_group(timeout=) cannot; a job
-// that has outlived what is known here shows by that that it has another.
+// TORCH_NCCL_ENABLE_MONITORING=0. It fires only if that thread hangs as well. A timeout given to
+// init_process_group(timeout=) replaces the 10 or 30 min if it can be read
+// (collectives/store_timeout.h). The timeout of a single new_group(timeout=) cannot be read; a job
+// that outlives the limit computed here must have another one.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@
 
 namespace oddrank::watch {
 
-// `backends`: of its process groups, "nccl" or "cpu:gloo,cuda:nccl"; `given`: to
-// init_process_group, zero if unknown; `variable`: of its environment, "" if not set. Zero:
-// unknown, no group was seen.
+// Returns zero if no group was seen and the limit is unknown. `backends`: of its process groups,
+// "nccl" or "cpu:gloo,cuda:nccl"; `given`: the timeout given to init_process_group, zero if
+// unknown; `variable`: reads its environment, "" if not set.
 std::chrono::seconds watchdog_limit(std::string_view backends,
                                     std::chrono::seconds given,
                                     const std::function<std::string(const std::string&)>& variable);

@@ -64,7 +64,7 @@ function rowElement(row, shown) {
   const facts = [row.moved ? "moved" : "at one place"];
   if (row.set === "" && row.count > 1) facts.push(`and ${row.count - 1} more`);
   const missing = shown - row.looks.length;
-  if (missing > 0) facts.push(`read at ${row.looks.length} of ${timeline.looks} looks`);
+  if (missing > 0) facts.push(`read in ${row.looks.length} of ${timeline.looks} samples`);
   const cells = [];
   for (let at = 0; at < missing; ++at) {
     cells.push(make("td", { class: "soft" }, "not read"), make("td", { class: "soft step" }, "not known"));
@@ -83,11 +83,11 @@ function rowElement(row, shown) {
 function timelineWords() {
   const { looks, read, moved } = timeline;
   const all = read === 1 ? "The rank that was read" : `All ${read} ranks that were read`;
-  const each = looks === 2 ? "both looks" : `all ${looks} looks`;
-  if (looks < 2) return "There was one look, so that nothing is known of what moves.";
-  if (timeline.equal) return `${all} stood at the same place at ${each}, used no CPU and never woke in between.`;
-  if (moved === 0) return `${all} stood at the same place at ${each}.`;
-  return `${moved} of ${read} ranks that were read moved between the ${looks} looks.`;
+  const each = looks === 2 ? "both samples" : `all ${looks} samples`;
+  if (looks < 2) return "There is only one sample, so nothing is known about what moves.";
+  if (timeline.equal) return `${all} were at the same place in ${each}, used no CPU and never woke in between.`;
+  if (moved === 0) return `${all} were at the same place in ${each}.`;
+  return `${moved} of ${read} ranks that were read moved between the ${looks} samples.`;
 }
 
 function showTimeline() {
@@ -100,14 +100,14 @@ function showTimeline() {
   const shown = Math.max(...timelineRows.map((row) => row.looks.length));
   const heads = [make("th", { scope: "col" }, "Ranks")];
   for (let look = timeline.looks - shown + 1; look <= timeline.looks; ++look) {
-    heads.push(make("th", { scope: "col" }, look === timeline.looks ? `Look ${look}, the last` : `Look ${look}`));
+    heads.push(make("th", { scope: "col" }, look === timeline.looks ? `Sample ${look}, the last` : `Sample ${look}`));
     if (look < timeline.looks) heads.push(make("th", { scope: "col", class: "step" }, "between"));
   }
   target.append(make("table", { class: "timeline" }, make("thead", {}, make("tr", {}, ...heads)),
     make("tbody", {}, ...timelineRows.map((row) => rowElement(row, shown)))));
   if (timeline.left > 0) {
     target.append(make("p", { class: "soft" },
-      `${timeline.left} more ranks did other things each; open one to see what it does now.`));
+      `${timeline.left} more ranks each did something different; open one to see what it does now.`));
   }
 }
 

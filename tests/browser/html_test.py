@@ -167,14 +167,14 @@ class HtmlTest(unittest.TestCase):
         self.one("#all-frames").click()
         self.assertGreater(shown(), before)
 
-    def test_ranks_that_moved_are_told_look_by_look(self):
+    def test_ranks_that_moved_are_told_sample_by_sample(self):
         self.open("healthy")
-        self.assertIn("8 of 8 ranks that were read moved between the 2 looks", self.one("#timeline").text)
+        self.assertIn("8 of 8 ranks that were read moved between the 2 samples", self.one("#timeline").text)
         rows = self.all(".timeline > tbody > tr")
         self.assertEqual([row.find_element(By.TAG_NAME, "button").text for row in rows],
                          ["ranks 1-2,5-7", "ranks 0,3-4"])
         self.assertEqual([head.text for head in self.all(".timeline thead th")],
-                         ["Ranks", "Look 1", "between", "Look 2, the last"])
+                         ["Ranks", "Sample 1", "between", "Sample 2, the last"])
         first, between, last = rows[1].find_elements(By.CSS_SELECTOR, ":scope > td")
         # Ranks 1-2,5-7 are there now, so the place has their letter.
         self.assertRegex(first.text, r"^A\s+compile_kernels \(demo/train.py:51\)\s+S sleeps$")
@@ -194,7 +194,7 @@ class HtmlTest(unittest.TestCase):
 
     def test_ranks_that_stood_still_are_told_in_a_line(self):
         self.open("input_stall")
-        self.assertIn("All 8 ranks that were read stood at the same place at both looks, used no CPU",
+        self.assertIn("All 8 ranks that were read were at the same place in both samples, used no CPU",
                       self.one("#timeline-words").text)
         self.assertFalse(self.one("#timeline-rows").is_displayed())
         self.open("busy_rank")

@@ -111,7 +111,7 @@ class WatchJobTest(unittest.TestCase):
         result = self.lab.run_client(["scancel", "--batch", "--signal=USR1", job.id])
         self.assertEqual(result.returncode, 0, Run(result))
         self.wait_said("oddrank watch: saved")
-        self.assertIn("asked to capture now", self.said())
+        self.assertIn("capture requested by SIGUSR1", self.said())
         saved, = glob.glob(f"{self.folder}/save/stall-{job.id}-*.json")
         self.check_report(saved, job.id)
         job.feed()

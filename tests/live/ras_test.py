@@ -28,7 +28,7 @@ import proc_facts
 VICTIM = os.path.join(os.path.dirname(HERE), "victims", "ras_rank.py")
 COUNTS = (42, 42, 41)
 BEHIND = 2
-NOTICED = re.compile("has not moved for|which is no stall")
+NOTICED = re.compile("has not moved for|which is not a stall")
 
 
 def needs_nccl():

@@ -149,7 +149,7 @@ class WatchTest(unittest.TestCase):
         for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR2):
             os.kill(watcher, number)
         os.kill(watcher, signal.SIGUSR1)
-        self.wait_said("asked to capture now")
+        self.wait_said("capture requested by SIGUSR1")
         os.kill(watcher, signal.SIGTERM)
         self.wait_ended(watcher)
         self.assertIsNone(process.poll())
@@ -289,7 +289,7 @@ class WatchTest(unittest.TestCase):
 
     def test_a_rank_that_computes_is_no_stall(self):
         self.start(PYTHON, WATCHED, "busy", extra=("-v",))
-        self.wait_said("which is no stall (healthy)")
+        self.wait_said("which is not a stall (healthy)")
         self.assertNotIn("has not moved", self.said())
 
     def test_a_quiet_time_that_was_survived_is_learned(self):
@@ -313,7 +313,7 @@ class WatchTest(unittest.TestCase):
 
     def alarms(self):
         said = self.said()
-        return said.count("has not moved for") + said.count("which is no stall")
+        return said.count("has not moved for") + said.count("which is not a stall")
 
     def step(self, process):
         self.tell(process)

@@ -123,7 +123,7 @@ TEST_CASE("stacks that do not fit stand side by side, with the counts") {
       "    read  libc.so.6" + std::string(21, ' ') + " | train_step  u/train.py:88\n";
   CHECK(text.find(row) != std::string::npos);
   CHECK(text.find("    inner  ext.so") != std::string::npos);
-  CHECK(text.find("do not fit: 0 evaluation loops, 1 entry of Python") != std::string::npos);
+  CHECK(text.find("do not match: 0 evaluation loops, 1 entry of Python") != std::string::npos);
 }
 
 TEST_CASE("locals stand below their frames, where they are wanted") {

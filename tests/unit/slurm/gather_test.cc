@@ -269,7 +269,7 @@ TEST_CASE("an agent that began and hangs is told from a node that does not answe
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n[01].frames\nexec sleep 100\n");
   const GatherResult result = slurm.gather_ok();
   check_answers(result, "n2");
-  CHECK(result.nodes[2].why == "its agent began but did not answer in 4.5 s");
+  CHECK(result.nodes[2].why == "its agent started but did not answer in 4.5 s");
   CHECK(slurm.calls() == "all\nall\n");
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("frames of a host that is no node of the job are dropped, and that is 
   check_answers(result);
   CHECK(result.nodes.size() == 2);
   CHECK(result.notes ==
-        std::vector<std::string>{"an answer of n2 was dropped: no node of the job",
+        std::vector<std::string>{"an answer of n2 was dropped: it is not a node of the job",
                                  "SLURM says of n1: down, not responding (power supply)"});
 }
 

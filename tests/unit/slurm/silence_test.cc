@@ -19,7 +19,7 @@ TEST_CASE("a silent node's reason is the most telling one") {
         "SLURM says: down (bad dimm)");
   silence.node_state.clear();
   silence.heard = true;
-  CHECK(why_silent(silence) == "its agent began but did not answer in 20 s");
+  CHECK(why_silent(silence) == "its agent started but did not answer in 20 s");
   silence.launch_failure = "Communication connection failure";
   CHECK(why_silent(silence) ==
         "SLURM could not start an agent there: Communication connection failure");
@@ -37,7 +37,7 @@ TEST_CASE("a silent node's reason is the most telling one") {
 TEST_CASE("an interrupt is not blamed on the node") {
   Silence silence;
   silence.interrupted = true;
-  CHECK(why_silent(silence) == "interrupted before its agent began");
+  CHECK(why_silent(silence) == "interrupted before its agent started");
   silence.heard = true;
   CHECK(why_silent(silence) == "interrupted while its agent was reading");
 }

@@ -80,13 +80,12 @@ TEST_CASE("words reach a shell as they are") {
 }
 
 TEST_CASE("why ssh failed is said with a remedy") {
-  CHECK(
-      ssh_complaint("Warning: x\neve@n0: Permission denied (publickey).\r\n") ==
-      "ssh: eve@n0: Permission denied (publickey).; it must let you in without a password (a key, "
-      "and an agent that holds it)");
+  CHECK(ssh_complaint("Warning: x\neve@n0: Permission denied (publickey).\r\n") ==
+        "ssh: eve@n0: Permission denied (publickey).; ssh must log in without a password "
+        "(a key, and an agent that holds it)");
   CHECK(ssh_complaint("ssh: connect to host n9 port 22: Connection refused") ==
         "ssh: connect to host n9 port 22: Connection refused");
-  CHECK(ssh_complaint("\n\n") == "ssh failed and did not say why");
+  CHECK(ssh_complaint("\n\n") == "ssh failed without a message");
 }
 
 TEST_CASE("hosts answer, are refused, or stay silent, each for itself") {

@@ -115,8 +115,7 @@ TEST_CASE("what becomes of the user's command is told where it failed") {
   CHECK(complaint_of("test \"$1\" = /j.json", kLong).empty());
   CHECK(complaint_of("echo a; echo b >&2; exit 3", kLong) == "exit status 3: b");
   CHECK(complaint_of("kill -TERM $$", kLong) == "signal 15 ended it");
-  CHECK(complaint_of("exec sleep 3600", milliseconds(50)) ==
-        "it did not end in time and was stopped");
+  CHECK(complaint_of("exec sleep 3600", milliseconds(50)) == "it timed out and was stopped");
 }
 
 }  // namespace

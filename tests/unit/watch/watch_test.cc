@@ -34,7 +34,7 @@ TEST_CASE("the past of a rank is taken away by the look that finds it gone") {
   options.captures = false;
   std::vector<PastFile> pasts;
   WatchHooks hooks;
-  hooks.look = [&pasts](const LookRequest&) {
+  hooks.sample = [&pasts](const SampleRequest&) {
     RankSign sign;
     sign.pid = 4711;
     sign.rank = 3;

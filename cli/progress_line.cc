@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 
 #include <unistd.h>
 
@@ -16,26 +16,26 @@ constexpr std::size_t kBarWidth = 20;
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 void say(const std::string& text) {
-  // stderr may be closed; there is nobody left to tell.
+  // If stderr is closed, there is nobody left to tell.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 }  // namespace
 
-Progress::Progress(std::string what, bool quiet)
+ProgressLine::ProgressLine(std::string what, bool quiet)
     : what_(std::move(what)),
       quiet_(quiet),
       terminal_(::isatty(STDERR_FILENO) != 0),
       started_(steady_clock::now()),
       last_(started_) {}
 
-Progress::~Progress() {
+ProgressLine::~ProgressLine() {
   if (drawn_ && terminal_) {
     say(std::string(kEraseLine));
   }
 }
 
-void Progress::update(std::size_t done, std::size_t total, const std::string& waiting_for) {
+void ProgressLine::update(std::size_t done, std::size_t total, const std::string& waiting_for) {
   const auto now = steady_clock::now();
   // A terminal is redrawn ten times a second, a log gets a line every five.
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);

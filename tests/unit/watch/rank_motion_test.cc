@@ -1,4 +1,4 @@
-#include "watch/progress.h"
+#include "watch/rank_motion.h"
 
 #include "tests/support/catch.h"
 
@@ -10,15 +10,15 @@ using std::chrono::seconds;
 
 // A rank, looked at every ten seconds.
 struct Rank {
-  Progress::Time now{};
-  Progress progress{now};
+  RankMotion::Time now{};
+  RankMotion motion{now};
   RankSign sign;
 
   bool at(std::vector<std::uint64_t> places) {
     now += seconds(10);
     sign.looked = true;
     sign.places = std::move(places);
-    return progress.add(sign, now);
+    return motion.add(sign, now);
   }
 };
 
@@ -28,11 +28,11 @@ TEST_CASE("a rank moves where it is at a place that none of the last looks saw")
   CHECK(rank.at({2}));
   CHECK_FALSE(rank.at({1}));
   CHECK_FALSE(rank.at({2}));
-  CHECK(rank.progress.quiet_for(rank.now) == seconds(20));
-  CHECK(rank.progress.longest_quiet() == seconds(10));  // between two looks
+  CHECK(rank.motion.quiet_for(rank.now) == seconds(20));
+  CHECK(rank.motion.longest_quiet() == seconds(10));  // between two looks
   CHECK(rank.at({3}));
-  CHECK(rank.progress.quiet_for(rank.now) == seconds(0));
-  CHECK(rank.progress.longest_quiet() == seconds(30));
+  CHECK(rank.motion.quiet_for(rank.now) == seconds(0));
+  CHECK(rank.motion.longest_quiet() == seconds(30));
 }
 
 TEST_CASE("any of several threads counts") {
@@ -111,8 +111,8 @@ TEST_CASE("counts of launches tell of motion within a quiet time") {
 TEST_CASE("a look at no frames says nothing of places") {
   Rank rank;
   rank.now += seconds(10);
-  CHECK_FALSE(rank.progress.add(rank.sign, rank.now));
-  CHECK(rank.progress.quiet_for(rank.now) == seconds(10));
+  CHECK_FALSE(rank.motion.add(rank.sign, rank.now));
+  CHECK(rank.motion.quiet_for(rank.now) == seconds(10));
 }
 
 TEST_CASE("a sign travels as text") {

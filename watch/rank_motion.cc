@@ -1,4 +1,4 @@
-#include "watch/progress.h"
+#include "watch/rank_motion.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,27 +6,28 @@
 namespace oddrank::watch {
 namespace {
 
-// A loop that polls has a dozen places; a program that comes to no new one in so many has stopped.
-constexpr std::size_t kRemembered = 256;
+// A loop that polls has a dozen places. A program that finds no new one among this many has
+// stopped.
+constexpr std::size_t kMaxPlaces = 256;
 // More than what a rank writes beside its work (metrics, logs), less than any checkpoint.
 constexpr double kStoredBytesPerSecond = 256.0 * 1024;
 
 }  // namespace
 
-bool Progress::is_new(std::uint64_t place) {
+bool RankMotion::is_new(std::uint64_t place) {
   const auto known = std::find(places_.begin(), places_.end(), place);
   const bool is_new = known == places_.end();
   if (!is_new) {
     places_.erase(known);
-  } else if (places_.size() >= kRemembered) {
+  } else if (places_.size() >= kMaxPlaces) {
     places_.pop_back();
   }
   places_.push_front(place);
   return is_new;
 }
 
-// They are looked at in quiet times only: what was launched before this one says nothing of it.
-bool Progress::launched_more(const RankSign& sign) {
+// Counts are read in quiet times only; those of an earlier quiet time say nothing about this one.
+bool RankMotion::launched_more(const RankSign& sign) {
   if (!sign.launches) {
     return false;
   }
@@ -34,16 +35,16 @@ bool Progress::launched_more(const RankSign& sign) {
   return before && before != launches_;
 }
 
-bool Progress::add(const RankSign& sign, Time now) {
+bool RankMotion::add(const RankSign& sign, Time now) {
   bool moved = false;
   if (sign.looked) {
     for (const std::uint64_t place : sign.places) {
       moved = is_new(place) || moved;
     }
   }
-  // A log that shrank was started anew.
+  // A log that shrank was restarted.
   moved = moved || (log_known_ && sign.log_bytes != log_bytes_ && !sign.log_by_watcher);
-  const double seconds = std::chrono::duration<double>(now - last_look_).count();
+  const double seconds = std::chrono::duration<double>(now - last_sample_).count();
   const auto stored =
       static_cast<double>(sign.stored_bytes - std::min(sign.stored_bytes, stored_bytes_));
   moved = moved || (stored_known_ && stored > 0 && stored >= seconds * kStoredBytesPerSecond);
@@ -55,7 +56,7 @@ bool Progress::add(const RankSign& sign, Time now) {
   stored_known_ = true;
   log_bytes_ = sign.log_bytes;
   stored_bytes_ = sign.stored_bytes;
-  last_look_ = now;
+  last_sample_ = now;
   if (moved) {
     longest_quiet_ = std::max(longest_quiet_, quiet_for(now));
     last_moved_ = now;

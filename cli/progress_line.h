@@ -1,0 +1,33 @@
+// Shows the progress of long work on stderr: on a terminal one line that rewrites itself, otherwise
+// plain lines.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace oddrank::cli {
+
+class ProgressLine {
+ public:
+  // `what`: "nodes", "processes". Prints nothing if `quiet`, nor for work of less than a second.
+  ProgressLine(std::string what, bool quiet);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ProgressLine(ProgressLine&&) = delete;
+  ProgressLine& operator=(ProgressLine&&) = delete;
+
+  // `waiting_for`: names of the slow ones; may be empty.
+  void update(std::size_t done, std::size_t total, const std::string& waiting_for = "");
+
+ private:
+  std::string what_;
+  bool quiet_;
+  bool terminal_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace oddrank::cli
