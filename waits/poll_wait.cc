@@ -11,7 +11,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 #include "waits/fd_kind.h"
 
 namespace oddrank::waits {

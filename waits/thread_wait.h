@@ -10,7 +10,7 @@
 
 #include "snapshot/tables.h"
 #include "snapshot/wait.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 
 namespace oddrank::waits {
 

@@ -7,7 +7,7 @@
 
 #include "attach/proc_fds.h"
 #include "waits/add_note.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 #include "waits/ends/connection_facts.h"
 #include "waits/ends/end_owners.h"
 

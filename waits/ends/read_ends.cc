@@ -12,7 +12,7 @@
 #include "attach/proc_pids.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 #include "waits/ends/end_owners.h"
 #include "waits/ends/join_ends.h"
 #include "waits/ends/read_sockets.h"

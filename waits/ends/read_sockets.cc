@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/read_file.h"
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 
 namespace oddrank::waits {
 namespace {

@@ -1,4 +1,4 @@
-#include "waits/ends/awaited_files.h"
+#include "waits/awaited_files.h"
 
 #include "tests/support/catch.h"
 
