@@ -20,7 +20,7 @@
 #include "base/parse_number.h"
 #include "report/report_json.h"
 #include "report/report_text.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 #include "snapshot/merge.h"
 #include "snapshot/rank_text.h"
 #include "tests/support/hung_jobs.h"
@@ -236,7 +236,8 @@ int run(std::int32_t ranks, int threads) {
   const auto view = viewing.time([&] { return aggregate::JobView(whole, model); });
   const auto report = judging.time([&] { return aggregate::diagnose(view); });
   const auto bytes = writing.time([&] {
-    return std::pair(report::report_text(report, whole, {}).size(), report::report_json(report, view).size());
+    return std::pair(report::report_text(report, whole, {}).size(),
+                     report::report_json(report, view).size());
   });
   std::printf("%s\n", report::report_sentence(report).c_str());
   std::printf("ranks %d, threads a rank %d, largest capture of a node %.1f KiB\n", ranks, threads,

@@ -14,7 +14,7 @@
 #include "node/capture_node.h"
 #include "slurm/drop_box.h"
 #include "slurm/frames.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 namespace oddrank::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "node/sources/collect_dumps.h"
-#include "snapshot/decode_many.h"
 #include "snapshot/epochs.h"
+#include "snapshot/format/decode_many.h"
 
 namespace oddrank::cli {
 namespace {

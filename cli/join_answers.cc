@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "slurm/node_clock.h"
-#include "snapshot/decode_many.h"
+#include "snapshot/format/decode_many.h"
 #include "snapshot/merge.h"
 
 namespace oddrank::cli {

@@ -17,7 +17,7 @@
 #include "report/report_speedscope.h"
 #include "report/report_text.h"
 #include "report/text_options.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 namespace oddrank::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/split.h"
 #include "report/report_json.h"
 #include "report/report_text.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 #include "watch/rolling_files.h"
 
 namespace oddrank::cli {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/parse_number.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {
 namespace {

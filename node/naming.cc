@@ -12,7 +12,7 @@
 #include "elf/symbolize.h"
 #include "node/debug_finder.h"
 #include "node/module_opener.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {
 namespace {

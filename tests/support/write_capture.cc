@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/parse_number.h"
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 #include "tests/support/hung_jobs.h"
 
 namespace oddrank::tests {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/catch.h"
 

@@ -2,7 +2,7 @@
 
 #include "snapshot/carrier.h"
 #include "tests/support/catch.h"
-#include "tests/unit/snapshot/sample_capture.h"
+#include "tests/unit/snapshot/format/sample_capture.h"
 
 namespace oddrank::snapshot {
 namespace {

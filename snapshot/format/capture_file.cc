@@ -1,4 +1,4 @@
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 #include <zstd.h>
 
@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "snapshot/columns.h"
-#include "snapshot/decode_rows.h"
-#include "snapshot/encode_rows.h"
+#include "snapshot/format/columns.h"
+#include "snapshot/format/decode_rows.h"
+#include "snapshot/format/encode_rows.h"
 
 namespace oddrank::snapshot {
 namespace {

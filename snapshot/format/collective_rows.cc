@@ -1,9 +1,9 @@
-#include "snapshot/collective_rows.h"
+#include "snapshot/format/collective_rows.h"
 
 #include <string>
 #include <utility>
 
-#include "snapshot/fields.h"
+#include "snapshot/format/fields.h"
 
 namespace oddrank::snapshot {
 namespace {

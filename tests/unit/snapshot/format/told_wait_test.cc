@@ -1,12 +1,12 @@
 // Waits of captures of format 8, which tell in words what has fields of its own since.
-#include "snapshot/told_wait.h"
+#include "snapshot/format/told_wait.h"
 
 #include <string>
 
-#include "snapshot/capture_file.h"
-#include "snapshot/columns.h"
-#include "snapshot/decode_rows.h"
-#include "snapshot/encode_rows.h"
+#include "snapshot/format/capture_file.h"
+#include "snapshot/format/columns.h"
+#include "snapshot/format/decode_rows.h"
+#include "snapshot/format/encode_rows.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::snapshot {

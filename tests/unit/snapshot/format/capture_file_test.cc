@@ -1,13 +1,13 @@
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 #include <random>
 #include <string>
 
-#include "snapshot/columns.h"
-#include "snapshot/decode_rows.h"
-#include "snapshot/encode_rows.h"
+#include "snapshot/format/columns.h"
+#include "snapshot/format/decode_rows.h"
+#include "snapshot/format/encode_rows.h"
 #include "tests/support/catch.h"
-#include "tests/unit/snapshot/sample_capture.h"
+#include "tests/unit/snapshot/format/sample_capture.h"
 
 namespace oddrank::snapshot {
 namespace {

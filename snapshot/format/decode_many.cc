@@ -1,4 +1,4 @@
-#include "snapshot/decode_many.h"
+#include "snapshot/format/decode_many.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 
 namespace oddrank::snapshot {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "snapshot/capture.h"
-#include "snapshot/columns.h"
+#include "snapshot/format/columns.h"
 #include "snapshot/ids.h"
 
 namespace oddrank::snapshot {

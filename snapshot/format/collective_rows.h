@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "snapshot/collective_state.h"
-#include "snapshot/columns.h"
-#include "snapshot/rows.h"
+#include "snapshot/format/columns.h"
+#include "snapshot/format/rows.h"
 
 namespace oddrank::snapshot {
 

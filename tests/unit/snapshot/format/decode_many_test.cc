@@ -1,11 +1,11 @@
-#include "snapshot/decode_many.h"
+#include "snapshot/format/decode_many.h"
 
 #include <atomic>
 #include <new>
 #include <string>
 #include <vector>
 
-#include "snapshot/capture_file.h"
+#include "snapshot/format/capture_file.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::snapshot {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "snapshot/columns.h"
+#include "snapshot/format/columns.h"
 
 namespace oddrank::snapshot {
 namespace {

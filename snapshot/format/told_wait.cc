@@ -1,4 +1,4 @@
-#include "snapshot/told_wait.h"
+#include "snapshot/format/told_wait.h"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "snapshot/rows.h"
+#include "snapshot/format/rows.h"
 
 #include <algorithm>
 

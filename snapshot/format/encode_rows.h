@@ -2,7 +2,7 @@
 #pragma once
 
 #include "snapshot/capture.h"
-#include "snapshot/columns.h"
+#include "snapshot/format/columns.h"
 
 namespace oddrank::snapshot {
 

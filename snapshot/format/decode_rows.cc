@@ -1,14 +1,14 @@
-#include "snapshot/decode_rows.h"
+#include "snapshot/format/decode_rows.h"
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "snapshot/collective_rows.h"
-#include "snapshot/fields.h"
-#include "snapshot/rows.h"
-#include "snapshot/told_wait.h"
+#include "snapshot/format/collective_rows.h"
+#include "snapshot/format/fields.h"
+#include "snapshot/format/rows.h"
+#include "snapshot/format/told_wait.h"
 
 namespace oddrank::snapshot {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "base/result.h"
 #include "snapshot/capture.h"
-#include "snapshot/capture_file.h"
-#include "snapshot/columns.h"
+#include "snapshot/format/capture_file.h"
+#include "snapshot/format/columns.h"
 
 namespace oddrank::snapshot {
 

@@ -1,12 +1,12 @@
-#include "snapshot/encode_rows.h"
+#include "snapshot/format/encode_rows.h"
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "snapshot/collective_rows.h"
-#include "snapshot/fields.h"
-#include "snapshot/rows.h"
+#include "snapshot/format/collective_rows.h"
+#include "snapshot/format/fields.h"
+#include "snapshot/format/rows.h"
 
 namespace oddrank::snapshot {
 namespace {
