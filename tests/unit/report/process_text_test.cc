@@ -80,7 +80,7 @@ TEST_CASE("what could not be read is said") {
   const std::string text = print_process(job.capture, process, {});
   CHECK(text.find("read in part: memory may not be read: ptrace_scope is 2") != std::string::npos);
   CHECK(text.find("no frame was read") != std::string::npos);
-  CHECK(text.find("it ran") != std::string::npos);
+  CHECK(text.find("the thread was running") != std::string::npos);
 }
 
 TEST_CASE("hostile names do not reach the terminal") {

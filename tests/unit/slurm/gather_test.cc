@@ -338,7 +338,7 @@ TEST_CASE("frames of a host that is no node of the job are dropped, and that is 
   check_answers(result);
   CHECK(result.nodes.size() == 2);
   CHECK(result.notes ==
-        std::vector<std::string>{"an answer of n2 was dropped: it is not a node of the job",
+        std::vector<std::string>{"an answer from n2 was dropped: it is not a node of the job",
                                  "SLURM says of n1: down, not responding (power supply)"});
 }
 
