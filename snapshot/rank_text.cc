@@ -28,7 +28,7 @@ Run run_at(std::span<const std::int32_t> ranks, RankSteps steps) {
          std::int64_t{ranks[run.size]} - ranks[run.size - 1] == run.step) {
     ++run.size;
   }
-  // Of two ranks with a gap the second may begin a run.
+  // If there is a gap between two ranks, the second may begin a run.
   return run.step > 1 && run.size < 3 ? Run{} : run;
 }
 

@@ -119,6 +119,14 @@ def check_prose(path, text):
         yield f"{path}: '{match.group(0)}' reads the text of a wait (line {line} without comments)"
 
 
+def check_words(path, text):
+    """English puts the subject first, and limits have one name (CONTRIBUTING.md)."""
+    for match in re.finditer(r"^\s*// (Of|Whoever|Is the|Are the) .*$", text, re.MULTILINE):
+        yield f"{path}: a comment begins with '{match.group(1)}': {match.group(0).strip()}"
+    for match in re.finditer(r"\bconstexpr [^=;]*\b(k(?:Most|Longest|Largest)[A-Z]\w*)", text):
+        yield f"{path}: a limit is called kMax..., not {match.group(1)}"
+
+
 def check_file(path, text):
     """Returns all complaints about one file; `path` is relative to the root."""
     lines = text.count("\n")
@@ -126,6 +134,7 @@ def check_file(path, text):
         yield f"{path}: {lines} lines; {REFUSED_LINES} is the limit"
     if path.endswith((".h", ".cc")):
         yield from check_arrows(path, text)
+        yield from check_words(path, text)
         yield from check_prose(path, text)
     if path.endswith(".h"):
         yield from check_header(path, text)
@@ -233,6 +242,8 @@ BAD = [
     ("slurm/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n", "shows in a header"),
     ("aggregate/a.h", "// A.\n#pragma once\nnlohmann::json x();\n", "shows in a header"),
     ("base/a.h", "// Private to stacks/.\n#pragma once\nboost::any f();\n", "shows in a header"),
+    ("base/a.cc", "// Of a rank, the pid.\nint a;\n", "begins with 'Of'"),
+    ("base/a.cc", "constexpr std::size_t kMostRanks = 3;\n", "not kMostRanks"),
     ("base/long.cc", "\n" * 801, "800 is the limit"),
     ("waits/a.cc", 'if (tables.text(wait.detail).starts_with("x"))\n', "reads the text of a wait"),
     ("waits/a.cc", 'bool f = tables.text(wait.notes)\n    .find("x") > 0;\n', "reads the text"),
@@ -247,6 +258,7 @@ GOOD = [
     ("waits/a.cc", '#include "attach/proc_stat.h"\n#include "cpython/dict.h"\n'),
     ("stacks/a.h", '// boost:: in words.\n#pragma once\n#include <elf.h>\n#include "base/log.h"\n'),
     ("cli/a.h", "// A.\n#pragma once\nvoid f(CLI::App& app);\n"),
+    ("base/a.cc", "// Offsets of a table.\nconstexpr int kMaxRanks = 3;  // at most\n"),
     ("stacks/a.h", PRIVATE + "#include <libunwind.h>\nint f(unw_cursor_t& cursor);\n"),
     ("aggregate/a.cc", "// wait.detail == x\ntext = view.text(wait.detail);\nb = detail.empty();"),
     ("snapshot/format/told_wait.cc", 'return tables.text(wait.detail).starts_with("x");\n'),

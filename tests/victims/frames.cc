@@ -60,8 +60,8 @@ void ready() {
   }
 }
 
-// Whoever has the mutex while `waiting` is so many knows that they all have begun to wait: then no
-// other call on a futex is left to be taken for the one that is meant.
+// A thread that gets the mutex while `waiting` has this value knows that all have begun to wait, so
+// that no other futex call can be mistaken for the one that is meant.
 void wait_for_threads(unsigned count) {
   ::pthread_mutex_lock(&mutex);
   while (waiting < count) {

@@ -49,7 +49,7 @@ std::array<char, 4096> line{};
 std::size_t line_size = 0;
 std::array<char, 64> buffer{};
 
-// Of the pipe and the socket whose other ends the child has.
+// The pipe and the socket whose other ends the child has.
 int pipe_end = -1;
 int socket_end = -1;
 

@@ -80,7 +80,7 @@ CaptureBuilder the_peer_is_a_rank() {
   return job;
 }
 
-// Whoever was not read may have the other end.
+// A rank that was not read may have the other end.
 CaptureBuilder the_peer_may_be_unread() {
   CaptureBuilder job = licence_server();
   job.silence("gpu02", "node did not answer in 20 s");

@@ -159,7 +159,8 @@ CaptureBuilder compiles_alone() {
   return job;
 }
 
-// Who waits in NCCL spins: at 100 % of a core they do nothing, and the one that sleeps is late.
+// Ranks that wait in NCCL spin: at 100 % of a core they do nothing, and the one that sleeps is
+// late.
 CaptureBuilder spinning_waiters() {
   CaptureBuilder job = job_of(2, 4, Backend::kNccl, in_nccl_call(world_call("barrier"), step(166)));
   replace(job, 4,

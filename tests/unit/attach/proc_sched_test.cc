@@ -75,7 +75,7 @@ TEST_CASE("clocks that leave out nothing say how long a thread has not run") {
 }
 
 TEST_CASE("time stolen from one CPU is no time of quiet") {
-  // Of the first CPU the hypervisor took 200 s, of the second 700 s.
+  // The hypervisor took 200 s from the first CPU and 700 s from the second.
   const std::vector<CpuPauses> pauses{{0s, 0s, 200s}, {0s, 0s, 700s}};
   const RunClock clock(at(200s, 0s, 0), pauses);
   CHECK(clock.not_run_for(at(200s, 3s, 0)) == 3s);
@@ -102,7 +102,7 @@ TEST_CASE("where it is not clear what a clock leaves out, short times are unknow
   const RunClock clock(at(0s, 0s, 0), pauses);
   CHECK(clock.not_run_for(at(0s, 3s, 1)) == std::nullopt);
   CHECK(clock.not_run_for(at(0s, 3s, 0)) == 3s);
-  // Of an hour a minute is little; the least that is possible is said.
+  // A minute in an hour is little; the report has the least that is possible.
   CHECK(clock.not_run_for(at(0s, 1h, 1)) == 1h - 58s);
 }
 

@@ -79,7 +79,7 @@ class FakeSlurm {
     return read_file(folder_ + "/" + name).value_or("");
   }
   std::string calls() const { return text("calls"); }
-  // Of all sruns so far.
+  // For all sruns so far.
   std::vector<pid_t> pids() const {
     std::vector<pid_t> all;
     const std::string text = read_file(folder_ + "/pids").value_or("");

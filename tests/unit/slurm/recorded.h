@@ -41,7 +41,7 @@ inline constexpr const char* kRunning = R"(JobId=3 JobName=train it = 7B (v2)
 
 )";
 
-// Of 24.11.5, after `scontrol requeue`.
+// From 24.11.5, after `scontrol requeue`.
 inline constexpr const char* kRequeued2411 = R"(JobId=1 JobName=pretrain
    UserId=labuser(1000) GroupId=labuser(1000) MCS_label=N/A
    Priority=1 Nice=0 Account=(null) QOS=(null)

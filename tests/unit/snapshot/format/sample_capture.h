@@ -84,7 +84,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   return thread;
 }
 
-// Of node 0; each field with a value of its own.
+// A process of node 0; each field has a value of its own.
 inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
   using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
   CollectiveState state;

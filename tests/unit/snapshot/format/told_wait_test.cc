@@ -46,7 +46,7 @@ TEST_CASE("told in words: a lock's time limit") {
   CHECK(end.wait.limited);
   CHECK(end.detail() == "mutex locked by thread 7");
   CHECK(end.notes().empty());
-  // Of other waits, and where the words go on in another way, all stays as it was told.
+  // Other waits, and words that go on in another way, stay as they were stored.
   for (const char* words : {"in ppoll() of pipe:[5], with a time limit", ""}) {
     CHECK_FALSE(Told(WaitOn::kPipe, words).wait.limited);
   }
