@@ -65,6 +65,7 @@ class UsageTest(unittest.TestCase):
             with self.subTest(command=command):
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertIn("Example", result.stdout)
+                self.assertNotIn("{", result.stdout)
                 self.assertLess(max(map(len, result.stdout.splitlines())), MAX_LINE)
 
 
