@@ -104,7 +104,7 @@ class DoctorTest(unittest.TestCase):
         with self.rank("mumbles"):
             checks, _ = self.doctor()
             self.assertEqual(checks["ras"][0], "off")
-            self.assertIn("no RAS", checks["ras"][1])
+            self.assertIn("not RAS", checks["ras"][1])
         with self.rank("silent"):
             checks, took = self.doctor()
             self.assertEqual(checks["ras"][0], "off")
