@@ -18,6 +18,8 @@ struct Hosts {
   std::set<std::string> seen;
 
   Status add(std::string_view text);
+  // Adds the hosts of a file, a list in each line; '#' begins a comment.
+  Status add_file(const std::string& path);
 };
 
 Status Hosts::add(std::string_view text) {
@@ -33,19 +35,21 @@ Status Hosts::add(std::string_view text) {
   return ok();
 }
 
+Status Hosts::add_file(const std::string& path) {
+  ODDRANK_TRY(const std::string text, read_file(path, kMaxFileBytes));
+  for (const std::string_view line : split(text, '\n')) {
+    ODDRANK_TRY_STATUS(add(line.substr(0, line.find('#'))));
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& words) {
   Hosts hosts;
   for (const std::string& word : words) {
-    if (word.empty() || word.front() != '@') {
-      ODDRANK_TRY_STATUS(hosts.add(word));
-      continue;
-    }
-    ODDRANK_TRY(const std::string text, read_file(word.substr(1), kMaxFileBytes));
-    for (const std::string_view line : split(text, '\n')) {
-      ODDRANK_TRY_STATUS(hosts.add(line.substr(0, line.find('#'))));
-    }
+    const bool is_file = !word.empty() && word.front() == '@';
+    ODDRANK_TRY_STATUS(is_file ? hosts.add_file(word.substr(1)) : hosts.add(word));
   }
   if (hosts.names.empty()) {
     return fail(Errc::kUsage, "no hosts given", "give n0,n1 or n[0-3] or @FILE");
