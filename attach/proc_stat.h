@@ -31,7 +31,7 @@ struct ProcStat {
 // Parses `text` as the kernel wrote it. Fails with kBadData if it is cut or not a stat line.
 Result<ProcStat> parse_proc_stat(std::string_view text);
 
-// Reads that of a process (or of any thread by its tid). Fails with kGone if there is none.
+// Reads the stat of a process (or of any thread by its tid). Fails with kGone if it does not exist.
 Result<ProcStat> read_proc_stat(pid_t pid);
 // Reads that of a thread of this very process.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);

@@ -35,7 +35,8 @@ struct ProcStatus {
 // Parses the text; missing lines leave their field 0. Fails with kBadData if there is no Uid line.
 Result<ProcStatus> parse_proc_status(std::string_view text);
 
-// Reads that of a process, or of any thread by its tid. Fails with kGone if there is none.
+// Reads the status of a process, or of any thread by its tid. Fails with kGone if it does not
+// exist.
 Result<ProcStatus> read_proc_status(pid_t pid);
 
 }  // namespace oddrank::attach

@@ -321,7 +321,7 @@ class Sentence {
                        snapshot::sleeps_in_freezer(wchan, state) ? wchan : "freezer.state");
   }
 
-  // Who has the other end.
+  // Says which process has the other end.
   std::string file_words(const AwaitedFile& file) const {
     std::string text;
     if (file.state == kListen) {

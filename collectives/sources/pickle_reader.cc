@@ -58,7 +58,7 @@ class Machine {
   Step push_value(const PlainValue& value);
   Step next();
   Step next_rare(unsigned char opcode);
-  // Gives every open list and dict the items that are complete, at the end of a cut file.
+  // At the end of a cut file: adds the complete items to every open list and dict.
   void close_all();
 
   std::string_view bytes_;

@@ -14,7 +14,8 @@ constexpr std::string_view kNext = "; ";
 constexpr std::string_view kSilent = ", nothing received for ";
 constexpr std::string_view kTls = ", over TLS";
 
-// "HEAD, with a time limit; MORE" in three. Left as it is where something else follows the limit.
+// Splits "HEAD, with a time limit; MORE" in three. Changes nothing if the limit is followed by
+// anything else.
 void split_at_limit(const std::string& words, Tables& tables, Wait& wait) {
   const auto at = words.find(kLimit);
   if (at == std::string::npos) {
@@ -29,7 +30,7 @@ void split_at_limit(const std::string& words, Tables& tables, Wait& wait) {
   wait.notes = tables.string(rest.empty() ? rest : rest.substr(kNext.size()));
 }
 
-// A file without a state or a note: nothing more is said of it than the words say.
+// Adds a file without a state or a note, since the words have no more.
 void add_connection(const std::string& words, Wait& wait) {
   AwaitedFile file;
   file.fd = wait.fd;

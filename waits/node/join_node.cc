@@ -25,7 +25,7 @@ namespace {
 
 using snapshot::Capture;
 
-// Runs in a child: it looks at file systems, which may block.
+// Runs in a child, because it reads file systems, which may block.
 void note_pressure(const MajorFaults& before, Capture& capture) {
   constexpr std::chrono::milliseconds kPatience{1000};
   const IsolatedTask task{[&](int fd) {
