@@ -60,6 +60,7 @@ Builder::Builder(const JobView& view) : view_(view) {
   graph_.awaited.assign(ranks, false);
   graph_.guessed.assign(ranks, false);
   graph_.shown.assign(ranks, false);
+  graph_.may_have_left.assign(ranks, false);
   graph_.waits_for_rank.assign(ranks, false);
   graph_.opaque.assign(ranks, false);
 }
@@ -111,6 +112,7 @@ void Builder::add_slots() {
       const bool left = may_have_left(slot, view_.ranks()[rank].rank);
       add_edge({node, rank, "has not entered", "", assumed || left});
       graph_.awaited[rank] = true;
+      graph_.may_have_left[rank] = graph_.may_have_left[rank] || left;
     }
   }
 }
@@ -356,6 +358,46 @@ const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
 
 WaitGraph build_wait_graph(const JobView& view) {
   return Builder(view).run();
+}
+
+std::set<std::size_t> closed_circles(const JobView& view, const WaitGraph& graph, Guess guess) {
+  const auto is_sure = [guess](const Slot& slot) {
+    const bool by_rule = guess == Guess::kRendezvous && slot.membership == Membership::kAssumed &&
+                         slot.kind == CallKind::kRendezvous;
+    return slot.unclear.empty() && (by_rule || slot.membership == Membership::kKnown);
+  };
+  std::vector<bool> open(graph.component_size.size(), false);
+  std::vector<std::size_t> ranks(graph.component_size.size(), 0);
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    const std::size_t component = graph.component[node];
+    const bool leaves =
+        std::any_of(graph.out[node].begin(), graph.out[node].end(),
+                    [&](std::size_t to) { return graph.component[to] != component; });
+    const GraphNode& it = graph.nodes[node];
+    const bool unsure =
+        (it.kind == NodeKind::kSlot && !is_sure(graph.slots[it.index])) ||
+        (it.kind == NodeKind::kRank && view.ranks()[it.index].presence != Presence::kRead);
+    open[component] = open[component] || leaves || unsure;
+    ranks[component] += it.kind == NodeKind::kRank ? 1 : 0;
+  }
+  std::set<std::size_t> closed;
+  for (std::size_t component = 0; component < open.size(); ++component) {
+    if (!open[component] && ranks[component] >= 2) {
+      closed.insert(component);
+    }
+  }
+  return closed;
+}
+
+std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph) {
+  const std::set<std::size_t> closed = closed_circles(view, graph);
+  std::vector<const Slot*> slots;
+  for (std::size_t node = 0; node < graph.nodes.size() && !closed.empty(); ++node) {
+    if (graph.nodes[node].kind == NodeKind::kSlot && closed.contains(graph.component[node])) {
+      slots.push_back(&graph.slots[graph.nodes[node].index]);
+    }
+  }
+  return slots;
 }
 
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank) {

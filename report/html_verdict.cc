@@ -30,6 +30,10 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   }
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
+  json["also"] = Json::array();
+  for (const aggregate::OtherStory& other : verdict.also) {
+    json["also"].push_back({aggregate::kind_name(other.kind), other.summary});
+  }
   json["alternatives"] = Json::array();
   for (const aggregate::Alternative& other : verdict.alternatives) {
     json["alternatives"].push_back(

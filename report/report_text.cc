@@ -196,6 +196,17 @@ std::string advice_lines(const aggregate::Diagnosis& report, const Style& style,
   return text.empty() ? text : '\n' + text;
 }
 
+// Prints the stories that hold the job up as well.
+std::string also_lines(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  for (const aggregate::OtherStory& other : report.verdict.also) {
+    text += style.paragraph(text.empty() ? "Also  " : "      ",
+                            fmt::format("{}: {}", aggregate::kind_name(other.kind), other.summary),
+                            kIndent);
+  }
+  return text.empty() ? text : '\n' + text;
+}
+
 std::string footnotes(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
   for (const aggregate::Alternative& other : report.verdict.alternatives) {
@@ -221,8 +232,8 @@ std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options) {
   const Style style(options);
-  std::string text = heading(report, style) + unread_lines(report, style) +
-                     chain_lines(report, style) + since_lines(report, style) +
+  std::string text = heading(report, style) + also_lines(report, style) +
+                     unread_lines(report, style) + chain_lines(report, style) + since_lines(report, style) +
                      group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {

@@ -35,15 +35,7 @@ std::string predicate(const JobView& view, const RankView& rank) {
 }  // namespace
 
 std::vector<Finding> io_stall(const RuleInput& input) {
-  std::vector<std::size_t> ranks;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    // State D is evidence by itself, even if no group is known.
-    if (local_story(input, at) == Kind::kIoStall &&
-        (input.view.ranks()[at].state() == 'D' ||
-         std::find(input.suspects.begin(), input.suspects.end(), at) != input.suspects.end())) {
-      ranks.push_back(at);
-    }
-  }
+  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kIoStall);
   if (ranks.empty()) {
     return {};
   }

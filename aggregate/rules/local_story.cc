@@ -134,6 +134,11 @@ bool is_failed(const RuleInput& input, const RankView& rank) {
          input.view.model().story(*rank.sample(), Story::kFailed).has_value();
 }
 
+bool is_ending(const RuleInput& input, const RankView& rank) {
+  return rank.sample() != nullptr && !rank.leader->call &&
+         input.view.model().story(*rank.sample(), Story::kEnds).has_value();
+}
+
 bool has_doomed_child(const RuleInput& input, const RankView& rank) {
   return doomed_child(input, rank) != nullptr;
 }
@@ -196,7 +201,7 @@ bool is_frozen(const JobView& view, const RankView& rank) {
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {
-  return rank.state() == 'T' || rank.state() == 't' || is_frozen(view, rank);
+  return rank.stays_stopped() || is_frozen(view, rank);
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
@@ -221,6 +226,10 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
 
 Kind local_story(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
+  if (rank.presence == Presence::kDead && rank.process != nullptr &&
+      rank.process->exit_code == 0) {
+    return Kind::kEarlyExit;
+  }
   if (rank.presence == Presence::kDead || rank.presence == Presence::kAbsent) {
     return Kind::kMissingRank;
   }

@@ -116,6 +116,15 @@ const ThreadSample* RankView::sample() const {
   return leader == nullptr || leader->samples.empty() ? nullptr : &leader->samples.back();
 }
 
+bool RankView::stays_stopped() const {
+  const auto stopped = [](char state) { return state == 'T' || state == 't'; };
+  if (leader == nullptr || leader->samples.empty()) {
+    return process != nullptr && stopped(process->state);
+  }
+  return std::all_of(leader->samples.begin(), leader->samples.end(),
+                     [&stopped](const ThreadSample& each) { return stopped(each.state); });
+}
+
 JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {
   count_nodes();
   add_processes();
@@ -187,6 +196,7 @@ void JobView::add_processes() {
     view.leader = find_leader(*process, model_);
     if (view.leader != nullptr) {
       view.motion = measure_motion(*view.leader, model_);
+      view.beside = find_beside(*process, *view.leader, model_);
     }
     if (process->read_us != 0) {
       first = std::min(first, process->read_us);
