@@ -159,11 +159,14 @@ bool is_in_file_lock(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_in_device(const RuleInput& input, const RankView& rank) {
-  (void)input;
-  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice;
+  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice &&
+         !reads_terminal(input.view, rank);
 }
 
 bool is_outside(const RuleInput& input, const RankView& rank) {
+  if (reads_terminal(input.view, rank)) {
+    return true;
+  }
   if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
       rank.leader->wait.holder_pid == rank.process->pid ||
       awaited_process(input.view, *rank.process) != nullptr) {
@@ -180,7 +183,8 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
 // be read: it may be in the very call that the others wait in.
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
-         input.view.model().story(*rank.sample(), Story::kCommunicates).has_value();
+         input.view.model().story(*rank.sample(), Story::kCommunicates).has_value() &&
+         !waits_for_key(input.view, rank);
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
@@ -198,6 +202,19 @@ bool is_frozen(const JobView& view, const RankView& rank) {
   }
   const snapshot::Wait& wait = rank.leader->wait;
   return snapshot::is_frozen(wait, view.text(wait.wchan), rank.state());
+}
+
+bool waits_for_key(const JobView& view, const RankView& rank) {
+  return rank.sample() != nullptr && !rank.leader->call &&
+         view.model().story(*rank.sample(), Story::kStore).has_value();
+}
+
+bool reads_terminal(const JobView& view, const RankView& rank) {
+  if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kDevice) {
+    return false;
+  }
+  const std::string_view path = view.text(rank.leader->wait.path);
+  return path.starts_with("/dev/pts/") || path.starts_with("/dev/tty") || path == "/dev/console";
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {

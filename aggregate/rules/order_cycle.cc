@@ -100,8 +100,14 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
         std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
           return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
         });
-    // One group alone: skipped or mismatched. Processes in the circle: not communication.
-    if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls) {
+    // One group alone: skipped or mismatched. Processes in the circle, or transfers and collectives:
+    // resource_cycle.
+    const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](auto at) {
+      const auto* leader = input.view.ranks()[at].leader;
+      return leader != nullptr && leader->call && leader->call->peer >= 0;
+    });
+    if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls ||
+        (transfers && !cycle.groups.empty())) {
       continue;
     }
     const bool p2p = cycle.groups.empty();

@@ -13,7 +13,25 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Returns the ranks of each closed circle in which some rank waits otherwise than in a call.
+// Returns whether a member waits otherwise than in a call, or some in collectives and some in sends or
+// receives.
+bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  bool between_two = false;
+  bool collective = false;
+  for (const std::size_t at : ranks) {
+    const RankView& rank = input.view.ranks()[at];
+    if (!takes_part(rank)) {
+      return true;
+    }
+    const snapshot::CallKind kind = rank.leader->call->kind;
+    between_two = between_two || kind == snapshot::CallKind::kSend ||
+                  kind == snapshot::CallKind::kRecv;
+    collective = collective || kind == snapshot::CallKind::kCollective;
+  }
+  return between_two && collective;
+}
+
+// Returns the ranks of each closed circle of different things.
 std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   const WaitGraph& graph = input.graph;
   const std::set<std::size_t> closed = closed_circles(input.view, graph);
@@ -26,10 +44,7 @@ std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   std::vector<std::vector<std::size_t>> circles;
   for (auto& entry : members) {
     std::vector<std::size_t>& ranks = entry.second;
-    const bool mixed = std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-      return !takes_part(input.view.ranks()[at]);
-    });
-    if (mixed) {
+    if (is_mixed(input, ranks)) {
       circles.push_back(std::move(ranks));
     }
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
@@ -41,13 +42,29 @@ std::string others_words(const RuleInput& input, std::size_t rank) {
                                         : std::string("wait, for whom is not known"));
 }
 
+// Returns whether at least one rank is in a call and none of these has waited for long.
+bool are_young(const JobView& view) {
+  constexpr std::int64_t kOldMs = 5000;
+  bool any = false;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.leader != nullptr && rank.leader->call) {
+      const std::int64_t quiet = rank.leader->wait.quiet_ms;
+      if (quiet < 0 || quiet >= kOldMs) {
+        return false;
+      }
+      any = true;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
                      const std::vector<Group>& groups,
                      const FlightReport* flight) {
-  RuleInput input{view, graph, groups, flight, {}, Ground::kNothing, {}, false, false, false, {}};
+  RuleInput input{view, graph, groups, flight, {}, Ground::kNothing, {}, false, false, false, false, {}};
   std::size_t measured = 0;
   std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {
@@ -58,6 +75,7 @@ RuleInput make_input(const JobView& view,
                    (rank.presence == Presence::kPartial && rank.state() != 'D');
   }
   input.all_move = measured > 0 && moved == measured;
+  input.young = are_young(view);
   input.tiers = find_suspects(input);
   return with_suspects(input, input.tiers.front());
 }
@@ -210,7 +228,14 @@ Finding accuse(const RuleInput& input,
                       : chain_from(input.view, input.graph, ranks.front());
   finding.ground = input.ground;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
-  if (input.ground == Ground::kOdd && evidence != Evidence::kState) {
+  const bool vague = input.ground == Ground::kVague &&
+                     std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+                       const RankView& rank = input.view.ranks()[at];
+                       return rank.polls || waits_for_key(input.view, rank);
+                     });
+  const bool odd = input.ground == Ground::kOdd && evidence != Evidence::kState;
+  const bool young = input.young && row_of(kind).place_only;
+  if (vague || odd || young) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   return finding;

@@ -47,6 +47,7 @@ struct RuleInput {
   std::vector<Suspects> tiers;       // never empty; the strongest ground first
   bool anybody_in_call = false;
   bool unread = false;    // a rank that may exist was not read
+  bool young = false;  // every rank in a call has waited there for less than some seconds
   bool all_move = false;  // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.

@@ -21,6 +21,10 @@ namespace {
 // Returns "sleeps in evaluate (train.py:81)".
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   const auto frame = input.view.model().user_frame(*rank.sample());
+  if (waits_for_key(input.view, rank)) {
+    return "waits for a key of the store" +
+           (frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string());
+  }
   const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
   return frame ? fmt::format("{} in {} ({})", sleeps ? "sleeps" : "is", frame->name, frame->place())
                : std::string(sleeps ? "sleeps" : "is elsewhere");

@@ -20,7 +20,7 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.leader == nullptr) {
     return false;
   }
-  if (rank.polls) {
+  if (rank.polls || waits_for_key(input.view, rank)) {
     return true;
   }
   switch (rank.leader->wait.on) {
@@ -151,6 +151,15 @@ std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<St
   return alone;
 }
 
+bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  const auto own_code =
+      std::count_if(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+        return row_of(local_story(input, at)).place_only;
+      });
+  return !ranks.empty() && static_cast<std::size_t>(own_code) == ranks.size() &&
+         ranks.size() > waiters_of(input.graph, ranks.front()).size();
+}
+
 }  // namespace
 
 Stand stand_of(const RuleInput& input, std::size_t at) {
@@ -196,6 +205,11 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   // Of several ranks that may have done their part, any may have.
   if (awaited.roots.empty() && awaited.left.size() == 1) {
     awaited.roots = awaited.left;
+  }
+  // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
+  // their way.
+  if (input.young && are_many(input, awaited.roots)) {
+    awaited.roots.clear();
   }
   const bool explained = !awaited.roots.empty();
   add(Ground::kRoot, std::move(awaited.roots));

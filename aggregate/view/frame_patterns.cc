@@ -208,6 +208,11 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(Story::kRest, "/threading.py", "_bootstrap", "threading"),
 
     by_native(Story::kEngine, "", "torch::autograd::Engine::", "autograd engine"),
+    by_native(Story::kStore, "", "c10d::TCPStore::doWait", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::TCPStore::wait", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::PrefixStore::", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::FileStore::", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::HashStore::", "a key of the store"),
     by_python(
         Story::kCommunicates, "torch/distributed/distributed_c10d.py", "", "torch.distributed"),
     by_native(Story::kCommunicates, "", "c10d::", "torch.distributed"),

@@ -45,6 +45,7 @@ enum class Story : std::uint8_t {
   kPool,          // the loop of a pool's thread, or of a background service
   kRest,          // frames of an event loop around such a loop's wait for work
   kEngine,        // autograd's own thread, which runs collectives for the main thread
+  kStore,         // waits for a key of a store, for itself and not for a library
   kCommunicates,  // is inside a communication library
 };
 
