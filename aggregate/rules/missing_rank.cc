@@ -52,7 +52,7 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }
 
-std::string predicate(const RuleInput& input, std::size_t at) {
+std::string absence_predicate(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   const std::string awaited = awaited_words(input, at);
   std::string text;
@@ -65,7 +65,7 @@ std::string predicate(const RuleInput& input, std::size_t at) {
   return awaited.empty() ? text : text + "; " + awaited;
 }
 
-std::vector<std::string> advice_for(const RuleInput& input, const RankView& rank) {
+std::vector<std::string> absence_advice(const RuleInput& input, const RankView& rank) {
   const std::string output = printable(input.view.capture().job.output_path);
   std::vector<std::string> advice;
   advice.push_back(
@@ -100,14 +100,15 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
     finding.weight -= row_of(finding.kind).precedence.weight;  // a consequence explains nothing
   }
   const auto first = gone.front();
-  finding.summary = sentence(input, gone, [&](const RankView&) { return predicate(input, first); });
+  finding.summary =
+      sentence(input, gone, [&](const RankView&) { return absence_predicate(input, first); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for = {};
     culprit.waits_for.what =
         dead && culprit.pid != 0 ? snapshot::WaitOn::kNothing : snapshot::WaitOn::kUnknown;
     culprit.waits_for.detail = culprit.pid != 0 ? "dead" : "no process";
   }
-  finding.advice = advice_for(input, input.view.ranks()[first]);
+  finding.advice = absence_advice(input, input.view.ranks()[first]);
   finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
   finding.weakness = looks_like_watchdog(input, gone)
                          ? "most ranks are gone and one that waits is left: a watchdog may have "

@@ -21,7 +21,7 @@ bool is_late(const RuleInput& input, std::size_t at) {
          local_story(input, at) == Kind::kSkippedCollective;
 }
 
-std::string predicate(const RuleInput& input, const Slot& slot, std::size_t at) {
+std::string rendezvous_predicate(const RuleInput& input, const Slot& slot, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   const std::string present = count_of(slot.inside.size(), "rank");
   const std::string verb = slot.inside.size() == 1 ? "waits" : "wait";
@@ -118,8 +118,9 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   Finding finding =
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
   finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
-  finding.summary =
-      sentence(input, late, [&](const RankView&) { return predicate(input, slot, late.front()); });
+  finding.summary = sentence(input, late, [&](const RankView&) {
+    return rendezvous_predicate(input, slot, late.front());
+  });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }

@@ -8,7 +8,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string predicate(const RuleInput& input, std::size_t at) {
+std::string stop_predicate(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   std::string text =
       is_frozen(input.view, rank) ? "is frozen by its cgroup" : "is stopped (state T)";
@@ -36,8 +36,8 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
   Finding finding = accuse(input, Kind::kStoppedRank, stopped, Evidence::kState);
   // That the rank is in state T needs no waiting ranks; that this is the cause does.
   const RankView& first = input.view.ranks()[stopped.front()];
-  finding.summary =
-      sentence(input, stopped, [&](const RankView&) { return predicate(input, stopped.front()); });
+  finding.summary = sentence(
+      input, stopped, [&](const RankView&) { return stop_predicate(input, stopped.front()); });
   for (Culprit& culprit : finding.culprits) {
     const RankView& rank = input.view.ranks()[input.view.index_of(culprit.rank) == JobView::kNone
                                                   ? stopped.front()

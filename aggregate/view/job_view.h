@@ -53,6 +53,9 @@ struct RankView {
   const snapshot::ThreadSample* sample() const;  // the leader's last
 };
 
+// Returns whether the process has exited: what remains is a zombie.
+bool is_dead(const snapshot::ProcessCapture& process);
+
 class JobView {
  public:
   // Borrows both for its lifetime.
