@@ -38,9 +38,6 @@ using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using std::chrono::milliseconds;
 
-// Enough readers to keep some cores busy, few enough to leave the job its own.
-constexpr std::size_t kReadersAtOnce = 4;
-
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
   discover.pids = request.pids;

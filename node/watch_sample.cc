@@ -67,7 +67,7 @@ std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
   return place;
 }
 
-std::string words_of(const PythonThread& thread) {
+std::string place_words(const PythonThread& thread) {
   std::string words;
   for (std::size_t i = 0; i < thread.frames.size() && i < kShownFrames; ++i) {
     const PythonFrame& frame = thread.frames[i];
@@ -94,7 +94,7 @@ void note_python(const std::vector<PythonThread>& threads, pid_t target_pid, Ran
     return;
   }
   sign.places = {place_of(*main, true)};
-  sign.where = words_of(*main);
+  sign.where = place_words(*main);
   if (!waits_for_thread(*main)) {
     return;
   }

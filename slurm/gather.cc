@@ -23,9 +23,9 @@ using std::chrono::milliseconds;
 
 // Time for srun to exit by itself once all nodes have answered, and to react to SIGTERM otherwise
 // (some 14 ms, unless a node has not taken its task yet; see ProgramCall::never_kill).
-constexpr milliseconds kEndGrace{300};
+constexpr milliseconds kSrunGrace{300};
 constexpr milliseconds kTermGrace{300};
-constexpr milliseconds kMaxPoll{20};
+constexpr milliseconds kMaxSrunPoll{20};
 constexpr milliseconds kStatePatience{2000};
 
 // Agents that SLURM or we end die by a signal ("Killed", "Terminated").
@@ -118,7 +118,7 @@ Result<GatherResult> Gathering::run() {
   }
   attempts_.push_back(*std::move(first));
   while (!all_settled() && !refusal_ && !deadline_.passed() && !is_interrupted()) {
-    pump(std::min(deadline_.left(), kMaxPoll));
+    pump(std::min(deadline_.left(), kMaxSrunPoll));
     if (options_.progress) {
       options_.progress(progress_of(result_.nodes));
     }
@@ -327,7 +327,7 @@ void Gathering::stop_all() {
     }
   };
   if (answers_ == result_.nodes.size()) {
-    let_end(kEndGrace);
+    let_end(kSrunGrace);
   }
   for (Attempt& attempt : attempts_) {
     attempt.terminate();

@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kMaxPoll{20};
-constexpr milliseconds kEndGrace{100};
+constexpr milliseconds kMaxSshPoll{20};
+constexpr milliseconds kSshGrace{100};
 constexpr std::size_t kMaxWords = 16384;
 // A POSIX shell's "not executable" and "not found". 255 is ssh's own failure.
 constexpr int kNotExecutable = 126;
@@ -162,7 +162,7 @@ void SshGathering::wait() const {
   for (const Session& session : running_) {
     session.add_pollfds(polled);
   }
-  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxPoll.count()));
+  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxSshPoll.count()));
 }
 
 void SshGathering::advance() {
@@ -234,7 +234,7 @@ void SshGathering::stop_all() {
   for (Session& session : running_) {
     session.tell_to_end();
   }
-  const Deadline deadline = Deadline::after(kEndGrace);
+  const Deadline deadline = Deadline::after(kSshGrace);
   for (Session& session : running_) {
     while (session.advance() && !deadline.passed()) {
       std::vector<pollfd> polled;

@@ -8,7 +8,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string predicate(const RuleInput& input, const RankView& rank) {
+std::string ending_predicate(const RuleInput& input, const RankView& rank) {
   if (rank.presence == Presence::kDead) {
     return "has ended with exit code 0";
   }
@@ -37,7 +37,7 @@ std::vector<Finding> early_exit(const RuleInput& input) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   finding.summary =
-      sentence(input, ranks, [&input](const RankView& rank) { return predicate(input, rank); });
+      sentence(input, ranks, [&input](const RankView& rank) { return ending_predicate(input, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kNothing;
     culprit.waits_for.detail = gone ? "ended with exit code 0" : "ends in order";

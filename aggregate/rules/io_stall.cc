@@ -23,7 +23,7 @@ bool stays_in_d(const RankView& rank) {
                      [](const auto& sample) { return sample.state == 'D'; });
 }
 
-std::string predicate(const JobView& view, const RankView& rank) {
+std::string io_predicate(const JobView& view, const RankView& rank) {
   const std::string call =
       rank.leader == nullptr ? "" : system_call_words(view, *rank.leader, true);
   if (call.empty()) {
@@ -51,7 +51,7 @@ std::vector<Finding> io_stall(const RuleInput& input) {
     return {};
   }
   finding.summary = sentence(
-      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+      input, ranks, [&input](const RankView& rank) { return io_predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kFile;
   }

@@ -18,10 +18,6 @@ using snapshot::WaitOn;
 
 namespace {
 
-bool is_dead(const ProcessCapture& process) {
-  return process.state == 'Z' || process.state == 'X';
-}
-
 // Recognises an idle thread of multiprocessing's queues: it waits for the other threads.
 bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
   return !thread.samples.empty() &&

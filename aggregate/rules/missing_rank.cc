@@ -52,7 +52,7 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }
 
-std::string predicate(const RankView& rank) {
+std::string absence_predicate(const RankView& rank) {
   if (rank.presence == Presence::kDead) {
     const std::string how = exit_words(rank.process->exit_code);
     return fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
@@ -60,7 +60,7 @@ std::string predicate(const RankView& rank) {
   return rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
 }
 
-std::vector<std::string> advice_for(const RuleInput& input, const RankView& rank) {
+std::vector<std::string> absence_advice(const RuleInput& input, const RankView& rank) {
   const std::string output = printable(input.view.capture().job.output_path);
   std::vector<std::string> advice;
   advice.push_back(
@@ -94,14 +94,14 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
     finding.ground = Ground::kNobody;  // a consequence explains nothing
   }
   const auto first = gone.front();
-  finding.summary = sentence(input, gone, predicate);
+  finding.summary = sentence(input, gone, absence_predicate);
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for = {};
     culprit.waits_for.what =
         dead && culprit.pid != 0 ? snapshot::WaitOn::kNothing : snapshot::WaitOn::kUnknown;
     culprit.waits_for.detail = culprit.pid != 0 ? "dead" : "no process";
   }
-  finding.advice = advice_for(input, input.view.ranks()[first]);
+  finding.advice = absence_advice(input, input.view.ranks()[first]);
   finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
   finding.weakness = looks_like_watchdog(input, gone)
                          ? "most ranks are gone and one that waits is left: a watchdog may have "

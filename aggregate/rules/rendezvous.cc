@@ -22,7 +22,7 @@ bool is_late(const RuleInput& input, std::size_t at) {
          local_story(input, at) == Kind::kSkippedCollective;
 }
 
-std::string predicate(const RuleInput& input, const Slot& slot, const RankView& rank) {
+std::string rendezvous_predicate(const RuleInput& input, const Slot& slot, const RankView& rank) {
   if (rank.presence == Presence::kAbsent) {
     return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
                        input.view.expected());
@@ -119,7 +119,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
   finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
   finding.summary =
-      sentence(input, late, [&](const RankView& rank) { return predicate(input, slot, rank); });
+      sentence(input, late, [&](const RankView& rank) { return rendezvous_predicate(input, slot, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }

@@ -8,7 +8,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string predicate(const RuleInput& input, const RankView& rank) {
+std::string stop_predicate(const RuleInput& input, const RankView& rank) {
   std::string text =
       is_frozen(input.view, rank) ? "is frozen by its cgroup" : "is stopped (state T)";
   if (rank.state() == 't') {
@@ -30,7 +30,7 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
   // That the rank is in state T needs no waiting ranks; that this is the cause does.
   const RankView& first = input.view.ranks()[stopped.front()];
   finding.summary =
-      sentence(input, stopped, [&](const RankView& rank) { return predicate(input, rank); });
+      sentence(input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });
   for (Culprit& culprit : finding.culprits) {
     const RankView& rank = input.view.ranks()[input.view.index_of(culprit.rank) == JobView::kNone
                                                   ? stopped.front()

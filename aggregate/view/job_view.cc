@@ -41,21 +41,17 @@ std::int32_t number_variable(const Capture& capture,
   return text ? parse_number<std::int32_t>(*text).value_or(-1) : -1;
 }
 
-bool is_dead(char state) {
-  return state == 'Z' || state == 'X';
-}
-
 // Picks the better of two processes that both claim to be this rank: a leftover must not hide the
 // rank.
 bool better(const ProcessCapture& a, const ProcessCapture& b) {
   const auto worth = [](const ProcessCapture& process) {
-    return std::tuple(!is_dead(process.state), process.read, process.start_us);
+    return std::tuple(!is_dead(process), process.read, process.start_us);
   };
   return worth(a) > worth(b);
 }
 
 Presence presence_of(const ProcessCapture& process) {
-  if (is_dead(process.state)) {
+  if (is_dead(process)) {
     return Presence::kDead;
   }
   switch (process.read) {
@@ -104,6 +100,10 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
 }
 
 }  // namespace
+
+bool is_dead(const ProcessCapture& process) {
+  return process.state == 'Z' || process.state == 'X';
+}
 
 char RankView::state() const {
   if (sample() != nullptr && sample()->state != '?') {

@@ -61,6 +61,9 @@ struct RankView {
   bool stays_stopped() const;
 };
 
+// Returns whether the process has exited: what remains is a zombie.
+bool is_dead(const snapshot::ProcessCapture& process);
+
 class JobView {
  public:
   // Borrows both for its lifetime.

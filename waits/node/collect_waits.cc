@@ -13,6 +13,7 @@
 #include "attach/proc_status.h"
 #include "base/read_file.h"
 #include "waits/cgroups.h"
+#include "waits/mounts.h"
 #include "waits/python/lock_files.h"
 #include "waits/python/python_locks.h"
 #include "waits/wait_of_thread.h"
@@ -29,7 +30,6 @@ using snapshot::WaitOn;
 
 // An epoll file has one line for each watched file; the lines that are cut off are not needed.
 constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
-constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
 // Files of the live process, read only if a wait needs them.
 class LiveFiles final : public ProcessFiles {
