@@ -70,7 +70,7 @@ void add_answer(Capture& capture,
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.process(read->processes.front());
     sample.node = process.node;
-    snapshot::append_samples(process, std::move(sample));
+    snapshot::append_samples(capture.tables, process, std::move(sample));
     return;
   }
   process.why = capture.tables.string(read ? "the reader sent nothing" : read.error().what);
