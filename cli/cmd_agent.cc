@@ -54,7 +54,7 @@ void end_when_nobody_waits(std::chrono::milliseconds timeout) {
 int run_agent(AgentOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.framed) {
-    end_when_nobody_waits(options.capture.timeout);
+    end_when_nobody_waits(options.capture.timeout + node::longest_sampling(options.capture));
   }
   if (options.request.host.empty()) {
     options.request.host = own_variable("SLURMD_NODENAME");
@@ -66,6 +66,10 @@ int run_agent(AgentOptions& options) {
   const std::uint64_t stream = slurm::new_stream_id();
   if (options.framed) {
     send_bytes(STDOUT_FILENO, slurm::encode_hello(options.request.host, stream));
+    options.request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
+      send_bytes(STDOUT_FILENO, slurm::encode_doing(options.request.host, stream,
+                                                    node::again_words(reason, sample)));
+    };
   }
   auto capture = node::capture_node(options.request, options.capture);
   ExitStatus status = kAllRead;

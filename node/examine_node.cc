@@ -210,6 +210,7 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   node.reached = true;
   node.version = kVersion;
   CaptureOptions once = options;
+  once.until_decided = false;
   once.samples = 1;
   once.beside = false;  // no service is asked, no rank writes a dump
   const auto capture = capture_node(request, once);

@@ -70,6 +70,7 @@ void Carrier::carry(ThreadCapture& thread) {
   for (ThreadSample& sample : thread.samples) {
     sample.stack = stack(sample.stack);
     sample.python_stack = stack(sample.python_stack);
+    carry(sample.tracer_name);
   }
   carry(thread.wait);
   if (thread.call) {

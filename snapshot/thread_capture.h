@@ -21,6 +21,14 @@ struct ThreadSample {
   std::uint64_t cpu_us = 0;  // user + system time
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
+  // Locals of its Python frames have other values than in the sample before, though the frames are
+  // of the same functions (snapshot/locals_change.h): it has run and is further on.
+  bool locals_changed = false;
+  // It was stopped to be read, and let go at once; a thread that slept wakes twice for it.
+  bool stopped = false;
+  pid_t tracer =
+      0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
+  StringId tracer_name{};  // comm of that process
 
   bool operator==(const ThreadSample&) const = default;
 };

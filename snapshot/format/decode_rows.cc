@@ -13,6 +13,8 @@
 namespace oddrank::snapshot {
 namespace {
 
+constexpr int kFirstFormatWithTracers = 10;
+
 // All tables of one document, read side by side: a parent row says how many rows of each child
 // table are its own.
 class Decoder {
@@ -205,8 +207,12 @@ ThreadCapture Decoder::decode_thread() {
   } else {
     facts_of_told_wait(capture_.tables, thread.wait);
   }
-  each_row(threads_, "samples", samples_,
-           [&] { sample_fields(samples_, thread.samples.emplace_back()); });
+  each_row(threads_, "samples", samples_, [&] {
+    sample_fields(samples_, thread.samples.emplace_back());
+    if (format_ >= kFirstFormatWithTracers) {
+      sample_motion_fields(samples_, thread.samples.back());
+    }
+  });
   if (thread.samples.empty()) {
     threads_.refuse("a thread without a sample");
   }

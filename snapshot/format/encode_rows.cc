@@ -82,6 +82,7 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
   RowWriter samples(document.tables["samples"]);
   for (const ThreadSample& sample : thread.samples) {
     sample_fields(samples, sample);
+    sample_motion_fields(samples, sample);
   }
   if (thread.call) {
     encode_call(*thread.call, document);

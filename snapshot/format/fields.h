@@ -38,6 +38,15 @@ void sample_fields(Io& io, Row& sample) {
   io("involuntary_switches", sample.involuntary_switches);
 }
 
+// New in number 10.
+template <typename Io, typename Row>
+void sample_motion_fields(Io& io, Row& sample) {
+  io("locals_changed", sample.locals_changed);
+  io("stopped", sample.stopped);
+  io("tracer", sample.tracer);
+  io("tracer_name", sample.tracer_name);
+}
+
 template <typename Io, typename Row>
 void wait_fields(Io& io, Row& wait) {
   io("wait_on", wait.on);

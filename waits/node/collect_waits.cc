@@ -154,6 +154,20 @@ void finish(std::vector<ThreadWait>& waits,
   }
 }
 
+// Names the tracers of the last sample, also of threads that are not stopped: strace and gdb stop
+// them for an instant only.
+void name_tracers(snapshot::Tables& tables, ProcessCapture& process) {
+  for (ThreadCapture& thread : process.threads) {
+    if (thread.samples.empty() || thread.samples.back().tracer <= 0) {
+      continue;
+    }
+    snapshot::ThreadSample& sample = thread.samples.back();
+    if (const auto stat = attach::read_proc_stat(sample.tracer)) {
+      sample.tracer_name = tables.string(stat->name);
+    }
+  }
+}
+
 // Notes how long a thread has not run; a thread that runs does not wait.
 void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
   const auto clock = attach::RunClock::here();
@@ -185,6 +199,7 @@ void collect_waits(const attach::Target& target,
     name_tracer(wait);
   }
   finish(waits, states, python, tables, process);
+  name_tracers(tables, process);
   note_quiet(target.pid(), states, process);
 }
 
