@@ -80,6 +80,10 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "c10d::ops::", kInternal),
     native(kFunction, kPrefix, "torch::distributed::c10d::", kInternal),
     native(kModule, kPrefix, "libcuda.so", kInternal),
+    native(kFunction, kPrefix, "hip", kPlain),  // the runtime's entries, which programs call
+    native(kModule, kPrefix, "libamdhip64", kInternal),
+    native(kModule, kPrefix, "libhsa-runtime64", kInternal),
+    native(kModule, kPrefix, "libze_intel_gpu", kInternal),
 
     // Communication libraries: shown wherever they are.
     native(kFunction, kPrefix, "c10d::", kKey),
@@ -200,6 +204,8 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kPool, "", "c10d::ProcessGroupNCCL::", "NCCL watchdog"),
     by_native(Story::kPool, "libnccl", "", "NCCL helpers"),
     by_native(Story::kPool, "libcuda.so", "", "CUDA driver"),
+    by_native(Story::kPool, "libhsa-runtime64", "", "ROCm runtime"),
+    by_native(Story::kPool, "libze_intel_gpu", "", "Level Zero driver"),
     by_python(Story::kPool, "tqdm/_monitor.py", "", "tqdm monitor"),
 
     by_native(Story::kRest, "", "uv_run", "libuv"),

@@ -14,6 +14,7 @@
 #include "waits/frame_pattern.h"
 #include "waits/native_lock_names.h"
 #include "waits/node/allocator_lock.h"
+#include "waits/node/device_wait.h"
 #include "waits/node/node_family.h"
 #include "waits/node/thread_motion.h"
 #include "waits/python/gil_wait.h"
@@ -215,7 +216,8 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
     name_native_lock(thread, capture.tables, wait);
     name_allocator_owner(capture.processes[process], capture.tables, wait);
   }
-  if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil) {
+  name_device_wait(capture.processes[process], thread, capture.tables, wait);
+  if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil || wait.on == WaitOn::kDevice) {
     return;
   }
   if (wait.how == WaitHow::kFutureOfThread ||
@@ -253,7 +255,9 @@ void join_processes(Capture& capture) {
     for (const ThreadCapture& thread : capture.processes[i].threads) {
       joined[i].push_back(thread.wait);
       join_thread(capture, i, joined[i].back(), thread);
-      joined[i].back().motion = capture.tables.string(motion_words(thread, capture.tables));
+      const bool device = joined[i].back().on == WaitOn::kDevice;  // drivers spin and poll
+      joined[i].back().motion =
+          capture.tables.string(device ? std::string() : motion_words(thread, capture.tables));
     }
   }
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {

@@ -1,0 +1,155 @@
+#include "waits/node/device_wait.h"
+
+#include <initializer_list>
+#include <string_view>
+
+#include "snapshot/tables.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Frame;
+using snapshot::FrameKind;
+using snapshot::WaitOn;
+
+struct FrameText {
+  std::string_view function;
+  std::string_view file;
+};
+
+constexpr FrameText kYield{"__sched_yield", "/usr/lib/libc.so.6"};
+constexpr FrameText kDriver{"", "/usr/lib/libcuda.so.1"};
+constexpr FrameText kTrain{"train", "/home/ada/train.py"};
+constexpr FrameText kPlugin{"", "/home/ada/plugin.so"};
+
+// A process with one thread; each sample adds its frames, innermost first.
+struct Scene {
+  snapshot::Tables tables;
+  snapshot::ProcessCapture process;
+  snapshot::ThreadCapture thread;
+  snapshot::Wait wait;
+
+  explicit Scene(WaitOn on) {
+    process.pid = 10;
+    wait.on = on;
+  }
+
+  Scene& sample(char state, std::initializer_list<FrameText> frames) {
+    snapshot::Stack stack;
+    for (const FrameText& each : frames) {
+      Frame frame;
+      frame.kind = each.file.ends_with(".py") ? FrameKind::kPython : FrameKind::kNative;
+      frame.function = tables.string(each.function);
+      frame.file = tables.string(each.file);
+      stack.frames.push_back(tables.frame(frame));
+    }
+    snapshot::ThreadSample next;
+    next.stack = tables.stack(stack);
+    next.state = state;
+    thread.samples.push_back(next);
+    return *this;
+  }
+
+  WaitOn found() {
+    name_device_wait(process, thread, tables, wait);
+    return wait.on;
+  }
+};
+
+FrameText driver(std::string_view function) {
+  return {function, "/usr/lib/libcuda.so.1"};
+}
+
+TEST_CASE("a thread in a call that waits does so, whatever the CPU does") {
+  Scene spins(WaitOn::kNothing);
+  CHECK(spins.sample('R', {kDriver, driver("cuStreamSynchronize"), kTrain}).found() ==
+        WaitOn::kDevice);
+  CHECK(spins.wait.inferred);
+  CHECK(spins.tables.text(spins.wait.detail) ==
+        "waits for the device in cuStreamSynchronize() of libcuda.so.1");
+  Scene sleeps(WaitOn::kUnknown);
+  sleeps.wait.detail = sleeps.tables.string("sleeps (poll)");
+  CHECK(sleeps.sample('S', {kDriver, driver("cuMemcpyDtoH_v2"), kTrain}).found() ==
+        WaitOn::kDevice);
+  CHECK(sleeps.tables.text(sleeps.wait.detail) ==
+        "waits for the device in cuMemcpyDtoH() of libcuda.so.1; sleeps (poll)");
+}
+
+TEST_CASE("a wait whose other side is known stays what it is") {
+  for (const WaitOn on : {WaitOn::kGil, WaitOn::kChild, WaitOn::kThread, WaitOn::kFile,
+                          WaitOn::kFileLock, WaitOn::kDebugger, WaitOn::kSignal}) {
+    Scene scene(on);
+    CHECK(scene.sample('S', {driver("cuCtxSynchronize"), kTrain}).found() == on);
+  }
+  Scene lock(WaitOn::kLock);
+  lock.wait.holder_tid = 11;
+  CHECK(lock.sample('S', {driver("cuCtxSynchronize"), kTrain}).found() == WaitOn::kLock);
+  Scene socket(WaitOn::kSocket);
+  socket.wait.peer = socket.tables.string("10.0.0.2:5000");
+  CHECK(socket.sample('S', {driver("ncclCommFinalize"), kTrain}).found() == WaitOn::kSocket);
+}
+
+TEST_CASE("a call that need not wait") {
+  Scene works(WaitOn::kNothing);
+  works.sample('R', {kDriver, driver("cuLaunchKernel"), kTrain});
+  CHECK(works.sample('R', {kDriver, driver("cuLaunchKernel"), kTrain}).found() == WaitOn::kNothing);
+  Scene sleeps(WaitOn::kUnknown);
+  CHECK(sleeps.sample('S', {driver("cuMemFree_v2"), kTrain}).found() == WaitOn::kDevice);
+  Scene yields(WaitOn::kNothing);
+  CHECK(yields.sample('R', {kYield, kDriver, driver("cuLaunchKernel"), kTrain}).found() ==
+        WaitOn::kNothing);
+  CHECK(yields.sample('R', {kYield, kDriver, driver("cuLaunchKernel"), kTrain}).found() ==
+        WaitOn::kDevice);
+}
+
+TEST_CASE("a query counts if the thread is found there each time") {
+  Scene scene(WaitOn::kNothing);
+  CHECK(scene.sample('R', {driver("cuEventQuery"), kTrain}).found() == WaitOn::kNothing);
+  CHECK(scene.sample('R', {driver("cuEventQuery"), kTrain}).found() == WaitOn::kDevice);
+  Scene elsewhere(WaitOn::kNothing);
+  elsewhere.sample('R', {driver("cuEventQuery"), {"other", "/home/ada/train.py"}});
+  CHECK(elsewhere.sample('R', {driver("cuEventQuery"), kTrain}).found() == WaitOn::kNothing);
+}
+
+TEST_CASE("a driver without names") {
+  Scene scene(WaitOn::kNothing);
+  CHECK(scene.sample('R', {kDriver, kDriver, kPlugin, kTrain}).found() == WaitOn::kNothing);
+  CHECK(scene.sample('R', {kDriver, kPlugin, kTrain}).found() == WaitOn::kDevice);
+  Scene own(WaitOn::kNothing);  // a thread that the driver has started
+  own.sample('R', {kDriver, {"start_thread", "/usr/lib/libc.so.6"}});
+  CHECK(own.sample('R', {kDriver, {"start_thread", "/usr/lib/libc.so.6"}}).found() ==
+        WaitOn::kNothing);
+  Scene inside(WaitOn::kNothing);  // the program's own function, called back
+  inside.sample('R', {kPlugin, kDriver, kTrain});
+  CHECK(inside.sample('R', {kPlugin, kDriver, kTrain}).found() == WaitOn::kNothing);
+}
+
+TEST_CASE("what Python does inside of a call is its own affair") {
+  Scene scene(WaitOn::kUnknown);
+  CHECK(
+      scene.sample('S', {kTrain, {"c10::cuda::stream_synchronize", "/x/libc10_cuda.so"}}).found() ==
+      WaitOn::kUnknown);
+}
+
+TEST_CASE("Python's frames alone") {
+  constexpr FrameText kSync{"Stream.synchronize", "/venv/torch/cuda/streams.py"};
+  Scene scene(WaitOn::kNothing);
+  CHECK(scene.sample('R', {kSync, kTrain}).found() == WaitOn::kDevice);
+  Scene outer(WaitOn::kNothing);
+  CHECK(outer.sample('R', {kTrain, kSync}).found() == WaitOn::kNothing);
+}
+
+TEST_CASE("a file of the device names it, a counter of the driver's own says nothing") {
+  Scene device(WaitOn::kDevice);
+  device.wait.path = device.tables.string("/dev/nvidia0");
+  device.sample('S', {driver("cuCtxSynchronize"), kTrain}).found();
+  CHECK(device.tables.text(device.wait.path) == "/dev/nvidia0");
+  Scene counter(WaitOn::kUnknown);
+  counter.wait.path = counter.tables.string("anon_inode:[eventfd]");
+  counter.sample('S', {driver("cuCtxSynchronize"), kTrain}).found();
+  CHECK(counter.tables.text(counter.wait.path).empty());
+}
+
+}  // namespace
+}  // namespace oddrank::waits
