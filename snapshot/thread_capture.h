@@ -9,6 +9,7 @@
 
 #include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
+#include "snapshot/python_loop.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::snapshot {
@@ -62,6 +63,9 @@ struct ThreadCapture {
   Wait wait;                           // of the last sample
   std::optional<CollectiveCall> call;  // of the last sample
   std::vector<FrameLocals> locals;
+  // Loops around the current instructions of the innermost Python frames of the last sample: the
+  // innermost first; of nested loops at most kMaxNestedLoops (cpython/bytecode/loops.h).
+  std::vector<PythonLoop> loops;
 
   bool operator==(const ThreadCapture&) const = default;
 };

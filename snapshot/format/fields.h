@@ -90,6 +90,20 @@ void wait_facts_fields(Io& io, Row& wait) {
   io("pool_workers", wait.pool.workers);
 }
 
+// New in number 10.
+template <typename Io, typename Row>
+void loop_fields(Io& io, Row& loop) {
+  io("frame", loop.frame);
+  io("iterates", loop.iterates);
+  io("cut", loop.cut);
+}
+
+template <typename Io, typename Row>
+void loop_call_fields(Io& io, Row& call) {
+  io("name", call.name);
+  io("object", call.object);
+}
+
 template <typename Io, typename Row>
 void awaited_file_fields(Io& io, Row& file) {
   io("fd", file.fd);

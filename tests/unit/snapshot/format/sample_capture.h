@@ -82,6 +82,9 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                99,
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
+  thread.wait.key = tables.string("worker/3");
+  thread.loops = {{1, true, true, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
+                  {2, false, false, {}}};
   return thread;
 }
 
