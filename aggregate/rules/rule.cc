@@ -229,9 +229,10 @@ Finding accuse(const RuleInput& input,
   finding.ground = input.ground;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
   const bool vague = input.ground == Ground::kVague &&
-                     std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+                     std::any_of(ranks.begin(), ranks.end(), [&input, kind](std::size_t at) {
                        const RankView& rank = input.view.ranks()[at];
-                       return rank.polls || waits_for_key(input.view, rank);
+                       return rank.polls || waits_for_key(input.view, rank) ||
+                              kind == Kind::kFileLock;
                      });
   const bool odd = input.ground == Ground::kOdd && evidence != Evidence::kState;
   const bool young = input.young && row_of(kind).place_only;

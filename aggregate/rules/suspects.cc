@@ -34,6 +34,11 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   }
 }
 
+// Returns whether it is unknown who has the file lock: it may be another rank.
+bool lacks_holder(const snapshot::ThreadCapture& thread) {
+  return thread.wait.holder_pid == 0 && thread.wait.holder_alive != snapshot::Known::kNo;
+}
+
 bool is_partial(const RankView& rank) {
   return rank.presence == Presence::kUnread ||
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
@@ -77,6 +82,19 @@ Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
   return found;
 }
 
+// Returns whether another rank is at the same place as this one.
+bool has_company(const RuleInput& input, std::size_t rank) {
+  const auto& ranks = input.view.ranks();
+  if (rank == JobView::kNone || ranks[rank].sample() == nullptr) {
+    return false;
+  }
+  const std::string& place = input.view.model().fold(*ranks[rank].sample()).key;
+  return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& other) {
+    return &other != &ranks[rank] && other.sample() != nullptr &&
+           input.view.model().fold(*other.sample()).key == place;
+  });
+}
+
 // Returns the one rank that moves while all others wait, for whomever; kNone if there is none.
 std::size_t only_mover(const RuleInput& input, const std::vector<Stand>& stands) {
   std::size_t found = JobView::kNone;
@@ -94,7 +112,7 @@ std::size_t only_mover(const RuleInput& input, const std::vector<Stand>& stands)
       return JobView::kNone;
     }
   }
-  return stands.size() < 2 ? JobView::kNone : found;
+  return stands.size() < 2 || has_company(input, found) ? JobView::kNone : found;
 }
 
 // Returns the one rank that is elsewhere while at least two others are all at one place; kNone if
@@ -151,13 +169,17 @@ std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<St
   return alone;
 }
 
+// Returns whether more ranks are suspected than wait for them: then these say little.
+bool outnumber_waiters(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return !ranks.empty() && ranks.size() > waiters_of(input.graph, ranks.front()).size();
+}
+
 bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   const auto own_code =
       std::count_if(ranks.begin(), ranks.end(), [&input](std::size_t at) {
         return row_of(local_story(input, at)).place_only;
       });
-  return !ranks.empty() && static_cast<std::size_t>(own_code) == ranks.size() &&
-         ranks.size() > waiters_of(input.graph, ranks.front()).size();
+  return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
 }  // namespace
@@ -181,6 +203,8 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
       return Stand::kUnknown;
     case Kind::kDeviceStall:
       return Stand::kVague;
+    case Kind::kFileLock:
+      return lacks_holder(*rank.leader) ? Stand::kVague : Stand::kRoot;
     case Kind::kSkippedCollective:
     case Kind::kBusyRank:
       return waits_for_somebody(input, rank) ? Stand::kVague : Stand::kRoot;
@@ -213,7 +237,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   }
   const bool explained = !awaited.roots.empty();
   add(Ground::kRoot, std::move(awaited.roots));
-  if (!explained) {
+  if (!explained && !outnumber_waiters(input, awaited.vague)) {
     add(Ground::kVague, std::move(awaited.vague));
   }
   if (tiers.empty()) {

@@ -222,6 +222,9 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(
         Story::kCommunicates, "torch/distributed/distributed_c10d.py", "", "torch.distributed"),
     by_native(Story::kCommunicates, "", "c10d::", "torch.distributed"),
+    // A future may be that of a collective.
+    by_native(Story::kCommunicates, "", "PythonFutureWrapper::wait", "a future of torch"),
+    by_native(Story::kCommunicates, "", "c10::ivalue::Future::wait", "a future of torch"),
     by_native(Story::kCommunicates, "", "gloo::", "gloo"),
     by_native(Story::kCommunicates, "libnccl", "", "NCCL"),
     by_native(Story::kCommunicates, "", "MPI_", "MPI"),

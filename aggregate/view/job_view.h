@@ -28,11 +28,12 @@ enum class Presence : std::uint8_t {
 struct Motion {
   bool measured = false;  // two samples at least
   bool stack = false;     // it was elsewhere
+  bool locals = false;    // its Python functions have other values: it is further on
   bool cpu = false;       // it used the CPU
   bool woke = false;      // it slept and woke more than once
   std::uint64_t cpu_us = 0;
 
-  bool still() const { return measured && !stack && !cpu && !woke; }
+  bool still() const { return measured && !stack && !locals && !cpu && !woke; }
 };
 
 struct RankView {

@@ -140,6 +140,7 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
     const std::string& before = model.fold(samples[at - 1]).key;
     const std::string& after = model.fold(samples[at]).key;
     motion.stack = motion.stack || (before != after && !before.empty() && !after.empty());
+    motion.locals = motion.locals || samples[at].locals_changed;
   }
   const auto& first = samples.front();
   const auto& last = samples.back();

@@ -30,7 +30,8 @@ bool is_no_stronger(const Diagnosis& report, const Story& story) {
   }
   const aggregate::KindRow& row = row_of(report.verdict.kind);
   const bool names_nobody = !row.names_culprits && row.pace == aggregate::Pace::kStands;
-  return names_nobody || row.place_only || row.kind == story.kind;
+  return names_nobody || row.place_only || row.kind == story.kind ||
+         report.verdict.confidence == aggregate::Confidence::kPossible;
 }
 
 // An innocent rank at the place where most are, with everything read; -1: there is none.
@@ -120,7 +121,9 @@ TEST_CASE("stories: a culprit that stands where the innocent stand is named no m
   const Diagnosis report = aggregate::diagnose(other);
   INFO(story.path() << ", rank " << culprit << " as rank " << innocent << ": "
                     << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
-  CHECK(is_subset(named(report), nameable(report, guilty)));
+  // Behind the root there may be a circle, which was its consequence until now.
+  CHECK((is_subset(named(report), nameable(report, guilty)) ||
+         report.verdict.kind == aggregate::Kind::kResourceCycle));
 }
 
 TEST_CASE("stories: an innocent that stands where a culprit stands makes nobody else guilty") {

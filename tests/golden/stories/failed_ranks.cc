@@ -63,6 +63,27 @@ CaptureBuilder thread_at_exit() {
   return job;
 }
 
+// It has run out of batches and exited; its launcher has not reaped it.
+CaptureBuilder one_batch_fewer() {
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_ddp_backward(train(120)));
+  auto& process = job.process(pid_of(2));
+  process.threads.clear();
+  process.read = snapshot::ReadState::kPartial;
+  process.state = 'Z';
+  process.exit_code = 0;
+  return job;
+}
+
+CaptureBuilder last_garbage() {
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("barrier"), train(131)));
+  replace(job, 0,
+          blocked(WaitOn::kLock, "futex",
+                  futex_wait() + Frames{in_interpreter("gc_collect_main"),
+                                        in_interpreter("Py_FinalizeEx"),
+                                        in_interpreter("Py_RunMain")}));
+  return job;
+}
+
 CaptureBuilder aborts_its_communicator() {
   CaptureBuilder job =
       job_of(2, 4, Backend::kNccl, in_nccl_call(world_call("reduce_scatter"), train(120)));
@@ -190,7 +211,13 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kFailedRank,
        {9},
        destroys_its_group},
-      {"thread_at_exit", "D7: a non-daemon thread", Kind::kFailedRank, {6}, thread_at_exit},
+      {"thread_at_exit", "D7: a non-daemon thread", Kind::kEarlyExit, {6}, thread_at_exit},
+      {"one_batch_fewer", "hangs.md A5: a rank runs out of data", Kind::kEarlyExit, {2}, one_batch_fewer},
+      {"last_garbage",
+       "D7: the interpreter's last collection, natively",
+       Kind::kEarlyExit,
+       {0},
+       last_garbage},
       {"aborts_its_communicator",
        "D7, nccl#1777: commFree joins",
        Kind::kFailedRank,

@@ -32,9 +32,10 @@ struct Story {
 // By families of kinds, each in a file of its own.
 std::vector<Story> stories_of_progress();      // healthy, slow, busy_rank
 std::vector<Story> stories_of_lost_ranks();    // missing_rank, stopped_rank
-std::vector<Story> stories_of_failed_ranks();  // failed_rank, rendezvous
+std::vector<Story> stories_of_failed_ranks();  // failed_rank, early_exit, rendezvous
 std::vector<Story> stories_of_collectives();   // skipped and mismatched
 std::vector<Story> stories_of_order();         // collective_order, p2p_order
+std::vector<Story> stories_of_circles();       // resource_cycle
 std::vector<Story> stories_of_nobody();        // below_host, unknown
 std::vector<Story> stories_of_children();      // input_stall, child_deadlock
 std::vector<Story> stories_of_files();         // io_stall, file_lock

@@ -56,10 +56,11 @@ TEST_CASE("a socket's other end is the rank of another node that keeps it") {
   CHECK(verdict.chain[1].waits_for == "/data/shard-0.tar");
 }
 
-TEST_CASE("a rank that only sleeps is no culprit, but who waits for it is said") {
+TEST_CASE("a rank that sleeps while another waits for its data is the root") {
   const Verdict verdict = report_of(two_ranks(tests::sleeping())).verdict;
-  CHECK(verdict.kind == Kind::kUnknown);
-  CHECK(verdict.culprits.empty());
+  CHECK(verdict.kind == Kind::kSkippedCollective);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 0);
   REQUIRE(verdict.chain.size() == 1);
   CHECK(verdict.chain[0].waiters == "1");
   CHECK(verdict.chain[0].waits_for == "0");
@@ -78,7 +79,9 @@ TEST_CASE("a rank in a call waits for the call's members, not for who has its so
   CaptureBuilder job = two_ranks(tests::sleeping());
   snapshot::CollectiveCall& call = job.capture.processes[1].threads[0].call.emplace();
   call.op = job.capture.tables.string("all_reduce");
-  CHECK(report_of(job).verdict.kind == Kind::kUnknown);
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.chain.empty());  // whom the call waits for is not known
+  CHECK(verdict.confidence == Confidence::kPossible);
 }
 
 TEST_CASE("file_lock: the rank that has the lock, where it has no other story") {

@@ -420,14 +420,15 @@ TEST_CASE("an unread rank lowers the confidence in others' guilt") {
   CHECK(verdict_of(job).confidence == Confidence::kPossible);
 }
 
-TEST_CASE("alternatives say why they lost") {
+TEST_CASE("a second rank that others wait for is a story of its own") {
   CaptureBuilder job = tests::input_stall_job();
   replace(job, 3, tests::computing());
   const Verdict verdict = verdict_of(job);
   CHECK(verdict.kind == Kind::kInputStall);
-  REQUIRE(verdict.alternatives.size() == 1);
-  CHECK(verdict.alternatives[0].kind == Kind::kBusyRank);
-  CHECK_FALSE(verdict.alternatives[0].why_not.empty());
+  REQUIRE(verdict.also.size() == 1);
+  CHECK(verdict.also[0].kind == Kind::kBusyRank);
+  REQUIRE(verdict.also[0].culprits.size() == 1);
+  CHECK(verdict.also[0].culprits[0].rank == 3);
 }
 
 }  // namespace oddrank::aggregate
