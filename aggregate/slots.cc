@@ -124,6 +124,20 @@ bool may_be_same(const Slot& slot, const Slot& other) {
   return other.group.empty();
 }
 
+// Returns whether it is unknown which operation the slot is, and its ranks came there from different
+// places: then they may be in different calls.
+bool is_mixed(const JobView& view, const Slot& slot) {
+  if (!slot.op.empty() || slot.kind != CallKind::kCollective) {
+    return false;
+  }
+  std::set<std::string> places;
+  for (const std::size_t at : slot.inside) {
+    const auto* sample = view.ranks()[at].sample();
+    places.insert(sample == nullptr ? "" : view.model().fold(*sample).key);
+  }
+  return places.size() > 1;
+}
+
 void find_unclear(const JobView& view, std::vector<Slot>& slots) {
   std::vector<const Slot*> slot_of(view.ranks().size(), nullptr);
   for (const Slot& slot : slots) {
@@ -145,6 +159,10 @@ void find_unclear(const JobView& view, std::vector<Slot>& slots) {
 
 bool is_rooted(const Slot& slot) {
   return root_gives(slot) || root_takes(slot);
+}
+
+bool may_be_over_for_some(const Slot& slot) {
+  return is_rooted(slot) && slot.sequence < 0 && slot.absent.size() > 1;
 }
 
 bool may_have_left(const Slot& slot, std::int32_t rank) {
@@ -220,6 +238,9 @@ std::vector<Slot> find_slots(const JobView& view) {
   }
   assume_world(view, slots);
   find_unclear(view, slots);
+  for (Slot& slot : slots) {
+    slot.mixed = is_mixed(view, slot);
+  }
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
   return slots;

@@ -34,6 +34,9 @@ struct Slot {
   // In it too, but by a thread that does not speak for the rank: it does not hold the others up.
   std::vector<std::size_t> beside;
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
+  // Which operation it is could not be read, and the ranks inside are at different places of the
+  // program: they may be in different calls.
+  bool mixed = false;
   // Members in a call of the same operation whose group or number could not be read: it may be this
   // call. They are not counted as absent.
   std::vector<std::size_t> unclear;
@@ -46,6 +49,10 @@ std::vector<Slot> find_slots(const JobView& view);
 // Returns whether one member gives to the others or takes from them: then some members may leave
 // the call before others have entered it.
 bool is_rooted(const Slot& slot);
+
+// Returns whether members that are not in this call may have done their part in it, while those who
+// are wait for another one. Numbers would tell.
+bool may_be_over_for_some(const Slot& slot);
 
 // Returns whether the member may have done its part and left: the root of a broadcast, the others
 // of a reduce. An absent member may already have done its part; if only one is absent, it is the

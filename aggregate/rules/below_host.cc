@@ -11,6 +11,9 @@ namespace oddrank::aggregate {
 namespace {
 
 bool is_complete(const RuleInput& input, const Slot& slot) {
+  if (slot.mixed) {
+    return false;
+  }
   return (slot.membership == Membership::kKnown && slot.absent.empty() && slot.unclear.empty()) ||
          slot.inside.size() == input.view.ranks().size();
 }

@@ -172,7 +172,7 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   const snapshot::Wait& wait = rank.leader->wait;
   const bool known_peer =
       !input.view.text(wait.peer).empty() && !input.unread && !input.view.has_other_end(wait);
-  return known_peer || input.view.model().story(*rank.sample(), Story::kExternal).has_value();
+  return known_peer || talks_to_service(input.view, rank);
 }
 
 // Returns whether its frames are those of a communication library, and what it does there could not
@@ -203,6 +203,10 @@ bool is_frozen(const JobView& view, const RankView& rank) {
 bool waits_for_key(const JobView& view, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
          view.model().story(*rank.sample(), Story::kStore).has_value();
+}
+
+bool talks_to_service(const JobView& view, const RankView& rank) {
+  return rank.sample() != nullptr && view.model().story(*rank.sample(), Story::kExternal).has_value();
 }
 
 bool reads_terminal(const JobView& view, const RankView& rank) {

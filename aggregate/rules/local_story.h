@@ -22,6 +22,9 @@ bool is_frozen(const JobView& view, const RankView& rank);
 // Returns whether the rank itself, not a library that makes a group, waits for a key of a store.
 bool waits_for_key(const JobView& view, const RankView& rank);
 
+// Returns whether its frames are those of a library that talks to services outside of the job.
+bool talks_to_service(const JobView& view, const RankView& rank);
+
 // Returns whether the rank waits for somebody to type.
 bool reads_terminal(const JobView& view, const RankView& rank);
 

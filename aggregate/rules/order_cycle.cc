@@ -15,6 +15,7 @@ namespace {
 struct Cycle {
   std::vector<std::size_t> ranks;
   std::set<std::string> groups;
+  std::vector<const Slot*> slots;
 };
 
 std::map<std::size_t, Cycle> find_cycles(const RuleInput& input) {
@@ -32,41 +33,56 @@ std::map<std::size_t, Cycle> find_cycles(const RuleInput& input) {
       cycle.ranks.push_back(it.index);
     } else if (it.kind == NodeKind::kSlot) {
       cycle.groups.insert(graph.slots[it.index].group);
+      cycle.slots.push_back(&graph.slots[it.index]);
     }
   }
   return cycles;
 }
 
-// Returns the ranks of the cycle that deviate from what most ranks do: those outside of the call
-// with the most ranks inside, whether these are in the cycle or not. On a tie, returns all; returns
-// none if ranks that were not read might turn a minority into a majority.
-std::vector<std::size_t> deviating(const RuleInput& input, const Cycle& cycle) {
-  std::map<std::size_t, std::vector<std::size_t>> sides;  // by slot
-  for (std::size_t slot = 0; slot < input.graph.slots.size(); ++slot) {
-    for (const std::size_t at : input.graph.slots[slot].inside) {
-      if (std::binary_search(cycle.ranks.begin(), cycle.ranks.end(), at)) {
+bool is_member(const Slot& slot, std::size_t rank) {
+  for (const auto* ranks : {&slot.inside, &slot.beside, &slot.absent, &slot.unclear}) {
+    if (std::find(ranks->begin(), ranks->end(), rank) != ranks->end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Returns the ranks of the cycle that deviate from what most of its ranks do. Only ranks that belong
+// to all of its groups show in which order these are entered. If no order has the majority, returns
+// all. Returns none if the members of a rooted call may have done their part and gone on.
+std::vector<std::size_t> deviating(const Cycle& cycle) {
+  std::map<const Slot*, std::vector<std::size_t>> sides;
+  for (const Slot* slot : cycle.slots) {
+    if (may_be_over_for_some(*slot)) {
+      return {};
+    }
+    for (const std::size_t at : slot->inside) {
+      const bool in_cycle = std::binary_search(cycle.ranks.begin(), cycle.ranks.end(), at);
+      const bool in_all =
+          std::all_of(cycle.slots.begin(), cycle.slots.end(),
+                      [at](const Slot* other) { return is_member(*other, at); });
+      if (in_cycle && in_all) {
         sides[slot].push_back(at);
       }
     }
   }
   std::size_t most = 0;
-  std::size_t second = 0;
-  std::size_t with_most = 0;
-  std::vector<std::size_t> elsewhere;
+  std::size_t voters = 0;
+  const Slot* majority = nullptr;
   for (const auto& [slot, ranks] : sides) {
-    const std::size_t size = input.graph.slots[slot].inside.size();
-    with_most = size == most ? with_most + 1 : size > most ? 1 : with_most;
-    second = std::max(second, std::min(most, size));
-    most = std::max(most, size);
-    const auto& absent = input.graph.slots[slot].absent;
-    elsewhere.insert(elsewhere.end(), absent.begin(), absent.end());
+    voters += ranks.size();
+    if (ranks.size() > most) {
+      most = ranks.size();
+      majority = slot;
+    }
   }
-  if (!is_minority(input, second, most, elsewhere) && !is_minority(input, 0, 1, elsewhere)) {
-    return {};
+  if (most * 2 <= voters) {
+    return cycle.ranks;
   }
   std::vector<std::size_t> result;
   for (const auto& [slot, ranks] : sides) {
-    if (with_most != 1 || input.graph.slots[slot].inside.size() < most) {
+    if (slot != majority) {
       result.insert(result.end(), ranks.begin(), ranks.end());
     }
   }
@@ -107,11 +123,11 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       return leader != nullptr && leader->call && leader->call->peer >= 0;
     });
     if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls ||
-        (transfers && !cycle.groups.empty())) {
+        (transfers && !cycle.groups.empty()) || any_moved(input, cycle.ranks)) {
       continue;
     }
     const bool p2p = cycle.groups.empty();
-    const std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(input, cycle);
+    const std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
     if (ranks.empty()) {
       continue;
     }

@@ -91,7 +91,7 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
   for (const std::vector<std::size_t>& ranks : mixed_circles(input)) {
     Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
-    if (finding.confidence == Confidence::kNone) {
+    if (finding.confidence == Confidence::kNone || any_moved(input, ranks)) {
       continue;
     }
     const bool inferred = std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {

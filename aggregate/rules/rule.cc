@@ -158,6 +158,13 @@ std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& 
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", set);
 }
 
+bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+    const Motion& motion = input.view.ranks()[at].motion;
+    return motion.stack || motion.locals || motion.woke;
+  });
+}
+
 std::string places(const RuleInput& input,
                    const std::vector<std::size_t>& ranks,
                    const std::function<std::string(const RankView&)>& predicate) {

@@ -87,6 +87,9 @@ bool is_minority(const RuleInput& input,
 // samples; true if none was measured.
 bool waiters_stand_still(const RuleInput& input, std::size_t rank);
 
+// Returns whether one of the ranks moved between the samples: then they are in no circle.
+bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks);
+
 // Returns "rank 4 (n0, pid 3121) sleeps in ...; the same is true of rank 9". Ranks for which
 // `predicate` says the same are one part.
 std::string places(const RuleInput& input,

@@ -62,7 +62,7 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
   // Those in a rooted call may wait for any rank that left it out: the others may have done their
   // part. Those who left the largest one may have, too.
   if (!numbered && std::any_of(slots.begin() + (tie ? 0 : 1), slots.end(),
-                               [](const Slot* slot) { return is_rooted(*slot); })) {
+                               [](const Slot* slot) { return may_be_over_for_some(*slot); })) {
     return {};
   }
   std::vector<std::size_t> ranks;
@@ -119,7 +119,7 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     if (limit != Confidence::kCertain) {
       drop_left(input, *slots.front(), ranks);
     }
-    if (ranks.empty()) {
+    if (ranks.empty() || any_moved(input, ranks)) {
       continue;
     }
     Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kOwnStall);

@@ -7,6 +7,8 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/leader.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -14,6 +16,13 @@ namespace oddrank::aggregate {
 using snapshot::WaitOn;
 
 namespace {
+
+// Returns whether the rank waits for a thread of its own that sleeps or works.
+bool waits_for_worker(const JobView& view, const RankView& rank) {
+  const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
+  return chain.circle.empty() && chain.way.size() > 1 &&
+         is_at_work(*chain.way.back(), view.model());
+}
 
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
@@ -26,6 +35,7 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   switch (rank.leader->wait.on) {
     case WaitOn::kLock:
     case WaitOn::kThread:
+      return !waits_for_worker(input.view, rank);
     case WaitOn::kPipe:
     case WaitOn::kSocket:
       return awaited_process(input.view, *rank.process) == nullptr;
@@ -146,7 +156,9 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
   std::vector<std::size_t> odd;
   if (const std::size_t mover = only_mover(input, stands); mover != JobView::kNone) {
     odd.push_back(mover);
-  } else if (!input.anybody_in_call) {
+  } else if (!input.anybody_in_call || std::all_of(stands.begin(), stands.end(), [](Stand stand) {
+               return stand == Stand::kInCall;
+             })) {
     if (const std::size_t elsewhere = only_elsewhere(input);
         elsewhere != JobView::kNone && stands[elsewhere] != Stand::kWaits) {
       odd.push_back(elsewhere);
@@ -203,6 +215,9 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
       return Stand::kUnknown;
     case Kind::kDeviceStall:
       return Stand::kVague;
+    case Kind::kExternalWait:
+      return reads_terminal(input.view, rank) || talks_to_service(input.view, rank) ? Stand::kRoot
+                                                                                    : Stand::kVague;
     case Kind::kFileLock:
       return lacks_holder(*rank.leader) ? Stand::kVague : Stand::kRoot;
     case Kind::kSkippedCollective:

@@ -44,17 +44,6 @@ bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
          (!thread.samples.empty() && model.story(thread.samples.back(), Story::kEngine));
 }
 
-// Returns whether the thread sleeps or runs in code of the program. Such a thread waits for no other
-// thread, whatever these do.
-bool is_at_work(const ThreadCapture& thread, FrameModel& model) {
-  if (thread.samples.empty()) {
-    return false;
-  }
-  const snapshot::ThreadSample& last = thread.samples.back();
-  return thread.wait.on == WaitOn::kNothing || last.state == 'R' ||
-         (thread.wait.on == WaitOn::kUnknown && model.story(last, Story::kSleep));
-}
-
 bool is_idle(const ThreadCapture& thread, FrameModel& model) {
   return !thread.samples.empty() && !thread.call &&
          model.story(thread.samples.back(), Story::kIdle).has_value();
@@ -80,6 +69,15 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
 }
 
 }  // namespace
+
+bool is_at_work(const ThreadCapture& thread, FrameModel& model) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const snapshot::ThreadSample& last = thread.samples.back();
+  return thread.wait.on == WaitOn::kNothing || last.state == 'R' ||
+         (thread.wait.on == WaitOn::kUnknown && model.story(last, Story::kSleep));
+}
 
 const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& model) {
   const auto& threads = process.threads;

@@ -16,6 +16,10 @@ namespace oddrank::aggregate {
 const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& process,
                                            FrameModel& model);
 
+// Returns whether the thread sleeps or runs in code of the program. Such a thread waits for no other
+// thread, whatever these do.
+bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
+
 // Returns the other threads that are in a call of a communication library for the program, not for
 // the library itself.
 std::vector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,
