@@ -139,10 +139,28 @@ Json loops_json(const aggregate::JobView& view,
   return rows;
 }
 
+// Adds what tells samples of the thread apart: its states if they differ, and who traced it.
+void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& thread, Json& json) {
+  std::string states;
+  Json tracer = nullptr;
+  for (const ThreadSample& sample : thread.samples) {
+    states += sample.state;
+    if (sample.tracer != 0) {
+      tracer = {{"pid", sample.tracer}, {"name", or_null(view.text(sample.tracer_name))}};
+    }
+  }
+  if (states.find_first_not_of(states.substr(0, 1)) != std::string::npos) {
+    json["states"] = printable(states);
+  }
+  if (!tracer.is_null()) {
+    json["tracer"] = tracer;
+  }
+}
+
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  const ThreadCapture& thread) {
-  Json json = object_for(17);
+  Json json = object_for(19);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
   json["python_name"] = or_null(view.text(thread.python_name));
@@ -155,6 +173,7 @@ Json thread_json(const aggregate::JobView& view,
   const ThreadSample last = thread.samples.empty() ? ThreadSample{} : thread.samples.back();
   json["state"] = printable(std::string(1, last.state));
   json["samples"] = thread.samples.size();
+  add_sample_facts(view, thread, json);
   json["cpu_us"] = last.cpu_us;
   if (thread.wait.quiet_ms >= 0) {
     json["quiet_s"] = seconds(thread.wait.quiet_ms);

@@ -33,7 +33,7 @@ struct GatherProgress {
   std::size_t done = 0;  // nodes that have answered
   std::size_t total = 0;
   std::string waiting_for;  // "n3, n7" if they are few; else empty
-  std::string doing;        // "n3: waits are young, sampling again (3)"; else empty
+  std::string doing;        // "waits are young, sampling again (3)", if a node says so
 };
 
 // Called after each answer, and every 20 ms or so between answers.

@@ -30,7 +30,8 @@ class AgentTest(unittest.TestCase):
         os.write(writer, b"x" * PIPE_BUFFER)  # the pipe is full
         started = time.monotonic()
         agent = subprocess.Popen(
-            [harness.Options.oddrank, "agent", "--framed", "--timeout", "1s"],
+            [harness.Options.oddrank, "agent", "--framed", "--timeout", "1s",
+             "--samples", "2"],
             stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.DEVNULL)
         os.close(writer)
         self.addCleanup(agent.wait, 60)

@@ -268,6 +268,24 @@ class WatchTest(unittest.TestCase):
         self.start(PYTHON, WATCHED, "spin")
         self.wait_said("rank 0 has not moved for")
 
+    def both_ranks(self, *mode):
+        return [self.start(PYTHON, WATCHED, *mode, rank=rank, world=2) for rank in (0, 1)]
+
+    def test_a_job_that_spins_in_a_call_does_not_move(self):
+        self.both_ranks("yields", self.folder)
+        self.wait_said("rank 0 has not moved for")
+
+    def test_a_job_that_polls_a_file_does_not_move(self):
+        self.both_ranks("asks")
+        self.wait_said("rank 0 has not moved for")
+
+    # The watch sees that nothing moves; the verdict on the capture still takes the CPU time of a poll
+    # without pauses for motion ("healthy"), and so the alarm is withheld.
+    @unittest.expectedFailure
+    def test_a_job_that_polls_a_file_without_pauses_does_not_move(self):
+        self.both_ranks("rushes")
+        self.wait_said("rank 0 has not moved for", 15)
+
     # -- ranks that move --------------------------------------------------------------------------
 
     def test_a_rank_that_steps_is_left_alone(self):

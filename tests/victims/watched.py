@@ -4,6 +4,11 @@
   steady   takes a step every 50 ms; prints "paused" if one came late (the machine paused)
   spin     loops over the same three lines for ever, with the time in a variable
   busy     takes some steps, then computes for minutes in one call of the interpreter
+  yields   is in a call with the file name and function of torch's all_reduce, which gives up its CPU
+           again and again: `watched.py yields FOLDER`, where that
+           file would be
+  asks     asks for a file that nobody makes, with pauses
+  rushes   the same, without pauses
   lines    is quiet until a line arrives, prints "step", and is quiet again
 """
 import hashlib
@@ -48,6 +53,24 @@ def busy():
     for step in range(5):
         time.sleep(0.05 * step)
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", 600_000_000)
+
+
+def yields(folder):
+    path = f"{folder}/torch/distributed/distributed_c10d.py"
+    source = "import os\ndef all_reduce(tensor):\n    while tensor is None:\n        os.sched_yield()\n"
+    module = {}
+    exec(compile(source, path, "exec"), module)  # pylint: disable=exec-used
+    module["all_reduce"](None)
+
+
+def asks():
+    while not os.path.exists("/no/such/file"):
+        time.sleep(0.01)
+
+
+def rushes():
+    while not os.path.exists("/no/such/file"):
+        pass
 
 
 def lines():

@@ -156,6 +156,27 @@ TEST_CASE("all nodes answer, each once, and progress tells") {
   CHECK(slurm.calls() == "all\n");
 }
 
+TEST_CASE("an agent that says why it takes longer is waited for, a silent one is not") {
+  FakeSlurm slurm(2);
+  slurm.options.node_timeout = milliseconds(2500);
+  slurm.options.slack = milliseconds(500);
+  slurm.options.longest_delay = milliseconds(60000);
+  slurm.write("n0.doing", "0: " + encode_doing("n0", 5, "waits are young, sampling again (3)"));
+  slurm.write("all.sh",
+              "cat $FAKE/n0.hello $FAKE/n0.doing; sleep 4; cat $FAKE/n0.frames\n"
+              "exec sleep 60\n");
+  slurm.write("n1.sh", "exec sleep 60\n");
+  std::string doing;
+  slurm.options.progress = [&doing](const GatherProgress& now) {
+    doing = std::max(doing, now.doing);
+  };
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n1");
+  CHECK(doing == "waits are young, sampling again (3)");
+  CHECK(result.nodes[1].why.find("did not answer in 2.5 s") != std::string::npos);
+  CHECK(result.took < milliseconds(30000));  // the silent one was not waited for any longer
+}
+
 TEST_CASE("nodes without the agent's file are sent one, all in one step") {
   FakeSlurm slurm(3);
   // As 22.05 says it.

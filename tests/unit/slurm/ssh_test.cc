@@ -106,6 +106,26 @@ TEST_CASE("hosts answer, are refused, or stay silent, each for itself") {
   CHECK(result->answered() == 1);
 }
 
+TEST_CASE("a host that says why it takes longer is waited for, a silent one is not") {
+  FakeSsh ssh;
+  // ssh's words are options, --, the host and the script.
+  ssh.write("ssh",
+            "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\n"
+            "[ \"$2\" = n0 ] || exec sleep 60\ncat <<'EOF'\n" +
+                encode_doing("n0", 7, "waits are young, sampling again (3)") +
+                "EOF\nsleep 4\ncat <<'EOF'\n" + encode_frames("n0", 7, "late") + "EOF\n");
+  SshOptions options = options_for(ssh, ssh.path("agent"));
+  options.node_timeout = std::chrono::milliseconds(2500);
+  options.slack = std::chrono::milliseconds(500);
+  options.longest_delay = std::chrono::seconds(60);
+  const auto result = gather_ssh({"n0", "n1"}, options);
+  REQUIRE(result);
+  CHECK(result->nodes[0].payload == "late");
+  CHECK_FALSE(result->nodes[1].answered);
+  CHECK(result->nodes[1].why.find("did not answer in 2.5 s") != std::string::npos);
+  CHECK(result->took < std::chrono::seconds(30));
+}
+
 TEST_CASE("a binary that a host does not have is sent there, and goes again") {
   FakeSsh ssh;
   const std::string agent = ssh.write("agent", agent_script("n0", "shipped"), 0644);
