@@ -5,17 +5,19 @@
 #include <map>
 #include <utility>
 
+#include "cpython/bytecode/symbol_stack.h"
+
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kMaxDepth = 128;    // of the stack; people write no deeper expressions
 constexpr std::size_t kMaxStates = 4096;  // of jumps whose targets are still ahead
-constexpr std::uint32_t kNothing = 0;     // the symbol that is unknown
+constexpr std::uint32_t kNothing = kUnknownSymbol;
 
-struct SymbolStack {
-  std::vector<std::uint32_t> values;
-  bool known = true;  // false: how many values are below is not known
-};
+// Arguments of BINARY_OP (opcode.h of 3.11 to 3.15).
+constexpr std::uint32_t kBinaryAdd = 0;
+constexpr std::uint32_t kBinaryDivide = 11;
+constexpr std::uint32_t kInplaceAdd = 13;
+constexpr std::uint32_t kInplaceDivide = 24;
 
 class CallFinder {
  public:
@@ -27,25 +29,22 @@ class CallFinder {
   CodeCalls run();
 
  private:
-  std::uint32_t make(SymbolKind kind, std::uint32_t index, std::uint32_t base = kNothing);
-  void push(std::uint32_t symbol);
-  void push_unknown(std::size_t count);
-  std::uint32_t pop();
-  void drop(std::size_t count);
-  void add(int effect);
-  // Returns the value `from_top` values below the top; unknown if there is none.
-  std::uint32_t peek(std::size_t from_top) const;
-
+  std::uint32_t make(SymbolKind kind,
+                     std::uint32_t index,
+                     std::uint32_t base = kNothing,
+                     std::uint32_t other = kNothing);
   void arrive(std::uint32_t index);
   void enter_ranges(std::uint32_t unit);
   void remember(std::uint32_t index, SymbolStack state);
-  static SymbolStack merged(SymbolStack a, const SymbolStack& b);
 
   void step(std::uint32_t index);
   bool load(const DecodedInstruction& one);
   bool load_named(const DecodedInstruction& one);
   bool call(std::uint32_t index);
   bool build(const DecodedInstruction& one);
+  bool compose(const DecodedInstruction& one);
+  void compose_two(SymbolKind kind);
+  std::uint32_t join(SymbolKind kind, std::uint32_t left, std::uint32_t right);
   bool move(const DecodedInstruction& one);
   void take_call(std::uint32_t index, std::size_t arguments, std::size_t above, std::size_t below);
   void call_unpacked(std::uint32_t index);
@@ -64,69 +63,18 @@ class CallFinder {
   CodeCalls result_;
 };
 
-std::uint32_t CallFinder::make(SymbolKind kind, std::uint32_t index, std::uint32_t base) {
-  result_.symbols.push_back({kind, index, base});
+std::uint32_t CallFinder::make(SymbolKind kind,
+                               std::uint32_t index,
+                               std::uint32_t base,
+                               std::uint32_t other) {
+  result_.symbols.push_back({kind, index, base, other});
   return static_cast<std::uint32_t>(result_.symbols.size() - 1);
-}
-
-void CallFinder::push(std::uint32_t symbol) {
-  if (stack_.values.size() >= kMaxDepth) {
-    stack_ = {{}, false};
-  }
-  stack_.values.push_back(symbol);
-}
-
-void CallFinder::push_unknown(std::size_t count) {
-  for (std::size_t i = 0; i < std::min(count, kMaxDepth); ++i) {
-    push(kNothing);
-  }
-}
-
-std::uint32_t CallFinder::pop() {
-  if (stack_.values.empty()) {
-    stack_.known = false;
-    return kNothing;
-  }
-  const std::uint32_t top = stack_.values.back();
-  stack_.values.pop_back();
-  return top;
-}
-
-void CallFinder::drop(std::size_t count) {
-  for (std::size_t i = 0; i < std::min(count, kMaxDepth); ++i) {
-    pop();
-  }
-  stack_.known = stack_.known && count <= kMaxDepth;
-}
-
-void CallFinder::add(int effect) {
-  if (effect > 0) {
-    push_unknown(static_cast<std::size_t>(effect));
-  } else {
-    drop(static_cast<std::size_t>(-effect));
-  }
-}
-
-std::uint32_t CallFinder::peek(std::size_t from_top) const {
-  const std::size_t size = stack_.values.size();
-  return from_top < size ? stack_.values[size - 1 - from_top] : kNothing;
-}
-
-SymbolStack CallFinder::merged(SymbolStack a, const SymbolStack& b) {
-  if (a.values.size() != b.values.size()) {
-    return {{}, false};
-  }
-  for (std::size_t i = 0; i < a.values.size(); ++i) {
-    a.values[i] = a.values[i] == b.values[i] ? a.values[i] : kNothing;
-  }
-  a.known = a.known && b.known;
-  return a;
 }
 
 void CallFinder::remember(std::uint32_t index, SymbolStack state) {
   const auto known = ahead_.find(index);
   if (known != ahead_.end()) {
-    known->second = merged(std::move(known->second), state);
+    known->second.merge(state);
   } else if (ahead_.size() < kMaxStates) {
     ahead_.emplace(index, std::move(state));
   }
@@ -136,10 +84,14 @@ void CallFinder::remember(std::uint32_t index, SymbolStack state) {
 void CallFinder::arrive(std::uint32_t index) {
   const auto known = ahead_.find(index);
   if (known != ahead_.end()) {
-    stack_ = reached_ ? merged(std::move(stack_), known->second) : std::move(known->second);
+    if (reached_) {
+      stack_.merge(known->second);
+    } else {
+      stack_ = std::move(known->second);
+    }
     ahead_.erase(known);
   } else if (!reached_) {
-    stack_ = {{}, false};
+    stack_.forget();
   }
   enter_ranges(code_[index].begin);
 }
@@ -150,45 +102,43 @@ void CallFinder::enter_ranges(std::uint32_t unit) {
     const HandlerRange& range = handlers_[next_range_];
     const std::uint32_t handler = instruction_at(code_, range.handler);
     if (range.begin != unit || handler == kNoInstruction || code_[handler].begin < unit ||
-        range.depth > kMaxDepth) {
+        range.depth > kMaxStackSymbols) {
       continue;
     }
     SymbolStack state = stack_;
-    state.values.resize(range.depth, kNothing);
-    state.values.resize(range.depth + (range.pushes_instruction ? 2 : 1), kNothing);
-    state.known = true;
+    state.cut_to(range.depth, range.pushes_instruction ? 2 : 1);
     remember(handler, std::move(state));
   }
 }
 
 void CallFinder::put_method(std::uint32_t method) {
-  push(method);
-  push_unknown(1);  // its object, or nothing
+  stack_.push(method);
+  stack_.push_unknown(1);  // its object, or nothing
 }
 
 bool CallFinder::load(const DecodedInstruction& one) {
   constexpr std::uint32_t kLow = 15;
   switch (one.opcode.op) {
     case Op::kLoadFast:
-      push(make(SymbolKind::kFast, one.argument));
+      stack_.push(make(SymbolKind::kFast, one.argument));
       return true;
     case Op::kLoadTwoFast:
-      push(make(SymbolKind::kFast, one.argument >> 4));
-      push(make(SymbolKind::kFast, one.argument & kLow));
+      stack_.push(make(SymbolKind::kFast, one.argument >> 4));
+      stack_.push(make(SymbolKind::kFast, one.argument & kLow));
       return true;
     case Op::kStoreLoadFast:
-      pop();
-      push(make(SymbolKind::kFast, one.argument & kLow));
+      stack_.pop();
+      stack_.push(make(SymbolKind::kFast, one.argument & kLow));
       return true;
     case Op::kLoadDerefOf:
-      pop();
-      push(make(SymbolKind::kDeref, one.argument));
+      stack_.pop();
+      stack_.push(make(SymbolKind::kDeref, one.argument));
       return true;
     case Op::kLoadDeref:
-      push(make(SymbolKind::kDeref, one.argument));
+      stack_.push(make(SymbolKind::kDeref, one.argument));
       return true;
     case Op::kLoadConst:
-      push(make(SymbolKind::kConstant, one.argument));
+      stack_.push(make(SymbolKind::kConstant, one.argument));
       return true;
     default:
       return load_named(one);
@@ -202,41 +152,41 @@ bool CallFinder::load_named(const DecodedInstruction& one) {
   const std::uint32_t index = flagged ? one.argument >> 1 : one.argument;
   switch (one.opcode.op) {
     case Op::kLoadNameOf:
-      pop();
-      push(make(SymbolKind::kGlobal, one.argument));
+      stack_.pop();
+      stack_.push(make(SymbolKind::kGlobal, one.argument));
       return true;
     case Op::kLoadName:
-      push(make(SymbolKind::kGlobal, one.argument));
+      stack_.push(make(SymbolKind::kGlobal, one.argument));
       return true;
     case Op::kLoadGlobal: {
       const bool null_first = table_.calls == CallShape::kNullFirst;
-      push_unknown(for_call && null_first ? 1 : 0);
-      push(make(SymbolKind::kGlobal, index));
-      push_unknown(for_call && !null_first ? 1 : 0);
+      stack_.push_unknown(for_call && null_first ? 1 : 0);
+      stack_.push(make(SymbolKind::kGlobal, index));
+      stack_.push_unknown(for_call && !null_first ? 1 : 0);
       return true;
     }
     case Op::kLoadAttr:
     case Op::kLoadMethod: {
-      const std::uint32_t attribute = make(SymbolKind::kAttribute, index, pop());
+      const std::uint32_t attribute = make(SymbolKind::kAttribute, index, stack_.pop());
       if (for_call || one.opcode.op == Op::kLoadMethod) {
         put_method(attribute);
       } else {
-        push(attribute);
+        stack_.push(attribute);
       }
       return true;
     }
     case Op::kLoadSuper: {
-      drop(2);
-      const std::uint32_t attribute = make(SymbolKind::kAttribute, one.argument >> 2, pop());
+      stack_.drop(2);
+      const std::uint32_t attribute = make(SymbolKind::kAttribute, one.argument >> 2, stack_.pop());
       if ((one.argument & 1) != 0) {
         put_method(attribute);
       } else {
-        push(attribute);
+        stack_.push(attribute);
       }
       return true;
     }
     case Op::kLoadSpecial:
-      pop();
+      stack_.pop();
       put_method(make(SymbolKind::kImplicit, 0));
       return true;
     default:
@@ -252,22 +202,24 @@ void CallFinder::take_call(std::uint32_t index,
                            std::size_t below) {
   CodeCall call;
   call.instruction = index;
-  const std::size_t size = stack_.values.size();
   for (std::size_t i = 0; i < std::min(arguments, kMaxCallArguments); ++i) {
-    call.arguments.push_back(peek(above + arguments - 1 - i));
+    call.arguments.push_back(stack_.peek(above + arguments - 1 - i));
   }
   for (std::size_t i = below; i > 0 && call.callee == kNothing; --i) {
-    call.callee = peek(above + arguments + i - 1);
+    call.callee = stack_.peek(above + arguments + i - 1);
   }
   const std::size_t taken = above + arguments + below;
-  if (stack_.known && taken <= size && !table_.loose_depth) {
-    call.place = static_cast<std::int32_t>(size - above - arguments);
+  if (stack_.depth_is_known() && taken <= stack_.size() && !table_.loose_depth) {
+    call.place = static_cast<std::int32_t>(stack_.size() - above - arguments);
   }
-  if (result_.symbols[call.callee].kind != SymbolKind::kImplicit) {
-    result_.calls.push_back(std::move(call));
+  stack_.drop(taken);
+  if (result_.symbols[call.callee].kind == SymbolKind::kImplicit) {
+    stack_.push_unknown(1);
+    return;
   }
-  drop(taken);
-  push_unknown(1);
+  call.count = static_cast<std::uint32_t>(arguments);
+  stack_.push(make(SymbolKind::kResult, static_cast<std::uint32_t>(result_.calls.size())));
+  result_.calls.push_back(std::move(call));
 }
 
 // f(*arguments, **names): what is unpacked is not known.
@@ -302,9 +254,9 @@ bool CallFinder::call(std::uint32_t index) {
       make_function(code_[index].argument);
       return true;
     case Op::kAddToFunction: {
-      const std::uint32_t function = pop();
-      pop();
-      push(function);
+      const std::uint32_t function = stack_.pop();
+      stack_.pop();
+      stack_.push(function);
       return true;
     }
     default:
@@ -315,62 +267,114 @@ bool CallFinder::call(std::uint32_t index) {
 void CallFinder::make_function(std::uint32_t flags) {
   constexpr std::uint32_t kParts = 15;  // defaults, annotations, cells: one value for each bit
   if (bare()) {
-    pop();  // its name
+    stack_.pop();  // its name
   }
-  const Symbol code = result_.symbols[pop()];
+  const Symbol code = result_.symbols[stack_.pop()];
   const bool parts_follow = table_.calls == CallShape::kNullSecond ||
                             table_.calls == CallShape::kAlwaysNamed;  // kAddToFunction has them
-  drop(parts_follow ? 0 : static_cast<std::size_t>(std::popcount(flags & kParts)));
-  push(code.kind == SymbolKind::kConstant ? make(SymbolKind::kFunction, code.index) : kNothing);
+  stack_.drop(parts_follow ? 0 : static_cast<std::size_t>(std::popcount(flags & kParts)));
+  stack_.push(code.kind == SymbolKind::kConstant ? make(SymbolKind::kFunction, code.index)
+                                                 : kNothing);
 }
 
 bool CallFinder::build(const DecodedInstruction& one) {
   const std::size_t count = one.argument;
-  constexpr std::uint32_t kWithFormat = 4;
   switch (one.opcode.op) {
     case Op::kBuildList: {
-      const std::uint32_t first = count > 0 ? peek(count - 1) : kNothing;
-      drop(count);
-      push(first == kNothing ? kNothing : make(SymbolKind::kFirstOf, 0, first));
+      const std::uint32_t first = count > 0 ? stack_.peek(count - 1) : kNothing;
+      stack_.drop(count);
+      stack_.push(first == kNothing ? kNothing : make(SymbolKind::kFirstOf, 0, first));
       return true;
     }
     case Op::kBuild:
-      drop(count);
-      push_unknown(1);
+      stack_.drop(count);
+      stack_.push_unknown(1);
       return true;
     case Op::kBuildMap:
-      drop(2 * count);
-      push_unknown(1);
+      stack_.drop(2 * count);
+      stack_.push_unknown(1);
       return true;
     case Op::kBuildConstMap:
-      drop(count + 1);
-      push_unknown(1);
+      stack_.drop(count + 1);
+      stack_.push_unknown(1);
       return true;
     case Op::kExtendList: {
       // [constant, ...] of three or more: an empty list and a tuple that it is extended by.
-      const std::uint32_t items = pop();
-      const bool fresh = peek(one.argument - 1) == kNothing && one.argument == 1;
+      const std::uint32_t items = stack_.pop();
+      const bool fresh = stack_.peek(one.argument - 1) == kNothing && one.argument == 1;
       if (fresh && result_.symbols[items].kind == SymbolKind::kConstant) {
-        pop();
-        push(items);
+        stack_.pop();
+        stack_.push(items);
       }
       return true;
     }
-    case Op::kFormat:
-      drop((one.argument & kWithFormat) != 0 ? 2 : 1);
-      push_unknown(1);
-      return true;
     case Op::kInterpolate:
-      drop((one.argument & 1) != 0 ? 3 : 2);
-      push_unknown(1);
+      stack_.drop((one.argument & 1) != 0 ? 3 : 2);
+      stack_.push_unknown(1);
       return true;
     case Op::kUnpack:
-      pop();
-      push_unknown(count);
+      stack_.pop();
+      stack_.push_unknown(count);
       return true;
     case Op::kUnpackRest:
-      pop();
-      push_unknown((count & 0xff) + (count >> 8) + 1);
+      stack_.pop();
+      stack_.push_unknown((count & 0xff) + (count >> 8) + 1);
+      return true;
+    default:
+      return compose(one);
+  }
+}
+
+std::uint32_t CallFinder::join(SymbolKind kind, std::uint32_t left, std::uint32_t right) {
+  return left == kNothing || right == kNothing ? kNothing : make(kind, 0, left, right);
+}
+
+void CallFinder::compose_two(SymbolKind kind) {
+  const std::uint32_t right = stack_.pop();
+  const std::uint32_t left = stack_.pop();
+  stack_.push(kind == SymbolKind::kUnknown ? kNothing : join(kind, left, right));
+}
+
+// Texts that are put together: f-strings, `a + b`, and `path / name`.
+bool CallFinder::compose(const DecodedInstruction& one) {
+  constexpr std::uint32_t kPlain = 1;  // FORMAT_VALUE: no conversion, or str()
+  constexpr std::uint32_t kWithFormat = 4;
+  constexpr std::uint32_t kMaxParts = 8;
+  switch (one.opcode.op) {
+    case Op::kFormat: {
+      stack_.drop((one.argument & kWithFormat) != 0 ? 1 : 0);
+      const std::uint32_t value = stack_.pop();
+      const bool plain = one.argument <= kPlain && value != kNothing;
+      stack_.push(plain ? make(SymbolKind::kFormatted, 0, value) : kNothing);
+      return true;
+    }
+    case Op::kFormatPlain: {
+      const std::uint32_t value = stack_.pop();
+      stack_.push(value == kNothing ? kNothing : make(SymbolKind::kFormatted, 0, value));
+      return true;
+    }
+    case Op::kBuildText: {
+      std::uint32_t text = one.argument == 0 ? kNothing : stack_.peek(one.argument - 1);
+      for (std::uint32_t i = 1; i < std::min(one.argument, kMaxParts); ++i) {
+        text = join(SymbolKind::kConcatenated, text, stack_.peek(one.argument - 1 - i));
+      }
+      stack_.drop(one.argument);
+      stack_.push(one.argument > kMaxParts ? kNothing : text);
+      return true;
+    }
+    case Op::kBinary: {
+      const bool adds = one.argument == kBinaryAdd || one.argument == kInplaceAdd;
+      const bool divides = one.argument == kBinaryDivide || one.argument == kInplaceDivide;
+      compose_two(adds      ? SymbolKind::kConcatenated
+                  : divides ? SymbolKind::kPathJoined
+                            : SymbolKind::kUnknown);
+      return true;
+    }
+    case Op::kAddTwo:
+      compose_two(SymbolKind::kConcatenated);
+      return true;
+    case Op::kDivideTwo:
+      compose_two(SymbolKind::kPathJoined);
       return true;
     default:
       return false;
@@ -378,39 +382,30 @@ bool CallFinder::build(const DecodedInstruction& one) {
 }
 
 bool CallFinder::move(const DecodedInstruction& one) {
-  std::vector<std::uint32_t>& values = stack_.values;
   const std::size_t count = one.argument;
-  const auto swap_with = [&](std::size_t depth) {
-    if (depth == 0 || depth > values.size()) {
-      stack_ = {{}, false};
-    } else {
-      std::swap(values.back(), values[values.size() - depth]);
-    }
-  };
   switch (one.opcode.op) {
     case Op::kCopy:
-      push(count > 0 ? peek(count - 1) : kNothing);
+      stack_.push(count > 0 ? stack_.peek(count - 1) : kNothing);
       return true;
     case Op::kCopyTop: {
       const std::size_t copies = one.opcode.count;
       for (std::size_t i = 0; i < copies; ++i) {
-        push(peek(copies - 1));
+        stack_.push(stack_.peek(copies - 1));
       }
       return true;
     }
     case Op::kSwap:
-      swap_with(count);
+      stack_.swap_with(count);
       return true;
     case Op::kSwapTwo:
-      swap_with(2);
+      stack_.swap_with(2);
       return true;
     case Op::kRotate:
-    case Op::kRotateMany: {
-      const std::size_t moved = one.opcode.op == Op::kRotate ? one.opcode.count : count;
-      std::fill(values.end() - static_cast<std::ptrdiff_t>(std::min(moved, values.size())),
-                values.end(), kNothing);
+      stack_.blur(one.opcode.count);
       return true;
-    }
+    case Op::kRotateMany:
+      stack_.blur(count);
+      return true;
     default:
       return false;
   }
@@ -420,18 +415,18 @@ void CallFinder::branch(const DecodedInstruction& one) {
   constexpr int kException = 6;  // values that a handler finds, up to 3.10
   SymbolStack before = stack_;
   if (one.opcode.op == Op::kSetupWith) {
-    pop();
-    push(make(SymbolKind::kImplicit, 0));
+    stack_.pop();
+    stack_.push(make(SymbolKind::kImplicit, 0));
     before = stack_;
-    push_unknown(1);
+    stack_.push_unknown(1);
     std::swap(stack_, before);
-    add(kException);
+    stack_.add(kException);
   } else {
-    add(one.opcode.jump_effect);
+    stack_.add(one.opcode.jump_effect);
   }
   SymbolStack jumped = std::exchange(stack_, std::move(before));
   if (one.opcode.op != Op::kSetupWith) {
-    add(one.opcode.effect);
+    stack_.add(one.opcode.effect);
   }
   if (one.target != kNoInstruction && code_[one.target].begin >= one.end) {
     remember(one.target, std::move(jumped));
@@ -457,16 +452,16 @@ void CallFinder::step(std::uint32_t index) {
       return;
     case Op::kStartGenerator:
       // The value that starts a generator counts as pushed here, and by its GEN_START as popped.
-      add(one.opcode.effect < 0 ? 0 : 1);
+      stack_.add(one.opcode.effect < 0 ? 0 : 1);
       return;
     case Op::kEnterWith:
-      pop();
-      push(make(SymbolKind::kImplicit, 0));
-      push_unknown(1);
+      stack_.pop();
+      stack_.push(make(SymbolKind::kImplicit, 0));
+      stack_.push_unknown(1);
       return;
     case Op::kDrop:
     case Op::kPopBlock:
-      add(one.opcode.effect);
+      stack_.add(one.opcode.effect);
       return;
     default:
       break;
@@ -476,11 +471,11 @@ void CallFinder::step(std::uint32_t index) {
   }
   const int effect = one.opcode.effect;
   if (effect > 0) {
-    add(effect);
+    stack_.add(effect);
   } else {
     // It computes one value from others.
-    drop(static_cast<std::size_t>(1 - effect));
-    push_unknown(1);
+    stack_.drop(static_cast<std::size_t>(1 - effect));
+    stack_.push_unknown(1);
   }
 }
 

@@ -18,20 +18,25 @@ namespace oddrank::cpython {
 
 enum class SymbolKind : std::uint8_t {
   kUnknown,
-  kFast,       // local variable `index`
-  kDeref,      // variable in a cell; up to 3.10 `index` counts cells only
-  kConstant,   // `index` of the constants
-  kGlobal,     // or a builtin: `index` of the names
-  kAttribute,  // `index` of the names, of `base`
-  kFunction,   // made here, of the code that is the constant `index`
-  kFirstOf,    // a list or tuple made here that begins with `base`
-  kImplicit,   // what `with` calls
+  kFast,          // local variable `index`
+  kDeref,         // variable in a cell; up to 3.10 `index` counts cells only
+  kConstant,      // `index` of the constants
+  kGlobal,        // or a builtin: `index` of the names
+  kAttribute,     // `index` of the names, of `base`
+  kFunction,      // made here, of the code that is the constant `index`
+  kFirstOf,       // a list or tuple made here that begins with `base`
+  kImplicit,      // what `with` calls
+  kResult,        // of the call `index`
+  kFormatted,     // `base` as text
+  kConcatenated,  // texts: `base` and then `other`
+  kPathJoined,    // the path `base` / `other`
 };
 
 struct Symbol {
   SymbolKind kind = SymbolKind::kUnknown;
   std::uint32_t index = 0;
-  std::uint32_t base = 0;  // an index into CodeCalls::symbols
+  std::uint32_t base = 0;   // an index into CodeCalls::symbols
+  std::uint32_t other = 0;  // the same
 
   bool operator==(const Symbol&) const = default;
 };
@@ -42,6 +47,7 @@ struct CodeCall {
   std::uint32_t instruction = 0;         // index
   std::uint32_t callee = 0;              // an index into CodeCalls::symbols, like the arguments
   std::vector<std::uint32_t> arguments;  // those by position, then those by name
+  std::uint32_t count = 0;               // of all arguments; 0 for f(*a)
   // Where on the frame's value stack the first argument is while the call lasts; -1: not known.
   std::int32_t place = -1;
 };

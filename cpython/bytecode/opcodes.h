@@ -57,7 +57,12 @@ enum class Op : std::uint8_t {
   kBuildMap,
   kBuildConstMap,
   kExtendList,
-  kFormat,
+  kBuildText,    // f-strings, with the next two
+  kFormat,       // up to 3.12
+  kFormatPlain,  // 3.13+: as str() does
+  kBinary,       // 3.11+: an operator
+  kAddTwo,       // up to 3.10: +, and the next: /
+  kDivideTwo,
   kInterpolate,
   kUnpack,
   kUnpackRest,

@@ -5,6 +5,7 @@
 
 #include "cpython/locals.h"
 #include "cpython/objects/attributes.h"
+#include "cpython/objects/objects.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 
@@ -38,6 +39,14 @@ std::string path_text(PythonMemory& memory, Addr path) {
     }
   }
   return longest == "/" ? std::string() : longest;
+}
+
+// Joins as os.path.join does; empty if a part is.
+std::string joined_path(const std::string& left, const std::string& right) {
+  if (left.empty() || right.empty() || left.size() + right.size() > kMaxObjectText * 2) {
+    return {};
+  }
+  return right.front() == '/' ? right : left + (left.back() == '/' ? "" : "/") + right;
 }
 
 std::string single_text(PythonMemory& memory, Addr object) {
@@ -180,16 +189,75 @@ Addr SymbolValues::object_of(std::uint32_t symbol) {
   return object_within(symbol, 0);
 }
 
-std::string SymbolValues::text_of(std::uint32_t symbol) {
+std::string SymbolValues::text_of_object(std::uint32_t symbol, bool numbers) {
   const Symbol& one = calls_.symbols[symbol];
   if (one.kind == SymbolKind::kUnknown) {
     return {};
   }
-  const std::string text = object_text(memory_, object_of(symbol));
+  const Addr object = object_of(symbol);
+  std::string text = object_text(memory_, object);
+  if (numbers && type_name(memory_, object) == "int") {
+    const auto number = read_int(memory_, object);
+    text = number ? std::to_string(*number) : std::string();
+  }
   // What a store is asked for is called a key everywhere; it is no secret.
-  const std::string name = name_of(one.kind == SymbolKind::kFirstOf ? one.base : symbol);
+  const std::string name = name_of(symbol);
   const bool store_key = name == "key" || name == "keys" || name.ends_with("_key");
   return !text.empty() && !store_key && sounds_secret(name) ? "<hidden>" : text;
+}
+
+std::string SymbolValues::text_of_result(const CodeCall& call, int depth) {
+  const Symbol& callee = calls_.symbols[call.callee];
+  const std::string name = name_of(call.callee);
+  if (call.arguments.empty() || call.count > call.arguments.size()) {
+    return {};
+  }
+  if (name == "join" && callee.kind == SymbolKind::kAttribute && name_of(callee.base) == "path") {
+    std::string path = text_within(call.arguments.front(), depth);
+    for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+      path = joined_path(path, text_within(call.arguments[i], depth));
+    }
+    return path;
+  }
+  const bool keeps = name == "str" || name == "fspath" || name == "Path" || name == "PosixPath" ||
+                     name == "abspath" || name == "realpath";
+  return keeps && call.count == 1 ? text_within(call.arguments.front(), depth) : std::string();
+}
+
+std::string SymbolValues::text_within(std::uint32_t symbol, int depth) {
+  constexpr int kMaxParts = 8;  // one within the other
+  const Symbol& one = calls_.symbols[symbol];
+  if (depth > kMaxParts || parts_left_ == 0) {
+    return {};
+  }
+  --parts_left_;
+  switch (one.kind) {
+    case SymbolKind::kResult:
+      return text_of_result(calls_.calls[one.index], depth + 1);
+    case SymbolKind::kFormatted: {
+      const std::string text = text_within(one.base, depth + 1);
+      return text.empty() ? text_of_object(one.base, true) : text;
+    }
+    case SymbolKind::kFirstOf:
+      return text_within(one.base, depth + 1);
+    case SymbolKind::kConcatenated:
+    case SymbolKind::kPathJoined: {
+      const std::string left = text_within(one.base, depth + 1);
+      const std::string right = left.empty() ? left : text_within(one.other, depth + 1);
+      if (right.empty() || left.size() + right.size() > kMaxObjectText * 2) {
+        return {};
+      }
+      return one.kind == SymbolKind::kConcatenated ? left + right : joined_path(left, right);
+    }
+    default:
+      return text_of_object(symbol, false);
+  }
+}
+
+std::string SymbolValues::text_of(std::uint32_t symbol) {
+  constexpr int kMaxPartsOfText = 64;
+  parts_left_ = kMaxPartsOfText;
+  return text_within(symbol, 0);
 }
 
 Addr SymbolValues::code_of(std::uint32_t symbol) {

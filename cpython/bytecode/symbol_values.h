@@ -31,13 +31,18 @@ class SymbolValues {
   std::string name_of(std::uint32_t symbol);
   // Returns the object; null if it is not known, or is a builtin.
   Addr object_of(std::uint32_t symbol);
-  // Returns object_text; "<hidden>" if the name sounds like a secret.
+  // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code puts
+  // together (f-strings, `a + b`, `path / name`, os.path.join) are put together from what their
+  // parts are now; empty if a part is not known.
   std::string text_of(std::uint32_t symbol);
   // Returns the code object of a constant that is one; null otherwise.
   Addr code_of(std::uint32_t symbol);
 
  private:
   Addr object_within(std::uint32_t symbol, int depth);
+  std::string text_within(std::uint32_t symbol, int depth);
+  std::string text_of_result(const CodeCall& call, int depth);
+  std::string text_of_object(std::uint32_t symbol, bool numbers);
   Addr item_of(std::uint32_t tuple, std::uint32_t index);
   Addr tuple_item(Addr tuple, std::uint64_t index);
   Addr variable(std::uint32_t index, bool in_cell);
@@ -47,6 +52,7 @@ class SymbolValues {
   PythonMemory& memory_;
   const CodeCalls& calls_;
   RawFrame frame_;
+  int parts_left_ = 0;  // of the text that is being put together
   std::optional<std::vector<DictItem>> globals_;
 };
 

@@ -156,9 +156,49 @@ def call_in_call():
 
 
 @shape((False, [("exists", None), ("sleep", None)]))
+def either():
+    while not os.path.exists("/nonexistent/x" if MARKER else "y"):
+        rounds["either"] += 1
+        time.sleep(NAP)
+
+
+@shape((False, [("exists", "/nonexistent/run7/rank-3.done"), ("sleep", None)]))
 def formatted():
-    while not os.path.exists(f"/nonexistent/{os.sep}/x" if MARKER else "y"):
+    folder, rank = "/nonexistent/run7", 3
+    while not os.path.exists(f"{folder}/rank-{rank}.done"):
         rounds["formatted"] += 1
+        time.sleep(NAP)
+
+
+@shape((False, [("exists", None), ("sleep", None)]))
+def formatted_otherwise():
+    rank = 3
+    while not os.path.exists(f"/nonexistent/{rank:04d}"):
+        rounds["formatted_otherwise"] += 1
+        time.sleep(NAP)
+
+
+@shape((False, [("exists", "/nonexistent/run7/a.done"), ("sleep", None)]))
+def added():
+    folder = "/nonexistent/run7"
+    while not os.path.exists(folder + "/a" + ".done"):
+        rounds["added"] += 1
+        time.sleep(NAP)
+
+
+@shape((False, [("isfile", "/nonexistent/run7/sub/b"), ("join", "/nonexistent/run7"),
+                ("sleep", None)]))
+def joined():
+    folder = "/nonexistent/run7"
+    while not os.path.isfile(os.path.join(folder, "sub", "b")):
+        rounds["joined"] += 1
+        time.sleep(NAP)
+
+
+@shape((False, [("exists", str(PATH / "sub" / "c")), ("sleep", None)]))
+def divided():
+    while not (PATH / "sub" / "c").exists():
+        rounds["divided"] += 1
         time.sleep(NAP)
 
 

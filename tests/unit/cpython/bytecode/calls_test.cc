@@ -28,6 +28,14 @@ std::string words(const CodeCalls& calls, std::uint32_t at) {
       return "function " + index;
     case SymbolKind::kFirstOf:
       return "first of " + words(calls, symbol.base);
+    case SymbolKind::kResult:
+      return "result " + index;
+    case SymbolKind::kFormatted:
+      return "text of " + words(calls, symbol.base);
+    case SymbolKind::kConcatenated:
+      return words(calls, symbol.base) + " + " + words(calls, symbol.other);
+    case SymbolKind::kPathJoined:
+      return words(calls, symbol.base) + " / " + words(calls, symbol.other);
     default:
       return "?";
   }
@@ -135,7 +143,7 @@ TEST_CASE("calls: lists of keys, functions made here, results of calls") {
                         {"PRECALL", 0},
                         {"CALL", 0},
                         {"PRECALL", 1},
-                        {"CALL", 1}}) == "function 1()@4; global 0(?)@2");
+                        {"CALL", 1}}) == "function 1()@4; global 0(result 0)@2");
   // f"{x}/done"
   CHECK(call_words(11, {{"LOAD_GLOBAL", 1},
                         {"LOAD_FAST", 0},
@@ -143,7 +151,42 @@ TEST_CASE("calls: lists of keys, functions made here, results of calls") {
                         {"LOAD_CONST", 1},
                         {"BUILD_STRING", 2},
                         {"PRECALL", 1},
-                        {"CALL", 1}}) == "global 0(?)@2");
+                        {"CALL", 1}}) == "global 0(text of local 0 + constant 1)@2");
+}
+
+TEST_CASE("calls: texts that are put together, as each version compiles it") {
+  CHECK(call_words(13, {{"LOAD_GLOBAL", 1},
+                        {"LOAD_FAST", 0},
+                        {"FORMAT_SIMPLE", 0},
+                        {"LOAD_CONST", 1},
+                        {"BUILD_STRING", 2},
+                        {"CALL", 1}}) == "global 0(text of local 0 + constant 1)@2");
+  // With a format, or a part that is not known.
+  for (const char* format : {"FORMAT_WITH_SPEC", "BINARY_SLICE"}) {
+    CHECK(call_words(13, {{"LOAD_GLOBAL", 1},
+                          {"LOAD_CONST", 1},
+                          {"LOAD_CONST", 1},
+                          {"LOAD_FAST", 0},
+                          {"LOAD_CONST", 1},
+                          {format, 0},
+                          {"BUILD_STRING", 2},
+                          {"CALL", 1}})
+              .find("+") == std::string::npos);
+  }
+  const std::vector<Row> operands = {{"LOAD_GLOBAL", 0}, {"LOAD_FAST", 0}, {"LOAD_CONST", 1}};
+  const auto with = [&](std::uint32_t minor, std::vector<Row> rows) {
+    rows.insert(rows.begin(), operands.begin(), operands.end());
+    return call_words(minor, rows);
+  };
+  CHECK(with(9, {{"BINARY_ADD", 0}, {"CALL_FUNCTION", 1}}) == "global 0(local 0 + constant 1)@1");
+  CHECK(with(9, {{"BINARY_TRUE_DIVIDE", 0}, {"CALL_FUNCTION", 1}}) ==
+        "global 0(local 0 / constant 1)@1");
+  CHECK(with(9, {{"BINARY_MODULO", 0}, {"CALL_FUNCTION", 1}}) == "global 0(?)@1");
+  CHECK(with(12, {{"BINARY_OP", 0}, {"CALL", 1}}).find("(local 0 + constant 1)") !=
+        std::string::npos);
+  CHECK(with(12, {{"BINARY_OP", 11}, {"CALL", 1}}).find("(local 0 / constant 1)") !=
+        std::string::npos);
+  CHECK(with(12, {{"BINARY_OP", 6}, {"CALL", 1}}).find("(?)") != std::string::npos);
 }
 
 TEST_CASE("calls: where two ways meet, only what they agree on is known") {
