@@ -135,25 +135,30 @@ const CodeObject& CodeCache::at(Addr code) const {
   return found == codes_.end() ? none_ : *found->second;
 }
 
-std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame) {
+Addr first_instruction(const CodeObject& code, const RawFrame& frame) {
+  // The first copy is the original.
+  const bool copied = frame.code_copy > 0 && frame.code_copy < code.copies.size();
+  return copied ? code.copies[frame.code_copy] : code.instructions;
+}
+
+std::int64_t instruction_offset(const Layout& layout,
+                                const CodeObject& code,
+                                const RawFrame& frame) {
   constexpr std::int64_t kUnit = 2;
-  std::int64_t offset = 0;
   switch (layout.semantics.instruction) {
-    case InstructionFormat::kByteIndex:
-      offset = static_cast<std::int64_t>(frame.instruction);
-      break;
     case InstructionFormat::kUnitIndex:
-      offset = static_cast<std::int64_t>(frame.instruction) * kUnit;
-      break;
-    case InstructionFormat::kPointer: {
-      // The first copy is the original.
-      const bool copied = frame.code_copy > 0 && frame.code_copy < code.copies.size();
-      const Addr start = copied ? code.copies[frame.code_copy] : code.instructions;
-      offset = static_cast<std::int64_t>(frame.instruction - value_of(start));
-      break;
-    }
+      return static_cast<std::int64_t>(frame.instruction) * kUnit;
+    case InstructionFormat::kPointer:
+      return static_cast<std::int64_t>(frame.instruction -
+                                       value_of(first_instruction(code, frame)));
+    default:
+      return static_cast<std::int64_t>(frame.instruction);
   }
-  return line_of(layout.semantics.lines, code.line_table, code.first_line, offset);
+}
+
+std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame) {
+  return line_of(layout.semantics.lines, code.line_table, code.first_line,
+                 instruction_offset(layout, code, frame));
 }
 
 }  // namespace oddrank::cpython

@@ -45,6 +45,15 @@ class CodeCache {
   CodeObject none_;
 };
 
+// Returns where the frame's code begins, in the copy that it runs; null up to 3.10.
+Addr first_instruction(const CodeObject& code, const RawFrame& frame);
+
+// Returns how far the frame's current instruction is from the start of its code, in bytes; negative
+// before the first one.
+std::int64_t instruction_offset(const Layout& layout,
+                                const CodeObject& code,
+                                const RawFrame& frame);
+
 // Returns the line of a frame's current instruction; 0 = unknown.
 std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame);
 

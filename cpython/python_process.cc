@@ -85,6 +85,10 @@ struct PythonProcess::Impl {
   void prefetch_chain_locals(PythonMemory& memory,
                              const std::vector<FrameChain>& chains,
                              const std::vector<std::size_t>& counts) const;
+  // Fills in the loops of the innermost frames; `threads` are of these chains, in their order.
+  void add_loops(PythonMemory& memory,
+                 const std::vector<FrameChain>& chains,
+                 std::vector<OrderedThread>& threads) const;
   void name_threads(PythonMemory& memory,
                     const ThreadStates& states,
                     std::vector<OrderedThread>& threads);
@@ -162,6 +166,28 @@ void PythonProcess::Impl::prefetch_chain_locals(PythonMemory& memory,
   }
   if (!frames.empty()) {
     prefetch_locals(memory, frames);
+  }
+}
+
+void PythonProcess::Impl::add_loops(PythonMemory& memory,
+                                    const std::vector<FrameChain>& chains,
+                                    std::vector<OrderedThread>& threads) const {
+  std::vector<RawFrame> frames;
+  const auto innermost = [](const FrameChain& chain) {
+    return std::span(chain.frames).first(std::min(chain.frames.size(), kMaxFramesWithLoops));
+  };
+  for (const FrameChain& chain : chains) {
+    const auto some = innermost(chain);
+    frames.insert(frames.end(), some.begin(), some.end());
+  }
+  CodeAnalysis analysis(memory);
+  analysis.prefetch(frames);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const auto some = innermost(chains[i]);
+    for (std::size_t at = 0; at < some.size(); ++at) {
+      threads[i].thread.frames[at].loops =
+          read_loops(memory, analysis, codes.at(some[at].code), some[at]);
+    }
   }
 }
 
@@ -307,6 +333,9 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
         budget -= std::min(budget, frame.locals.size());
       }
     }
+  }
+  if (locals != Locals::kNone) {
+    impl_->add_loops(memory, chains, threads);
   }
   impl_->name_threads(memory, states, threads);
   impl_->keep_sample(rows, tids, std::move(chains));

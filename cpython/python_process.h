@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "cpython/bytecode/frame_loops.h"
 #include "cpython/python_memory.h"
 #include "cpython/python_sample.h"
 #include "elf/elf_image.h"
@@ -34,6 +36,8 @@ enum class Locals : std::uint8_t {
   kAll,  // of all threads; lists, dicts, arrays and objects as summaries
 };
 
+inline constexpr std::size_t kMaxFramesWithLoops = 6;  // the innermost of each thread
+
 struct PythonFrame {
   std::string function;  // qualified name from 3.11 on, else the name
   std::string file;
@@ -43,6 +47,9 @@ struct PythonFrame {
   // frame because the objects of a popped one are being destroyed ("<leaving a function>").
   bool readable = true;
   std::vector<PythonLocal> locals;
+  // Around its current instruction, innermost first (bytecode/frame_loops.h). Of the innermost
+  // frames only, and only if locals are read.
+  std::vector<FrameLoop> loops;
 };
 
 struct PythonThread {

@@ -134,6 +134,7 @@ static void print_frame(void) {
   FIELD(stack_top, PyFrameObject, f_stackdepth);
 #endif
   FIELD(stack_base, PyFrameObject, f_valuestack);
+  FIELD(globals, PyFrameObject, f_globals);
   FIELD(localsplus, PyFrameObject, f_localsplus);
 #else
   FIELD(previous, _PyInterpreterFrame, previous);
@@ -156,6 +157,7 @@ static void print_frame(void) {
 #else
   FIELD(stack_top, _PyInterpreterFrame, stacktop);
 #endif
+  FIELD(globals, _PyInterpreterFrame, f_globals);
   FIELD(localsplus, _PyInterpreterFrame, localsplus);
 #endif
   END();
@@ -174,7 +176,10 @@ static void print_code(void) {
   FIELD(line_table, PyCodeObject, co_linetable);
 #endif
   FIELD(first_line, PyCodeObject, co_firstlineno);
+  FIELD(constants, PyCodeObject, co_consts);
+  FIELD(names, PyCodeObject, co_names);
 #if PY_MINOR_VERSION >= 11
+  FIELD(exceptions, PyCodeObject, co_exceptiontable);
   FIELD(local_names, PyCodeObject, co_localsplusnames);
   FIELD(local_kinds, PyCodeObject, co_localspluskinds);
   FIELD(instructions, PyCodeObject, co_code_adaptive);
@@ -182,6 +187,7 @@ static void print_code(void) {
   FIELD(thread_code, PyCodeObject, co_tlbc);
 #endif
 #else
+  FIELD(bytecode, PyCodeObject, co_code);
   FIELD(local_names, PyCodeObject, co_varnames);
   FIELD(cell_names, PyCodeObject, co_cellvars);
   FIELD(free_names, PyCodeObject, co_freevars);
@@ -213,6 +219,7 @@ static void print_object(void) {
   FIELD(type_flags, PyTypeObject, tp_flags);
   FIELD(type_basic_size, PyTypeObject, tp_basicsize);
   FIELD(type_dict_offset, PyTypeObject, tp_dictoffset);
+  FIELD(function_code, PyFunctionObject, func_code);
   FIELD(type_cached_keys, PyHeapTypeObject, ht_cached_keys);
   FIELD(str_length, PyASCIIObject, length);
   FIELD(str_state, PyASCIIObject, state);

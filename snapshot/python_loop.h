@@ -22,8 +22,9 @@ struct LoopCall {
   // The last part of the called name as the code has it: "exists" of os.path.exists(marker). Empty:
   // what is called has no name ("handlers[0]()").
   StringId name{};
-  // The value of the first such argument, as text, cut and masked like a local: "'/data/ready'".
-  // Empty: there is none, or its value is not known.
+  // The first such argument as text, without quotes, cut and masked like a local: "/data/ready".
+  // What the code puts together ("{folder}/{rank}.done") is put together from what its parts are
+  // now. Empty: there is none, or its value is not known.
   StringId object{};
 
   bool operator==(const LoopCall&) const = default;
@@ -33,8 +34,8 @@ struct PythonLoop {
   std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
   bool iterates = false;    // a `for` loop: it ends with what it iterates over
   bool cut = false;         // it calls more than is listed
-  // The calls in the loop's code and in that of the comprehensions within it, in the order of the
-  // code; equal rows once.
+  // The calls in the loop's code, in the order of the code, equal rows once. In place of a short
+  // function of the same file, and of a comprehension, stand the calls that it makes.
   std::vector<LoopCall> calls;
 
   bool operator==(const PythonLoop&) const = default;

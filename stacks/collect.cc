@@ -42,6 +42,10 @@ class Collector {
   void add_locals(const Reading& reading,
                   const std::vector<std::size_t>& python_index,
                   snapshot::ThreadCapture& thread);
+  void add_loops(const Reading& reading,
+                 const std::vector<std::size_t>& python_index,
+                 snapshot::ThreadCapture& thread);
+  snapshot::StringId masked(const std::string& text);
   snapshot::ThreadCapture& row_of(const attach::ThreadState& state);
   StackEnd end_of(const Reading& reading) const;
   void note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const;
@@ -56,6 +60,8 @@ class Collector {
   std::vector<cpython::Gil> gils_;
   std::size_t locals_ = 0;
 };
+
+static_assert(cpython::kMaxCallsOfLoop <= snapshot::kMaxLoopCalls);
 
 snapshot::ThreadCapture& Collector::row_of(const attach::ThreadState& state) {
   auto& threads = process_.threads;
@@ -123,6 +129,30 @@ void Collector::add_locals(const Reading& reading,
   }
 }
 
+snapshot::StringId Collector::masked(const std::string& text) {
+  return tables_.string(options_.mask_text == nullptr ? text : options_.mask_text(text));
+}
+
+void Collector::add_loops(const Reading& reading,
+                          const std::vector<std::size_t>& python_index,
+                          snapshot::ThreadCapture& thread) {
+  const auto& frames = reading.python->frames;
+  for (std::size_t i = 0; i < frames.size() && i < python_index.size(); ++i) {
+    for (const cpython::FrameLoop& loop : frames[i].loops) {
+      if (thread.loops.size() == snapshot::kMaxLoops) {
+        return;
+      }
+      snapshot::PythonLoop& row = thread.loops.emplace_back();
+      row.frame = static_cast<std::uint32_t>(python_index[i]);
+      row.iterates = loop.iterates;
+      row.cut = loop.cut;
+      for (const cpython::FrameCall& call : loop.calls) {
+        row.calls.push_back({tables_.string(call.name), masked(call.object)});
+      }
+    }
+  }
+}
+
 void Collector::add_sample(const Reading& reading) {
   snapshot::ThreadCapture& thread = row_of(reading.state);
   thread.has_python = reading.python.has_value();
@@ -157,8 +187,10 @@ void Collector::add_sample(const Reading& reading) {
   sample.tracer = reading.state.tracer;
   thread.samples.push_back(sample);
   thread.locals.clear();
+  thread.loops.clear();
   if (reading.python) {
     add_locals(reading, merged.python_index, thread);
+    add_loops(reading, merged.python_index, thread);
   }
 }
 

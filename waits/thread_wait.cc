@@ -26,6 +26,7 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   }
   wait.awaited_count = from.awaited_count;
   wait.own_wakers = from.own_wakers;
+  wait.key = tables.string(from.key);
   wait.detail = tables.string(from.detail);
   wait.notes = tables.string(from.notes);
   return wait;

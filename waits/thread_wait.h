@@ -34,6 +34,7 @@ struct ThreadWait {
   std::uint64_t awaited_count = 0;
   bool own_wakers = false;
   bool tells_wchan = false;  // `detail` names the kernel function
+  std::string key;
   std::string detail;
   std::string notes;
 };

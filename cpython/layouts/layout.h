@@ -59,6 +59,7 @@ struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t tlbc_index = kAbsent;  // free-threaded 3.14+: which copy of the code it runs
   std::uint32_t stack_top = 0;         // see StackTopFormat
   std::uint32_t stack_base = kAbsent;  // up to 3.10: pointer to the value stack
+  std::uint32_t globals = 0;           // a dict
   std::uint32_t localsplus = 0;
 };
 
@@ -68,6 +69,10 @@ struct CodeOffsets {  // PyCodeObject
   std::uint32_t qualname = kAbsent;
   std::uint32_t line_table = 0;
   std::uint32_t first_line = 0;
+  std::uint32_t constants = 0;           // a tuple
+  std::uint32_t names = 0;               // a tuple: globals and attributes, as instructions say
+  std::uint32_t exceptions = kAbsent;    // 3.11+: table of handlers, bytes
+  std::uint32_t bytecode = kAbsent;      // up to 3.10: the code, bytes
   std::uint32_t local_names = 0;         // of all fast locals from 3.11, without cells before
   std::uint32_t local_kinds = kAbsent;   // 3.11+: bytes, one for each name
   std::uint32_t cell_names = kAbsent;    // up to 3.10
@@ -84,6 +89,7 @@ struct ObjectOffsets {
   std::uint32_t type_flags = 168;
   std::uint32_t type_basic_size = 32;
   std::uint32_t type_dict_offset = 288;
+  std::uint32_t function_code = 0;
   std::uint32_t type_cached_keys = kAbsent;  // in types made by class statements
   std::uint32_t str_length = 16;
   std::uint32_t str_state = 32;
@@ -186,6 +192,7 @@ struct Semantics {
   // or is a plain number).
   std::uint8_t reference_tags = 0;
   bool free_threaded = false;
+  std::uint8_t opcodes = 0;  // N of the version 3.N whose instructions it has (bytecode/opcodes.h)
 };
 
 struct Layout {

@@ -42,6 +42,7 @@ constexpr Layout kPython310 = {
             .instruction = 96,
             .stack_top = 80,
             .stack_base = 64,
+            .globals = 48,
             .localsplus = 352,
         },
     .code =
@@ -50,6 +51,9 @@ constexpr Layout kPython310 = {
             .name = 112,
             .line_table = 120,
             .first_line = 40,
+            .constants = 56,
+            .names = 64,
+            .bytecode = 48,
             .local_names = 72,
             .cell_names = 88,
             .free_names = 80,
@@ -63,6 +67,7 @@ constexpr Layout kPython310 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 48,
             .type_cached_keys = 872,
             .str_length = 16,
             .str_state = 32,
@@ -104,6 +109,7 @@ constexpr Layout kPython310 = {
             .ints = IntFormat::kSignedSize,
             .stack_top = StackTopFormat::kDepth,
             .shim_owner = kNoOwner,
+            .opcodes = 10,
         },
 };
 

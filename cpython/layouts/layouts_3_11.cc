@@ -45,6 +45,7 @@ constexpr Layout kPython311 = {
             .is_entry = 68,
             .owner = 69,
             .stack_top = 64,
+            .globals = 8,
             .localsplus = 72,
         },
     .code =
@@ -54,6 +55,9 @@ constexpr Layout kPython311 = {
             .qualname = 128,
             .line_table = 136,
             .first_line = 72,
+            .constants = 24,
+            .names = 32,
+            .exceptions = 40,
             .local_names = 96,
             .local_kinds = 104,
             .instructions = 184,
@@ -67,6 +71,7 @@ constexpr Layout kPython311 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 48,
             .type_cached_keys = 872,
             .str_length = 16,
             .str_state = 32,
@@ -111,6 +116,7 @@ constexpr Layout kPython311 = {
             .attributes = AttributeFormat::kTwoPointers,
             .stack_top = StackTopFormat::kIndex,
             .states = {-1, -1, 0},
+            .opcodes = 11,
         },
 };
 

@@ -43,6 +43,7 @@ constexpr Layout kPython312 = {
             .instruction = 56,
             .owner = 70,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 72,
         },
     .code =
@@ -52,6 +53,9 @@ constexpr Layout kPython312 = {
             .qualname = 128,
             .line_table = 136,
             .first_line = 68,
+            .constants = 24,
+            .names = 32,
+            .exceptions = 40,
             .local_names = 96,
             .local_kinds = 104,
             .instructions = 192,
@@ -65,6 +69,7 @@ constexpr Layout kPython312 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 48,
             .type_cached_keys = 880,
             .str_length = 16,
             .str_state = 32,
@@ -111,6 +116,7 @@ constexpr Layout kPython312 = {
             .stack_top = StackTopFormat::kIndex,
             .states = {-1, -1, 0},
             .shim_owner = 3,
+            .opcodes = 12,
         },
 };
 

@@ -42,6 +42,7 @@ constexpr Layout kPython313 = {
             .instruction = 56,
             .owner = 70,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 72,
         },
     .code =
@@ -51,6 +52,9 @@ constexpr Layout kPython313 = {
             .qualname = 128,
             .line_table = 136,
             .first_line = 68,
+            .constants = 24,
+            .names = 32,
+            .exceptions = 40,
             .local_names = 96,
             .local_kinds = 104,
             .instructions = 200,
@@ -64,6 +68,7 @@ constexpr Layout kPython313 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 48,
             .type_cached_keys = 880,
             .str_length = 16,
             .str_state = 32,
@@ -110,6 +115,7 @@ constexpr Layout kPython313 = {
             .stack_top = StackTopFormat::kIndex,
             .states = {-2, -1, 0},
             .shim_owner = 3,
+            .opcodes = 13,
         },
 };
 
@@ -149,6 +155,7 @@ constexpr Layout kPython313t = {
             .instruction = 56,
             .owner = 70,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 72,
         },
     .code =
@@ -158,6 +165,9 @@ constexpr Layout kPython313t = {
             .qualname = 144,
             .line_table = 152,
             .first_line = 84,
+            .constants = 40,
+            .names = 48,
+            .exceptions = 56,
             .local_names = 112,
             .local_kinds = 120,
             .instructions = 216,
@@ -171,6 +181,7 @@ constexpr Layout kPython313t = {
             .type_flags = 184,
             .type_basic_size = 48,
             .type_dict_offset = 304,
+            .function_code = 64,
             .type_cached_keys = 896,
             .str_length = 32,
             .str_state = 48,
@@ -218,6 +229,7 @@ constexpr Layout kPython313t = {
             .states = {-2, -1, 0},
             .shim_owner = 3,
             .free_threaded = true,
+            .opcodes = 13,
         },
 };
 

@@ -43,6 +43,7 @@ constexpr Layout kPython314 = {
             .instruction = 56,
             .owner = 74,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 80,
         },
     .code =
@@ -52,6 +53,9 @@ constexpr Layout kPython314 = {
             .qualname = 128,
             .line_table = 136,
             .first_line = 68,
+            .constants = 24,
+            .names = 32,
+            .exceptions = 40,
             .local_names = 96,
             .local_kinds = 104,
             .instructions = 208,
@@ -65,6 +69,7 @@ constexpr Layout kPython314 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 48,
             .type_cached_keys = 880,
             .str_length = 16,
             .str_state = 32,
@@ -111,6 +116,7 @@ constexpr Layout kPython314 = {
             .states = {-2, -1, 0},
             .shim_owner = 3,
             .reference_tags = 3,
+            .opcodes = 14,
         },
 };
 
@@ -151,6 +157,7 @@ constexpr Layout kPython314t = {
             .owner = 78,
             .tlbc_index = 72,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 80,
         },
     .code =
@@ -160,6 +167,9 @@ constexpr Layout kPython314t = {
             .qualname = 144,
             .line_table = 152,
             .first_line = 84,
+            .constants = 40,
+            .names = 48,
+            .exceptions = 56,
             .local_names = 112,
             .local_kinds = 120,
             .instructions = 232,
@@ -174,6 +184,7 @@ constexpr Layout kPython314t = {
             .type_flags = 184,
             .type_basic_size = 48,
             .type_dict_offset = 304,
+            .function_code = 64,
             .type_cached_keys = 896,
             .str_length = 32,
             .str_state = 48,
@@ -221,6 +232,7 @@ constexpr Layout kPython314t = {
             .shim_owner = 3,
             .reference_tags = 3,
             .free_threaded = true,
+            .opcodes = 14,
         },
 };
 

@@ -44,6 +44,7 @@ constexpr Layout kPython315 = {
             .instruction = 56,
             .owner = 74,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 80,
         },
     .code =
@@ -53,6 +54,9 @@ constexpr Layout kPython315 = {
             .qualname = 128,
             .line_table = 136,
             .first_line = 68,
+            .constants = 24,
+            .names = 32,
+            .exceptions = 40,
             .local_names = 96,
             .local_kinds = 104,
             .instructions = 208,
@@ -66,6 +70,7 @@ constexpr Layout kPython315 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 48,
             .type_cached_keys = 888,
             .str_length = 16,
             .str_state = 32,
@@ -113,6 +118,7 @@ constexpr Layout kPython315 = {
             .awaited_value = 2,
             .shim_owner = 3,
             .reference_tags = 3,
+            .opcodes = 15,
         },
 };
 
@@ -154,6 +160,7 @@ constexpr Layout kPython315t = {
             .owner = 78,
             .tlbc_index = 72,
             .stack_top = 64,
+            .globals = 24,
             .localsplus = 80,
         },
     .code =
@@ -163,6 +170,9 @@ constexpr Layout kPython315t = {
             .qualname = 144,
             .line_table = 152,
             .first_line = 84,
+            .constants = 40,
+            .names = 48,
+            .exceptions = 56,
             .local_names = 112,
             .local_kinds = 120,
             .instructions = 232,
@@ -177,6 +187,7 @@ constexpr Layout kPython315t = {
             .type_flags = 184,
             .type_basic_size = 48,
             .type_dict_offset = 304,
+            .function_code = 64,
             .type_cached_keys = 904,
             .str_length = 32,
             .str_state = 48,
@@ -225,6 +236,7 @@ constexpr Layout kPython315t = {
             .shim_owner = 3,
             .reference_tags = 3,
             .free_threaded = true,
+            .opcodes = 15,
         },
 };
 

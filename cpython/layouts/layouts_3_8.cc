@@ -43,6 +43,7 @@ constexpr Layout kPython38 = {
             .instruction = 104,
             .stack_top = 72,
             .stack_base = 64,
+            .globals = 48,
             .localsplus = 360,
         },
     .code =
@@ -51,6 +52,9 @@ constexpr Layout kPython38 = {
             .name = 112,
             .line_table = 120,
             .first_line = 40,
+            .constants = 56,
+            .names = 64,
+            .bytecode = 48,
             .local_names = 72,
             .cell_names = 88,
             .free_names = 80,
@@ -64,6 +68,7 @@ constexpr Layout kPython38 = {
             .type_flags = 168,
             .type_basic_size = 32,
             .type_dict_offset = 288,
+            .function_code = 16,
             .type_cached_keys = 872,
             .str_length = 16,
             .str_state = 32,
@@ -104,6 +109,7 @@ constexpr Layout kPython38 = {
             .instruction = InstructionFormat::kByteIndex,
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
+            .opcodes = 8,
         },
 };
 

@@ -1,13 +1,12 @@
-// Sources: CPython's Objects/exception_handling_notes.txt (format of the table, since 3.11);
-// Include/cpython/frameobject.h of 3.8 to 3.10 (PyFrameObject: f_valuestack, f_iblock and
+// Source: Include/cpython/frameobject.h of 3.8 to 3.10 (PyFrameObject: f_valuestack, f_iblock and
 // f_blockstack, right before f_localsplus).
 #include "waits/python/frame_values.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 
+#include "cpython/bytecode/exception_table.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 
@@ -51,34 +50,12 @@ std::size_t depth_by_blocks(PythonMemory& memory, Addr frame) {
 
 // --- 3.11 and later ---
 
-// Numbers of 6 bits a byte, highest first; bit 6: more follow; bit 7 marks an entry's first byte.
-std::optional<std::uint32_t> take_number(std::span<const std::byte>& table) {
-  std::uint32_t number = 0;
-  for (int i = 0; i < 6 && !table.empty(); ++i) {
-    const auto byte = std::to_integer<std::uint32_t>(table.front());
-    table = table.subspan(1);
-    number = (number << 6) | (byte & 63);
-    if ((byte & 64) == 0) {
-      return number;
-    }
-  }
-  return std::nullopt;
-}
-
 std::size_t depth_by_table(std::span<const std::byte> table, std::uint64_t instruction) {
-  while (!table.empty()) {
-    const auto start = take_number(table);
-    const auto size = take_number(table);
-    const auto target = take_number(table);
-    const auto depth = take_number(table);
-    if (!start || !size || !target || !depth) {
-      return 0;
-    }
-    if (instruction >= *start && instruction < std::uint64_t{*start} + *size) {
-      return *depth >> 1;  // the lowest bit does not belong to it
-    }
-  }
-  return 0;
+  const auto rows = cpython::read_exception_table(table);
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const cpython::HandlerRange& one) {
+    return instruction >= one.begin && instruction < one.end;
+  });
+  return row == rows.end() ? 0 : row->depth;
 }
 
 std::size_t depth_by_code(PythonMemory& memory, const RawFrame& frame) {
@@ -88,8 +65,7 @@ std::size_t depth_by_code(PythonMemory& memory, const RawFrame& frame) {
   if (frame.code_copy != 0 || frame.instruction < begin) {
     return 0;
   }
-  // co_exceptiontable follows the header with ob_size, co_consts and co_names.
-  const Addr table = memory.pointer_or_null(frame.code + layout.object.size + 3 * kPointerSize);
+  const Addr table = memory.pointer_or_null(frame.code + layout.code.exceptions);
   const auto bytes = cpython::read_bytes(memory, table);
   return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
 }

@@ -1,0 +1,64 @@
+// The calls in a code object: what is called with what, as far as the code alone tells.
+//
+// The code is walked once from start to end with a stack of symbols: "global 3", "attribute 5 of
+// local 0", "constant 2". What comes from elsewhere (an operator, another call) is unknown. Where
+// two ways meet, what they disagree on is unknown. So a call's symbols are what every way to it
+// puts there, but for jumps back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cpython/bytecode/decode.h"
+#include "cpython/bytecode/exception_table.h"
+
+namespace oddrank::cpython {
+
+enum class SymbolKind : std::uint8_t {
+  kUnknown,
+  kFast,          // local variable `index`
+  kDeref,         // variable in a cell; up to 3.10 `index` counts cells only
+  kConstant,      // `index` of the constants
+  kGlobal,        // or a builtin: `index` of the names
+  kAttribute,     // `index` of the names, of `base`
+  kFunction,      // made here, of the code that is the constant `index`
+  kFirstOf,       // a list or tuple made here that begins with `base`
+  kImplicit,      // what `with` calls
+  kResult,        // of the call `index`
+  kFormatted,     // `base` as text
+  kConcatenated,  // texts: `base` and then `other`
+  kPathJoined,    // the path `base` / `other`
+};
+
+struct Symbol {
+  SymbolKind kind = SymbolKind::kUnknown;
+  std::uint32_t index = 0;
+  std::uint32_t base = 0;   // an index into CodeCalls::symbols
+  std::uint32_t other = 0;  // the same
+
+  bool operator==(const Symbol&) const = default;
+};
+
+inline constexpr std::size_t kMaxCallArguments = 4;  // of a CodeCall; later ones are left out
+
+struct CodeCall {
+  std::uint32_t instruction = 0;         // index
+  std::uint32_t callee = 0;              // an index into CodeCalls::symbols, like the arguments
+  std::vector<std::uint32_t> arguments;  // those by position, then those by name
+  std::uint32_t count = 0;               // of all arguments; 0 for f(*a)
+  // Where on the frame's value stack the first argument is while the call lasts; -1: not known.
+  std::int32_t place = -1;
+};
+
+struct CodeCalls {
+  std::vector<Symbol> symbols = {Symbol{}};  // the first is unknown
+  std::vector<CodeCall> calls;               // in the order of the code
+};
+
+CodeCalls find_calls(const Instructions& table,
+                     std::span<const DecodedInstruction> code,
+                     std::span<const HandlerRange> handlers);
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,164 @@
+// Source: Include/cpython/object.h of 3.8 to 3.15 (PyTypeObject: tp_dict is three words before
+// tp_dictoffset).
+#include "cpython/bytecode/frame_loops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpython/bytecode/loops.h"
+#include "cpython/bytecode/symbol_values.h"
+#include "cpython/objects/strings.h"
+#include "cpython/objects/types.h"
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::size_t kMaxInner = 8;  // calls of a function that stand for it; more do not
+
+class LoopReader {
+ public:
+  LoopReader(PythonMemory& memory, CodeAnalysis& analysis, const RawFrame& frame)
+      : memory_(memory), analysis_(analysis), frame_(frame) {}
+
+  FrameLoop read(const AnalysedCode& code, const CodeLoop& loop);
+
+ private:
+  void add(FrameLoop& into, FrameCall call);
+  std::string object_of(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
+  // Returns the code of a function that the frame's file defines, or of a comprehension; null for
+  // everything else that is called.
+  Addr inner_code(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
+  Addr method_of(Addr object, const std::string& name);
+  Addr code_of_function(Addr function);
+  bool is_same_file(Addr code);
+
+  PythonMemory& memory_;
+  CodeAnalysis& analysis_;
+  RawFrame frame_;
+};
+
+void LoopReader::add(FrameLoop& into, FrameCall call) {
+  if (std::find(into.calls.begin(), into.calls.end(), call) != into.calls.end()) {
+    return;
+  }
+  if (into.calls.size() < kMaxCallsOfLoop) {
+    into.calls.push_back(std::move(call));
+  } else {
+    into.cut = true;
+  }
+}
+
+std::string LoopReader::object_of(const CodeCall& call,
+                                  SymbolValues& values,
+                                  const CodeCalls& calls) {
+  for (const std::uint32_t argument : call.arguments) {
+    if (std::string text = values.text_of(argument); !text.empty()) {
+      return text;
+    }
+  }
+  const Symbol& callee = calls.symbols[call.callee];
+  // path.exists(); a text that is only formatted or compared is not what the call is about, but a
+  // call of a text's method asks for nothing.
+  return callee.kind == SymbolKind::kAttribute ? values.text_of(callee.base) : std::string();
+}
+
+bool LoopReader::is_same_file(Addr code) {
+  const std::uint32_t offset = memory_.layout().code.filename;
+  const Addr mine = memory_.pointer_or_null(frame_.code + offset);
+  const Addr other = memory_.pointer_or_null(code + offset);
+  if (mine == other) {
+    return mine != Addr{};
+  }
+  const auto a = read_string(memory_, mine);
+  const auto b = read_string(memory_, other);
+  return a && b && a->utf8 == b->utf8;
+}
+
+Addr LoopReader::code_of_function(Addr function) {
+  if (function == Addr{} || type_name(memory_, function) != "function") {
+    return Addr{};
+  }
+  const Addr code = memory_.pointer_or_null(function + memory_.layout().object.function_code);
+  return type_name(memory_, code) == "code" && is_same_file(code) ? code : Addr{};
+}
+
+// Looks only into the object's own class: what is inherited is seldom of the same file.
+Addr LoopReader::method_of(Addr object, const std::string& name) {
+  constexpr std::uint64_t kDictBeforeOffset = 3 * sizeof(std::uint64_t);
+  const Addr type = type_of(memory_, object);
+  if (type == Addr{} || is_instance(memory_, object, TypeFlag::kStr)) {
+    return Addr{};
+  }
+  const Addr field = type + (memory_.layout().object.type_dict_offset - kDictBeforeOffset);
+  return find_key(memory_, read_dict(memory_, memory_.pointer_or_null(field)), name);
+}
+
+Addr LoopReader::inner_code(const CodeCall& call, SymbolValues& values, const CodeCalls& calls) {
+  const Symbol& callee = calls.symbols[call.callee];
+  switch (callee.kind) {
+    case SymbolKind::kFunction:
+      return values.code_of(call.callee);
+    case SymbolKind::kGlobal:
+    case SymbolKind::kFast:
+    case SymbolKind::kDeref:
+      return code_of_function(values.object_of(call.callee));
+    case SymbolKind::kAttribute: {
+      const Addr object = values.object_of(callee.base);
+      return object == Addr{} ? object
+                              : code_of_function(method_of(object, values.name_of(call.callee)));
+    }
+    default:
+      return Addr{};
+  }
+}
+
+FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
+  FrameLoop result;
+  result.iterates = loop.iterates;
+  SymbolValues values(memory_, code.calls, frame_);
+  for (const CodeCall& call : code.calls.calls) {
+    if (!std::binary_search(loop.body.begin(), loop.body.end(), call.instruction)) {
+      continue;
+    }
+    if (result.cut) {
+      break;
+    }
+    const std::string object = object_of(call, values, code.calls);
+    const Addr inner = inner_code(call, values, code.calls);
+    const AnalysedCode* nested = analysis_.of_code(inner);
+    const std::size_t count = nested == nullptr ? 0 : nested->calls.calls.size();
+    if (count == 0 || count > kMaxInner) {
+      add(result, {values.name_of(call.callee), object});
+      continue;
+    }
+    // No frame runs it now, so its variables have no values.
+    SymbolValues inside(memory_, nested->calls, RawFrame{Addr{}, inner, 0, 0, false});
+    for (const CodeCall& one : nested->calls.calls) {
+      const std::string own = object_of(one, inside, nested->calls);
+      add(result, {inside.name_of(one.callee), own.empty() ? object : own});
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<FrameLoop> read_loops(PythonMemory& memory,
+                                  CodeAnalysis& analysis,
+                                  const CodeObject& object,
+                                  const RawFrame& frame) {
+  std::vector<FrameLoop> result;
+  const AnalysedCode* code = analysis.of_frame(object, frame);
+  const std::uint32_t at =
+      code == nullptr ? kNoInstruction : analysis.place_of(*code, object, frame);
+  if (at == kNoInstruction) {
+    return result;
+  }
+  LoopReader reader(memory, analysis, frame);
+  for (const CodeLoop& loop : find_loops(code->instructions, code->handlers, at)) {
+    result.push_back(reader.read(*code, loop));
+  }
+  return result;
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,40 @@
+// The loops that a frame is in, and what they call: what a thread that polls looks at between its
+// sleeps.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cpython/bytecode/code_analysis.h"
+#include "cpython/code_object.h"
+#include "cpython/frame_chain.h"
+#include "cpython/python_memory.h"
+
+namespace oddrank::cpython {
+
+inline constexpr std::size_t kMaxCallsOfLoop = 16;
+
+struct FrameCall {
+  std::string name;    // its last part: "exists"; empty if what is called has no name
+  std::string object;  // text of its first argument that has one, else of what it is a method of
+
+  bool operator==(const FrameCall&) const = default;
+};
+
+struct FrameLoop {
+  bool iterates = false;  // a `for` loop
+  bool cut = false;       // it calls more than is listed
+  // In the order of the code, equal rows once. In place of a function or method that is defined in
+  // the same file, and of a comprehension, stand the calls that it makes.
+  std::vector<FrameCall> calls;
+};
+
+// Returns the loops around the frame's current instruction, innermost first; at most
+// kMaxNestedLoops. Empty if there are none, or the code cannot be read or is not known.
+std::vector<FrameLoop> read_loops(PythonMemory& memory,
+                                  CodeAnalysis& analysis,
+                                  const CodeObject& object,
+                                  const RawFrame& frame);
+
+}  // namespace oddrank::cpython

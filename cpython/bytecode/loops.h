@@ -1,0 +1,32 @@
+// Loops around a place in a code object.
+//
+// Loops are found by the way control takes, not by where code stands: compilers since 3.12 move
+// handlers of exceptions behind all other code, also those within loops. A loop is a jump back to a
+// header with everything that can reach the jump without passing the header. What an `await`
+// compiles to does not count as one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cpython/bytecode/decode.h"
+#include "cpython/bytecode/exception_table.h"
+
+namespace oddrank::cpython {
+
+inline constexpr std::size_t kMaxNestedLoops = 3;  // around one place
+
+struct CodeLoop {
+  bool iterates = false;            // a `for` loop
+  std::vector<std::uint32_t> body;  // instructions in order, the header included
+};
+
+// Returns the innermost loops around the instruction with this index, innermost first. Gives up
+// (returns fewer) on code with more loops than people write.
+std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
+                                 std::span<const HandlerRange> handlers,
+                                 std::uint32_t at);
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,121 @@
+// The instructions of each CPython version: their numbers, sizes and effects, as data.
+//
+// Numbers change with every minor version, names and meanings seldom. So each version's table gives
+// names to numbers (opcodes_3_N.cc, printed by scripts/cpython_opcodes.py from the interpreter's
+// own `opcode` and `dis`), and the meanings that matter here go by name. A running 3.11+ replaces
+// instructions by specialised and instrumented forms; these count as the instruction that they
+// stand for. What stands for none (a line being traced, code that was compiled) is unknown.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace oddrank::cpython {
+
+// What the analysis of calls tells apart; the rest only adds to the stack or takes from it.
+enum class Op : std::uint8_t {
+  kUnknown,
+  kOther,  // its results, if any, are of no interest
+  kDrop,   // only takes values from the stack, or does nothing to it
+  kBranch,
+  kForIter,  // a branch, at the start of a `for` loop
+  kSend,     // a branch, at the start of the loop that an `await` is
+  kJump,     // goes nowhere else
+  kEnd,      // leaves the code: return, raise
+  kExtendedArg,
+  kLoadFast,
+  kLoadTwoFast,
+  kStoreLoadFast,
+  kLoadDeref,
+  kLoadDerefOf,  // takes a namespace
+  kLoadConst,
+  kLoadName,
+  kLoadNameOf,  // takes a namespace
+  kLoadGlobal,
+  kLoadAttr,
+  kLoadMethod,
+  kLoadSuper,
+  kLoadSpecial,  // a method of `with`
+  kEnterWith,
+  kSetupWith,     // up to 3.10, like the next
+  kSetupFinally,  // a branch: a `try` begins, whose handlers are where it leads
+  kPopBlock,      // a `try` or `with` ends
+  kCallFinally,   // 3.8: a branch that comes back
+  kMakeFunction,
+  kAddToFunction,
+  kCallFunction,
+  kCallNames,   // up to 3.10: with names of arguments
+  kCallMethod,  // up to 3.10
+  kPrecall,
+  kCall,
+  kCallKw,      // 3.13+: with names of arguments
+  kCallUnpack,  // f(*a, **k)
+  kBuildList,   // or a tuple
+  kBuild,
+  kBuildMap,
+  kBuildConstMap,
+  kExtendList,
+  kBuildText,    // f-strings, with the next two
+  kFormat,       // up to 3.12
+  kFormatPlain,  // 3.13+: as str() does
+  kBinary,       // 3.11+: an operator
+  kAddTwo,       // up to 3.10: +, and the next: /
+  kDivideTwo,
+  kInterpolate,
+  kUnpack,
+  kUnpackRest,
+  kCopy,
+  kCopyTop,
+  kSwap,
+  kSwapTwo,
+  kRotate,
+  kRotateMany,
+  kStartGenerator,
+};
+
+enum class JumpTo : std::uint8_t { kNowhere, kForward, kBackward, kAbsolute };
+
+struct Opcode {
+  Op op = Op::kUnknown;
+  JumpTo jump = JumpTo::kNowhere;
+  std::uint8_t caches = 0;      // units of inline caches that follow
+  bool by_argument = false;     // the effect depends on the argument
+  std::int8_t effect = 0;       // values added to the stack
+  std::int8_t jump_effect = 0;  // the same if it jumps
+  std::uint8_t count = 0;       // kRotate, kCopyTop: how many values
+};
+
+// How calls arrange the stack.
+enum class CallShape : std::uint8_t {
+  kBare,         // up to 3.10: the callable, then the arguments
+  kNullFirst,    // 3.11, 3.12: NULL and the callable, or a method and its object
+  kNullSecond,   // 3.13: the callable and NULL, or a method and its object
+  kAlwaysNamed,  // 3.14+: the same; f(*a) has a place for **k
+};
+
+struct Instructions {
+  std::array<Opcode, 256> of{};
+  bool bytes_jump = false;  // up to 3.9: jumps count bytes, not units of two
+  CallShape calls = CallShape::kBare;
+  // 3.8: what a `finally` leaves on the stack differs from what the compiler reckons with.
+  bool loose_depth = false;
+};
+
+// Returns the table of version 3.`minor`; all instructions are unknown if the version is.
+Instructions instructions_of(std::uint32_t minor);
+
+// Reads lines in the form that the script prints; lines that are not in it are left out.
+Instructions parse_opcodes(std::string_view lines);
+
+std::string_view opcode_lines_3_8();
+std::string_view opcode_lines_3_9();
+std::string_view opcode_lines_3_10();
+std::string_view opcode_lines_3_11();
+std::string_view opcode_lines_3_12();
+std::string_view opcode_lines_3_13();
+std::string_view opcode_lines_3_14();
+std::string_view opcode_lines_3_15();
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,45 @@
+// The value stack of a frame as the analysis of calls sees it: symbols instead of values, as far as
+// they are known. It never holds more than kMaxStackSymbols: deeper ones are forgotten with all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace oddrank::cpython {
+
+inline constexpr std::size_t kMaxStackSymbols = 128;  // people write no deeper expressions
+inline constexpr std::uint32_t kUnknownSymbol = 0;
+
+class SymbolStack {
+ public:
+  void push(std::uint32_t symbol);
+  void push_unknown(std::size_t count);
+  // Returns the top value; unknown if there is none.
+  std::uint32_t pop();
+  void drop(std::size_t count);
+  // Pushes unknown values, or drops some if the effect is negative.
+  void add(int effect);
+  // Returns the value `from_top` values below the top; unknown if there is none.
+  std::uint32_t peek(std::size_t from_top) const;
+  // Swaps the top with the value at this depth; 1 is the top itself.
+  void swap_with(std::size_t depth);
+  // Makes the topmost values unknown.
+  void blur(std::size_t count);
+  // Forgets everything, also how many values there are.
+  void forget();
+  // Becomes what a handler of exceptions finds: `kept` values, and `pushed` unknown ones.
+  void cut_to(std::size_t kept, std::size_t pushed);
+  // Keeps what both agree on.
+  void merge(const SymbolStack& other);
+
+  std::size_t size() const { return values_.size(); }
+  // Returns whether nothing is below the values that it has.
+  bool depth_is_known() const { return known_; }
+
+ private:
+  std::vector<std::uint32_t> values_;
+  bool known_ = true;
+};
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,272 @@
+// Sources: Lib/pathlib.py of 3.8 to 3.12, Lib/pathlib/ of later ones (slots of PurePath).
+#include "cpython/bytecode/symbol_values.h"
+
+#include <algorithm>
+
+#include "cpython/locals.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/objects.h"
+#include "cpython/objects/strings.h"
+#include "cpython/objects/types.h"
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::size_t kWordSize = sizeof(std::uint64_t);
+constexpr std::size_t kMaxName = 128;
+
+std::string plain_text(PythonMemory& memory, Addr object) {
+  const auto text = read_string(memory, object, kMaxObjectText);
+  return text ? text->utf8 + (text->cut ? "..." : "") : std::string();
+}
+
+bool is_path(PythonMemory& memory, Addr object) {
+  const std::string type = type_name(memory, object);
+  return type == "PosixPath" || type == "PurePosixPath" || type == "Path";
+}
+
+// Heuristic: the slots of a path hold its parts and, once it was used, its whole text, which is the
+// longest of them. In which order they are differs between versions.
+std::string path_text(PythonMemory& memory, Addr path) {
+  constexpr std::size_t kSlots = 10;
+  std::string longest;
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    const Addr slot = path + memory.layout().object.head + i * kWordSize;
+    const Addr value = memory.pointer_or_null(slot);
+    std::string text = value == Addr{} ? std::string() : plain_text(memory, value);
+    if (text.size() > longest.size()) {
+      longest = std::move(text);
+    }
+  }
+  return longest == "/" ? std::string() : longest;
+}
+
+// Joins as os.path.join does; empty if a part is.
+std::string joined_path(const std::string& left, const std::string& right) {
+  if (left.empty() || right.empty() || left.size() + right.size() > kMaxObjectText * 2) {
+    return {};
+  }
+  return right.front() == '/' ? right : left + (left.back() == '/' ? "" : "/") + right;
+}
+
+std::string single_text(PythonMemory& memory, Addr object) {
+  if (is_instance(memory, object, TypeFlag::kStr)) {
+    return plain_text(memory, object);
+  }
+  return is_path(memory, object) ? path_text(memory, object) : std::string();
+}
+
+}  // namespace
+
+std::string object_text(PythonMemory& memory, Addr object) {
+  if (object == Addr{}) {
+    return {};
+  }
+  const Layout& layout = memory.layout();
+  const bool list = is_instance(memory, object, TypeFlag::kList);
+  if (!list && !is_instance(memory, object, TypeFlag::kTuple)) {
+    return single_text(memory, object);
+  }
+  const Addr items = list ? memory.pointer_or_null(object + layout.object.list_items)
+                          : object + layout.object.tuple_items;
+  const auto count = memory.value<std::uint64_t>(object + layout.object.size).value_or(0);
+  std::string all;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, kMaxObjectTexts); ++i) {
+    const std::string text = single_text(memory, memory.pointer_or_null(items + i * kWordSize));
+    if (text.empty()) {
+      return {};
+    }
+    all += (all.empty() ? "" : ", ") + text;
+  }
+  return all.empty() || count <= kMaxObjectTexts ? all : all + ", ...";
+}
+
+Addr SymbolValues::tuple_item(Addr tuple, std::uint64_t index) {
+  const Layout& layout = memory_.layout();
+  const auto size = memory_.value<std::uint64_t>(tuple + layout.object.size).value_or(0);
+  const bool fits = index < size && is_instance(memory_, tuple, TypeFlag::kTuple);
+  return fits ? memory_.pointer_or_null(tuple + layout.object.tuple_items + index * kWordSize)
+              : Addr{};
+}
+
+Addr SymbolValues::item_of(std::uint32_t tuple, std::uint32_t index) {
+  return tuple_item(memory_.pointer_or_null(frame_.code + tuple), index);
+}
+
+Addr SymbolValues::name_object(const Symbol& symbol) {
+  const CodeOffsets& offsets = memory_.layout().code;
+  switch (symbol.kind) {
+    case SymbolKind::kGlobal:
+    case SymbolKind::kAttribute:
+      return item_of(offsets.names, symbol.index);
+    case SymbolKind::kFast:
+      return item_of(offsets.local_names, symbol.index);
+    case SymbolKind::kDeref: {
+      if (offsets.cell_names == kAbsent) {
+        return item_of(offsets.local_names, symbol.index);
+      }
+      const Addr cells = memory_.pointer_or_null(frame_.code + offsets.cell_names);
+      const auto count =
+          memory_.value<std::uint64_t>(cells + memory_.layout().object.size).value_or(0);
+      return symbol.index < count
+                 ? tuple_item(cells, symbol.index)
+                 : item_of(offsets.free_names, symbol.index - static_cast<std::uint32_t>(count));
+    }
+    default:
+      return Addr{};
+  }
+}
+
+std::string SymbolValues::name_of(std::uint32_t symbol) {
+  const Addr object = name_object(calls_.symbols[symbol]);
+  const auto name = object == Addr{} ? std::nullopt : read_string(memory_, object, kMaxName);
+  return name ? name->utf8 : std::string();
+}
+
+// Returns the value of a local, or of what is in its cell.
+Addr SymbolValues::variable(std::uint32_t index, bool in_cell) {
+  const Layout& layout = memory_.layout();
+  std::uint64_t slot = index;
+  if (in_cell && layout.code.cell_names != kAbsent) {
+    const Addr names = memory_.pointer_or_null(frame_.code + layout.code.local_names);
+    slot += memory_.value<std::uint64_t>(names + layout.object.size).value_or(0);
+  }
+  constexpr std::uint64_t kMaxSlot = 4096;
+  if (slot > kMaxSlot || frame_.address == Addr{}) {
+    return Addr{};
+  }
+  const Addr at = frame_.address + layout.frame.localsplus + slot * kWordSize;
+  const Addr value = without_tags(layout, memory_.pointer_or_null(at));
+  if (!in_cell) {
+    return value;
+  }
+  return type_name(memory_, value) == "cell"
+             ? memory_.pointer_or_null(value + layout.object.cell_value)
+             : Addr{};
+}
+
+Addr SymbolValues::global(const std::string& name) {
+  if (frame_.address == Addr{} || name.empty()) {
+    return Addr{};
+  }
+  if (!globals_) {
+    const Addr dict = memory_.pointer_or_null(frame_.address + memory_.layout().frame.globals);
+    globals_ = read_dict(memory_, dict);
+  }
+  return find_key(memory_, *globals_, name);
+}
+
+Addr SymbolValues::object_within(std::uint32_t symbol, int depth) {
+  constexpr int kMaxAttributes = 3;  // a.b.c.d
+  const Symbol& one = calls_.symbols[symbol];
+  switch (one.kind) {
+    case SymbolKind::kFast:
+      return variable(one.index, false);
+    case SymbolKind::kDeref:
+      return variable(one.index, true);
+    case SymbolKind::kConstant:
+      return item_of(memory_.layout().code.constants, one.index);
+    case SymbolKind::kGlobal:
+      return global(name_of(symbol));
+    case SymbolKind::kFirstOf:
+      return depth < kMaxAttributes ? object_within(one.base, depth + 1) : Addr{};
+    case SymbolKind::kAttribute: {
+      const Addr base = depth < kMaxAttributes ? object_within(one.base, depth + 1) : Addr{};
+      if (base == Addr{}) {
+        return Addr{};
+      }
+      const std::string name = name_of(symbol);
+      return type_name(memory_, base) == "module"
+                 ? find_key(memory_, read_module(memory_, base), name)
+                 : read_attribute(memory_, base, name);
+    }
+    default:
+      return Addr{};
+  }
+}
+
+Addr SymbolValues::object_of(std::uint32_t symbol) {
+  return object_within(symbol, 0);
+}
+
+std::string SymbolValues::text_of_object(std::uint32_t symbol, bool numbers) {
+  const Symbol& one = calls_.symbols[symbol];
+  if (one.kind == SymbolKind::kUnknown) {
+    return {};
+  }
+  const Addr object = object_of(symbol);
+  std::string text = object_text(memory_, object);
+  if (numbers && type_name(memory_, object) == "int") {
+    const auto number = read_int(memory_, object);
+    text = number ? std::to_string(*number) : std::string();
+  }
+  // What a store is asked for is called a key everywhere; it is no secret.
+  const std::string name = name_of(symbol);
+  const bool store_key = name == "key" || name == "keys" || name.ends_with("_key");
+  return !text.empty() && !store_key && sounds_secret(name) ? "<hidden>" : text;
+}
+
+std::string SymbolValues::text_of_result(const CodeCall& call, int depth) {
+  const Symbol& callee = calls_.symbols[call.callee];
+  const std::string name = name_of(call.callee);
+  if (call.arguments.empty() || call.count > call.arguments.size()) {
+    return {};
+  }
+  if (name == "join" && callee.kind == SymbolKind::kAttribute && name_of(callee.base) == "path") {
+    std::string path = text_within(call.arguments.front(), depth);
+    for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+      path = joined_path(path, text_within(call.arguments[i], depth));
+    }
+    return path;
+  }
+  const bool keeps = name == "str" || name == "fspath" || name == "Path" || name == "PosixPath" ||
+                     name == "abspath" || name == "realpath";
+  return keeps && call.count == 1 ? text_within(call.arguments.front(), depth) : std::string();
+}
+
+std::string SymbolValues::text_within(std::uint32_t symbol, int depth) {
+  constexpr int kMaxParts = 8;  // one within the other
+  const Symbol& one = calls_.symbols[symbol];
+  if (depth > kMaxParts || parts_left_ == 0) {
+    return {};
+  }
+  --parts_left_;
+  switch (one.kind) {
+    case SymbolKind::kResult:
+      return text_of_result(calls_.calls[one.index], depth + 1);
+    case SymbolKind::kFormatted: {
+      const std::string text = text_within(one.base, depth + 1);
+      return text.empty() ? text_of_object(one.base, true) : text;
+    }
+    case SymbolKind::kFirstOf:
+      return text_within(one.base, depth + 1);
+    case SymbolKind::kConcatenated:
+    case SymbolKind::kPathJoined: {
+      const std::string left = text_within(one.base, depth + 1);
+      const std::string right = left.empty() ? left : text_within(one.other, depth + 1);
+      if (right.empty() || left.size() + right.size() > kMaxObjectText * 2) {
+        return {};
+      }
+      return one.kind == SymbolKind::kConcatenated ? left + right : joined_path(left, right);
+    }
+    default:
+      return text_of_object(symbol, false);
+  }
+}
+
+std::string SymbolValues::text_of(std::uint32_t symbol) {
+  constexpr int kMaxPartsOfText = 64;
+  parts_left_ = kMaxPartsOfText;
+  return text_within(symbol, 0);
+}
+
+Addr SymbolValues::code_of(std::uint32_t symbol) {
+  const Symbol& one = calls_.symbols[symbol];
+  if (one.kind != SymbolKind::kFunction) {
+    return Addr{};
+  }
+  const Addr code = item_of(memory_.layout().code.constants, one.index);
+  return type_name(memory_, code) == "code" ? code : Addr{};
+}
+
+}  // namespace oddrank::cpython

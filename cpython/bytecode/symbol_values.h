@@ -1,0 +1,59 @@
+// What the symbols of a call (calls.h) stand for in a frame: names, and objects as text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cpython/bytecode/calls.h"
+#include "cpython/frame_chain.h"
+#include "cpython/objects/dicts.h"
+#include "cpython/python_memory.h"
+
+namespace oddrank::cpython {
+
+inline constexpr std::size_t kMaxObjectText = 256;  // characters
+inline constexpr std::size_t kMaxObjectTexts = 4;   // of a list
+
+// Returns the text of a str or of a path (pathlib); of a list or tuple of these the first ones,
+// separated by ", ". Empty for all other objects. Texts are cut at kMaxObjectText.
+std::string object_text(PythonMemory& memory, Addr object);
+
+class SymbolValues {
+ public:
+  // Both must outlive the object. `calls` is of the code that the frame runs.
+  SymbolValues(PythonMemory& memory, const CodeCalls& calls, const RawFrame& frame)
+      : memory_(memory), calls_(calls), frame_(frame) {}
+
+  // Returns the last part of the name that the code has for it; empty if it has none.
+  std::string name_of(std::uint32_t symbol);
+  // Returns the object; null if it is not known, or is a builtin.
+  Addr object_of(std::uint32_t symbol);
+  // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code puts
+  // together (f-strings, `a + b`, `path / name`, os.path.join) are put together from what their
+  // parts are now; empty if a part is not known.
+  std::string text_of(std::uint32_t symbol);
+  // Returns the code object of a constant that is one; null otherwise.
+  Addr code_of(std::uint32_t symbol);
+
+ private:
+  Addr object_within(std::uint32_t symbol, int depth);
+  std::string text_within(std::uint32_t symbol, int depth);
+  std::string text_of_result(const CodeCall& call, int depth);
+  std::string text_of_object(std::uint32_t symbol, bool numbers);
+  Addr item_of(std::uint32_t tuple, std::uint32_t index);
+  Addr tuple_item(Addr tuple, std::uint64_t index);
+  Addr variable(std::uint32_t index, bool in_cell);
+  Addr name_object(const Symbol& symbol);
+  Addr global(const std::string& name);
+
+  PythonMemory& memory_;
+  const CodeCalls& calls_;
+  RawFrame frame_;
+  int parts_left_ = 0;  // of the text that is being put together
+  std::optional<std::vector<DictItem>> globals_;
+};
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tests what `oddrank node` finds out about loops of Python code that threads are in, for each interpreter
+at hand: the calls, and the objects that they ask about. Compares the tables of instructions with
+what each interpreter says of itself.
+
+    python_loops_test.py --oddrank PATH
+"""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+# pylint: disable=wrong-import-position
+import harness
+
+VICTIM = os.path.join(ROOT, "tests", "victims", "python_loops.py")
+TABLES = os.path.join(ROOT, "cpython", "bytecode")
+# Loops of the standard library that run a thread's or a coroutine's function.
+OUTER = ("threading.py:", "base_events.py:", "asyncio/")
+
+
+def interpreters():
+    """Returns {(3, N): executable}, one of each version."""
+    given = os.environ.get("ODDRANK_PYTHONS")
+    paths = given.split(":") if given else [
+        "/usr/bin/python3", *glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))]
+    found = {}
+    for path in paths:
+        said = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"],
+                              capture_output=True, text=True, check=False).stdout.split()
+        version = tuple(map(int, said))
+        if (3, 8) <= version <= (3, 15):
+            found.setdefault(version, path)
+    return found
+
+
+def in_order(loops):
+    return [{"iterates": loop["iterates"],
+             "calls": sorted(loop["calls"], key=lambda call: [text or "" for text in call])}
+            for loop in loops]
+
+
+def loops_of(thread):
+    return in_order(
+        {"iterates": loop["iterates"],
+         "calls": [[call["name"], call["object"]] for call in loop["calls"]]}
+        for loop in thread.get("loops", []) if not loop["place"].startswith(OUTER))
+
+
+def table_of(minor):
+    with open(f"{TABLES}/opcodes_3_{minor}.cc", encoding="utf-8") as file:
+        literals = re.findall(r'"([^"]*)"', file.read().partition("return")[2])
+    return "".join(literals).replace("\\n", "\n")
+
+
+class Loops(unittest.TestCase):
+    def threads(self, python):
+        victim = subprocess.Popen([python, VICTIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            expected = json.loads(victim.stdout.readline())
+            with harness.scratch() as folder:
+                run = harness.Run(harness.run_here(
+                    [harness.Options.oddrank, "node", str(victim.pid), "--samples", "1", *harness.PATIENTLY,
+                     "--json", f"{folder}/report.json"]))
+                self.assertEqual(run.status, 0, run)
+                with open(f"{folder}/report.json", encoding="utf-8") as file:
+                    report = json.load(file)
+        finally:
+            victim.kill()
+            victim.communicate()
+        return expected, report["ranks"][0]["threads"]
+
+    def test_calls_of_loops(self):
+        for version, python in interpreters().items():
+            expected, threads = self.threads(python)
+            named = {thread["python_name"]: thread for thread in threads}
+            for name, loops in expected.items():
+                with self.subTest(version=version, shape=name):
+                    self.assertEqual(loops_of(named[name]), in_order(loops))
+
+    def test_tables(self):
+        for (_, minor), python in interpreters().items():
+            with self.subTest(minor=minor):
+                printed = subprocess.run([python, f"{ROOT}/scripts/cpython_opcodes.py"],
+                                         capture_output=True, text=True, check=True).stdout
+                self.assertEqual(table_of(minor), printed)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,23 @@
+// Threads that wait in a store of torch.distributed (TCPStore, FileStore, PrefixStore, ...): the
+// key that they ask for. The innermost Python frame is in a call of the store's method, and the
+// keys are its arguments.
+#pragma once
+
+#include <vector>
+
+#include "attach/target.h"
+#include "cpython/python_sample.h"
+#include "snapshot/process_capture.h"
+#include "waits/thread_wait.h"
+
+namespace oddrank::waits {
+
+// Sets ThreadWait::key where a thread is in such a call; nothing else of the wait. `waits` has one
+// entry for each of process.threads. Keys that C++ code asks for have no Python frame and stay
+// unknown. What a PrefixStore adds to keys is missing.
+void read_store_keys(cpython::PythonSample& python,
+                     const std::vector<attach::ThreadState>& states,
+                     const snapshot::ProcessCapture& process,
+                     std::vector<ThreadWait>& waits);
+
+}  // namespace oddrank::waits
