@@ -30,7 +30,8 @@ std::string group_key(const JobView& view, const CollectiveCall& call) {
 }
 
 void fill_absent(const std::set<std::size_t>& members, Slot& slot) {
-  const std::set<std::size_t> inside(slot.inside.begin(), slot.inside.end());
+  std::set<std::size_t> inside(slot.inside.begin(), slot.inside.end());
+  inside.insert(slot.beside.begin(), slot.beside.end());
   for (const std::size_t member : members) {
     if (!inside.contains(member)) {
       slot.absent.push_back(member);
@@ -87,6 +88,32 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
   fill_absent(all_ranks(view), slot);
 }
 
+// Adds the ranks that are in a slot by another thread than the one that speaks for them.
+void add_beside(const JobView& view, std::vector<Slot>& slots) {
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    for (const snapshot::ThreadCapture* thread : view.ranks()[at].beside) {
+      const CollectiveCall& call = *thread->call;
+      const std::string group = group_key(view, call);
+      const std::string op = printable(view.text(call.op), 60);
+      for (Slot& slot : slots) {
+        if (slot.kind == call.kind && slot.group == group && slot.op == op &&
+            slot.sequence == call.sequence &&
+            !std::binary_search(slot.inside.begin(), slot.inside.end(), at)) {
+          slot.beside.push_back(at);
+        }
+      }
+    }
+  }
+}
+
+bool root_gives(const Slot& slot) {
+  return slot.op.starts_with("broadcast") || slot.op.starts_with("scatter");
+}
+
+bool root_takes(const Slot& slot) {
+  return slot.op == "reduce" || slot.op.starts_with("gather");
+}
+
 bool may_be_same(const Slot& slot, const Slot& other) {
   if (slot.kind != CallKind::kCollective || other.kind != slot.kind || other.op != slot.op) {
     return false;
@@ -116,11 +143,17 @@ void find_unclear(const JobView& view, std::vector<Slot>& slots) {
 
 }  // namespace
 
+bool is_rooted(const Slot& slot) {
+  return root_gives(slot) || root_takes(slot);
+}
+
 bool may_have_left(const Slot& slot, std::int32_t rank) {
-  const bool root_gives = slot.op == "broadcast" || slot.op == "scatter";
-  const bool root_takes = slot.op == "reduce" || slot.op == "gather";
-  return slot.absent.size() > 1 && slot.root >= 0 &&
-         ((root_gives && rank == slot.root) || (root_takes && rank != slot.root));
+  if (slot.absent.size() < 2) {
+    return false;
+  }
+  const bool is_root = rank == slot.root;
+  return slot.root < 0 ? is_rooted(slot)
+                       : (root_gives(slot) && is_root) || (root_takes(slot) && !is_root);
 }
 
 bool takes_part(const RankView& rank) {
@@ -128,9 +161,12 @@ bool takes_part(const RankView& rank) {
     return false;
   }
   const char state = rank.state();
+  if (state == 'T' || state == 't') {
+    return !rank.stays_stopped();
+  }
   // A rank that is frozen by its cgroup waits for a signal, whatever its state letter.
-  return rank.leader->wait.on != snapshot::WaitOn::kSignal && state != 'T' && state != 't' &&
-         state != 'D' && state != 'Z' && state != 'X';
+  return rank.leader->wait.on != snapshot::WaitOn::kSignal && state != 'D' && state != 'Z' &&
+         state != 'X';
 }
 
 std::vector<Slot> find_slots(const JobView& view) {
@@ -169,6 +205,10 @@ std::vector<Slot> find_slots(const JobView& view) {
   }
   std::vector<Slot> slots;
   for (auto& [key, slot] : by_key) {
+    slots.push_back(std::move(slot));
+  }
+  add_beside(view, slots);
+  for (Slot& slot : slots) {
     const std::set<std::size_t> members = members_of(view, slot);
     if (!members.empty()) {
       // A rendezvous includes the whole world by rule, not by evidence.
@@ -177,7 +217,6 @@ std::vector<Slot> find_slots(const JobView& view) {
       slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
       fill_absent(members, slot);
     }
-    slots.push_back(std::move(slot));
   }
   assume_world(view, slots);
   find_unclear(view, slots);

@@ -31,6 +31,8 @@ struct Slot {
   std::string evidence;    // of one of the ranks inside
   Membership membership = Membership::kUnknown;
   std::vector<std::size_t> inside;  // indices of JobView::ranks()
+  // In it too, but by a thread that does not speak for the rank: it does not hold the others up.
+  std::vector<std::size_t> beside;
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
   // Members in a call of the same operation whose group or number could not be read: it may be this
   // call. They are not counted as absent.
@@ -40,6 +42,10 @@ struct Slot {
 // Finds all slots, sorted by number of ranks inside, largest first. A rank that is stopped, frozen,
 // dead or in state D does not count as inside the call that its frames show: it will not take part.
 std::vector<Slot> find_slots(const JobView& view);
+
+// Returns whether one member gives to the others or takes from them: then some members may leave
+// the call before others have entered it.
+bool is_rooted(const Slot& slot);
 
 // Returns whether the member may have done its part and left: the root of a broadcast, the others
 // of a reduce. An absent member may already have done its part; if only one is absent, it is the

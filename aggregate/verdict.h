@@ -35,6 +35,8 @@ enum class Kind : std::uint8_t {
   kDeviceStall,
   kBusyRank,
   kBelowHost,
+  kResourceCycle,
+  kEarlyExit,
   kUnknown,
 };
 
@@ -85,6 +87,14 @@ struct Alternative {
   std::string why_not;
 };
 
+// Another hold-up, independent of the first: to end the first one does not end this one.
+struct OtherStory {
+  Kind kind = Kind::kUnknown;
+  Confidence confidence = Confidence::kNone;
+  std::string summary;
+  std::vector<Culprit> culprits;
+};
+
 struct Verdict {
   Kind kind = Kind::kUnknown;
   Confidence confidence = Confidence::kNone;
@@ -93,6 +103,7 @@ struct Verdict {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;  // what would show that the verdict is wrong
+  std::vector<OtherStory> also;
   std::vector<Alternative> alternatives;
 };
 

@@ -10,21 +10,34 @@ namespace {
 
 constexpr std::size_t kMaxAlternatives = 4;
 
-bool wins(const Finding& a, const Finding& b) {
-  const auto worth = [](const Finding& finding) {
-    const Precedence& precedence = row_of(finding.kind).precedence;
-    const int level = finding.confidence >= precedence.from ? precedence.level : 0;
-    return std::tuple(level, finding.confidence, finding.awaited, finding.weight);
-  };
-  return worth(a) > worth(b);
-}
-
 bool same_culprits(const Finding& a, const Finding& b) {
   return a.culprits.size() == b.culprits.size() &&
          std::equal(a.culprits.begin(), a.culprits.end(), b.culprits.begin(),
                     [](const Culprit& x, const Culprit& y) {
                       return x.rank == y.rank && x.host == y.host && x.pid == y.pid;
                     });
+}
+
+bool share_culprits(const Finding& a, const Finding& b) {
+  return std::any_of(a.culprits.begin(), a.culprits.end(), [&b](const Culprit& x) {
+    return std::any_of(b.culprits.begin(), b.culprits.end(), [&x](const Culprit& y) {
+      return x.rank == y.rank && x.host == y.host && x.pid == y.pid;
+    });
+  });
+}
+
+bool wins(const Finding& a, const Finding& b) {
+  const auto worth = [](const Finding& finding) {
+    const KindRow& row = row_of(finding.kind);
+    return std::tuple(finding.ground, finding.explains, finding.confidence, !row.place_only);
+  };
+  return worth(a) > worth(b);
+}
+
+// Returns whether the job is held up by this finding, too, whatever becomes of the first one.
+bool is_independent(const Finding& first, const Finding& other) {
+  return other.ground == Ground::kRoot && first.ground == Ground::kRoot && other.explains > 0 &&
+         !other.culprits.empty() && !share_culprits(first, other);
 }
 
 std::string why_not(const Finding& winner, const Finding& loser) {
@@ -35,7 +48,7 @@ std::string why_not(const Finding& winner, const Finding& loser) {
     reason = "the same rank; " + std::string(kind_name(winner.kind)) + " explains more of it";
   } else if (winner.confidence > loser.confidence) {
     reason = "less sure (" + std::string(confidence_name(loser.confidence)) + ")";
-  } else if (winner.awaited && !loser.awaited) {
+  } else if (loser.explains == 0) {
     reason = "nobody is seen to wait for it";
   } else {
     reason = "explains less";
@@ -47,19 +60,33 @@ std::string why_not(const Finding& winner, const Finding& loser) {
 
 Verdict decide(const RuleInput& input) {
   std::vector<Finding> findings;
-  for (const Rule rule : all_rules()) {
-    for (Finding& finding : rule(input)) {
+  const auto keep = [&findings](std::vector<Finding> found) {
+    for (Finding& finding : found) {
       if (finding.confidence != Confidence::kNone || finding.kind == Kind::kUnknown) {
         findings.push_back(std::move(finding));
       }
     }
+  };
+  for (const Suspects& suspects : input.tiers) {
+    for (const Rule rule : suspect_rules()) {
+      keep(rule(with_suspects(input, suspects)));
+    }
+  }
+  for (const Rule rule : job_rules()) {
+    std::vector<Finding> found = rule(with_suspects(input, {Ground::kRoot, {}}));
+    for (Finding& finding : found) {
+      finding.ground = row_of(finding.kind).ground;
+    }
+    keep(std::move(found));
   }
   std::stable_sort(findings.begin(), findings.end(), wins);
   Finding& best = findings.front();  // `unknown` is always there
   Verdict verdict;
   for (std::size_t at = 1; at < findings.size(); ++at) {
     const Finding& other = findings[at];
-    if (other.kind != Kind::kUnknown && verdict.alternatives.size() < kMaxAlternatives) {
+    if (is_independent(best, other)) {
+      verdict.also.push_back({other.kind, other.confidence, other.summary, other.culprits});
+    } else if (other.kind != Kind::kUnknown && verdict.alternatives.size() < kMaxAlternatives) {
       verdict.alternatives.push_back({other.kind, other.summary, why_not(best, other)});
     }
   }

@@ -1,5 +1,7 @@
-// Asks all rules and decides. The surest finding wins; among equals, the one that explains most.
-// The others stay as alternatives, each with the reason why it lost.
+// Asks all rules and decides. The finding on the strongest ground wins (rules/ground.h); among
+// equals, the one that explains most waiting ranks, then the surest. Findings about other ranks on
+// the same ground are stories of their own; the rest stay as alternatives, each with the reason why
+// it lost.
 #pragma once
 
 #include "aggregate/rules/rule.h"

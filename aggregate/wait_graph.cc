@@ -21,9 +21,9 @@ using snapshot::ThreadCapture;
 
 namespace {
 
-class Builder {
+class GraphBuilder {
  public:
-  explicit Builder(const JobView& view);
+  explicit GraphBuilder(const JobView& view);
   WaitGraph run();
 
  private:
@@ -51,7 +51,7 @@ class Builder {
   std::map<std::string, std::size_t> resource_nodes_;
 };
 
-Builder::Builder(const JobView& view) : view_(view) {
+GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
   graph_.slots = find_slots(view);
   const std::size_t ranks = view.ranks().size();
   for (std::size_t at = 0; at < ranks; ++at) {
@@ -60,11 +60,12 @@ Builder::Builder(const JobView& view) : view_(view) {
   graph_.awaited.assign(ranks, false);
   graph_.guessed.assign(ranks, false);
   graph_.shown.assign(ranks, false);
+  graph_.may_have_left.assign(ranks, false);
   graph_.waits_for_rank.assign(ranks, false);
   graph_.opaque.assign(ranks, false);
 }
 
-WaitGraph Builder::run() {
+WaitGraph GraphBuilder::run() {
   add_slots();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     add_peer(at);
@@ -84,13 +85,13 @@ WaitGraph Builder::run() {
   return std::move(graph_);
 }
 
-std::size_t Builder::add_node(GraphNode node) {
+std::size_t GraphBuilder::add_node(GraphNode node) {
   graph_.nodes.push_back(std::move(node));
   graph_.out.emplace_back();
   return graph_.nodes.size() - 1;
 }
 
-void Builder::add_edge(GraphEdge edge) {
+void GraphBuilder::add_edge(GraphEdge edge) {
   if (edge.to < graph_.shown.size()) {
     (edge.assumed ? graph_.guessed : graph_.shown)[edge.to] = true;
   }
@@ -98,7 +99,7 @@ void Builder::add_edge(GraphEdge edge) {
   graph_.edges.push_back(std::move(edge));
 }
 
-void Builder::add_slots() {
+void GraphBuilder::add_slots() {
   for (std::size_t at = 0; at < graph_.slots.size(); ++at) {
     const Slot& slot = graph_.slots[at];
     const std::size_t node = add_node({NodeKind::kSlot, slot.words, at, nullptr});
@@ -111,20 +112,21 @@ void Builder::add_slots() {
       const bool left = may_have_left(slot, view_.ranks()[rank].rank);
       add_edge({node, rank, "has not entered", "", assumed || left});
       graph_.awaited[rank] = true;
+      graph_.may_have_left[rank] = graph_.may_have_left[rank] || left;
     }
   }
 }
 
-bool Builder::is_matched(const CollectiveCall& call,
-                         std::int32_t rank,
-                         const RankView& peer) const {
+bool GraphBuilder::is_matched(const CollectiveCall& call,
+                              std::int32_t rank,
+                              const RankView& peer) const {
   return takes_part(peer) && peer.leader->call->kind != call.kind &&
          (peer.leader->call->kind == CallKind::kSend ||
           peer.leader->call->kind == CallKind::kRecv) &&
          peer.leader->call->peer == rank;
 }
 
-void Builder::add_peer(std::size_t at) {
+void GraphBuilder::add_peer(std::size_t at) {
   const RankView& rank = view_.ranks()[at];
   if (!takes_part(rank)) {
     return;
@@ -143,7 +145,7 @@ void Builder::add_peer(std::size_t at) {
   graph_.awaited[peer] = true;
 }
 
-std::size_t Builder::process_node(const ProcessCapture& process) {
+std::size_t GraphBuilder::process_node(const ProcessCapture& process) {
   const auto [at, is_new] = process_nodes_.try_emplace(&process, 0);
   if (is_new) {
     at->second = add_node({NodeKind::kProcess,
@@ -153,7 +155,7 @@ std::size_t Builder::process_node(const ProcessCapture& process) {
   return at->second;
 }
 
-void Builder::add_processes(std::size_t at) {
+void GraphBuilder::add_processes(std::size_t at) {
   constexpr int kMaxHops = 8;  // also ends a circle of holders
   const ProcessCapture* process = view_.ranks()[at].process;
   std::size_t node = at;
@@ -185,7 +187,7 @@ void Builder::add_processes(std::size_t at) {
   }
 }
 
-void Builder::add_resource(std::size_t node, const ProcessCapture& process) {
+void GraphBuilder::add_resource(std::size_t node, const ProcessCapture& process) {
   const ThreadCapture* thread = deciding_thread(view_, process);
   const std::string path =
       thread == nullptr || thread->call ? "" : printable(view_.text(thread->wait.path));
@@ -204,8 +206,8 @@ void Builder::add_resource(std::size_t node, const ProcessCapture& process) {
             wait_evidence(process, *thread), false});
 }
 
-std::string Builder::wait_evidence(const ProcessCapture& process,
-                                   const ThreadCapture& thread) const {
+std::string GraphBuilder::wait_evidence(const ProcessCapture& process,
+                                        const ThreadCapture& thread) const {
   const std::string detail = printable(wait_detail(view_, process, thread), 200);
   return detail.empty() ? system_call_words(view_, thread, true) : detail;
 }
@@ -355,7 +357,47 @@ const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
 }
 
 WaitGraph build_wait_graph(const JobView& view) {
-  return Builder(view).run();
+  return GraphBuilder(view).run();
+}
+
+std::set<std::size_t> closed_circles(const JobView& view, const WaitGraph& graph, Guess guess) {
+  const auto is_sure = [guess](const Slot& slot) {
+    const bool by_rule = guess == Guess::kRendezvous && slot.membership == Membership::kAssumed &&
+                         slot.kind == CallKind::kRendezvous;
+    return slot.unclear.empty() && (by_rule || slot.membership == Membership::kKnown);
+  };
+  std::vector<bool> open(graph.component_size.size(), false);
+  std::vector<std::size_t> ranks(graph.component_size.size(), 0);
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    const std::size_t component = graph.component[node];
+    const bool leaves =
+        std::any_of(graph.out[node].begin(), graph.out[node].end(),
+                    [&](std::size_t to) { return graph.component[to] != component; });
+    const GraphNode& it = graph.nodes[node];
+    const bool unsure =
+        (it.kind == NodeKind::kSlot && !is_sure(graph.slots[it.index])) ||
+        (it.kind == NodeKind::kRank && view.ranks()[it.index].presence != Presence::kRead);
+    open[component] = open[component] || leaves || unsure;
+    ranks[component] += it.kind == NodeKind::kRank ? 1 : 0;
+  }
+  std::set<std::size_t> closed;
+  for (std::size_t component = 0; component < open.size(); ++component) {
+    if (!open[component] && ranks[component] >= 2) {
+      closed.insert(component);
+    }
+  }
+  return closed;
+}
+
+std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph) {
+  const std::set<std::size_t> closed = closed_circles(view, graph);
+  std::vector<const Slot*> slots;
+  for (std::size_t node = 0; node < graph.nodes.size() && !closed.empty(); ++node) {
+    if (graph.nodes[node].kind == NodeKind::kSlot && closed.contains(graph.component[node])) {
+      slots.push_back(&graph.slots[graph.nodes[node].index]);
+    }
+  }
+  return slots;
 }
 
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct WaitGraph {
   std::vector<bool> awaited;         // by rank: some rank waits for it
   std::vector<bool> guessed;         // by rank: awaited through an assumed edge
   std::vector<bool> shown;           // by rank: awaited through an edge with evidence
+  std::vector<bool> may_have_left;   // by rank: in one of the guesses, it may have done its part
   std::vector<bool> waits_for_rank;  // by rank
   // By rank: in a call, but it is unknown for whom it waits (group unknown, or all are inside).
   std::vector<bool> opaque;
@@ -56,6 +58,18 @@ struct WaitGraph {
 };
 
 WaitGraph build_wait_graph(const JobView& view);
+
+// Returns the components (numbers) of at least two ranks that no wait leaves and in which everything
+// is known: all of their ranks were read, and all members of their slots. Only within these do
+// comparisons of calls show anything: a circle with a way out is a consequence of what is outside.
+// `guess`: slots whose members are known by rule, not by evidence, may count.
+enum class Guess : std::uint8_t { kNone = 0, kRendezvous };
+std::set<std::size_t> closed_circles(const JobView& view,
+                                     const WaitGraph& graph,
+                                     Guess guess = Guess::kNone);
+
+// Returns the slots of these circles, in the order of WaitGraph::slots.
+std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph);
 
 // Returns the ranks (indices) from which a path leads to `rank`, without `rank`.
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank);

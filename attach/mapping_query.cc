@@ -48,7 +48,7 @@ constexpr std::uint64_t kCoveringOrNext = 0x10;
 constexpr std::uint64_t kFileBacked = 0x20;
 
 // A list that does not end is worse than none; the kernel's default limit is 65530 mappings.
-constexpr int kMaxFiles = 1 << 20;
+constexpr int kMaxMappedFiles = 1 << 20;
 
 // nullopt: there is no such mapping.
 Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) {
@@ -102,7 +102,7 @@ Result<MemoryMap> ask_memory_map(pid_t pid) {
   ODDRANK_TRY(auto query, MappingQuery::open(pid));
   std::vector<Mapping> listed;
   Addr address{0};
-  for (int i = 0; i < kMaxFiles; ++i) {
+  for (int i = 0; i < kMaxMappedFiles; ++i) {
     ODDRANK_TRY(auto mapping, query->next_file(address));
     if (!mapping) {
       break;

@@ -138,7 +138,7 @@ Text text_of_policy(AccessBlock block) {
   }
 }
 
-Text text_of(AccessBlock block, const AccessFacts& facts) {
+Text block_text(AccessBlock block, const AccessFacts& facts) {
   switch (block) {
     case AccessBlock::kGone:
     case AccessBlock::kZombie:
@@ -222,7 +222,7 @@ AccessBlock find_block(const AccessFacts& facts) {
 }
 
 Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_view operation) {
-  const Text text = text_of(block, facts);
+  const Text text = block_text(block, facts);
   return Error{
       text.code,
       "cannot " + std::string(operation) + " pid " + std::to_string(facts.pid) + ": " + text.why,
@@ -241,7 +241,7 @@ Status may_read_our_users() {
   if (block == AccessBlock::kNone) {
     return ok();
   }
-  const Text text = text_of(block, facts);
+  const Text text = block_text(block, facts);
   return fail(
       Error{text.code, "processes of our own user may not be read: " + text.why, text.hint});
 }

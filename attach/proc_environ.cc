@@ -9,7 +9,7 @@
 namespace oddrank::attach {
 namespace {
 
-constexpr std::size_t kMaxText = std::size_t{8} << 20;
+constexpr std::size_t kMaxEnviron = std::size_t{8} << 20;
 constexpr std::size_t kMaxValue = 512;
 
 constexpr std::array<std::string_view, 81> kKept = {
@@ -85,7 +85,7 @@ Environment parse_proc_environ(std::string_view text) {
 
 Result<Environment> read_proc_environ(pid_t pid) {
   ODDRANK_TRY(const std::string text,
-              read_file("/proc/" + std::to_string(pid) + "/environ", kMaxText));
+              read_file("/proc/" + std::to_string(pid) + "/environ", kMaxEnviron));
   return parse_proc_environ(text);
 }
 

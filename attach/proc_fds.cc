@@ -7,18 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
 
+#include "base/directory.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
 
 namespace oddrank::attach {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view prefix) {
   if (link.substr(0, prefix.size()) != prefix || link.back() != ']') {
@@ -63,7 +59,7 @@ Result<OpenFd> read_fd(pid_t pid, int fd) {
 
 Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fd";
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  const Directory directory(::opendir(path.c_str()));
   if (directory == nullptr) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }

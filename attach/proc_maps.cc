@@ -14,7 +14,7 @@ namespace oddrank::attach {
 namespace {
 
 // A rank has about 2000 lines of 100 bytes; the kernel's default limit is 65530 mappings.
-constexpr std::size_t kMaxText = std::size_t{64} << 20;
+constexpr std::size_t kMaxMaps = std::size_t{64} << 20;
 
 // Takes the next word off the line, without the blanks before it.
 std::string_view take_word(std::string_view& line) {
@@ -103,7 +103,7 @@ MemoryMap parse_proc_maps(std::string_view text) {
 
 Result<MemoryMap> read_proc_maps(pid_t pid) {
   ODDRANK_TRY(const std::string text,
-              read_file("/proc/" + std::to_string(pid) + "/maps", kMaxText));
+              read_file("/proc/" + std::to_string(pid) + "/maps", kMaxMaps));
   return parse_proc_maps(text);
 }
 

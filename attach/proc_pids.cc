@@ -3,22 +3,15 @@
 #include <dirent.h>
 
 #include <cerrno>
-#include <memory>
 #include <string_view>
 
+#include "base/directory.h"
 #include "base/parse_number.h"
 
 namespace oddrank::attach {
-namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-}  // namespace
 
 Result<std::vector<pid_t>> list_pids() {
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir("/proc"));
+  const Directory directory(::opendir("/proc"));
   if (directory == nullptr) {
     return fail(errno_code(errno), "cannot list /proc: " + errno_text(errno),
                 "oddrank needs a mounted /proc");

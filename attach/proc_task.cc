@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
 #include <string>
 
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/task_path.h"
+#include "base/directory.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -20,10 +20,6 @@ namespace {
 
 // The kernel's own bound of a pid (PID_MAX_LIMIT) is 4 Mi; no process has that many threads.
 constexpr std::size_t kMaxThreads = 1U << 20;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 std::optional<std::uint64_t> hex(std::string_view word) {
   if (word.substr(0, 2) != "0x") {
@@ -79,7 +75,7 @@ Result<BlockedIn> parse_proc_syscall(std::string_view text) {
 
 Result<std::vector<pid_t>> read_tids(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/task";
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  const Directory directory(::opendir(path.c_str()));
   if (directory == nullptr) {
     if (errno == ENOENT) {
       return fail(Errc::kGone, "pid " + std::to_string(pid) + " does not exist");

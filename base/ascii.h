@@ -1,5 +1,5 @@
 // Classes and case of ASCII characters, in the same way under every locale. Bytes beyond ASCII
-// are in no class and have no case.
+// are in no class and have no case. Also whether a text contains another.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,11 @@ constexpr bool is_control(char c) {
 
 constexpr bool is_printable_ascii(char c) {
   return c >= ' ' && c <= '~';
+}
+
+// Returns whether the part occurs in the text: C++23's contains().
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
 }
 
 inline std::string lower_case(std::string_view text) {

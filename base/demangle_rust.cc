@@ -11,7 +11,7 @@
 namespace oddrank {
 namespace {
 
-constexpr std::size_t kMaxSymbol = std::size_t{16} << 10;
+constexpr std::size_t kMaxRustSymbol = std::size_t{16} << 10;
 constexpr std::size_t kMaxName = std::size_t{16} << 10;
 constexpr int kMaxDepth = 64;
 // A back reference may lead to another, so the number of steps bounds the work.
@@ -414,7 +414,7 @@ void V0::type() {
 }  // namespace
 
 std::optional<std::string> demangle_rust(std::string_view symbol, bool generics) {
-  if (symbol.size() > kMaxSymbol) {
+  if (symbol.size() > kMaxRustSymbol) {
     return std::nullopt;
   }
   if (symbol.starts_with("_R")) {

@@ -4,6 +4,7 @@
 
 #include "base/read_file.h"
 #include "cli/interrupt.h"
+#include "node/enough_samples.h"
 
 namespace oddrank::cli {
 
@@ -16,9 +17,10 @@ Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
   const auto more = agent_arguments(capture);
   options.agent_args.insert(options.agent_args.end(), more.begin(), more.end());
   options.node_timeout = capture.timeout;
+  options.longest_delay = node::longest_sampling(capture);
   options.interrupted = catch_interrupts();
   options.progress = [&progress](const slurm::GatherProgress& now) {
-    progress.update(now.done, now.total, now.waiting_for);
+    progress.update(now.done, now.total, now.waiting_for, now.doing);
   };
   return options;
 }

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <string>
 
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/shipped_copy.h"
@@ -27,11 +27,6 @@ struct AgentOptions {
   node::NodeRequest request;
   node::CaptureOptions capture;
 };
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-  return value == nullptr ? "" : value;
-}
 
 // A node on which nothing could be read still sends a capture that says why. It counts as an answer
 // only if the search worked and found no rank: the report then concludes that ranks are missing.
@@ -59,10 +54,10 @@ void end_when_nobody_waits(std::chrono::milliseconds timeout) {
 int run_agent(AgentOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.framed) {
-    end_when_nobody_waits(options.capture.timeout);
+    end_when_nobody_waits(options.capture.timeout + node::longest_sampling(options.capture));
   }
   if (options.request.host.empty()) {
-    options.request.host = variable("SLURMD_NODENAME");
+    options.request.host = own_variable("SLURMD_NODENAME");
   }
   if (options.out == "-" && !options.framed && ::isatty(STDOUT_FILENO) != 0) {
     return report_error({Errc::kUsage, "refusing to write a binary capture to a terminal",
@@ -71,6 +66,10 @@ int run_agent(AgentOptions& options) {
   const std::uint64_t stream = slurm::new_stream_id();
   if (options.framed) {
     send_bytes(STDOUT_FILENO, slurm::encode_hello(options.request.host, stream));
+    options.request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
+      send_bytes(STDOUT_FILENO, slurm::encode_doing(options.request.host, stream,
+                                                    node::again_words(reason, sample)));
+    };
   }
   auto capture = node::capture_node(options.request, options.capture);
   ExitStatus status = kAllRead;

@@ -39,7 +39,7 @@ struct DoctorOptions {
   node::CaptureOptions capture;
 };
 
-NodeHealth examine_here(const DoctorOptions& options) {
+NodeHealth own_health(const DoctorOptions& options) {
   const auto began = Deadline::Clock::now();
   node::NodeRequest request = options.request;
   request.any_job = true;
@@ -60,7 +60,7 @@ int answer(DoctorOptions& options) {
   const std::uint64_t stream = slurm::new_stream_id();
   const std::string& host = options.request.host;
   send_bytes(STDOUT_FILENO, slurm::encode_hello(host, stream));
-  const std::string health = snapshot::encode_health(examine_here(options));
+  const std::string health = snapshot::encode_health(own_health(options));
   return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, health)) ? kAllRead
                                                                                : kToolFault;
 }
@@ -99,7 +99,7 @@ NodeHealth health_of(const slurm::NodeAnswer& answer) {
   return node;
 }
 
-ExitStatus status_of(const std::vector<NodeHealth>& nodes) {
+ExitStatus doctor_status(const std::vector<NodeHealth>& nodes) {
   std::size_t healthy = 0;
   std::size_t reached = 0;
   for (const NodeHealth& node : nodes) {
@@ -115,7 +115,7 @@ int run_doctor(DoctorOptions& options) {
   }
   std::vector<NodeHealth> nodes;
   if (options.job.empty() && options.hosts.empty()) {
-    nodes.push_back(examine_here(options));
+    nodes.push_back(own_health(options));
   } else {
     const auto gathered = options.job.empty() ? ask_hosts(options) : ask_job(options);
     if (!gathered) {
@@ -133,7 +133,7 @@ int run_doctor(DoctorOptions& options) {
   if (options.json != "-") {
     written &= write_output("-", report::doctor_text(nodes, text_options({})));
   }
-  return written ? status_of(nodes) : kToolFault;
+  return written ? doctor_status(nodes) : kToolFault;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace oddrank::cli {
 namespace {
 
 // For one dump. 2000 calls with their stacks take 3 MB.
-constexpr std::size_t kMaxFileBytes = std::size_t{512} << 20;
+constexpr std::size_t kMaxDumpBytes = std::size_t{512} << 20;
 
 struct FrOptions {
   std::vector<std::string> dumps;
@@ -27,7 +27,7 @@ int run_fr(const FrOptions& options) {
   std::vector<snapshot::FlightRecord> records;
   std::vector<aggregate::UnreadDump> unread;
   for (const std::string& file : node::expand_files(options.dumps)) {
-    const auto bytes = read_file(file, kMaxFileBytes);
+    const auto bytes = read_file(file, kMaxDumpBytes);
     auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
                         : Result<snapshot::FlightRecord>(fail(bytes.error()));
     if (record) {

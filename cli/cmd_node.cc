@@ -63,8 +63,13 @@ int run_node(const NodeOptions& options) {
   request.any_job = options.each;
   auto capture = [&] {
     ProgressLine progress("processes", options.output.quiet);
-    request.progress = [&progress](std::size_t done, std::size_t total) {
+    std::size_t processes = 0;
+    request.progress = [&](std::size_t done, std::size_t total) {
+      processes = total;
       progress.update(done, total);
+    };
+    request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
+      progress.update(processes, processes, "", node::again_words(reason, sample));
     };
     return node::capture_node(request, options.capture);
   }();

@@ -16,7 +16,7 @@
 namespace oddrank::cli {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxCaptureBytes = std::size_t{1} << 30;
 
 constexpr std::chrono::milliseconds kDumpTimeout{60000};
 
@@ -52,7 +52,7 @@ int run_report(const ReportOptions& options) {
   ExitStatus worst = kAllRead;
   const std::vector<std::string> files = expand(options.captures);
   snapshot::decode_many(
-      files.size(), [&files](std::size_t i) { return read_file(files[i], kMaxFileBytes); },
+      files.size(), [&files](std::size_t i) { return read_file(files[i], kMaxCaptureBytes); },
       [&](std::size_t i, Result<snapshot::Capture> capture) {
         if (capture) {
           captures.add(std::move(*capture));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parser.h"
@@ -43,15 +43,10 @@ struct WatchCommand {
   CommandLine command;
 };
 
-std::string variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
-  return value == nullptr ? "" : value;
-}
-
 template <std::size_t N>
 std::int32_t first_number(const std::array<const char*, N>& names) {
   for (const char* name : names) {
-    if (const auto number = parse_number<std::int32_t>(variable(name))) {
+    if (const auto number = parse_number<std::int32_t>(own_variable(name))) {
       return *number;
     }
   }
@@ -169,7 +164,7 @@ Status WatchSetup::find() {
 // Reads a variable of the ranks found here. Those that configure watchdogs are equal on all ranks.
 std::string WatchSetup::rank_variable(const std::string& name) const {
   if (only_) {
-    return variable(name);
+    return own_variable(name);
   }
   const auto found = environment_.find(name);
   return found == environment_.end() ? std::string() : found->second;
@@ -249,10 +244,11 @@ int watch_command(WatchCommand& options) {
   if (!beside) {
     return watch::become_command(options.command.argv, options.command.ignored_broken_pipe);
   }
-  const bool in_slurm = !variable("SLURM_JOB_ID").empty() && !variable("SLURM_STEP_ID").empty();
-  WatchSetup setup(options, in_slurm ? variable("SLURM_JOB_ID") : "");
+  const bool in_slurm =
+      !own_variable("SLURM_JOB_ID").empty() && !own_variable("SLURM_STEP_ID").empty();
+  WatchSetup setup(options, in_slurm ? own_variable("SLURM_JOB_ID") : "");
   if (in_slurm) {
-    setup.set_step(variable("SLURM_STEP_ID"));
+    setup.set_step(own_variable("SLURM_STEP_ID"));
   }
   RankSign rank;
   rank.pid = beside->pid;
@@ -295,7 +291,7 @@ int run_watch_command(WatchCommand& options) {
   return watch_command(options);
 }
 
-constexpr const char* kFooter =
+constexpr const char* kWatchFooter =
     "oddrank watch [OPTIONS] [-- CMD ARGUMENT...]\n\n"
     "The process that you start becomes CMD: it keeps its pid, gets its signals and returns its\n"
     "exit status. The watcher runs beside it and exits when it exits. In SLURM, the watcher of "
@@ -344,7 +340,7 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
               "Choose the job with this name if several run on this node")
       .value("NAME")
       .not_with(job);
-  command.footer(kFooter);
+  command.footer(kWatchFooter);
   command.runs([options] { return run_watch_command(*options); });
 }
 

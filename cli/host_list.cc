@@ -11,7 +11,7 @@
 namespace oddrank::cli {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxHostFileBytes = std::size_t{4} << 20;
 
 struct Hosts {
   std::vector<std::string> names;
@@ -36,7 +36,7 @@ Status Hosts::add(std::string_view text) {
 }
 
 Status Hosts::add_file(const std::string& path) {
-  ODDRANK_TRY(const std::string text, read_file(path, kMaxFileBytes));
+  ODDRANK_TRY(const std::string text, read_file(path, kMaxHostFileBytes));
   for (const std::string_view line : split(text, '\n')) {
     ODDRANK_TRY_STATUS(add(line.substr(0, line.find('#'))));
   }

@@ -78,13 +78,20 @@ void add_fr_option(Command& command, std::vector<std::string>& patterns) {
 
 void add_capture_options(Command& command, node::CaptureOptions& options) {
   const std::string group = "Capture";
+  const auto fixed = [&options] { options.until_decided = false; };
   command
-      .option("--samples", options.samples,
-              "Number of samples; one alone cannot tell stuck from slow")
+      .option(
+          "--samples", options.samples,
+          "Number of samples [2, and up to 5 in 10 s until it is clear whether the ranks move]; "
+          "one alone cannot tell stuck from slow")
       .between(1, 100)
-      .shows_default()
+      .tells(fixed)
       .group(group);
-  command.option("--interval", options.interval, "Time between samples [500ms]").group(group);
+  command
+      .option("--interval", options.interval,
+              "Time between samples [500ms, then growing]; the number of samples is then fixed")
+      .tells(fixed)
+      .group(group);
   command
       .flag("!--never-stop", options.read.stop,
             "Do not pause threads that are running while their stacks are copied; such stacks "
@@ -96,9 +103,11 @@ void add_capture_options(Command& command, node::CaptureOptions& options) {
 }
 
 std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
-  std::vector<std::string> arguments = {"--samples",  std::to_string(options.samples),
-                                        "--interval", text_of(options.interval),
-                                        "--timeout",  text_of(options.timeout)};
+  std::vector<std::string> arguments = {"--timeout", text_of(options.timeout)};
+  if (!options.until_decided) {
+    arguments.insert(arguments.end(), {"--samples", std::to_string(options.samples), "--interval",
+                                       text_of(options.interval)});
+  }
   if (!options.read.native) {
     arguments.emplace_back("--no-native");
   }

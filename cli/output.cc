@@ -22,7 +22,7 @@
 namespace oddrank::cli {
 namespace {
 
-ExitStatus status_of(Errc code) {
+ExitStatus exit_status(Errc code) {
   switch (code) {
     case Errc::kUsage:
       return kWrongUsage;
@@ -45,7 +45,7 @@ bool is_stdout_taken(const OutputOptions& options) {
          options.folded == "-" || options.speedscope == "-" || options.dot == "-";
 }
 
-bool save(const snapshot::Capture& capture, const OutputOptions& options) {
+bool save_capture(const snapshot::Capture& capture, const OutputOptions& options) {
   return options.save.empty() || write_output(options.save, snapshot::encode_capture(capture));
 }
 
@@ -72,7 +72,7 @@ bool write_formats(const aggregate::Diagnosis& report,
   return written;
 }
 
-ExitStatus status_of(const aggregate::Coverage& coverage) {
+ExitStatus exit_status(const aggregate::Coverage& coverage) {
   if (coverage.read == 0 && coverage.partial == 0) {
     return kNothingRead;
   }
@@ -88,7 +88,7 @@ ExitStatus report_error(const Error& error) {
     line += "\n  hint: " + error.hint;
   }
   log_line(LogLevel::kError, line);
-  return status_of(error.code);
+  return exit_status(error.code);
 }
 
 report::TextOptions text_options(const OutputOptions& options) {
@@ -111,7 +111,7 @@ bool write_output(const std::string& path, const std::string& bytes) {
 ExitStatus deliver(const snapshot::Capture& capture,
                    const OutputOptions& options,
                    const snapshot::Capture* earlier) {
-  bool written = save(capture, options);
+  bool written = save_capture(capture, options);
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
   aggregate::Diagnosis report = aggregate::diagnose(view);
@@ -124,11 +124,11 @@ ExitStatus deliver(const snapshot::Capture& capture,
                                      ? report::report_sentence(report)
                                      : report::report_text(report, capture, text_options(options)));
   }
-  return written ? status_of(report.coverage) : kToolFault;
+  return written ? exit_status(report.coverage) : kToolFault;
 }
 
 ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptions& options) {
-  bool written = save(capture, options);
+  bool written = save_capture(capture, options);
   std::string text;
   bool complete = true;
   bool any = false;

@@ -85,6 +85,11 @@ Option& Option::not_with(const Option& other) {
   return *this;
 }
 
+Option& Option::tells(std::function<void()> given) {
+  option_->each([given = std::move(given)](const std::string&) { given(); });
+  return *this;
+}
+
 Option& Option::repeatable() {
   option_->expected(1)->take_all();
   return *this;

@@ -35,7 +35,8 @@ class Option {
   Option& positive();
   Option& existing_folder();
   Option& not_with(const Option& other);
-  Option& repeatable();  // "--fr A --fr B"; each takes one value
+  Option& tells(std::function<void()> given);  // calls it if the option is given
+  Option& repeatable();                        // "--fr A --fr B"; each takes one value
 
  private:
   CLI::Option* option_;

@@ -35,17 +35,26 @@ ProgressLine::~ProgressLine() {
   }
 }
 
-void ProgressLine::update(std::size_t done, std::size_t total, const std::string& waiting_for) {
+void ProgressLine::update(std::size_t done,
+                          std::size_t total,
+                          const std::string& waiting_for,
+                          const std::string& doing) {
   const auto now = steady_clock::now();
   // A terminal is redrawn ten times a second, a log gets a line every five.
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
-  if (quiet_ || total == 0 || now - started_ < seconds(1) || now - last_ < pause) {
+  const bool is_news = !doing.empty() && doing != doing_;
+  const bool is_early = now - started_ < seconds(1) || now - last_ < pause;
+  if (quiet_ || total == 0 || (is_early && !is_news)) {
     return;
   }
+  doing_ = doing;
   last_ = now;
   std::string line = std::to_string(done) + " of " + std::to_string(total) + " " + what_;
   if (!waiting_for.empty()) {
     line += ", waiting for " + waiting_for;
+  }
+  if (!doing.empty()) {
+    line += "; " + doing;
   }
   if (terminal_) {
     const std::size_t filled = std::min(kBarWidth, kBarWidth * done / total);

@@ -18,14 +18,19 @@ class ProgressLine {
   ProgressLine(ProgressLine&&) = delete;
   ProgressLine& operator=(ProgressLine&&) = delete;
 
-  // `waiting_for`: names of the slow ones; may be empty.
-  void update(std::size_t done, std::size_t total, const std::string& waiting_for = "");
+  // `waiting_for`: names of the slow ones; may be empty. `doing`: why it takes longer; printed at
+  // once if it is new.
+  void update(std::size_t done,
+              std::size_t total,
+              const std::string& waiting_for = "",
+              const std::string& doing = "");
 
  private:
   std::string what_;
   bool quiet_;
   bool terminal_;
   bool drawn_ = false;
+  std::string doing_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point last_;
 };

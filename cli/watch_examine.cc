@@ -95,11 +95,11 @@ void add_pasts(Capture& capture,
 
 // Saves into the user's folder if there is one; otherwise the JSON goes into the watch's own
 // folder.
-void save(const Capture& capture,
-          const std::string& json,
-          const watch::TakenCapture& taken,
-          const KeepOptions& options,
-          Examination& examination) {
+void save_examined(const Capture& capture,
+                   const std::string& json,
+                   const watch::TakenCapture& taken,
+                   const KeepOptions& options,
+                   Examination& examination) {
   if (!options.folder.empty()) {
     ::mkdir(options.folder.c_str(), 0777);  // if it fails, writing fails too and says why
     const std::string stem =
@@ -139,7 +139,7 @@ Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOpt
   examination.summary = std::string(trim(report::report_sentence(report)));
   examination.text = report::report_text(report, capture, {});
   if (examination.stall || taken.asked) {
-    save(capture, report::report_json(report, capture), taken, options, examination);
+    save_examined(capture, report::report_json(report, capture), taken, options, examination);
   }
   return examination;
 }

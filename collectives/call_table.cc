@@ -83,13 +83,19 @@ constexpr NativeCall starts(std::string_view name, std::string_view op = "") {
   return {name, op, CallKind::kRendezvous};
 }
 
+constexpr NativeCall in_store(std::string_view name) {
+  return {name, "", CallKind::kRendezvous, true};
+}
+
 // The names of operations are those of torch.distributed, so that ranks agree on them whichever
 // frame they come from.
 constexpr std::array kNativeCalls = {
-    starts("c10d::TCPStore::*"),
-    starts("c10d::PrefixStore::wait"),
-    starts("c10d::FileStore::*"),
-    starts("c10d::HashStore::*"),
+    starts("c10d::TCPStore::TCPStore"),
+    starts("c10d::TCPStore::waitForWorkers"),
+    in_store("c10d::TCPStore::*"),
+    in_store("c10d::PrefixStore::*"),
+    in_store("c10d::FileStore::*"),
+    in_store("c10d::HashStore::*"),
     starts("gloo::rendezvous::*"),
     starts("ncclCommInit*", "ncclCommInitRank"),
     starts("ncclCommSplit", "ncclCommSplit"),

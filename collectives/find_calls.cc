@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "base/demangle.h"
 #include "base/parse_number.h"
 #include "collectives/call_frames.h"
 #include "collectives/call_table.h"
@@ -32,6 +33,8 @@ struct NativeMatches {
   NativeMatch innermost;   // any
   NativeMatch named;       // innermost whose operation is known
   NativeMatch rendezvous;  // innermost that creates something
+  // Nothing but a store: the program itself waits for a key, no group is being made.
+  bool only_store = true;
 };
 
 NativeMatches match_native(const CallFrames& frames, std::size_t end) {
@@ -42,10 +45,17 @@ NativeMatches match_native(const CallFrames& frames, std::size_t end) {
     }
   };
   for (std::size_t i = 0; i < end; ++i) {
-    const NativeCall* call = frames.is_python(i) ? nullptr : find_native_call(frames.function(i));
-    if (call == nullptr) {
+    if (frames.is_python(i)) {
       continue;
     }
+    const NativeCall* call = find_native_call(frames.function(i));
+    if (call == nullptr) {
+      if (short_name(frames.function(i)).starts_with("c10d::ProcessGroup")) {
+        matches.only_store = false;  // it makes its communicator
+      }
+      continue;
+    }
+    matches.only_store = matches.only_store && call->of_store;
     keep(matches.innermost, call, i);
     if (!call->op.empty()) {
       keep(matches.named, call, i);
@@ -291,7 +301,7 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   if (python.call != nullptr) {
     return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, tables);
   }
-  if (native.innermost.call != nullptr) {
+  if (native.innermost.call != nullptr && !native.only_store) {
     return native_call(frames, native, groups, tables);
   }
   return std::nullopt;

@@ -15,9 +15,6 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kPointer = sizeof(std::uint64_t);
-constexpr std::size_t kMaxNameLength = 128;
-
 struct TaskFields {
   Addr coroutine{};
   Addr name{};
@@ -29,16 +26,16 @@ struct TaskFields {
 std::optional<TaskFields> find_fields(PythonMemory& memory, Addr task) {
   constexpr std::size_t kWords = 32;
   for (std::size_t i = 0; i < kWords; ++i) {
-    const Addr at = task + memory.layout().object.head + i * kPointer;
+    const Addr at = task + memory.layout().object.head + i * kPointerSize;
     const Addr coroutine = memory.pointer_or_null(at);
     if (coroutine == Addr{}) {
       continue;
     }
-    const Addr context = memory.pointer_or_null(at + 2 * kPointer);
+    const Addr context = memory.pointer_or_null(at + 2 * kPointerSize);
     const std::string type = type_name(memory, coroutine);
     if ((type == "coroutine" || type == "generator") && context != Addr{} &&
         type_name(memory, context).ends_with("Context")) {
-      return TaskFields{coroutine, memory.pointer_or_null(at + kPointer)};
+      return TaskFields{coroutine, memory.pointer_or_null(at + kPointerSize)};
     }
   }
   // A task implemented in pure Python: the C module is missing.
@@ -184,12 +181,13 @@ Addr Follower::base_of_stack(const RawFrame& frame) {
   }
   const Addr names = memory_.pointer_or_null(frame.code + layout.code.local_names);
   const auto count = memory_.value<std::uint64_t>(names + layout.object.size).value_or(0);
-  return frame.address + layout.frame.localsplus + std::min<std::uint64_t>(count, 4096) * kPointer;
+  return frame.address + layout.frame.localsplus +
+         std::min<std::uint64_t>(count, 4096) * kPointerSize;
 }
 
 Addr Follower::awaited_by(const RawFrame& frame) {
   const Layout& layout = memory_.layout();
-  constexpr std::uint64_t kMaxStackBytes = 4096 * kPointer;
+  constexpr std::uint64_t kMaxStackBytes = 4096 * kPointerSize;
   const Addr base = base_of_stack(frame);
   const Addr field = frame.address + layout.frame.stack_top;
   Addr end{};
@@ -200,10 +198,10 @@ Addr Follower::awaited_by(const RawFrame& frame) {
     const Addr start = layout.semantics.stack_top == StackTopFormat::kDepth
                            ? base
                            : frame.address + layout.frame.localsplus;
-    end = start + static_cast<std::uint64_t>(std::max(count, 0)) * kPointer;
+    end = start + static_cast<std::uint64_t>(std::max(count, 0)) * kPointerSize;
   }
   chain_.state = TaskState::kWaits;
-  const std::uint64_t below = layout.semantics.awaited_value * kPointer;
+  const std::uint64_t below = layout.semantics.awaited_value * kPointerSize;
   const std::uint64_t used = value_of(end) - value_of(base);
   if (base == Addr{} || end < base || used < below || used > kMaxStackBytes) {
     return Addr{};

@@ -113,11 +113,10 @@ void CodeCache::load(PythonMemory& memory, std::span<const Addr> codes) {
 // A thread gets its copy when it first runs a function, so the copies are read anew each time.
 void CodeCache::load_copies(PythonMemory& memory, std::span<const Addr> codes) {
   constexpr std::size_t kMaxCopies = 4096;
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
   Ranges ranges;
   for (const Addr address : codes) {
     const Addr array = memory.pointer_or_null(address + memory.layout().code.thread_code);
-    ranges.push_back({array, kWord});
+    ranges.push_back({array, kPointerSize});
   }
   memory.prefetch(ranges);
   for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -126,7 +125,7 @@ void CodeCache::load_copies(PythonMemory& memory, std::span<const Addr> codes) {
     const std::uint64_t size = memory.value<std::uint64_t>(array).value_or(0);
     code.copies.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kMaxCopies)));
     for (std::size_t copy = 0; copy < code.copies.size(); ++copy) {
-      code.copies[copy] = memory.pointer_or_null(array + (copy + 1) * kWord);
+      code.copies[copy] = memory.pointer_or_null(array + (copy + 1) * kPointerSize);
     }
   }
 }

@@ -9,21 +9,14 @@
 #include <span>
 #include <string>
 
+#include "cpython/number_at.h"
+
 namespace oddrank::cpython {
 namespace {
 
 constexpr std::size_t kMaxParts = 4;
 constexpr std::uint64_t kMaxCodeBytes = 1U << 20;  // bytes of one part that are searched
 constexpr unsigned kMinJumpsIntoPart = 4;          // fewer may be other bytes taken for jumps
-
-template <typename T>
-T number_at(std::span<const std::byte> bytes, std::size_t offset) {
-  T value{};
-  if (offset <= bytes.size() && bytes.size() - offset >= sizeof value) {
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-  }
-  return value;
-}
 
 // The index in .eh_frame_hdr, in the form that linkers write on x86-64 (Linux Standard Base).
 class UnwindIndex {

@@ -14,7 +14,6 @@ namespace {
 
 // Bits of co_localspluskinds; the same in 3.11 to 3.15 (pycore_code.h).
 constexpr std::uint8_t kCellOrFree = 0x40 | 0x80;
-constexpr std::size_t kMaxNameLength = 128;
 
 struct Slot {
   Addr name{};

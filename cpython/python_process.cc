@@ -62,7 +62,7 @@ struct PythonProcess::Impl {
   pid_t main_tid = 0;  // in the target's pid namespace; 0 = not known yet
   // The sample that the last call of threads() took; nullopt: none yet, or it was handed over.
   std::optional<PythonMemory> sample_memory;
-  std::optional<std::vector<ThreadSample>> sample_threads;
+  std::optional<std::vector<SampledThread>> sample_threads;
 
   Impl(const attach::Target& target_in, elf::ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
@@ -104,7 +104,7 @@ PythonMemory& PythonProcess::Impl::begin_sample() {
 void PythonProcess::Impl::keep_sample(const std::vector<ThreadStateRow>& rows,
                                       const std::vector<pid_t>& kernel_tids,
                                       std::vector<FrameChain> chains) {
-  std::vector<ThreadSample>& threads = sample_threads.emplace();
+  std::vector<SampledThread>& threads = sample_threads.emplace();
   threads.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     threads.push_back({kernel_tids[i], rows[i].pthread, std::move(chains[i].frames)});

@@ -7,18 +7,18 @@
 
 namespace oddrank::cpython {
 
-PythonSample::PythonSample(PythonMemory memory, CodeCache codes, std::vector<ThreadSample> threads)
+PythonSample::PythonSample(PythonMemory memory, CodeCache codes, std::vector<SampledThread> threads)
     : memory_(std::move(memory)), codes_(std::move(codes)), threads_(std::move(threads)) {}
 
-const ThreadSample* PythonSample::by_tid(pid_t target_tid) const {
-  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const ThreadSample& thread) {
+const SampledThread* PythonSample::by_tid(pid_t target_tid) const {
+  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const SampledThread& thread) {
     return thread.target_tid == target_tid && target_tid != 0;
   });
   return at == threads_.end() ? nullptr : &*at;
 }
 
-const ThreadSample* PythonSample::by_ident(std::uint64_t pthread) const {
-  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const ThreadSample& thread) {
+const SampledThread* PythonSample::by_ident(std::uint64_t pthread) const {
+  const auto at = std::find_if(threads_.begin(), threads_.end(), [&](const SampledThread& thread) {
     return thread.pthread == pthread && pthread != 0;
   });
   return at == threads_.end() ? nullptr : &*at;

@@ -16,7 +16,7 @@
 
 namespace oddrank::cpython {
 
-struct ThreadSample {
+struct SampledThread {
   pid_t target_tid = 0;          // in the target's pid namespace; 0 = unknown
   std::uint64_t pthread = 0;     // Python's identifier of the thread
   std::vector<RawFrame> frames;  // innermost first
@@ -25,13 +25,13 @@ struct ThreadSample {
 class PythonSample {
  public:
   // The target that `memory` reads must outlive the sample.
-  PythonSample(PythonMemory memory, CodeCache codes, std::vector<ThreadSample> threads);
+  PythonSample(PythonMemory memory, CodeCache codes, std::vector<SampledThread> threads);
 
   PythonMemory& memory() { return memory_; }
-  const std::vector<ThreadSample>& threads() const { return threads_; }
+  const std::vector<SampledThread>& threads() const { return threads_; }
   // Return nullptr if no Python thread has this number.
-  const ThreadSample* by_tid(pid_t target_tid) const;
-  const ThreadSample* by_ident(std::uint64_t pthread) const;
+  const SampledThread* by_tid(pid_t target_tid) const;
+  const SampledThread* by_ident(std::uint64_t pthread) const;
 
   // Returns the code object of a frame; `readable` is false if there is none.
   const CodeObject& code(const RawFrame& frame) const { return codes_.at(frame.code); }
@@ -41,7 +41,7 @@ class PythonSample {
  private:
   PythonMemory memory_;
   CodeCache codes_;
-  std::vector<ThreadSample> threads_;
+  std::vector<SampledThread> threads_;
 };
 
 }  // namespace oddrank::cpython

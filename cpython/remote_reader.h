@@ -24,6 +24,8 @@ namespace oddrank::cpython {
 
 using attach::Addr;
 
+inline constexpr std::size_t kPointerSize = sizeof(std::uint64_t);  // of a target: x86-64
+
 class RemoteReader {
  public:
   struct Range {

@@ -16,7 +16,6 @@ namespace {
 constexpr std::uint64_t kMaxScannedBytes = 16U << 20;  // bytes of one mapping
 constexpr int kMaxMappingsBehind = 16;
 constexpr std::size_t kStep = 1U << 16;
-constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 struct Region {
   std::uint64_t start = 0;
@@ -70,7 +69,7 @@ Addr search(const attach::Target& target, const elf::Module& module, FindIn find
 
 std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
   std::uint64_t word = 0;
-  std::memcpy(&word, bytes.data() + offset, kWord);
+  std::memcpy(&word, bytes.data() + offset, kPointerSize);
   return word;
 }
 
@@ -97,16 +96,17 @@ class InterpreterSearch {
 
 Addr InterpreterSearch::find_in(Addr start, std::span<const std::byte> block) {
   std::vector<std::pair<Addr, Addr>> candidates;  // where the word is, what it points to
-  for (std::size_t offset = 0; offset + 2 * kWord <= block.size(); offset += kWord) {
+  for (std::size_t offset = 0; offset + 2 * kPointerSize <= block.size(); offset += kPointerSize) {
     const std::uint64_t head = word_at(block, offset);
-    const std::uint64_t main = word_at(block, offset + kWord);
+    const std::uint64_t main = word_at(block, offset + kPointerSize);
     if (plausible(head) && (head == main || plausible(main))) {
       candidates.emplace_back(start + offset, Addr{head});
     }
   }
   prefetch(candidates);
   for (const auto& [place, interpreter] : candidates) {
-    if (is_interpreter(interpreter) && is_interpreter(memory_.pointer_or_null(place + kWord))) {
+    if (is_interpreter(interpreter) &&
+        is_interpreter(memory_.pointer_or_null(place + kPointerSize))) {
       return Addr{value_of(place) - memory_.layout().runtime.interpreters_head};
     }
   }
@@ -114,7 +114,7 @@ Addr InterpreterSearch::find_in(Addr start, std::span<const std::byte> block) {
 }
 
 bool InterpreterSearch::plausible(std::uint64_t word) const {
-  if (word % kWord != 0 || word == 0) {
+  if (word % kPointerSize != 0 || word == 0) {
     return false;
   }
   const attach::Mapping* mapping = memory_.target().maps().find(Addr{word});
@@ -126,7 +126,7 @@ void InterpreterSearch::prefetch(const std::vector<std::pair<Addr, Addr>>& candi
   std::vector<PythonMemory::Range> ranges;
   ranges.reserve(candidates.size());
   for (const auto& candidate : candidates) {
-    ranges.push_back({candidate.second + layout.interpreter.threads_head, kWord});
+    ranges.push_back({candidate.second + layout.interpreter.threads_head, kPointerSize});
   }
   memory_.prefetch(ranges);
   for (PythonMemory::Range& range : ranges) {
@@ -150,7 +150,8 @@ bool InterpreterSearch::is_interpreter(Addr interpreter) {
 
 Addr scan_for_cookie(const attach::Target& target, const elf::Module& module) {
   return search(target, module, [](Addr start, std::span<const std::byte> block) {
-    for (std::size_t offset = 0; offset + kDebugOffsetsHead <= block.size(); offset += kWord) {
+    for (std::size_t offset = 0; offset + kDebugOffsetsHead <= block.size();
+         offset += kPointerSize) {
       if (has_debug_offsets(block.subspan(offset))) {
         return start + offset;
       }

@@ -11,8 +11,6 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kMaxNameLength = 128;
-
 Addr find_active(PythonMemory& memory, Addr interpreter) {
   const Addr module = find_module(memory, interpreter, "threading");
   if (module == Addr{}) {

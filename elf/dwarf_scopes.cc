@@ -10,6 +10,8 @@
 
 #include <elfutils/libdw.h>
 
+#include "elf/elf_handle.h"
+
 namespace oddrank::elf {
 namespace {
 
@@ -22,16 +24,12 @@ constexpr std::size_t kMaxEntries = std::size_t{1} << 26;
 // Ranges of one entry.
 constexpr std::size_t kMaxRanges = std::size_t{1} << 20;
 constexpr int kMaxDepth = 128;
-constexpr std::size_t kMaxName = std::size_t{16} << 10;
+constexpr std::size_t kMaxScopeName = std::size_t{16} << 10;
 constexpr std::size_t kMaxPath = 4096;
 
 struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { ::dwarf_end(dwarf); }
 };
-struct ElfEnd {
-  void operator()(Elf* elf) const { ::elf_end(elf); }
-};
-
 std::string cut(const char* text, std::size_t limit) {
   return text == nullptr ? std::string() : std::string(text, ::strnlen(text, limit));
 }
@@ -67,11 +65,11 @@ std::string name_of(Dwarf_Die& function) {
     Dwarf_Attribute attribute{};
     if (::dwarf_attr_integrate(&function, name, &attribute) != nullptr) {
       if (const char* text = ::dwarf_formstring(&attribute); text != nullptr) {
-        return cut(text, kMaxName);
+        return cut(text, kMaxScopeName);
       }
     }
   }
-  return cut(::dwarf_diename(&function), kMaxName);
+  return cut(::dwarf_diename(&function), kMaxScopeName);
 }
 
 std::optional<Dwarf_Word> number(Dwarf_Die& entry, unsigned name) {
@@ -84,7 +82,7 @@ std::optional<Dwarf_Word> number(Dwarf_Die& entry, unsigned name) {
   return value;
 }
 
-bool is_function(int tag) {
+bool is_function_tag(int tag) {
   return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
@@ -128,14 +126,14 @@ void UnitWalk::visit(Dwarf_Die& entry, const Addresses& addresses, int depth) {
     visit_children(entry, addresses, depth + 1);
     return;
   }
-  if (!is_function(tag) && tag != DW_TAG_lexical_block) {
+  if (!is_function_tag(tag) && tag != DW_TAG_lexical_block) {
     return;
   }
   const Addresses inside = covered(entry, addresses);
   if (inside.empty()) {
     return;
   }
-  if (is_function(tag)) {
+  if (is_function_tag(tag)) {
     for (const std::uint64_t address : inside) {
       functions_[address].push_back(entry);
     }
@@ -196,7 +194,7 @@ void UnitWalk::run(const Addresses& addresses, std::map<std::uint64_t, SourceSco
 }  // namespace
 
 struct DwarfFile::Impl {
-  std::unique_ptr<Elf, ElfEnd> elf;
+  ElfHandle elf;
   std::unique_ptr<Dwarf, DwarfEnd> dwarf;  // borrows elf
 
   // The unit of each address that the index of the file knows (.debug_aranges; clang writes none).

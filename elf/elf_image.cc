@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/elf_notes.h"
+#include "elf/elf_handle.h"
 #include "elf/file_bytes.h"
 #include "elf/symbol_table.h"
 
@@ -14,16 +15,12 @@ namespace oddrank::elf {
 namespace {
 
 // More than any real file has; a damaged header may claim 2^32.
-constexpr std::size_t kMaxSegments = 4096;
+constexpr std::size_t kMaxFileSegments = 4096;
 constexpr std::size_t kMaxSections = 100000;
 
 struct Section {
   std::string_view name;  // into the file
   ElfRange range;
-};
-
-struct ElfEnd {
-  void operator()(Elf* elf) const { ::elf_end(elf); }
 };
 
 Error elf_error(const std::string& what) {
@@ -38,7 +35,7 @@ struct ElfImage::Impl {
   explicit Impl(FileBytes all) : bytes(std::move(all)) {}
 
   FileBytes bytes;
-  std::unique_ptr<Elf, ElfEnd> elf;  // borrows from bytes
+  ElfHandle elf;  // borrows from bytes
   std::string build_id;
   std::vector<ElfSegment> segments;
   std::vector<Section> sections;
@@ -96,7 +93,7 @@ Status ElfImage::Impl::load_segments() {
   if (::elf_getphdrnum(elf.get(), &count) != 0) {
     return fail(elf_error("damaged program headers"));
   }
-  for (std::size_t i = 0; i < std::min(count, kMaxSegments); ++i) {
+  for (std::size_t i = 0; i < std::min(count, kMaxFileSegments); ++i) {
     GElf_Phdr header{};
     if (::gelf_getphdr(elf.get(), static_cast<int>(i), &header) == nullptr) {
       return fail(elf_error("damaged program headers"));

@@ -13,7 +13,7 @@
 namespace oddrank::elf {
 namespace {
 
-constexpr std::size_t kMaxSegments = 256;
+constexpr std::size_t kMaxMappedSegments = 256;
 constexpr std::uint64_t kMaxNotes = 4096;
 
 Status check_header(const Elf64_Ehdr& header, const attach::Mapping& first) {
@@ -23,7 +23,7 @@ Status check_header(const Elf64_Ehdr& header, const attach::Mapping& first) {
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
     return fail(Errc::kUnsupported, first.path + " is of another machine than x86-64");
   }
-  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxSegments) {
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxMappedSegments) {
     return fail(Errc::kBadData, "damaged program headers in memory of " + first.path);
   }
   return ok();

@@ -18,7 +18,6 @@ namespace {
 using attach::Addr;
 using attach::Target;
 
-constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxDynamic = 4096;  // entries
 constexpr std::uint64_t kMaxSymbols = std::uint64_t{1} << 22;
 constexpr std::uint64_t kMaxNameBytes = std::uint64_t{1} << 28;

@@ -13,7 +13,6 @@ namespace {
 using attach::Mapping;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
 
 bool is_vdso(const Mapping& mapping) {
   return mapping.path == "[vdso]";

@@ -13,6 +13,9 @@
 
 namespace oddrank::elf {
 
+// The vdso is only in memory: at most so much of it is read. It has two or three pages.
+inline constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
+
 struct Module {
   std::string path;                          // as the target's maps name it
   std::uint64_t start = 0;                   // lowest mapped address

@@ -6,7 +6,7 @@
 namespace oddrank::elf {
 namespace {
 
-constexpr std::size_t kMaxName = std::size_t{16} << 10;
+constexpr std::size_t kMaxSymbolName = std::size_t{16} << 10;
 
 bool is_defined(const Elf64_Sym& symbol) {
   return symbol.st_shndx != SHN_UNDEF && symbol.st_name != 0;
@@ -33,7 +33,7 @@ std::string_view SymbolTable::name(const Elf64_Sym& symbol) const {
   if (symbol.st_name >= names_.size()) {
     return {};
   }
-  const auto rest = names_.substr(symbol.st_name, kMaxName);
+  const auto rest = names_.substr(symbol.st_name, kMaxSymbolName);
   return rest.substr(0, rest.find('\0'));
 }
 

@@ -26,8 +26,6 @@ using snapshot::Capture;
 using snapshot::NodeCapture;
 using snapshot::ProcessCapture;
 
-constexpr std::size_t kReadersAtOnce = 4;
-
 // Returns what each core is called in the report: its file name, or its path if two have the same.
 std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
   std::map<std::string_view, int> uses;

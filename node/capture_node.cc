@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "attach/live_target.h"
@@ -16,6 +17,7 @@
 #include "base/split.h"
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
+#include "node/enough_samples.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
 #include "node/read_outside.h"
@@ -37,9 +39,6 @@ using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using std::chrono::milliseconds;
-
-// Enough readers to keep some cores busy, few enough to leave the job its own.
-constexpr std::size_t kReadersAtOnce = 4;
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
@@ -70,7 +69,7 @@ void add_answer(Capture& capture,
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.process(read->processes.front());
     sample.node = process.node;
-    snapshot::append_samples(process, std::move(sample));
+    snapshot::append_samples(capture.tables, process, std::move(sample));
     return;
   }
   process.why = capture.tables.string(read ? "the reader sent nothing" : read.error().what);
@@ -108,6 +107,41 @@ void take_sample(Capture& capture,
   }
 }
 
+bool all_unread(const Capture& capture) {
+  return std::all_of(
+      capture.processes.begin(), capture.processes.end(),
+      [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
+}
+
+// Takes samples as the options say, or until it is clear whether the ranks move. The stacks of one
+// process, or of processes that are no ranks, are printed without a verdict: two samples will do.
+void take_samples(Capture& capture, const CaptureOptions& options, const NodeRequest& request) {
+  const bool adapts = options.until_decided && has_rank(capture) && request.pids.size() != 1;
+  const auto started = Deadline::Clock::now();
+  std::vector<milliseconds> begun;
+  NextSample next{SampleReason::kFirst};
+  while (next.reason != SampleReason::kNone) {
+    begun.push_back(std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - started));
+    take_sample(capture, options, begun.size() == 1, request);
+    if (all_unread(capture)) {
+      return;
+    }
+    if (adapts) {
+      next = next_sample(capture, begun);
+    } else {
+      const bool more = begun.size() < static_cast<std::size_t>(options.samples);
+      next = {more ? SampleReason::kFirst : SampleReason::kNone, options.interval};
+    }
+    if (next.reason == SampleReason::kNone) {
+      return;
+    }
+    if (request.sampling_again && next.reason != SampleReason::kFirst) {
+      request.sampling_again(next.reason, begun.size() + 1);
+    }
+    std::this_thread::sleep_until(started + begun.back() + next.after);
+  }
+}
+
 // Counts the collectives that the ranks have launched, before any of their threads is stopped.
 void collect_counts(Capture& capture, const CaptureOptions& options) {
   if (options.beside && options.ras) {
@@ -137,12 +171,6 @@ void collect_beside(Capture& capture, const CaptureOptions& options) {
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
   collect_hardware(capture);
-}
-
-bool all_unread(const Capture& capture) {
-  return std::all_of(
-      capture.processes.begin(), capture.processes.end(),
-      [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
 // Keeps the step with the most ranks: a SLURM job may have several steps with ranks.
@@ -251,16 +279,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   }
   collect_counts(capture, options);
   const waits::NodeStart start = waits::start_node(capture);
-  for (int sample = 0; sample < options.samples; ++sample) {
-    const Deadline next = Deadline::after(options.interval);
-    take_sample(capture, options, sample == 0, request);
-    if (all_unread(capture)) {
-      break;
-    }
-    if (sample + 1 < options.samples) {
-      ::usleep(static_cast<useconds_t>(next.left().count() * 1000));
-    }
-  }
+  take_samples(capture, options, request);
   collect_counts_again(capture, options);
   name_in_child(capture);
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {

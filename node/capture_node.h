@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "node/capture_options.h"
+#include "node/enough_samples.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
@@ -22,6 +23,8 @@ struct NodeRequest {
   bool any_job = false;  // take the ranks of all jobs (the caller tells them apart)
   std::string host;      // name for the report; "" = this host's
   std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
+  // Called before each sample that is taken because the ones before do not decide; may be empty.
+  std::function<void(SampleReason reason, std::size_t sample)> sampling_again = {};
 };
 
 // Captures this node. Fails if there is nothing to read: no rank on this node (kNotFound), a given

@@ -11,6 +11,9 @@
 namespace oddrank::node {
 
 struct CaptureOptions {
+  // Ranks are sampled until it is clear whether they move (enough_samples.h). False: `samples`
+  // times, which the user has chosen.
+  bool until_decided = true;
   int samples = 2;  // one cannot tell stuck from slow
   std::chrono::milliseconds interval{500};
   std::chrono::milliseconds timeout{20000};  // of each process and of each node

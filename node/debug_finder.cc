@@ -15,7 +15,7 @@ namespace oddrank::node {
 namespace {
 
 // Time limit of one file: a verdict does not wait longer for a server.
-constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kDebugPatience{5000};
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Result<UniqueFd> DebugFinder::ask_server(const std::string& build_id) {
   }
   ProgramCall command;
   command.argv = {"debuginfod-find", "debuginfo", build_id};
-  const auto answer = run_command(command, until_->at_most(kPatience));
+  const auto answer = run_command(command, until_->at_most(kDebugPatience));
   if (!answer || answer->timed_out) {
     until_.reset();
     log_line(LogLevel::kInfo, !answer ? "cannot ask debuginfod: " + answer.error().what

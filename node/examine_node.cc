@@ -81,7 +81,7 @@ Check check_ranks(const Capture& capture, std::size_t found) {
   return {"ranks", Answer::kYes, std::to_string(found), ""};
 }
 
-std::string_view words_of(StackEnd end) {
+std::string_view end_words(StackEnd end) {
   switch (end) {
     case StackEnd::kNoUnwindInfo:
       return "no unwind information";
@@ -118,7 +118,7 @@ Check check_stacks(const Capture& capture, const std::vector<const ProcessCaptur
   }
   if (whole < all) {
     return {"stacks", Answer::kNo,
-            of_all(whole, all) + " whole; the others: " + std::string(words_of(worst)),
+            of_all(whole, all) + " whole; the others: " + std::string(end_words(worst)),
             "Python frames are read anyway; native ones end early, see `oddrank node PID`"};
   }
   return {"stacks", Answer::kYes, "whole", ""};
@@ -210,6 +210,7 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   node.reached = true;
   node.version = kVersion;
   CaptureOptions once = options;
+  once.until_decided = false;
   once.samples = 1;
   once.beside = false;  // no service is asked, no rank writes a dump
   const auto capture = capture_node(request, once);

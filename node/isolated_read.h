@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "base/isolated.h"
@@ -9,6 +10,9 @@
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
+
+// Enough readers to keep some cores busy, few enough to leave the job its own.
+inline constexpr std::size_t kReadersAtOnce = 4;
 
 // Sends the capture, or the Error (in the child).
 void send_capture(int fd, const Result<snapshot::Capture>& capture);

@@ -10,6 +10,7 @@
 #include "node/read_threads.h"
 #include "snapshot/carrier.h"
 #include "waits/node/collect_waits.h"
+#include "waits/node/quiet_times.h"
 
 namespace oddrank::node {
 namespace {
@@ -38,11 +39,13 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   if (!target) {
     give_up(target.error());
   } else {
+    const waits::QuietTimes quiet = waits::read_quiet_times(process.pid);
     auto read = read_threads(**target, options, capture.tables, process);
     if (!read) {
       give_up(read.error());
     } else {
       waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
+      waits::keep_quiet_times(quiet, process);
     }
   }
   if (process.read == snapshot::ReadState::kNone) {

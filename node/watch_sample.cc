@@ -23,6 +23,7 @@
 #include "node/log_growth.h"
 #include "node/sources/count_launches.h"
 #include "ranks/discover.h"
+#include "snapshot/locals_change.h"
 
 namespace oddrank::node {
 namespace {
@@ -43,15 +44,6 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
   return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
 }
 
-// Returns whether the value is a fraction: loops that poll keep the time in such variables; see
-// watch/rank_motion.h.
-bool is_fraction(std::string_view value) {
-  return !value.empty() && value.front() != '\'' &&
-         value.find_first_of("0123456789") != std::string_view::npos &&
-         value.find_first_not_of("0123456789.+-e") == std::string_view::npos &&
-         value.find_first_of(".e") != std::string_view::npos;
-}
-
 std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
   std::uint64_t place = 14695981039346656037U;
   for (const PythonFrame& frame : thread.frames) {
@@ -59,7 +51,7 @@ std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
     place = hash_with(place, frame.file);
     place = hash_with(place, std::to_string(frame.line));
     for (const auto& local : frame.locals) {
-      if (with_locals && !is_fraction(local.value)) {
+      if (with_locals && !snapshot::is_fraction(local.value)) {
         place = hash_with(hash_with(place, local.name), local.value);
       }
     }
@@ -67,7 +59,7 @@ std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
   return place;
 }
 
-std::string words_of(const PythonThread& thread) {
+std::string place_words(const PythonThread& thread) {
   std::string words;
   for (std::size_t i = 0; i < thread.frames.size() && i < kShownFrames; ++i) {
     const PythonFrame& frame = thread.frames[i];
@@ -94,7 +86,7 @@ void note_python(const std::vector<PythonThread>& threads, pid_t target_pid, Ran
     return;
   }
   sign.places = {place_of(*main, true)};
-  sign.where = words_of(*main);
+  sign.where = place_words(*main);
   if (!waits_for_thread(*main)) {
     return;
   }

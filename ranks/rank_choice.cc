@@ -159,13 +159,11 @@ std::vector<std::size_t> outermost(const ProcessTree& tree,
   return found;
 }
 
-using Key = std::pair<std::string, std::int32_t>;
-
-std::map<Key, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
-                                                const std::vector<std::size_t>& candidates) {
-  std::map<Key, std::vector<std::size_t>> groups;
+std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
+                                                    const std::vector<std::size_t>& candidates) {
+  std::map<JobRank, std::vector<std::size_t>> groups;
   for (const std::size_t i : candidates) {
-    groups[Key(tree[i].identity->job, tree[i].identity->rank)].push_back(i);
+    groups[JobRank(tree[i].identity->job, tree[i].identity->rank)].push_back(i);
   }
   return groups;
 }

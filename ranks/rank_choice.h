@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ranks/process_tree.h"
 #include "ranks/rank_tree.h"
 
 namespace oddrank::ranks {
+
+using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of it
 
 struct RankChoice {
   // Indices into the tree. The tree's identities of these have their final `job`.

@@ -12,8 +12,6 @@
 namespace oddrank::ranks {
 namespace {
 
-using Key = std::pair<std::string, std::int32_t>;
-
 class Decider {
  public:
   Decider(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options)
@@ -57,7 +55,7 @@ class Decider {
     row.local_rank = identity.local_rank;
     row.world_size = identity.world_size;
     row.job = identity.job;
-    owner_of_.emplace(Key(identity.job, identity.rank), rows_.size() - 1);
+    owner_of_.emplace(JobRank(identity.job, identity.rank), rows_.size() - 1);
   }
 
   void add_ranks() {
@@ -177,7 +175,7 @@ class Decider {
       } else {
         row.why = "a process of the job whose rank is unknown";
       }
-      owner_of_.emplace(Key(row.job, row.rank), rows_.size() - 1);
+      owner_of_.emplace(JobRank(row.job, row.rank), rows_.size() - 1);
     }
   }
 
@@ -211,7 +209,7 @@ class Decider {
     if (!identity || tree_[i].role != ProcessRole::kProgram) {
       return kNoProcess;
     }
-    const auto found = owner_of_.find(Key(identity->job, identity->rank));
+    const auto found = owner_of_.find(JobRank(identity->job, identity->rank));
     if (found == owner_of_.end() ||
         stat(i).start_us < stat(rows_[found->second].process).start_us) {
       return kNoProcess;
@@ -298,8 +296,8 @@ class Decider {
   ProcessTree tree_;
   RankChoice choice_;
   std::vector<RankRow> rows_;
-  std::vector<std::size_t> row_of_;      // process -> row, or kNoProcess
-  std::map<Key, std::size_t> owner_of_;  // (job, rank) -> row of its own process
+  std::vector<std::size_t> row_of_;          // process -> row, or kNoProcess
+  std::map<JobRank, std::size_t> owner_of_;  // (job, rank) -> row of its own process
   std::vector<std::string> notes_;
   std::vector<std::int32_t> expected_;
   std::string obstacle_;

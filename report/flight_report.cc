@@ -16,7 +16,7 @@
 namespace oddrank::report {
 namespace {
 
-constexpr std::size_t kMaxGroups = 24;  // in a text
+constexpr std::size_t kMaxFlightGroups = 24;  // in a text
 constexpr std::size_t kMaxWaits = 16;
 constexpr std::size_t kWidth = 60;
 
@@ -95,7 +95,7 @@ std::string groups_text(const aggregate::FlightReport& report) {
     if (group.enqueued < 0) {
       continue;  // sends and receives only, or nothing at all
     }
-    if (++shown > kMaxGroups) {
+    if (++shown > kMaxFlightGroups) {
       text += "  ...\n";
       break;
     }
@@ -130,7 +130,7 @@ Json ranks_json(const std::vector<std::int32_t>& ranks) {
   return Json(aggregate::format_ranks(ranks));
 }
 
-Json groups_json(const aggregate::FlightReport& report) {
+Json flight_groups_json(const aggregate::FlightReport& report) {
   Json rows = Json::array();
   for (const aggregate::FlightMembers& group : report.job.groups) {
     Json tracks = Json::array();
@@ -172,7 +172,7 @@ Json mismatches_json(const aggregate::FlightReport& report) {
   return rows;
 }
 
-Json collectives_json(const aggregate::FlightReport& report) {
+Json flight_collectives_json(const aggregate::FlightReport& report) {
   Json rows = Json::array();
   for (const aggregate::FlightWait& wait : report.waits.waits) {
     rows.push_back({{"group", report.job.groups[wait.group].words()},
@@ -240,9 +240,9 @@ std::string flight_report_json(const aggregate::FlightReport& report) {
                       {"read", report.job.records.size()},
                       {"unread", std::move(unread)}};
   json["verdict"] = parse_json(verdict_json_text(report.verdict));
-  json["collectives"] = collectives_json(report);
+  json["collectives"] = flight_collectives_json(report);
   json["mismatches"] = mismatches_json(report);
-  json["process_groups"] = groups_json(report);
+  json["process_groups"] = flight_groups_json(report);
   json["notes"] = report.job.notes;
   return json_text(json, 2) + '\n';
 }

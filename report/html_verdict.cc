@@ -14,7 +14,7 @@ std::string_view tone_class(aggregate::Tone tone) {
   return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
 }
 
-Json verdict_json(const aggregate::Verdict& verdict) {
+Json verdict_shown(const aggregate::Verdict& verdict) {
   Json json;
   json["kind"] = aggregate::kind_name(verdict.kind);
   json["tone"] = tone_class(aggregate::kind_tone(verdict.kind));
@@ -30,6 +30,10 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   }
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
+  json["also"] = Json::array();
+  for (const aggregate::OtherStory& other : verdict.also) {
+    json["also"].push_back({aggregate::kind_name(other.kind), other.summary});
+  }
   json["alternatives"] = Json::array();
   for (const aggregate::Alternative& other : verdict.alternatives) {
     json["alternatives"].push_back(
@@ -40,7 +44,7 @@ Json verdict_json(const aggregate::Verdict& verdict) {
 
 // Writes the coverage line and, for each reason why ranks were not read: label, ranks, host,
 // reason.
-Json coverage_json(const aggregate::Diagnosis& report) {
+Json coverage_shown(const aggregate::Diagnosis& report) {
   Json json;
   json["words"] = coverage_words(report);
   json["unread"] = Json::array();
@@ -53,7 +57,7 @@ Json coverage_json(const aggregate::Diagnosis& report) {
 
 // Writes rows of ranks and words; the first row has "" for ranks and says how long ago the earlier
 // capture was.
-Json since_json(const aggregate::Diagnosis& report) {
+Json since_shown(const aggregate::Diagnosis& report) {
   Json json = Json::array();
   if (report.since) {
     json.push_back({"", span_words(UnsignedMicroseconds(report.since->apart_us))});
@@ -68,10 +72,10 @@ Json since_json(const aggregate::Diagnosis& report) {
 
 std::string html_verdict(const aggregate::Diagnosis& report) {
   Json json;
-  json["verdict"] = verdict_json(report.verdict);
-  json["coverage"] = coverage_json(report);
+  json["verdict"] = verdict_shown(report.verdict);
+  json["coverage"] = coverage_shown(report);
   json["notes"] = report.notes;
-  json["since"] = since_json(report);
+  json["since"] = since_shown(report);
   return json_text(json);
 }
 

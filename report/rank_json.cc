@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -54,7 +55,7 @@ Json wait_json(const aggregate::JobView& view,
                const ProcessCapture& process,
                const ThreadCapture& thread) {
   const auto& wait = thread.wait;
-  Json json = object_for(11);
+  Json json = object_for(12);
   json["what"] = aggregate::wait_name(wait.on);
   json["inferred"] = wait.inferred;
   json["syscall"] = or_null(view.text(wait.syscall_name));
@@ -65,6 +66,9 @@ Json wait_json(const aggregate::JobView& view,
   json["pid"] = or_null_if(wait.holder_pid, 0);
   json["tid"] = or_null_if(wait.holder_tid, 0);
   json["holder_alive"] = known(wait.holder_alive);
+  if (wait.key != snapshot::StringId{}) {
+    json["key"] = printable(view.text(wait.key));
+  }
   json["detail"] = or_null(aggregate::wait_detail(view, process, thread));
   return json;
 }
@@ -83,14 +87,19 @@ Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& c
   return json;
 }
 
+// Returns the frames that rows about a thread's Python frames name by their index.
+const std::vector<snapshot::FrameId>& indexed_frames(const aggregate::JobView& view,
+                                                     const ThreadSample& sample) {
+  const bool apart = sample.python_stack != snapshot::StackId{};
+  return view.capture().tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+}
+
 // Lists names and values for each frame that has locals, innermost first.
 Json locals_json(const aggregate::JobView& view,
                  const ThreadCapture& thread,
                  const ThreadSample& sample) {
   Json rows = Json::array();
-  const auto& tables = view.capture().tables;
-  const bool apart = sample.python_stack != snapshot::StackId{};
-  const auto& frames = tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+  const auto& frames = indexed_frames(view, sample);
   for (const snapshot::FrameLocals& row : thread.locals) {
     if (row.frame >= frames.size()) {
       continue;
@@ -105,10 +114,35 @@ Json locals_json(const aggregate::JobView& view,
   return rows;
 }
 
+// Lists the loops that the thread is in and what they call, innermost first.
+Json loops_json(const aggregate::JobView& view,
+                const ThreadCapture& thread,
+                const ThreadSample& sample) {
+  Json rows = Json::array();
+  const auto& frames = indexed_frames(view, sample);
+  for (const snapshot::PythonLoop& loop : thread.loops) {
+    if (loop.frame >= frames.size()) {
+      continue;
+    }
+    const aggregate::ShownFrame frame = view.model().shown(frames[loop.frame]);
+    Json calls = Json::array();
+    for (const snapshot::LoopCall& call : loop.calls) {
+      calls.push_back(
+          {{"name", or_null(view.text(call.name))}, {"object", or_null(view.text(call.object))}});
+    }
+    rows.push_back({{"function", frame.name},
+                    {"place", frame.place()},
+                    {"iterates", loop.iterates},
+                    {"calls", calls},
+                    {"more", loop.cut}});
+  }
+  return rows;
+}
+
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  const ThreadCapture& thread) {
-  Json json = object_for(16);
+  Json json = object_for(17);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
   json["python_name"] = or_null(view.text(thread.python_name));
@@ -133,6 +167,9 @@ Json thread_json(const aggregate::JobView& view,
   }
   if (!thread.locals.empty()) {
     json["locals"] = locals_json(view, thread, last);
+  }
+  if (!thread.loops.empty()) {
+    json["loops"] = loops_json(view, thread, last);
   }
   return json;
 }

@@ -11,7 +11,7 @@
 namespace oddrank::report {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') {
@@ -31,7 +31,7 @@ std::string wait_cluster(const aggregate::JobView& view) {
         node.kind == aggregate::NodeKind::kRank || node.kind == aggregate::NodeKind::kProcess;
     const std::string label = node.phase.empty() ? node.label : node.label + " | " + node.phase;
     text += fmt::format("    w{} [shape={}, label={}];\n", at, stands ? "box" : "ellipse",
-                        quoted(label));
+                        in_quotes(label));
   }
   for (const PictureEdge& edge : picture.edges) {
     text += fmt::format("    w{} -> w{}{};\n", edge.from, edge.to,
@@ -52,7 +52,7 @@ std::string tree_cluster(const aggregate::JobView& view) {
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     const aggregate::ShownFrame& frame = tree.nodes[at].frame;
     const std::string label = at == 0 ? "all" : fmt::format("{} {}", frame.name, frame.place());
-    text += fmt::format("    t{} [label={}{}];\n", at, quoted(label),
+    text += fmt::format("    t{} [label={}{}];\n", at, in_quotes(label),
                         is_in_time(tree, at) ? ", ordering=out" : "");
   }
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
@@ -63,8 +63,8 @@ std::string tree_cluster(const aggregate::JobView& view) {
                                                                   next.behind ? ", behind" : "");
       text +=
           fmt::format("    t{} -> t{} [label={}];\n", at, child,
-                      quoted(fmt::format("{}: {}{}", next.count,
-                                         aggregate::format_ranks_within(next.ranks, 30), told)));
+                      in_quotes(fmt::format("{}: {}{}", next.count,
+                                            aggregate::format_ranks_within(next.ranks, 30), told)));
     }
   }
   return text + "  }\n";

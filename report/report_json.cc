@@ -92,19 +92,24 @@ Json waits_for_json(const aggregate::WaitsFor& wait) {
   return json;
 }
 
+Json culprits_json(const std::vector<aggregate::Culprit>& culprits) {
+  Json json = Json::array();
+  for (const aggregate::Culprit& culprit : culprits) {
+    json.push_back({{"rank", or_null_if(culprit.rank, -1)},
+                    {"host", or_null(culprit.host)},
+                    {"pid", or_null_if(culprit.pid, 0)},
+                    {"tid", or_null_if(culprit.tid, 0)},
+                    {"waits_for", waits_for_json(culprit.waits_for)}});
+  }
+  return json;
+}
+
 Json verdict_json(const aggregate::Verdict& verdict) {
   Json json;
   json["kind"] = aggregate::kind_name(verdict.kind);
   json["confidence"] = aggregate::confidence_name(verdict.confidence);
   json["summary"] = verdict.summary;
-  json["culprits"] = Json::array();
-  for (const aggregate::Culprit& culprit : verdict.culprits) {
-    json["culprits"].push_back({{"rank", or_null_if(culprit.rank, -1)},
-                                {"host", or_null(culprit.host)},
-                                {"pid", or_null_if(culprit.pid, 0)},
-                                {"tid", or_null_if(culprit.tid, 0)},
-                                {"waits_for", waits_for_json(culprit.waits_for)}});
-  }
+  json["culprits"] = culprits_json(verdict.culprits);
   json["chain"] = Json::array();
   for (const aggregate::ChainLink& link : verdict.chain) {
     json["chain"].push_back({{"waiters", link.waiters},
@@ -114,6 +119,13 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   }
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
+  json["also"] = Json::array();
+  for (const aggregate::OtherStory& other : verdict.also) {
+    json["also"].push_back({{"kind", aggregate::kind_name(other.kind)},
+                            {"confidence", aggregate::confidence_name(other.confidence)},
+                            {"summary", other.summary},
+                            {"culprits", culprits_json(other.culprits)}});
+  }
   json["alternatives"] = Json::array();
   for (const aggregate::Alternative& other : verdict.alternatives) {
     json["alternatives"].push_back({{"kind", aggregate::kind_name(other.kind)},

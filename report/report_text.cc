@@ -26,7 +26,7 @@ constexpr std::size_t kMaxDifferences = 3;
 constexpr std::size_t kMaxUnread = 6;
 constexpr std::size_t kMaxAdvice = 2;
 constexpr std::size_t kRankColumns = 40;
-constexpr std::size_t kIndent = 6;  // of the text after "Why", "Next", "Or"
+constexpr std::size_t kWhyIndent = 6;  // of the text after "Why", "Next", "Or"
 
 std::string ranks_title(const std::vector<std::int32_t>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
@@ -93,10 +93,10 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
     std::string line = fmt::format("{} wait{} for {}: {}", waiters, many ? "" : "s",
                                    party(link.waits_for), link.on);
     const std::string with_evidence = fmt::format("{} [{}]", line, link.evidence);
-    if (!link.evidence.empty() && columns(with_evidence) + kIndent <= style.width()) {
+    if (!link.evidence.empty() && columns(with_evidence) + kWhyIndent <= style.width()) {
       line = with_evidence;
     }
-    text += style.paragraph(text.empty() ? "Why   " : "      ", line, kIndent);
+    text += style.paragraph(text.empty() ? "Why   " : "      ", line, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;
 }
@@ -111,7 +111,7 @@ std::string since_lines(const aggregate::Diagnosis& report, const Style& style) 
   for (const aggregate::ChangedRanks& row : report.since->changes) {
     const std::string who =
         row.ranks.empty() ? count_of(row.count, "process") : ranks_title(row.ranks);
-    text += style.paragraph("      ", fmt::format("{}: {}", who, row.words), kIndent);
+    text += style.paragraph("      ", fmt::format("{}: {}", who, row.words), kWhyIndent);
   }
   return text;
 }
@@ -191,7 +191,18 @@ std::string advice_lines(const aggregate::Diagnosis& report, const Style& style,
     if (!full && ++shown > kMaxAdvice) {
       break;
     }
-    text += style.paragraph(text.empty() ? "Next  " : "      ", advice, kIndent);
+    text += style.paragraph(text.empty() ? "Next  " : "      ", advice, kWhyIndent);
+  }
+  return text.empty() ? text : '\n' + text;
+}
+
+// Prints the stories that hold the job up as well.
+std::string also_lines(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  for (const aggregate::OtherStory& other : report.verdict.also) {
+    text += style.paragraph(text.empty() ? "Also  " : "      ",
+                            fmt::format("{}: {}", aggregate::kind_name(other.kind), other.summary),
+                            kIndent);
   }
   return text.empty() ? text : '\n' + text;
 }
@@ -202,11 +213,11 @@ std::string footnotes(const aggregate::Diagnosis& report, const Style& style) {
     text += style.paragraph(text.empty() ? "Or    " : "      ",
                             fmt::format("{}: {}. Why not: {}", aggregate::kind_name(other.kind),
                                         other.summary, other.why_not),
-                            kIndent);
+                            kWhyIndent);
   }
   std::string notes;
   for (const std::string& note : report.notes) {
-    notes += style.paragraph(notes.empty() ? "Note  " : "      ", note, kIndent);
+    notes += style.paragraph(notes.empty() ? "Note  " : "      ", note, kWhyIndent);
   }
   return (text.empty() ? text : '\n' + text) + (notes.empty() ? notes : '\n' + notes);
 }
@@ -221,8 +232,8 @@ std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options) {
   const Style style(options);
-  std::string text = heading(report, style) + unread_lines(report, style) +
-                     chain_lines(report, style) + since_lines(report, style) +
+  std::string text = heading(report, style) + also_lines(report, style) +
+                     unread_lines(report, style) + chain_lines(report, style) + since_lines(report, style) +
                      group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {

@@ -21,7 +21,7 @@ using snapshot::ThreadSample;
 
 namespace {
 
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kStackIndent = 4;
 constexpr std::size_t kLocalIndent = 8;
 constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
 
@@ -77,10 +77,10 @@ std::string cell(const std::vector<aggregate::ShownFrame>& frames,
 std::string side_by_side(const aggregate::FoldedStack& native,
                          const aggregate::FoldedStack& python,
                          const Style& style) {
-  const std::size_t width = (style.width() - kIndent - 3) / 2;
+  const std::size_t width = (style.width() - kStackIndent - 3) / 2;
   const auto row = [&](const std::string& left, const std::string& right) {
     const std::string pad(width - std::min(width, columns(left)), ' ');
-    return std::string(kIndent, ' ') + left + pad + " | " + right + '\n';
+    return std::string(kStackIndent, ' ') + left + pad + " | " + right + '\n';
   };
   std::string text = row("native", "Python");
   const std::size_t rows = std::max(native.frames.size(), python.frames.size());
@@ -130,7 +130,7 @@ std::string with_locals(const aggregate::JobView& view,
   std::string text;
   std::size_t next = 0;
   for (const aggregate::ShownFrame& frame : stack.frames) {
-    text += style.frame_line(frame, kIndent);
+    text += style.frame_line(frame, kStackIndent);
     const auto at = std::find(all.begin() + static_cast<std::ptrdiff_t>(next), all.end(), frame.id);
     if (at == all.end()) {
       continue;
@@ -172,7 +172,7 @@ std::string thread_stack_text(const aggregate::JobView& view,
     text = side_by_side(stack_of(view, native, options.full_stacks),
                         stack_of(view, python, options.full_stacks), style);
   } else {
-    text = style.stack_lines(stack, kIndent, kNoLimit);
+    text = style.stack_lines(stack, kStackIndent, kNoLimit);
   }
   if (stack.frames.empty()) {
     text = "    no frame was read\n";

@@ -33,6 +33,8 @@ class Attempt {
   std::vector<Payload> take_payloads() { return out_.take_complete(); }
   // Returns true once anything came from this attempt's agent on `host`.
   bool heard_of(std::string_view host) const { return out_.heard_of(host); }
+  // Returns what that agent last said it does (frames.h).
+  std::string doing_of(std::string_view host) const { return out_.doing_of(host); }
   std::vector<IncompletePayload> incomplete() const { return out_.incomplete(); }
 
   const std::vector<std::string>& nodes() const { return nodes_; }

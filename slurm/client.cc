@@ -7,6 +7,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/run_command.h"
 #include "base/split.h"
 
@@ -26,15 +27,11 @@ bool starts_with_any(std::string_view text, const auto& beginnings) {
                      [text](std::string_view beginning) { return text.starts_with(beginning); });
 }
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool means_nothing(std::string_view line) {
   // A warning of clusters with task/none about an option that others need.
-  return line.empty() || has(line, "lacks support for cpu binding") ||
-         has(line, "If munged is up, restart with --num-threads") || has(line, "got SIGCONT") ||
-         has(line, "forcing job termination");
+  return line.empty() || contains(line, "lacks support for cpu binding") ||
+         contains(line, "If munged is up, restart with --num-threads") ||
+         contains(line, "got SIGCONT") || contains(line, "forcing job termination");
 }
 
 }  // namespace
@@ -96,26 +93,28 @@ Error controller_away() {
 }
 
 Error client_error(std::string_view program, std::string_view said) {
-  if (has(said, "Invalid job id specified") || has(said, "Invalid job array")) {
+  if (contains(said, "Invalid job id specified") || contains(said, "Invalid job array")) {
     return {Errc::kNotFound, "SLURM does not know this job",
             "`squeue --me` lists your jobs; SLURM forgets ended jobs after some minutes"};
   }
-  if (has(said, "Unable to contact slurm controller") || has(said, "Connection refused") ||
-      has(said, "Connection timed out") || has(said, "controller not responding")) {
+  if (contains(said, "Unable to contact slurm controller") ||
+      contains(said, "Connection refused") || contains(said, "Connection timed out") ||
+      contains(said, "controller not responding")) {
     return controller_away();
   }
-  if (has(said, "Could not establish a configuration source") || has(said, "cannot stat file") ||
-      has(said, "Unable to process configuration file")) {
+  if (contains(said, "Could not establish a configuration source") ||
+      contains(said, "cannot stat file") ||
+      contains(said, "Unable to process configuration file")) {
     return {Errc::kNotFound, "no SLURM here: " + std::string(program) + " finds no configuration",
             "run this on a login node of the cluster, or set SLURM_CONF to its slurm.conf"};
   }
-  if (has(said, "Munge") || has(said, "uthentication")) {
+  if (contains(said, "Munge") || contains(said, "uthentication")) {
     return {Errc::kPermission,
             std::string(program) + " cannot prove to SLURM who we are: " + first_complaint(said),
             "munged must run on this machine, with the cluster's key"};
   }
   const std::string words = first_complaint(said);
-  if (has(said, "Access/permission denied") || has(said, "Invalid account or")) {
+  if (contains(said, "Access/permission denied") || contains(said, "Invalid account or")) {
     return {Errc::kPermission, std::string(program) + ": " + words, {}};
   }
   return {Errc::kIo, std::string(program) + (words.empty() ? " failed" : ": " + words), {}};

@@ -13,6 +13,7 @@
 
 #include "base/hex.h"
 #include "base/parse_number.h"
+#include "base/printable.h"
 #include "slurm/base64.h"
 
 namespace oddrank::slurm {
@@ -166,6 +167,13 @@ std::string encode_hello(std::string_view host, std::uint64_t stream) {
   return line;
 }
 
+std::string encode_doing(std::string_view host, std::uint64_t stream, std::string_view words) {
+  std::string line;
+  append_frame(line, clean_host(host) + ' ' + hex_number(stream) + ' ', 0, 0,
+               words.substr(0, kMaxDoing));
+  return line;
+}
+
 std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload) {
   const std::string sender = clean_host(host) + ' ' + hex_number(stream) + ' ';
   // Mark, sender, two numbers of at most 20 digits with '/' and ' ', crc with ' ', ".\n".
@@ -270,6 +278,9 @@ void FrameCollector::add(const Frame& frame, int label) {
     }
   }
   Stream& stream = found->second;
+  if (frame.total == 0 && !frame.bytes.empty()) {
+    doing_[stream.host] = printable(frame.bytes, kMaxDoing);
+  }
   if (frame.total == 0 || stream.done || stream.refused) {
     return;
   }
@@ -326,6 +337,11 @@ void FrameCollector::keep_text(std::string_view line, int label) {
     kept += line;
     kept += '\n';
   }
+}
+
+std::string FrameCollector::doing_of(std::string_view host) const {
+  const auto found = doing_.find(host);
+  return found == doing_.end() ? std::string() : found->second;
 }
 
 std::vector<Payload> FrameCollector::take_complete() {

@@ -12,7 +12,7 @@
 //   HOST    node name as SLURM knows it (SLURMD_NODENAME)
 //   STREAM  64-bit hex; new for every payload, so that two senders of one host do not mix
 //   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: "the sender has
-//           started", without bytes
+//           started", without bytes; with bytes: what the sender does meanwhile, in words
 //   CRC     crc32 (zlib), hex, of "HOST STREAM SEQ/TOTAL BASE64"
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
@@ -39,6 +39,10 @@ std::string unique_name();
 
 // Returns what a sender writes first.
 std::string encode_hello(std::string_view host, std::uint64_t stream);
+// Returns what a sender may write after that, if its payload will come later than usual: why, in a
+// few words, cut at kMaxDoing.
+inline constexpr std::size_t kMaxDoing = 120;
+std::string encode_doing(std::string_view host, std::uint64_t stream, std::string_view words);
 // Returns all frames of a payload (an empty one has one frame). Bytes that a host name cannot have
 // become '_' in `host`; it is cut at 255 bytes.
 std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload);
@@ -79,6 +83,9 @@ class FrameCollector {
   std::vector<IncompletePayload> incomplete() const;
   // Returns true once a hello, a frame or a payload of this host came.
   bool heard_of(std::string_view host) const { return hosts_.find(host) != hosts_.end(); }
+  // Returns what a sender of this host last said it does; "" if none did. Printable, and at most
+  // kMaxDoing bytes.
+  std::string doing_of(std::string_view host) const;
   // Returns task number -> host, as known from frames; -1 is the label of lines without one.
   const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
   // Returns lines without a frame or part of one, by label: the first limits.text bytes of each.
@@ -110,6 +117,7 @@ class FrameCollector {
   std::string line_;  // begun and not ended
   std::map<std::pair<std::string, std::uint64_t>, Stream> streams_;
   std::map<std::string, int, std::less<>> hosts_;
+  std::map<std::string, std::string, std::less<>> doing_;  // by host
   std::map<int, std::string> label_hosts_;
   std::map<int, std::string> text_;
   std::map<int, std::string> halves_;  // begin of a frame at the end of a label's last line

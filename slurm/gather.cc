@@ -23,9 +23,9 @@ using std::chrono::milliseconds;
 
 // Time for srun to exit by itself once all nodes have answered, and to react to SIGTERM otherwise
 // (some 14 ms, unless a node has not taken its task yet; see ProgramCall::never_kill).
-constexpr milliseconds kEndGrace{300};
+constexpr milliseconds kSrunGrace{300};
 constexpr milliseconds kTermGrace{300};
-constexpr milliseconds kMaxPoll{20};
+constexpr milliseconds kMaxSrunPoll{20};
 constexpr milliseconds kStatePatience{2000};
 
 // Agents that SLURM or we end die by a signal ("Killed", "Terminated").
@@ -41,6 +41,8 @@ class Gathering {
       : job_(job),
         options_(options),
         deadline_(Deadline::after(options.node_timeout + options.slack)),
+        last_deadline_(
+            Deadline::after(options.node_timeout + options.longest_delay + options.slack)),
         hedge_(Deadline::after(options.node_timeout * 3 / 10)),
         states_(job.hosts.size()) {
     for (const std::string& host : job.hosts) {
@@ -74,6 +76,8 @@ class Gathering {
   void explain();
   Silence silence_of(const NodeAnswer& node) const;
 
+  void note_doing();
+  bool is_late() const;
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
   bool heard_of(const std::string& host) const {
     return std::any_of(attempts_.begin(), attempts_.end(),
@@ -95,6 +99,7 @@ class Gathering {
   const GatherOptions& options_;
   Deadline::Clock::time_point began_ = Deadline::Clock::now();
   Deadline deadline_;
+  Deadline last_deadline_;  // for agents that have said why they take longer
   Deadline hedge_;
   bool hedged_ = false;
   GatherResult result_;
@@ -117,8 +122,9 @@ Result<GatherResult> Gathering::run() {
                                                       : std::move(first).error());
   }
   attempts_.push_back(*std::move(first));
-  while (!all_settled() && !refusal_ && !deadline_.passed() && !is_interrupted()) {
-    pump(std::min(deadline_.left(), kMaxPoll));
+  while (!all_settled() && !refusal_ && !is_late() && !is_interrupted()) {
+    pump(std::min(last_deadline_.left(), kMaxSrunPoll));
+    note_doing();
     if (options_.progress) {
       options_.progress(progress_of(result_.nodes));
     }
@@ -153,8 +159,36 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
   }
   // Later than our own deadline, in case we cannot end it.
   step.kill_wait =
-      std::chrono::ceil<std::chrono::seconds>(options_.node_timeout) + std::chrono::seconds(10);
+      std::chrono::ceil<std::chrono::seconds>(options_.node_timeout + options_.longest_delay) +
+      std::chrono::seconds(10);
   return step;
+}
+
+void Gathering::note_doing() {
+  if (options_.longest_delay == milliseconds(0)) {
+    return;
+  }
+  for (NodeAnswer& node : result_.nodes) {
+    for (const Attempt& attempt : attempts_) {
+      if (std::string doing = node.answered ? "" : attempt.doing_of(node.host); !doing.empty()) {
+        node.doing = std::move(doing);
+      }
+    }
+  }
+}
+
+// Returns whether nobody is waited for any more: agents that are silent have less time than those
+// that have said why they take longer.
+bool Gathering::is_late() const {
+  if (!deadline_.passed() || last_deadline_.passed()) {
+    return deadline_.passed();
+  }
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (!states_[i].settled && !result_.nodes[i].doing.empty()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // slurmstepd says it in the task's place: "error: execve(): /x/oddrank: No such file or directory".
@@ -327,7 +361,7 @@ void Gathering::stop_all() {
     }
   };
   if (answers_ == result_.nodes.size()) {
-    let_end(kEndGrace);
+    let_end(kSrunGrace);
   }
   for (Attempt& attempt : attempts_) {
     attempt.terminate();
@@ -343,7 +377,8 @@ void Gathering::stop_all() {
 
 Silence Gathering::silence_of(const NodeAnswer& node) const {
   Silence silence;
-  silence.timeout = options_.node_timeout;
+  silence.timeout =
+      options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
   silence.interrupted = result_.interrupted;
   silence.heard = heard_of(node.host);
   for (const Attempt& attempt : attempts_) {

@@ -3,7 +3,7 @@
 // The agent is our own binary, as a task of a step of the job (launch.h). It writes to its stdout
 // encode_hello() at once and encode_frames() of its capture at the end (frames.h), with
 // SLURMD_NODENAME as its host; its stderr is kept to explain a failure. It should exit before
-// `node_timeout`.
+// `node_timeout`, or say why it does not (encode_doing()).
 //
 // If a node lacks the file, a copy is sent to /tmp (srun --bcast); the agent deletes it.
 //
@@ -36,7 +36,8 @@ struct GatherOptions : AgentOptions {
 
 // Errors: no srun here (kNotFound), SLURM refuses the step as a whole (kPermission, kGone,
 // kNotFound, kTimeout), a relative agent_path or a job without hosts (kUsage). Nodes without an
-// answer are no error. Returns within node_timeout + slack + 4 s.
+// answer are no error. Returns within node_timeout + slack + 4 s, or longest_delay later if an
+// agent said that it takes longer.
 Result<GatherResult> gather(const Job& job, const GatherOptions& options);
 
 }  // namespace oddrank::slurm

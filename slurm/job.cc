@@ -16,7 +16,7 @@ namespace oddrank::slurm {
 namespace {
 
 constexpr std::size_t kMaxRecords = 100000;
-constexpr std::size_t kMaxHosts = 65536;
+constexpr std::size_t kMaxJobHosts = 65536;
 
 using Fields = std::map<std::string, std::string, std::less<>>;
 
@@ -176,7 +176,7 @@ Result<std::vector<std::string>> expand(const std::string& node_list, const Dead
               call_client({"scontrol", "show", "hostnames", node_list}, deadline));
   std::vector<std::string> hosts;
   for (const std::string_view word : split_blanks(text)) {
-    if (hosts.size() < kMaxHosts) {
+    if (hosts.size() < kMaxJobHosts) {
       hosts.emplace_back(word);
     }
   }
@@ -191,7 +191,7 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 }
 
 // "OUT_OF_MEMORY" -> "out of memory"
-std::string state_words(std::string_view state) {
+std::string job_state_words(std::string_view state) {
   std::string words = lower_case(state);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
@@ -200,7 +200,7 @@ std::string state_words(std::string_view state) {
 // "completed", "was cancelled", "failed", ...
 std::string ended_words(const std::string& state) {
   if (state == "CANCELLED" || state == "PREEMPTED" || state == "REVOKED") {
-    return "was " + state_words(state);
+    return "was " + job_state_words(state);
   }
   if (state == "TIMEOUT" || state == "DEADLINE") {
     return "reached its time limit";
@@ -212,7 +212,7 @@ std::string ended_words(const std::string& state) {
     return "ended because a node failed";
   }
   if (state == "COMPLETED" || state == "FAILED") {
-    return state_words(state);
+    return job_state_words(state);
   }
   return "is in state " + state;
 }
@@ -348,20 +348,20 @@ Status can_collect(const Job& job, std::int64_t uid) {
                             "SPECIAL_EXIT", "RESV_DEL_HOLD"})) {
     return fail(
         Errc::kNotFound,
-        name + " has not started yet: " + state_words(job.state) + in_brackets(job.reason),
+        name + " has not started yet: " + job_state_words(job.state) + in_brackets(job.reason),
         "it has no ranks until it runs; `squeue -j " + job.id + "` shows when it will start");
   }
   if (is_one_of(job.state, {"COMPLETING", "STAGE_OUT", "SIGNALING"})) {
-    return fail(
-        Errc::kGone,
-        name + " is just ending (" + state_words(job.state) + "): SLURM starts nothing in it now",
-        "run oddrank before a job is cancelled; until its processes are gone, "
-        "`oddrank node` on its nodes may still read them");
+    return fail(Errc::kGone,
+                name + " is just ending (" + job_state_words(job.state) +
+                    "): SLURM starts nothing in it now",
+                "run oddrank before a job is cancelled; until its processes are gone, "
+                "`oddrank node` on its nodes may still read them");
   }
   if (is_one_of(job.state, {"SUSPENDED", "STOPPED"})) {
     return fail(
         Errc::kUnsupported,
-        name + " is " + state_words(job.state) + ": SLURM itself has stopped all of its ranks",
+        name + " is " + job_state_words(job.state) + ": SLURM itself has stopped all of its ranks",
         "`scontrol resume " + job.id + "` continues it");
   }
   if (job.state != "RUNNING") {

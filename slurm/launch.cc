@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/hostlist.h"
 #include "base/parse_number.h"
 #include "base/split.h"
@@ -11,10 +12,6 @@
 
 namespace oddrank::slurm {
 namespace {
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // "Task launch for StepId=3.6 failed on node n2: Communication connection failure"
 bool take_launch_failure(std::string_view line, SrunWords& words) {
@@ -53,19 +50,20 @@ bool take_exit(std::string_view line, SrunWords& words) {
 }
 
 std::optional<Error> refusal_of(std::string_view line) {
-  if (has(line, "Access/permission denied")) {
+  if (contains(line, "Access/permission denied")) {
     return Error{Errc::kPermission, "SLURM refuses to start agents in this job: permission denied",
                  "run oddrank as the job's owner; even root is refused"};
   }
-  if (has(line, "Job is pending execution")) {
+  if (contains(line, "Job is pending execution")) {
     return Error{Errc::kNotFound, "the job waits to be started (again)",
                  "it lost its nodes, perhaps because one of them failed"};
   }
-  if (has(line, "has expired") || has(line, "already completing or completed")) {
+  if (contains(line, "has expired") || contains(line, "already completing or completed")) {
     return Error{Errc::kGone, "the job has ended, or is just ending",
                  "SLURM starts nothing in a job that is being cancelled"};
   }
-  if (has(line, "Invalid job id specified") || has(line, "Unable to contact slurm controller")) {
+  if (contains(line, "Invalid job id specified") ||
+      contains(line, "Unable to contact slurm controller")) {
     return client_error("srun", line);
   }
   return std::nullopt;
@@ -73,10 +71,10 @@ std::optional<Error> refusal_of(std::string_view line) {
 
 // Lines that accompany others, or that describe our own doing.
 bool says_nothing(std::string_view line) {
-  return has(line, "Application launch failed") || has(line, "Job step aborted") ||
-         has(line, "Force Terminated") || has(line, "slurm_receive_msgs") ||
-         has(line, "Check SLURM_JOB_ID") || has(line, "First task exited") ||
-         has(line, "Terminating StepId");
+  return contains(line, "Application launch failed") || contains(line, "Job step aborted") ||
+         contains(line, "Force Terminated") || contains(line, "slurm_receive_msgs") ||
+         contains(line, "Check SLURM_JOB_ID") || contains(line, "First task exited") ||
+         contains(line, "Terminating StepId");
 }
 
 std::vector<std::string> common(const std::vector<std::string>& nodes,
@@ -154,7 +152,7 @@ SrunWords parse_srun_words(std::string_view text) {
     if (take_launch_failure(line, words) || take_exit(line, words)) {
       continue;
     }
-    words.aborted = words.aborted || has(line, "Job step aborted");
+    words.aborted = words.aborted || contains(line, "Job step aborted");
     if (!words.refusal) {
       words.refusal = refusal_of(line);
     }

@@ -9,7 +9,7 @@
 namespace oddrank::slurm {
 namespace {
 
-constexpr std::size_t kMaxHosts = 200;
+constexpr std::size_t kMaxAskedHosts = 200;
 
 bool is_healthy(std::string_view state) {
   constexpr std::array<std::string_view, 5> kHealthy = {"allocated", "mixed", "idle", "completing",
@@ -19,7 +19,7 @@ bool is_healthy(std::string_view state) {
 
 // "down*" -> "down, not responding"; "" if all is well. sinfo(1), "NODE STATE CODES": the star is
 // for not responding, other marks (~ # % $ @ ^ !) for power saving, maintenance and reboots.
-std::string state_words(std::string_view state) {
+std::string node_state_words(std::string_view state) {
   const bool responds = state.find('*') == std::string_view::npos;
   const std::string_view name = state.substr(0, state.find_first_of("*~#!%$@^-+"));
   std::string words = is_healthy(name) ? std::string() : std::string(name);
@@ -39,7 +39,7 @@ std::map<std::string, std::string> parse_node_states(std::string_view text) {
     if (first == std::string_view::npos || second == std::string_view::npos) {
       continue;
     }
-    std::string words = state_words(trim(line.substr(first + 1, second - first - 1)));
+    std::string words = node_state_words(trim(line.substr(first + 1, second - first - 1)));
     const std::string_view reason = trim(line.substr(second + 1));
     if (words.empty()) {
       continue;
@@ -55,7 +55,7 @@ std::map<std::string, std::string> parse_node_states(std::string_view text) {
 std::map<std::string, std::string> node_states(const std::vector<std::string>& hosts,
                                                const Deadline& deadline) {
   std::string list;
-  for (std::size_t i = 0; i < std::min(hosts.size(), kMaxHosts); ++i) {
+  for (std::size_t i = 0; i < std::min(hosts.size(), kMaxAskedHosts); ++i) {
     list += (list.empty() ? "" : ",") + hosts[i];
   }
   if (list.empty()) {

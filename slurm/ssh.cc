@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kMaxPoll{20};
-constexpr milliseconds kEndGrace{100};
+constexpr milliseconds kMaxSshPoll{20};
+constexpr milliseconds kSshGrace{100};
 constexpr std::size_t kMaxWords = 16384;
 // A POSIX shell's "not executable" and "not found". 255 is ssh's own failure.
 constexpr int kNotExecutable = 126;
@@ -34,13 +34,17 @@ class Session {
                                const SshOptions& options,
                                bool ship) {
     ODDRANK_TRY(ChildCommand child, ChildCommand::start(ssh_command(host, options, ship)));
-    return Session(std::move(child), node, ship,
-                   Deadline::after(options.node_timeout + options.slack));
+    const milliseconds usual = options.node_timeout + options.slack;
+    return Session(std::move(child), node, ship, Deadline::after(usual),
+                   Deadline::after(usual + options.longest_delay));
   }
 
   std::size_t node() const { return node_; }
   bool shipped() const { return shipped_; }
-  bool late() const { return deadline_.passed(); }
+  // An agent that has said why it takes longer has more time.
+  bool late(bool explained) const {
+    return explained ? last_deadline_.passed() : deadline_.passed();
+  }
   const std::optional<ProgramEnd>& exit() const { return exit_; }
   const std::string& words() const { return words_; }
   FrameCollector& output() { return output_; }
@@ -65,13 +69,18 @@ class Session {
   void tell_to_end() { child_.signal(SIGTERM); }
 
  private:
-  Session(ChildCommand child, std::size_t node, bool ship, Deadline deadline)
-      : child_(std::move(child)), node_(node), shipped_(ship), deadline_(deadline) {}
+  Session(ChildCommand child, std::size_t node, bool ship, Deadline deadline, Deadline last)
+      : child_(std::move(child)),
+        node_(node),
+        shipped_(ship),
+        deadline_(deadline),
+        last_deadline_(last) {}
 
   ChildCommand child_;
   std::size_t node_;
   bool shipped_;
   Deadline deadline_;
+  Deadline last_deadline_;
   FrameCollector output_;
   std::string words_;
   std::optional<ProgramEnd> exit_;
@@ -162,7 +171,7 @@ void SshGathering::wait() const {
   for (const Session& session : running_) {
     session.add_pollfds(polled);
   }
-  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxPoll.count()));
+  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxSshPoll.count()));
 }
 
 void SshGathering::advance() {
@@ -175,12 +184,14 @@ void SshGathering::advance() {
 bool SshGathering::advance(Session& session) {
   const bool running = session.advance();
   take(session);
-  const NodeAnswer& node = result_.nodes[session.node()];
-  if (node.answered) {
-    return running && !session.late();
-  }
-  if (running && !session.late()) {
+  NodeAnswer& node = result_.nodes[session.node()];
+  node.doing = session.output().doing_of(node.host);
+  const bool late = session.late(!node.doing.empty());
+  if (running && !late) {
     return true;
+  }
+  if (node.answered) {
+    return false;
   }
   const int code = running ? -1 : session.exit()->code;
   if ((code == kNoSuchProgram || code == kNotExecutable) && !session.shipped()) {
@@ -213,7 +224,8 @@ void SshGathering::explain(Session& session) {
     return;
   }
   Silence silence;
-  silence.timeout = options_.node_timeout;
+  silence.timeout =
+      options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
   silence.interrupted = is_interrupted();
   silence.heard = session.output().heard_of(node.host);
   silence.agent_text = session.words();
@@ -234,7 +246,7 @@ void SshGathering::stop_all() {
   for (Session& session : running_) {
     session.tell_to_end();
   }
-  const Deadline deadline = Deadline::after(kEndGrace);
+  const Deadline deadline = Deadline::after(kSshGrace);
   for (Session& session : running_) {
     while (session.advance() && !deadline.passed()) {
       std::vector<pollfd> polled;

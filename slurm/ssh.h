@@ -27,8 +27,9 @@ struct SshOptions : AgentOptions {
 
 // `hosts`: as ssh takes them ("n0", "eve@n0"); the answers name them without the user. Hosts
 // without an answer are not an error: their rows say why. Errors: no ssh here (kNotFound), no hosts
-// or a relative agent_path (kUsage). Returns within ceil(hosts / at_once) x (node_timeout + slack).
-// However we end, no agent of ours runs on a host for longer than node_timeout.
+// or a relative agent_path (kUsage). Returns within ceil(hosts / at_once) x (node_timeout +
+// longest_delay + slack). However we end, no agent of ours runs on a host for longer than
+// node_timeout + longest_delay, but for its own grace.
 Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const SshOptions& options);
 
 // --- what it is made of, for tests ---

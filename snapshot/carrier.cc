@@ -55,7 +55,7 @@ StackId Carrier::stack(StackId id) {
 
 void Carrier::carry(Wait& wait) {
   carry(wait.syscall_name, wait.wchan, wait.path, wait.local, wait.peer, wait.detail,
-        wait.lock.function, wait.pool.name, wait.notes, wait.motion);
+        wait.lock.function, wait.pool.name, wait.key, wait.notes, wait.motion);
   for (AwaitedFile& file : wait.awaited) {
     carry(file.link, file.local, file.peer, file.note);
   }
@@ -70,6 +70,7 @@ void Carrier::carry(ThreadCapture& thread) {
   for (ThreadSample& sample : thread.samples) {
     sample.stack = stack(sample.stack);
     sample.python_stack = stack(sample.python_stack);
+    carry(sample.tracer_name);
   }
   carry(thread.wait);
   if (thread.call) {
@@ -78,6 +79,11 @@ void Carrier::carry(ThreadCapture& thread) {
   for (FrameLocals& frame_locals : thread.locals) {
     for (Local& local : frame_locals.locals) {
       carry(local.name, local.value);
+    }
+  }
+  for (PythonLoop& loop : thread.loops) {
+    for (LoopCall& call : loop.calls) {
+      carry(call.name, call.object);
     }
   }
 }

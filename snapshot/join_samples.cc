@@ -5,10 +5,37 @@
 #include <unordered_map>
 #include <utility>
 
+#include "snapshot/locals_change.h"
+
 namespace oddrank::snapshot {
 namespace {
 
-void append_thread(ThreadCapture& earlier, ThreadCapture later) {
+// A stop wakes a thread that sleeps, and it goes to sleep again when it is let go.
+constexpr std::uint64_t kSwitchesOfStop = 2;
+
+// Restores how long a thread has slept if it woke for the earlier sample only, which stopped it.
+void restore_quiet(const ThreadCapture& earlier, std::int64_t between_ms, ThreadCapture& later) {
+  if (earlier.samples.empty() || later.samples.empty() || earlier.wait.quiet_ms < 0 ||
+      between_ms < 0) {
+    return;
+  }
+  const ThreadSample& then = earlier.samples.back();
+  const ThreadSample& now = later.samples.front();
+  const std::uint64_t switches =
+      now.voluntary_switches - std::min(now.voluntary_switches, then.voluntary_switches);
+  if (then.stopped && now.state == 'S' && then.stack == now.stack && switches <= kSwitchesOfStop) {
+    later.wait.quiet_ms = std::max(later.wait.quiet_ms, earlier.wait.quiet_ms + between_ms);
+  }
+}
+
+void append_thread(const Tables& tables,
+                   std::int64_t between_ms,
+                   ThreadCapture& earlier,
+                   ThreadCapture later) {
+  restore_quiet(earlier, between_ms, later);
+  if (!later.samples.empty()) {
+    later.samples.front().locals_changed = locals_changed(tables, earlier, later);
+  }
   std::vector<ThreadSample> samples = std::move(earlier.samples);
   samples.insert(samples.end(), later.samples.begin(), later.samples.end());
   earlier = std::move(later);
@@ -17,7 +44,9 @@ void append_thread(ThreadCapture& earlier, ThreadCapture later) {
 
 }  // namespace
 
-void append_samples(ProcessCapture& earlier, ProcessCapture later) {
+void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCapture later) {
+  const auto between_ms = static_cast<std::int64_t>(later.read_us / 1000) -
+                          static_cast<std::int64_t>(earlier.read_us / 1000);
   std::unordered_map<pid_t, std::size_t> known;
   for (std::size_t i = 0; i < earlier.threads.size(); ++i) {
     known.emplace(earlier.threads[i].tid, i);
@@ -28,7 +57,7 @@ void append_samples(ProcessCapture& earlier, ProcessCapture later) {
     if (at == known.end()) {
       threads.push_back(std::move(thread));
     } else {
-      append_thread(threads[at->second], std::move(thread));
+      append_thread(tables, between_ms, threads[at->second], std::move(thread));
     }
   }
   if (later.read < earlier.read) {

@@ -9,6 +9,7 @@
 
 #include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
+#include "snapshot/python_loop.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::snapshot {
@@ -21,6 +22,14 @@ struct ThreadSample {
   std::uint64_t cpu_us = 0;  // user + system time
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
+  // Locals of its Python frames have other values than in the sample before, though the frames are
+  // of the same functions (snapshot/locals_change.h): it has run and is further on.
+  bool locals_changed = false;
+  // It was stopped to be read, and let go at once; a thread that slept wakes twice for it.
+  bool stopped = false;
+  pid_t tracer =
+      0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
+  StringId tracer_name{};  // comm of that process
 
   bool operator==(const ThreadSample&) const = default;
 };
@@ -54,6 +63,9 @@ struct ThreadCapture {
   Wait wait;                           // of the last sample
   std::optional<CollectiveCall> call;  // of the last sample
   std::vector<FrameLocals> locals;
+  // Loops around the current instructions of the innermost Python frames of the last sample: the
+  // innermost first; of nested loops at most kMaxNestedLoops (cpython/bytecode/loops.h).
+  std::vector<PythonLoop> loops;
 
   bool operator==(const ThreadCapture&) const = default;
 };

@@ -105,6 +105,9 @@ struct Wait {
   bool own_wakers = false;  // it is also for counters and timers by which a program wakes itself
   WaitAbout about = WaitAbout::kNobody;
   PoolWait pool;
+  // The key of a store (TCPStore, FileStore, ...) that it asks for; of several the first few,
+  // separated by ", ". As the caller named it: prefixes that stores add are missing.
+  StringId key{};
   StringId notes{};   // further evidence, for people
   StringId motion{};  // what the thread did between the samples, for people
 

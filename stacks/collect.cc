@@ -153,6 +153,8 @@ void Collector::add_sample(const Reading& reading) {
   sample.cpu_us = reading.state.cpu_us;
   sample.voluntary_switches = reading.state.voluntary_switches;
   sample.involuntary_switches = reading.state.involuntary_switches;
+  sample.stopped = reading.held;
+  sample.tracer = reading.state.tracer;
   thread.samples.push_back(sample);
   thread.locals.clear();
   if (reading.python) {

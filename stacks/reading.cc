@@ -51,6 +51,7 @@ void note_attempt(const StopAttempt& attempt, Reading& reading) {
     case StopEnd::kHeld:
       reading.state = attempt.thread;
       reading.moved = false;
+      reading.held = true;
       break;
     case StopEnd::kSpared:
       reading.moved = true;

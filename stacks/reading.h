@@ -26,6 +26,7 @@ struct Reading {
   std::optional<cpython::PythonThread> python;
   bool moved = true;  // since the state was read; what was read may be of two instants
   bool gone = false;
+  bool held = false;   // it was stopped while it was read
   bool spare = false;  // seen in a call that a stop would end early (stop_choice.h)
   std::string
       unstopped;  // why it could not be stopped, where that was tried: "it is traced by ..."

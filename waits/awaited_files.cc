@@ -41,10 +41,10 @@ AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& t
   return files;
 }
 
-std::set<std::uint64_t> awaited_inodes(const snapshot::ProcessCapture& process,
-                                       FdKind kind,
-                                       const snapshot::Tables& tables) {
-  std::set<std::uint64_t> inodes;
+Inodes awaited_inodes(const snapshot::ProcessCapture& process,
+                      FdKind kind,
+                      const snapshot::Tables& tables) {
+  Inodes inodes;
   for (const snapshot::ThreadCapture& thread : process.threads) {
     for (const OpenFd& file : awaited_files(thread.wait, tables).ends) {
       if (file.kind == kind) {

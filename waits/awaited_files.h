@@ -16,6 +16,8 @@
 
 namespace oddrank::waits {
 
+using Inodes = std::set<std::uint64_t>;
+
 struct NamedFile {
   int fd = -1;
   std::string link;
@@ -35,8 +37,8 @@ struct AwaitedFiles {
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
 // Returns the inodes of the pipes, or the sockets, that threads of the process wait for.
-std::set<std::uint64_t> awaited_inodes(const snapshot::ProcessCapture& process,
-                                       attach::FdKind kind,
-                                       const snapshot::Tables& tables);
+Inodes awaited_inodes(const snapshot::ProcessCapture& process,
+                      attach::FdKind kind,
+                      const snapshot::Tables& tables);
 
 }  // namespace oddrank::waits

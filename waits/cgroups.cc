@@ -11,7 +11,6 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::size_t kMaxCgroupText = 65536;
-constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
 struct Membership {
   std::string_view controllers;  // "cpu,cpuacct"; of version 2 ""

@@ -38,8 +38,8 @@ constexpr std::array kPrefixes = {
 
 }  // namespace
 
-FdKind fd_kind(std::string_view link, std::string_view wchan) {
-  FdKind kind;
+LinkKind fd_kind(std::string_view link, std::string_view wchan) {
+  LinkKind kind;
   const auto [path, deleted] = attach::proc_path(link);
   kind.path = path;
   const auto* known = std::find_if(kPrefixes.begin(), kPrefixes.end(), [&](const LinkPrefix& each) {

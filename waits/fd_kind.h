@@ -9,7 +9,7 @@
 
 namespace oddrank::waits {
 
-struct FdKind {
+struct LinkKind {
   snapshot::WaitOn on = snapshot::WaitOn::kUnknown;
   std::string path;  // the link; a deleted file keeps its name without " (deleted)"
   std::string note;  // what the path does not say: "deleted", "a FIFO"; may be empty
@@ -17,6 +17,6 @@ struct FdKind {
 
 // Reads the kind off the link; `wchan` distinguishes a FIFO from a file, since both have a plain
 // path. An empty link gives kUnknown.
-FdKind fd_kind(std::string_view link, std::string_view wchan);
+LinkKind fd_kind(std::string_view link, std::string_view wchan);
 
 }  // namespace oddrank::waits

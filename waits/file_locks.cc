@@ -16,7 +16,7 @@ struct Row {
   std::uint64_t inode = 0;
 };
 
-std::optional<Row> parse_row(std::string_view line) {
+std::optional<Row> parse_lock_row(std::string_view line) {
   const auto words = split_blanks(line);
   Row row;
   row.waits = words.size() > 1 && words[1] == "->";
@@ -42,7 +42,7 @@ std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std:
   std::optional<Row> held;  // the last row that is not a wait
   std::optional<FileLock> found;
   for (const std::string_view line : split(table, '\n')) {
-    const auto row = parse_row(line);
+    const auto row = parse_lock_row(line);
     if (!row) {
       continue;
     }
@@ -75,7 +75,8 @@ std::uint64_t inode_of_fdinfo(std::string_view fdinfo) {
 bool has_lock(std::string_view fdinfo, pid_t pid) {
   constexpr std::string_view kLock = "lock:";
   for (const std::string_view line : split(fdinfo, '\n')) {
-    const auto row = line.starts_with(kLock) ? parse_row(line.substr(kLock.size())) : std::nullopt;
+    const auto row =
+        line.starts_with(kLock) ? parse_lock_row(line.substr(kLock.size())) : std::nullopt;
     // A lock of an open file (OFD) belongs to no process, but to every process that has the file
     // open.
     if (row && (row->pid == pid || row->pid < 0)) {

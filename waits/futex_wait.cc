@@ -43,7 +43,7 @@ void set_absent_owner(const WaitContext& context, const NativeLock& lock, Thread
   wait.lock.owner_pid = process;
 }
 
-void set_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& wait) {
+void set_lock_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& wait) {
   const ThreadState* thread = find_thread(context, lock.owner);
   if (thread == nullptr) {
     set_absent_owner(context, lock, wait);
@@ -88,7 +88,7 @@ void read_futex_wait(const WaitContext& context, ThreadWait& wait) {
     wait.lock.owner = LockOwner::kDied;
     wait.lock.owner_tid = lock.owner;
   } else if (lock.owner > 0) {
-    set_owner(context, lock, wait);
+    set_lock_owner(context, lock, wait);
   } else if (lock.kind == LockKind::kUnknown && is_shared_semaphore(context, futex)) {
     wait.lock.kind = LockKind::kShared;
   }

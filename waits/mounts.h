@@ -3,11 +3,14 @@
 // be the one that does not answer.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace oddrank::waits {
+
+inline constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;  // bytes of it that are read
 
 struct Mount {
   std::string root;     // which part of the file system is mounted, mostly "/"

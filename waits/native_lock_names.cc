@@ -19,85 +19,85 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::size_t kMaxDepth = 16;  // frames of libc between the wait and the program
+constexpr std::size_t kMaxLibcFrames = 16;  // frames of libc between the wait and the program
 
-enum class Owner : std::uint8_t { kNone, kMaybe };
+enum class OwnerWord : std::uint8_t { kNone, kMaybe };
 
 // A call of libc in which threads wait; names without leading underscores.
 struct WaitCall {
   std::string_view function;
-  Owner owner;
+  OwnerWord owner;
   LockKind kind = LockKind::kUnknown;  // where it has no owner
   LockWish wish = LockWish::kUntold;
 };
 constexpr std::array kWaitCalls = {
-    WaitCall{"pthread_mutex_lock", Owner::kMaybe},
-    WaitCall{"pthread_mutex_timedlock", Owner::kMaybe},
-    WaitCall{"pthread_mutex_clocklock", Owner::kMaybe},
-    WaitCall{"pthread_mutex_cond_lock", Owner::kMaybe},
-    WaitCall{"pthread_rwlock_rdlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kRead},
-    WaitCall{"pthread_rwlock_timedrdlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kRead},
-    WaitCall{"pthread_rwlock_wrlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kWrite},
-    WaitCall{"pthread_rwlock_timedwrlock", Owner::kMaybe, LockKind::kUnknown, LockWish::kWrite},
-    WaitCall{"pthread_cond_wait", Owner::kNone, LockKind::kCondition},
-    WaitCall{"pthread_cond_timedwait", Owner::kNone, LockKind::kCondition},
-    WaitCall{"pthread_cond_clockwait", Owner::kNone, LockKind::kCondition},
-    WaitCall{"sem_wait", Owner::kNone, LockKind::kSemaphore},
-    WaitCall{"sem_timedwait", Owner::kNone, LockKind::kSemaphore},
-    WaitCall{"sem_clockwait", Owner::kNone, LockKind::kSemaphore},
-    WaitCall{"new_sem_wait", Owner::kNone, LockKind::kSemaphore},
-    WaitCall{"new_sem_wait_slow64", Owner::kNone, LockKind::kSemaphore},
-    WaitCall{"pthread_barrier_wait", Owner::kNone, LockKind::kBarrier},
-    WaitCall{"pthread_once", Owner::kNone, LockKind::kOnce},
-    WaitCall{"pthread_join", Owner::kMaybe},
-    WaitCall{"pthread_timedjoin_np", Owner::kMaybe},
-    WaitCall{"pthread_clockjoin_ex", Owner::kMaybe},
+    WaitCall{"pthread_mutex_lock", OwnerWord::kMaybe},
+    WaitCall{"pthread_mutex_timedlock", OwnerWord::kMaybe},
+    WaitCall{"pthread_mutex_clocklock", OwnerWord::kMaybe},
+    WaitCall{"pthread_mutex_cond_lock", OwnerWord::kMaybe},
+    WaitCall{"pthread_rwlock_rdlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kRead},
+    WaitCall{"pthread_rwlock_timedrdlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kRead},
+    WaitCall{"pthread_rwlock_wrlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kWrite},
+    WaitCall{"pthread_rwlock_timedwrlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kWrite},
+    WaitCall{"pthread_cond_wait", OwnerWord::kNone, LockKind::kCondition},
+    WaitCall{"pthread_cond_timedwait", OwnerWord::kNone, LockKind::kCondition},
+    WaitCall{"pthread_cond_clockwait", OwnerWord::kNone, LockKind::kCondition},
+    WaitCall{"sem_wait", OwnerWord::kNone, LockKind::kSemaphore},
+    WaitCall{"sem_timedwait", OwnerWord::kNone, LockKind::kSemaphore},
+    WaitCall{"sem_clockwait", OwnerWord::kNone, LockKind::kSemaphore},
+    WaitCall{"new_sem_wait", OwnerWord::kNone, LockKind::kSemaphore},
+    WaitCall{"new_sem_wait_slow64", OwnerWord::kNone, LockKind::kSemaphore},
+    WaitCall{"pthread_barrier_wait", OwnerWord::kNone, LockKind::kBarrier},
+    WaitCall{"pthread_once", OwnerWord::kNone, LockKind::kOnce},
+    WaitCall{"pthread_join", OwnerWord::kMaybe},
+    WaitCall{"pthread_timedjoin_np", OwnerWord::kMaybe},
+    WaitCall{"pthread_clockjoin_ex", OwnerWord::kMaybe},
 };
 
 using Inner = snapshot::InnerLock;
 
 // Functions that take a lock of libc's own. `prefix`: all that begin so.
-struct InnerLock {
+struct InnerCall {
   std::string_view function;
   bool prefix;
   snapshot::InnerLock lock;
 };
 constexpr std::array kInnerLocks = {
-    InnerLock{"malloc", true, Inner::kAllocator},
-    InnerLock{"calloc", false, Inner::kAllocator},
-    InnerLock{"realloc", false, Inner::kAllocator},
-    InnerLock{"free", false, Inner::kAllocator},
-    InnerLock{"cfree", false, Inner::kAllocator},
-    InnerLock{"memalign", false, Inner::kAllocator},
-    InnerLock{"posix_memalign", false, Inner::kAllocator},
-    InnerLock{"aligned_alloc", false, Inner::kAllocator},
-    InnerLock{"dl_iterate_phdr", false, Inner::kLoader},
-    InnerLock{"dl_", true, Inner::kLoader},
-    InnerLock{"dlopen", false, Inner::kLoader},
-    InnerLock{"dlclose", false, Inner::kLoader},
-    InnerLock{"dlsym", false, Inner::kLoader},
-    InnerLock{"tls_get_addr", true, Inner::kLoader},
-    InnerLock{"IO_", true, Inner::kStream},
-    InnerLock{"fflush", true, Inner::kStream},
-    InnerLock{"fwrite", true, Inner::kStream},
-    InnerLock{"fread", true, Inner::kStream},
-    InnerLock{"fputs", false, Inner::kStream},
-    InnerLock{"fputc", false, Inner::kStream},
-    InnerLock{"putc", true, Inner::kStream},
-    InnerLock{"puts", false, Inner::kStream},
-    InnerLock{"printf", false, Inner::kStream},
-    InnerLock{"fprintf", false, Inner::kStream},
-    InnerLock{"vfprintf", true, Inner::kStream},
-    InnerLock{"fclose", false, Inner::kStream},
-    InnerLock{"flockfile", false, Inner::kStream},
-    InnerLock{"getc", true, Inner::kStream},
-    InnerLock{"cxa_atexit", false, Inner::kExitHandlers},
-    InnerLock{"cxa_finalize", false, Inner::kExitHandlers},
-    InnerLock{"run_exit_handlers", false, Inner::kExitHandlers},
-    InnerLock{"getenv", true, Inner::kEnvironment},
-    InnerLock{"setenv", false, Inner::kEnvironment},
-    InnerLock{"localtime_r", false, Inner::kTimeZone},
-    InnerLock{"tz_convert", false, Inner::kTimeZone},
+    InnerCall{"malloc", true, Inner::kAllocator},
+    InnerCall{"calloc", false, Inner::kAllocator},
+    InnerCall{"realloc", false, Inner::kAllocator},
+    InnerCall{"free", false, Inner::kAllocator},
+    InnerCall{"cfree", false, Inner::kAllocator},
+    InnerCall{"memalign", false, Inner::kAllocator},
+    InnerCall{"posix_memalign", false, Inner::kAllocator},
+    InnerCall{"aligned_alloc", false, Inner::kAllocator},
+    InnerCall{"dl_iterate_phdr", false, Inner::kLoader},
+    InnerCall{"dl_", true, Inner::kLoader},
+    InnerCall{"dlopen", false, Inner::kLoader},
+    InnerCall{"dlclose", false, Inner::kLoader},
+    InnerCall{"dlsym", false, Inner::kLoader},
+    InnerCall{"tls_get_addr", true, Inner::kLoader},
+    InnerCall{"IO_", true, Inner::kStream},
+    InnerCall{"fflush", true, Inner::kStream},
+    InnerCall{"fwrite", true, Inner::kStream},
+    InnerCall{"fread", true, Inner::kStream},
+    InnerCall{"fputs", false, Inner::kStream},
+    InnerCall{"fputc", false, Inner::kStream},
+    InnerCall{"putc", true, Inner::kStream},
+    InnerCall{"puts", false, Inner::kStream},
+    InnerCall{"printf", false, Inner::kStream},
+    InnerCall{"fprintf", false, Inner::kStream},
+    InnerCall{"vfprintf", true, Inner::kStream},
+    InnerCall{"fclose", false, Inner::kStream},
+    InnerCall{"flockfile", false, Inner::kStream},
+    InnerCall{"getc", true, Inner::kStream},
+    InnerCall{"cxa_atexit", false, Inner::kExitHandlers},
+    InnerCall{"cxa_finalize", false, Inner::kExitHandlers},
+    InnerCall{"run_exit_handlers", false, Inner::kExitHandlers},
+    InnerCall{"getenv", true, Inner::kEnvironment},
+    InnerCall{"setenv", false, Inner::kEnvironment},
+    InnerCall{"localtime_r", false, Inner::kTimeZone},
+    InnerCall{"tz_convert", false, Inner::kTimeZone},
 };
 
 // What the frames of libc at the inner end of a stack show.
@@ -113,7 +113,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
     return found;
   }
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
-  for (std::size_t i = 0; i < std::min(frames.size(), kMaxDepth); ++i) {
+  for (std::size_t i = 0; i < std::min(frames.size(), kMaxLibcFrames); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind != snapshot::FrameKind::kNative || !is_libc(tables.text(frame.file))) {
       break;
@@ -125,7 +125,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
       found.call = call;
     }
     const auto* inner =
-        std::find_if(kInnerLocks.begin(), kInnerLocks.end(), [name](const InnerLock& each) {
+        std::find_if(kInnerLocks.begin(), kInnerLocks.end(), [name](const InnerCall& each) {
           return each.prefix ? name.starts_with(each.function) : name == each.function;
         });
     if (inner != kInnerLocks.end()) {
@@ -167,7 +167,7 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
   // variable waits for its mutex again.
   const bool owned = wait.holder_tid != 0 || wait.holder_pid != 0;
   const bool unknown = wait.how == WaitHow::kLock && wait.lock.kind == LockKind::kUnknown;
-  if (found.call != nullptr && found.call->owner == Owner::kNone && !owned &&
+  if (found.call != nullptr && found.call->owner == OwnerWord::kNone && !owned &&
       (unknown || wait.holder_alive == Known::kNo)) {
     wait.holder_alive = Known::kUnknown;
     wait.how = WaitHow::kLock;

@@ -19,12 +19,12 @@ namespace {
 
 using attach::Addr;
 
-constexpr std::size_t kMaxFds = 1024;
+constexpr std::size_t kMaxPolledFds = 1024;
 constexpr std::size_t kMaxClassified = 64;  // files whose kind is read; a server may have thousands
 
 std::vector<int> polled_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
-  const auto count = std::min<std::uint64_t>(arguments[1], kMaxFds);
+  const auto count = std::min<std::uint64_t>(arguments[1], kMaxPolledFds);
   std::vector<pollfd> entries(count);
   const auto bytes = std::as_writable_bytes(std::span<pollfd>(entries));
   if (count == 0 || !context.target.read(Addr{arguments[0]}, bytes)) {
@@ -42,11 +42,11 @@ std::vector<int> polled_fds(const WaitContext& context) {
 // The kernel overwrites the sets only when select returns, so they still hold the request.
 std::vector<int> selected_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
-  const auto count = std::min<std::uint64_t>(arguments[0], kMaxFds);
-  std::array<std::uint64_t, kMaxFds / 64> wanted{};
+  const auto count = std::min<std::uint64_t>(arguments[0], kMaxPolledFds);
+  std::array<std::uint64_t, kMaxPolledFds / 64> wanted{};
   const std::size_t words = (count + 63) / 64;
   for (std::size_t set = 1; set <= 3; ++set) {
-    std::array<std::uint64_t, kMaxFds / 64> bits{};
+    std::array<std::uint64_t, kMaxPolledFds / 64> bits{};
     const auto bytes = std::as_writable_bytes(std::span(bits).first(words));
     if (arguments[set] == 0 || words == 0 || !context.target.read(Addr{arguments[set]}, bytes)) {
       continue;
@@ -69,7 +69,7 @@ std::vector<int> epolled_fds(std::string_view fdinfo) {
   std::vector<int> fds;
   for (const std::string_view line : split(fdinfo, '\n')) {
     const auto words = split_blanks(line);
-    if (words.size() < 2 || words[0] != "tfd:" || fds.size() >= kMaxFds) {
+    if (words.size() < 2 || words[0] != "tfd:" || fds.size() >= kMaxPolledFds) {
       continue;
     }
     if (const auto fd = parse_number<int>(words[1])) {
@@ -122,7 +122,7 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   const bool one = fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kMaxClassified);
   if (one) {
     const std::size_t which = fds.size() == 1 ? 0 : awaited.front();
-    const FdKind kind = fd_kind(links[which], "");
+    const LinkKind kind = fd_kind(links[which], "");
     wait.on = kind.on;
     wait.fd = fds[which];
     wait.path = kind.path;

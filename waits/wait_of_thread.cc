@@ -95,7 +95,7 @@ int int_argument(const WaitContext& context, int index) {
 
 void read_fd_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
   wait.fd = int_argument(context, info.fd_argument);
-  const FdKind kind = fd_kind(context.files.link(wait.fd), wait.wchan);
+  const LinkKind kind = fd_kind(context.files.link(wait.fd), wait.wchan);
   wait.on = kind.on;
   wait.path = kind.path;
   if (info.kind == SyscallKind::kSocket && wait.path.empty()) {

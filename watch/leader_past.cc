@@ -10,7 +10,7 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr std::size_t kMaxPlaces = 12;
+constexpr std::size_t kMaxPastPlaces = 12;
 constexpr std::size_t kMaxWords = 360;
 constexpr std::size_t kPlacesInWords = 3;
 constexpr std::string_view kMark = "oddrank past 1";
@@ -38,7 +38,7 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
     return;
   }
   places_.push_front({sign.where, now});
-  if (places_.size() > kMaxPlaces) {
+  if (places_.size() > kMaxPastPlaces) {
     places_.pop_back();
   }
 }

@@ -8,7 +8,7 @@ namespace {
 
 // A loop that polls has a dozen places. A program that finds no new one among this many has
 // stopped.
-constexpr std::size_t kMaxPlaces = 256;
+constexpr std::size_t kMaxKnownPlaces = 256;
 // More than what a rank writes beside its work (metrics, logs), less than any checkpoint.
 constexpr double kStoredBytesPerSecond = 256.0 * 1024;
 
@@ -19,7 +19,7 @@ bool RankMotion::is_new(std::uint64_t place) {
   const bool is_new = known == places_.end();
   if (!is_new) {
     places_.erase(known);
-  } else if (places_.size() >= kMaxPlaces) {
+  } else if (places_.size() >= kMaxKnownPlaces) {
     places_.pop_back();
   }
   places_.push_front(place);

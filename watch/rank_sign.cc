@@ -7,7 +7,7 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr std::size_t kMaxPlaces = 4096;
+constexpr std::size_t kMaxSentPlaces = 4096;
 
 // Each field ends with NUL, which no field can contain.
 void put(std::string& text, std::string_view field) {
@@ -99,7 +99,7 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   sign.log_by_watcher = fields.number<int>() != 0;
   sign.launches = fields.number_or_none();
   const auto count = fields.number<std::size_t>();
-  for (std::size_t i = 0; fields.good() && i < count && i < kMaxPlaces; ++i) {
+  for (std::size_t i = 0; fields.good() && i < count && i < kMaxSentPlaces; ++i) {
     sign.places.push_back(fields.number<std::uint64_t>());
   }
   return fields.good() ? std::optional(std::move(sign)) : std::nullopt;

@@ -7,16 +7,13 @@
 #include <cctype>
 #include <cerrno>
 #include <ctime>
-#include <memory>
 #include <set>
 #include <string_view>
 
+#include "base/directory.h"
+
 namespace oddrank::watch {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 std::string prefix_of(const std::string& name) {
   return "stall-" + file_word(name) + "-";
@@ -66,7 +63,7 @@ std::string stall_stem(const std::string& name, std::chrono::system_clock::time_
 
 Status keep_newest(const std::string& folder, const std::string& name, std::size_t keep) {
   const std::string prefix = prefix_of(name);
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(folder.c_str()));
+  const Directory directory(::opendir(folder.c_str()));
   if (directory == nullptr) {
     return fail(errno_code(errno), "cannot list " + folder + ": " + errno_text(errno));
   }

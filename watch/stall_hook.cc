@@ -10,7 +10,7 @@ namespace oddrank::watch {
 namespace {
 
 constexpr std::size_t kMaxOutput = 4096;
-constexpr std::chrono::milliseconds kGrace{200};
+constexpr std::chrono::milliseconds kHookGrace{200};
 
 // The variables that ranks/rank_identity.h reads.
 constexpr std::array<std::string_view, 12> kIdentity = {
@@ -65,7 +65,7 @@ bool StallHook::advance() {
   child_.read_output(sink);
   if (!ended_ && deadline_.passed()) {
     late_ = true;
-    child_.stop(kGrace, sink);
+    child_.stop(kHookGrace, sink);
   }
   return !ended_ && !late_;
 }

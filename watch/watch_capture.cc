@@ -15,7 +15,7 @@
 namespace oddrank::watch {
 namespace {
 
-constexpr std::chrono::milliseconds kGrace{1000};
+constexpr std::chrono::milliseconds kCaptureGrace{1000};
 constexpr std::size_t kMaxComplaint = 2000;
 
 Status run(const std::vector<std::string>& argv,
@@ -36,7 +36,7 @@ Status run(const std::vector<std::string>& argv,
     const bool go_on = wait(child);
     child.read_output(sink);
     if (!go_on || deadline.passed()) {
-      child.stop(kGrace, sink);
+      child.stop(kCaptureGrace, sink);
       return fail(go_on ? Errc::kTimeout : Errc::kGone, "the capture timed out");
     }
   }

@@ -17,9 +17,9 @@ namespace {
 using snapshot::FlightGroup;
 using snapshot::StringId;
 
-class Builder {
+class FlightJobBuilder {
  public:
-  explicit Builder(const Tables& texts) { job_.texts = &texts; }
+  explicit FlightJobBuilder(const Tables& texts) { job_.texts = &texts; }
 
   FlightJob run(const std::vector<FlightRecord>& records);
 
@@ -57,7 +57,7 @@ class Builder {
   std::map<StringId, std::vector<std::int32_t>> ranks_of_;
 };
 
-FlightJob Builder::run(const std::vector<FlightRecord>& records) {
+FlightJob FlightJobBuilder::run(const std::vector<FlightRecord>& records) {
   take_records(records);
   name_groups();
   for (std::size_t i = 0; i < job_.records.size(); ++i) {
@@ -70,7 +70,7 @@ FlightJob Builder::run(const std::vector<FlightRecord>& records) {
   return std::move(job_);
 }
 
-void Builder::take_records(const std::vector<FlightRecord>& records) {
+void FlightJobBuilder::take_records(const std::vector<FlightRecord>& records) {
   std::map<std::int32_t, const FlightRecord*> by_rank;
   for (const FlightRecord& record : records) {
     if (record.rank < 0) {
@@ -96,7 +96,7 @@ void Builder::take_records(const std::vector<FlightRecord>& records) {
   }
 }
 
-std::size_t Builder::group_index(const Key& key, const FlightGroup& group) {
+std::size_t FlightJobBuilder::group_index(const Key& key, const FlightGroup& group) {
   const auto [at, is_new] = by_key_.try_emplace(key, job_.groups.size());
   if (is_new) {
     FlightMembers& row = job_.groups.emplace_back();
@@ -110,7 +110,7 @@ std::size_t Builder::group_index(const Key& key, const FlightGroup& group) {
   return at->second;
 }
 
-const std::vector<std::int32_t>& Builder::ranks_of(StringId members) {
+const std::vector<std::int32_t>& FlightJobBuilder::ranks_of(StringId members) {
   const auto [at, is_new] = ranks_of_.try_emplace(members);
   if (is_new) {
     at->second = snapshot::ranks_of(job_.texts->text(members));
@@ -118,7 +118,7 @@ const std::vector<std::int32_t>& Builder::ranks_of(StringId members) {
   return at->second;
 }
 
-StringId Builder::known_members(StringId name, std::int32_t rank) {
+StringId FlightJobBuilder::known_members(StringId name, std::int32_t rank) {
   StringId found{};
   for (auto at = told_.lower_bound({name, StringId{}}); at != told_.end() && at->first == name;
        ++at) {
@@ -133,7 +133,7 @@ StringId Builder::known_members(StringId name, std::int32_t rank) {
   return found;
 }
 
-void Builder::name_groups() {
+void FlightJobBuilder::name_groups() {
   for (const FlightRecord* record : job_.records) {
     for (const FlightGroup& group : record->groups) {
       if (group.members != StringId{}) {
@@ -151,7 +151,7 @@ void Builder::name_groups() {
   }
 }
 
-void Builder::add_tracks(std::size_t at) {
+void FlightJobBuilder::add_tracks(std::size_t at) {
   const FlightRecord& record = *job_.records[at];
   const std::vector<std::size_t>& of_record = job_.group_of[at];
   std::vector<FlightTrack*> tracks(of_record.size(), nullptr);
@@ -167,7 +167,7 @@ void Builder::add_tracks(std::size_t at) {
   }
 }
 
-FlightTrack& Builder::track_of(FlightMembers& group, const FlightRecord& record) {
+FlightTrack& FlightJobBuilder::track_of(FlightMembers& group, const FlightRecord& record) {
   if (group.tracks.empty() || group.tracks.back().rank != record.rank) {
     FlightTrack& track = group.tracks.emplace_back();
     track.rank = record.rank;
@@ -176,7 +176,7 @@ FlightTrack& Builder::track_of(FlightMembers& group, const FlightRecord& record)
   return group.tracks.back();
 }
 
-void Builder::order_calls(std::vector<const FlightEntry*>& calls) {
+void FlightJobBuilder::order_calls(std::vector<const FlightEntry*>& calls) {
   std::stable_sort(calls.begin(), calls.end(),
                    [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
   const auto kept = std::unique(calls.rbegin(), calls.rend(), [](const auto* a, const auto* b) {
@@ -185,7 +185,7 @@ void Builder::order_calls(std::vector<const FlightEntry*>& calls) {
   calls.erase(calls.begin(), kept.base());
 }
 
-void Builder::complete(FlightMembers& group) {
+void FlightJobBuilder::complete(FlightMembers& group) {
   if (group.is_default && !group.ranks_known) {
     for (const FlightRecord* record : job_.records) {
       group.ranks.push_back(record->rank);
@@ -213,7 +213,7 @@ void Builder::complete(FlightMembers& group) {
   count(group);
 }
 
-void Builder::count(FlightMembers& group) const {
+void FlightJobBuilder::count(FlightMembers& group) const {
   bool any = false;
   for (FlightTrack& track : group.tracks) {
     order_calls(track.calls);
@@ -238,7 +238,7 @@ void Builder::count(FlightMembers& group) const {
   }
 }
 
-void Builder::sort_groups() {
+void FlightJobBuilder::sort_groups() {
   std::vector<std::size_t> order(job_.groups.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
@@ -307,7 +307,7 @@ bool is_whole(const FlightRecord& record) {
 }
 
 FlightJob make_flight_job(const std::vector<FlightRecord>& records, const Tables& texts) {
-  return Builder(texts).run(records);
+  return FlightJobBuilder(texts).run(records);
 }
 
 }  // namespace oddrank::aggregate

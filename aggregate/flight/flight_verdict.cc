@@ -12,8 +12,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::size_t kMaxCulprits = 64;
-constexpr std::size_t kMaxHops = 8;
+constexpr std::size_t kMaxFlightCulprits = 64;
+constexpr std::size_t kMaxLinks = 8;
 
 bool contains(const std::vector<std::int32_t>& ranks, std::int32_t rank) {
   return std::binary_search(ranks.begin(), ranks.end(), rank);
@@ -91,7 +91,7 @@ void Decider::accuse(Verdict& verdict,
                      const std::vector<std::int32_t>& ranks,
                      const std::string& group) {
   for (const std::int32_t rank : ranks) {
-    if (verdict.culprits.size() >= kMaxCulprits) {
+    if (verdict.culprits.size() >= kMaxFlightCulprits) {
       break;
     }
     Culprit culprit;
@@ -163,7 +163,7 @@ std::vector<ChainLink> Decider::chain_to(const std::vector<std::int32_t>& roots)
   std::stable_sort(closest_first.begin(), closest_first.end(), [](const auto* a, const auto* b) {
     return a->absent.size() < b->absent.size();
   });
-  while (chain.size() < kMaxHops) {
+  while (chain.size() < kMaxLinks) {
     std::set<std::int32_t> next;
     for (const FlightWait* candidate : closest_first) {
       const FlightWait& wait = *candidate;
@@ -176,7 +176,7 @@ std::vector<ChainLink> Decider::chain_to(const std::vector<std::int32_t>& roots)
       if (!leads || fresh.empty()) {
         continue;
       }
-      if (chain.size() < kMaxHops) {
+      if (chain.size() < kMaxLinks) {
         chain.push_back(
             {format_ranks(wait.waiters), format_ranks(wait.absent), wait.on, wait.evidence});
       }

@@ -7,7 +7,9 @@ namespace {
 
 constexpr bool is_in_order() {
   for (std::size_t at = 0; at < kKinds.size(); ++at) {
-    if (static_cast<std::size_t>(kKinds[at].kind) != at || kKinds[at].rule == nullptr) {
+    const KindRow& row = kKinds[at];
+    if (static_cast<std::size_t>(row.kind) != at ||
+        (row.rule == nullptr && row.job_rule == nullptr)) {
       return false;
     }
   }
@@ -28,24 +30,33 @@ constexpr void RuleList::add(Rule rule) {
       return;
     }
   }
-  rules[size] = rule;
-  ++size;
+  if (rule != nullptr) {
+    rules[size] = rule;
+    ++size;
+  }
 }
 
-constexpr RuleList list_rules() {
+constexpr RuleList list_suspect_rules() {
   RuleList list;
   for (const KindRow& row : kKinds) {
     list.add(row.rule);
   }
+  return list;
+}
+
+constexpr RuleList list_job_rules() {
+  RuleList list;
   for (const KindRow& row : kKinds) {
-    if (row.also != nullptr) {
-      list.add(row.also);
-    }
+    list.add(row.job_rule);
+  }
+  for (const KindRow& row : kKinds) {
+    list.add(row.also);
   }
   return list;
 }
 
-constexpr RuleList kRules = list_rules();
+constexpr RuleList kSuspectRules = list_suspect_rules();
+constexpr RuleList kJobRules = list_job_rules();
 
 }  // namespace
 
@@ -65,8 +76,12 @@ bool is_stall(Kind kind) {
   return row_of(kind).pace == Pace::kStands;
 }
 
-std::span<const Rule> all_rules() {
-  return {kRules.rules.data(), kRules.size};
+std::span<const Rule> suspect_rules() {
+  return {kSuspectRules.rules.data(), kSuspectRules.size};
+}
+
+std::span<const Rule> job_rules() {
+  return {kJobRules.rules.data(), kJobRules.size};
 }
 
 }  // namespace oddrank::aggregate

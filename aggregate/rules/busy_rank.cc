@@ -19,7 +19,7 @@ constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : suspects_with(input, Kind::kBusyRank)) {
-    if (input.graph.awaited[at]) {
+    if (input.graph.awaited[at] || input.ground == Ground::kOdd) {
       ranks.push_back(at);
     }
   }
@@ -36,11 +36,8 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto frame = input.view.model().user_frame(*rank.sample());
-    const std::string where =
-        frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
-    const std::string awaited =
-        awaited_words(input, static_cast<std::size_t>(&rank - input.view.ranks().data()));
-    return fmt::format("runs code of its own{}; {}", where, awaited);
+    return "runs code of its own" +
+           (frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string());
   });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kNothing;

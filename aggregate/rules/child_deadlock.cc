@@ -12,16 +12,12 @@
 namespace oddrank::aggregate {
 namespace {
 
-bool is_dead(const snapshot::ProcessCapture& child) {
-  return child.state == 'Z' || child.state == 'X';
-}
-
 bool waits_in_pipe(const RuleInput& input, const snapshot::ProcessCapture& child) {
   const auto* thread = deciding_thread(input.view, child);
   return thread != nullptr && thread->wait.on == snapshot::WaitOn::kPipe;
 }
 
-std::string predicate(const RuleInput& input, const RankView& rank) {
+std::string child_predicate(const RuleInput& input, const RankView& rank) {
   const auto* child = doomed_child(input, rank);
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
@@ -59,8 +55,8 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
   if (!named || !dead) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
   }
-  finding.summary =
-      sentence(input, ranks, [&input](const RankView& rank) { return predicate(input, rank); });
+  finding.summary = sentence(
+      input, ranks, [&input](const RankView& rank) { return child_predicate(input, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kChild;
     if (culprit.pid == first.pid() && culprit.host == first.host) {

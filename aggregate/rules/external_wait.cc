@@ -39,10 +39,14 @@ std::vector<Finding> external_wait(const RuleInput& input) {
     finding.confidence = Confidence::kLikely;  // only file names show that the peer is outside
   }
   const RankView& first = input.view.ranks()[ranks.front()];
-  if (!input.view.model().story(*first.sample(), Story::kExternal)) {
+  if (!input.view.model().story(*first.sample(), Story::kExternal) &&
+      !reads_terminal(input.view, first)) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    if (reads_terminal(input.view, rank)) {
+      return "waits for somebody to type at " + waits_for(input.view, rank).path;
+    }
     const auto hit = input.view.model().story(*rank.sample(), Story::kExternal);
     const std::string peer = peer_words(input.view, rank);
     return fmt::format("waits for {}{}", hit ? hit->pattern->words : "an answer from outside",

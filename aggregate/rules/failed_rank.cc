@@ -10,15 +10,11 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> failed_rank(const RuleInput& input) {
-  std::vector<std::size_t> ranks;
-  std::size_t read = 0;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const auto* sample = input.view.ranks()[at].sample();
-    read += sample == nullptr || input.view.model().fold(*sample).frames.empty() ? 0 : 1;
-    if (local_story(input, at) == Kind::kFailedRank) {
-      ranks.push_back(at);
-    }
-  }
+  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kFailedRank);
+  const auto read = static_cast<std::size_t>(std::count_if(
+      input.view.ranks().begin(), input.view.ranks().end(), [&input](const RankView& rank) {
+        return rank.sample() != nullptr && !input.view.model().fold(*rank.sample()).frames.empty();
+      }));
   if (ranks.empty() || (ranks.size() == read && read > 1)) {
     return {};  // all of them exit: the job ends, and no rank has failed alone
   }
@@ -32,10 +28,7 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
   const RankView& first = input.view.ranks()[ranks.front()];
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto hit = input.view.model().story(*rank.sample(), Story::kFailed);
-    const std::string awaited =
-        awaited_words(input, static_cast<std::size_t>(&rank - input.view.ranks().data()));
-    return fmt::format("has failed already: it is in {}{}{}", hit->pattern->words,
-                       awaited.empty() ? "" : "; ", awaited);
+    return fmt::format("has failed already: it is in {}", hit->pattern->words);
   });
   const std::string output = printable(input.view.capture().job.output_path);
   finding.advice = {"look for an earlier traceback of this rank" +

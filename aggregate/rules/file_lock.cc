@@ -11,7 +11,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string predicate(const JobView& view, const RankView& rank) {
+std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   std::string text = "waits for a file lock";
   if (!wait.path.empty()) {
@@ -86,8 +86,9 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     finding.confidence =
         std::min(finding.confidence, Confidence::kPossible);  // the holder may be a rank's process
   }
-  finding.summary = sentence(
-      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    return file_lock_predicate(input.view, rank);
+  });
   if (wait.holder_alive == snapshot::Known::kNo && !wait.path.empty()) {
     finding.advice.push_back(
         fmt::format("{}rm {}  (stale: nobody holds it)", on_host(first), wait.path));

@@ -27,7 +27,6 @@ std::vector<Finding> healthy(const RuleInput& input) {
   finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
   finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
                                 count_of(ranks.size(), "rank"));
-  finding.weight = row_of(finding.kind).precedence.weight;
   finding.advice = {"run oddrank again with --samples 3 --interval 10s if the job is slow"};
   finding.disproves = {"the same stacks on all ranks some minutes later"};
   finding.weakness = "not all ranks were seen to move";

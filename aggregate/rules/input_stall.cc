@@ -12,7 +12,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string predicate(const JobView& view, const RankView& rank) {
+std::string input_predicate(const JobView& view, const RankView& rank) {
   const auto* worker = awaited_process(view, *rank.process);
   if (worker != nullptr) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(view, *worker), worker->pid,
@@ -24,7 +24,7 @@ std::string predicate(const JobView& view, const RankView& rank) {
                : std::string("waits for data from its input pipeline");
 }
 
-std::vector<std::string> advice_for(const JobView& view, const RankView& rank) {
+std::vector<std::string> input_advice(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   std::vector<std::string> advice;
   if (!wait.path.empty() && wait.path.front() == '/') {
@@ -59,8 +59,8 @@ std::vector<Finding> input_stall(const RuleInput& input) {
   const RankView& first = input.view.ranks()[ranks.front()];
   finding.confidence = std::min(finding.confidence, surest(input.view, first));
   finding.summary = sentence(
-      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
-  finding.advice = advice_for(input.view, first);
+      input, ranks, [&input](const RankView& rank) { return input_predicate(input.view, rank); });
+  finding.advice = input_advice(input.view, first);
   finding.disproves = {"a worker that delivers while the rank still waits",
                        "the same rank elsewhere in a later sample"};
   finding.weakness = "slow input looks the same in a short window";

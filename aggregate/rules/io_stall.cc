@@ -23,7 +23,7 @@ bool stays_in_d(const RankView& rank) {
                      [](const auto& sample) { return sample.state == 'D'; });
 }
 
-std::string predicate(const JobView& view, const RankView& rank) {
+std::string io_predicate(const JobView& view, const RankView& rank) {
   const std::string call =
       rank.leader == nullptr ? "" : system_call_words(view, *rank.leader, true);
   if (call.empty()) {
@@ -35,15 +35,7 @@ std::string predicate(const JobView& view, const RankView& rank) {
 }  // namespace
 
 std::vector<Finding> io_stall(const RuleInput& input) {
-  std::vector<std::size_t> ranks;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    // State D is evidence by itself, even if no group is known.
-    if (local_story(input, at) == Kind::kIoStall &&
-        (input.view.ranks()[at].state() == 'D' ||
-         std::find(input.suspects.begin(), input.suspects.end(), at) != input.suspects.end())) {
-      ranks.push_back(at);
-    }
-  }
+  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kIoStall);
   if (ranks.empty()) {
     return {};
   }
@@ -59,7 +51,7 @@ std::vector<Finding> io_stall(const RuleInput& input) {
     return {};
   }
   finding.summary = sentence(
-      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+      input, ranks, [&input](const RankView& rank) { return io_predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kFile;
   }

@@ -18,10 +18,6 @@ using snapshot::WaitOn;
 
 namespace {
 
-bool is_dead(const ProcessCapture& process) {
-  return process.state == 'Z' || process.state == 'X';
-}
-
 // Recognises an idle thread of multiprocessing's queues: it waits for the other threads.
 bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
   return !thread.samples.empty() &&
@@ -134,6 +130,11 @@ bool is_failed(const RuleInput& input, const RankView& rank) {
          input.view.model().story(*rank.sample(), Story::kFailed).has_value();
 }
 
+bool is_ending(const RuleInput& input, const RankView& rank) {
+  return rank.sample() != nullptr && !rank.leader->call &&
+         input.view.model().story(*rank.sample(), Story::kEnds).has_value();
+}
+
 bool has_doomed_child(const RuleInput& input, const RankView& rank) {
   return doomed_child(input, rank) != nullptr;
 }
@@ -154,11 +155,14 @@ bool is_in_file_lock(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_in_device(const RuleInput& input, const RankView& rank) {
-  (void)input;
-  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice;
+  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice &&
+         !reads_terminal(input.view, rank);
 }
 
 bool is_outside(const RuleInput& input, const RankView& rank) {
+  if (reads_terminal(input.view, rank)) {
+    return true;
+  }
   if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
       rank.leader->wait.holder_pid == rank.process->pid ||
       awaited_process(input.view, *rank.process) != nullptr) {
@@ -175,7 +179,8 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
 // be read: it may be in the very call that the others wait in.
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
-         input.view.model().story(*rank.sample(), Story::kCommunicates).has_value();
+         input.view.model().story(*rank.sample(), Story::kCommunicates).has_value() &&
+         !waits_for_key(input.view, rank);
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
@@ -195,8 +200,21 @@ bool is_frozen(const JobView& view, const RankView& rank) {
   return snapshot::is_frozen(wait, view.text(wait.wchan), rank.state());
 }
 
+bool waits_for_key(const JobView& view, const RankView& rank) {
+  return rank.sample() != nullptr && !rank.leader->call &&
+         view.model().story(*rank.sample(), Story::kStore).has_value();
+}
+
+bool reads_terminal(const JobView& view, const RankView& rank) {
+  if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kDevice) {
+    return false;
+  }
+  const std::string_view path = view.text(rank.leader->wait.path);
+  return path.starts_with("/dev/pts/") || path.starts_with("/dev/tty") || path == "/dev/console";
+}
+
 bool is_held_still(const JobView& view, const RankView& rank) {
-  return rank.state() == 'T' || rank.state() == 't' || is_frozen(view, rank);
+  return rank.stays_stopped() || is_frozen(view, rank);
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
@@ -221,6 +239,10 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
 
 Kind local_story(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
+  if (rank.presence == Presence::kDead && rank.process != nullptr &&
+      rank.process->exit_code == 0) {
+    return Kind::kEarlyExit;
+  }
   if (rank.presence == Presence::kDead || rank.presence == Presence::kAbsent) {
     return Kind::kMissingRank;
   }

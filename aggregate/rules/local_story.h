@@ -19,6 +19,12 @@ Kind local_story(const RuleInput& input, std::size_t at);
 bool is_held_still(const JobView& view, const RankView& rank);
 bool is_frozen(const JobView& view, const RankView& rank);
 
+// Returns whether the rank itself, not a library that makes a group, waits for a key of a store.
+bool waits_for_key(const JobView& view, const RankView& rank);
+
+// Returns whether the rank waits for somebody to type.
+bool reads_terminal(const JobView& view, const RankView& rank);
+
 // Returns the suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 

@@ -67,7 +67,7 @@ std::string circle_words(const JobView& view, const ThreadList& circle) {
   return circle.size() > kMaxThreads ? text + "; ..." : text;
 }
 
-std::string predicate(const JobView& view, const RankView& rank) {
+std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
   std::string text;
   if (chain.circle.size() == 1) {
@@ -98,7 +98,7 @@ void add_hops(const JobView& view,
   }
 }
 
-std::vector<std::string> advice_for(const RankView& rank, const ThreadChain& chain) {
+std::vector<std::string> deadlock_advice(const RankView& rank, const ThreadChain& chain) {
   std::vector<std::string> advice = {
       fmt::format("{}oddrank node {} --all-threads", on_host(rank), rank.pid())};
   if (has_gil(chain.circle)) {
@@ -124,10 +124,11 @@ Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& 
   if (!stands_still(chain.circle, input.view.model())) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
-  finding.summary = sentence(
-      input, ranks, [&input](const RankView& rank) { return predicate(input.view, rank); });
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    return deadlock_predicate(input.view, rank);
+  });
   add_hops(input.view, *first.process, chain, finding.chain);
-  finding.advice = advice_for(first, chain);
+  finding.advice = deadlock_advice(first, chain);
   finding.disproves = {"one of these threads going on"};
   return finding;
 }

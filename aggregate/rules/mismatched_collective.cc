@@ -12,10 +12,9 @@ namespace oddrank::aggregate {
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<const Slot*>> by_number;
-  for (const Slot& slot : input.graph.slots) {
-    if (slot.sequence >= 0 && slot.membership == Membership::kKnown &&
-        slot.kind == snapshot::CallKind::kCollective) {
-      by_number[{slot.group, slot.sequence}].push_back(&slot);
+  for (const Slot* slot : closed_slots(input.view, input.graph)) {
+    if (slot->sequence >= 0 && slot->kind == snapshot::CallKind::kCollective) {
+      by_number[{slot->group, slot->sequence}].push_back(slot);
     }
   }
   std::vector<Finding> findings;
@@ -52,7 +51,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
                    others->inside.end()) {
       others = slots[1];
     }
-    finding.summary = sentence(input, ranks, [&](const RankView& rank) {
+    finding.summary = places(input, ranks, [&](const RankView& rank) {
       return fmt::format("is in {}, {} at the same number in {}",
                          call_words(input.view, *rank.leader->call),
                          ranks_words(input, others->inside), others->words);

@@ -52,20 +52,15 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }
 
-std::string predicate(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
-  const std::string awaited = awaited_words(input, at);
-  std::string text;
+std::string absence_predicate(const RankView& rank) {
   if (rank.presence == Presence::kDead) {
     const std::string how = exit_words(rank.process->exit_code);
-    text = fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
-  } else {
-    text = rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
+    return fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
   }
-  return awaited.empty() ? text : text + "; " + awaited;
+  return rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
 }
 
-std::vector<std::string> advice_for(const RuleInput& input, const RankView& rank) {
+std::vector<std::string> absence_advice(const RuleInput& input, const RankView& rank) {
   const std::string output = printable(input.view.capture().job.output_path);
   std::vector<std::string> advice;
   advice.push_back(
@@ -83,10 +78,9 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   std::vector<std::size_t> gone;
   const bool initialises = only_initialises(input);
   bool dead = false;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+  for (const std::size_t at : suspects_with(input, Kind::kMissingRank)) {
     const RankView& rank = input.view.ranks()[at];
-    const bool absent = rank.presence == Presence::kAbsent && (rank.launched || !initialises);
-    if (absent || rank.presence == Presence::kDead) {
+    if (rank.presence == Presence::kDead || rank.launched || !initialises) {
       gone.push_back(at);
       dead = dead || rank.presence == Presence::kDead;
     }
@@ -97,17 +91,17 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
   finding.confidence = confidence_of(input, gone);
   if (looks_like_watchdog(input, gone)) {
-    finding.weight -= row_of(finding.kind).precedence.weight;  // a consequence explains nothing
+    finding.ground = Ground::kNobody;  // a consequence explains nothing
   }
   const auto first = gone.front();
-  finding.summary = sentence(input, gone, [&](const RankView&) { return predicate(input, first); });
+  finding.summary = sentence(input, gone, absence_predicate);
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for = {};
     culprit.waits_for.what =
         dead && culprit.pid != 0 ? snapshot::WaitOn::kNothing : snapshot::WaitOn::kUnknown;
     culprit.waits_for.detail = culprit.pid != 0 ? "dead" : "no process";
   }
-  finding.advice = advice_for(input, input.view.ranks()[first]);
+  finding.advice = absence_advice(input, input.view.ranks()[first]);
   finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
   finding.weakness = looks_like_watchdog(input, gone)
                          ? "most ranks are gone and one that waits is left: a watchdog may have "

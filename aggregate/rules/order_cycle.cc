@@ -15,14 +15,15 @@ namespace {
 struct Cycle {
   std::vector<std::size_t> ranks;
   std::set<std::string> groups;
-  bool assumed = false;
 };
 
-std::map<std::size_t, Cycle> find_cycles(const WaitGraph& graph) {
+std::map<std::size_t, Cycle> find_cycles(const RuleInput& input) {
+  const WaitGraph& graph = input.graph;
+  const std::set<std::size_t> closed = closed_circles(input.view, graph);
   std::map<std::size_t, Cycle> cycles;
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const std::size_t component = graph.component[node];
-    if (graph.component_size[component] < 2) {
+    if (!closed.contains(component)) {
       continue;
     }
     Cycle& cycle = cycles[component];
@@ -31,7 +32,6 @@ std::map<std::size_t, Cycle> find_cycles(const WaitGraph& graph) {
       cycle.ranks.push_back(it.index);
     } else if (it.kind == NodeKind::kSlot) {
       cycle.groups.insert(graph.slots[it.index].group);
-      cycle.assumed = cycle.assumed || graph.slots[it.index].membership != Membership::kKnown;
     }
   }
   return cycles;
@@ -95,13 +95,19 @@ std::string cycle_words(const RuleInput& input, const Cycle& cycle) {
 
 std::vector<Finding> order_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
-  for (const auto& [component, cycle] : find_cycles(input.graph)) {
+  for (const auto& [component, cycle] : find_cycles(input)) {
     const bool all_in_calls =
         std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
           return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
         });
-    // One group alone: skipped or mismatched. Processes in the circle: not communication.
-    if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls || cycle.assumed) {
+    // One group alone: skipped or mismatched. Processes in the circle, or transfers and collectives:
+    // resource_cycle.
+    const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](auto at) {
+      const auto* leader = input.view.ranks()[at].leader;
+      return leader != nullptr && leader->call && leader->call->peer >= 0;
+    });
+    if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls ||
+        (transfers && !cycle.groups.empty())) {
       continue;
     }
     const bool p2p = cycle.groups.empty();

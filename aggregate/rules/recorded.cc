@@ -81,6 +81,10 @@ std::vector<Finding> from_recorders(const RuleInput& input) {
                                 rank.leader == nullptr ? 0 : rank.leader->tid,
                                 waits_for(input.view, rank)});
   }
+  if (!finding.culprits.empty()) {
+    const std::size_t first = input.view.index_of(finding.culprits.front().rank);
+    finding.explains = waiters_of(input.graph, first).size();
+  }
   if (finding.culprits.empty() || !is_current(*input.flight, input.view)) {
     return {};
   }
@@ -88,7 +92,6 @@ std::vector<Finding> from_recorders(const RuleInput& input) {
   finding.chain = told.chain;
   finding.advice = told.advice;
   finding.disproves = told.disproves;
-  finding.weight = mismatch ? row_of(finding.kind).precedence.weight : 0;
   finding.weakness = "a recorder does not know what a rank does outside of collectives";
   return {finding};
 }

@@ -1,6 +1,7 @@
 // The job still initialises: all ranks that are there wait in a store or in the creation of a
 // group, and some ranks are missing. Or some ranks create a group while others are elsewhere.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -21,28 +22,27 @@ bool is_late(const RuleInput& input, std::size_t at) {
          local_story(input, at) == Kind::kSkippedCollective;
 }
 
-std::string predicate(const RuleInput& input, const Slot& slot, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
-  const std::string present = count_of(slot.inside.size(), "rank");
-  const std::string verb = slot.inside.size() == 1 ? "waits" : "wait";
+std::string rendezvous_predicate(const RuleInput& input, const Slot& slot, const RankView& rank) {
   if (rank.presence == Presence::kAbsent) {
-    return fmt::format("never came: {} of {} {} for it in {}", present, input.view.expected(), verb,
-                       slot.words);
+    return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
+                       input.view.expected());
   }
   const auto frame =
       rank.sample() == nullptr ? std::nullopt : input.view.model().user_frame(*rank.sample());
-  return fmt::format("has not come to the {}{}; {} {} for it", slot.words,
-                     frame ? fmt::format(": it is in {} ({})", frame->name, frame->place()) : "",
-                     present, verb);
+  return fmt::format("has not come to the {}{}", slot.words,
+                     frame ? fmt::format(": it is in {} ({})", frame->name, frame->place()) : "");
 }
+
+}  // namespace
 
 // Handles a new group, which all ranks have to create together: some create it, while others are in
 // a collective that the first do not come to. The smaller side deviates; on a tie both are named.
 std::vector<Finding> made_by_some(const RuleInput& input) {
   const auto& graph = input.graph;
+  const std::set<std::size_t> closed = closed_circles(input.view, graph, Guess::kRendezvous);
   for (const GraphNode& node : graph.nodes) {
     const auto at = static_cast<std::size_t>(&node - graph.nodes.data());
-    if (node.kind != NodeKind::kSlot || graph.component_size[graph.component[at]] < 2 ||
+    if (node.kind != NodeKind::kSlot || !closed.contains(graph.component[at]) ||
         graph.slots[node.index].kind != snapshot::CallKind::kRendezvous) {
       continue;
     }
@@ -84,8 +84,6 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
   return {};
 }
 
-}  // namespace
-
 std::vector<Finding> rendezvous(const RuleInput& input) {
   const auto& slots = input.graph.slots;
   const bool initialises =
@@ -93,13 +91,15 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
         return slot.kind == snapshot::CallKind::kRendezvous;
       });
   if (!initialises) {
-    return made_by_some(input);
+    return {};
   }
   const Slot& slot = slots.front();
   std::vector<std::size_t> late;
   bool absent = false;
   for (const std::size_t at : slot.absent) {
-    if (is_late(input, at)) {
+    const bool suspect =
+        std::binary_search(input.suspects.begin(), input.suspects.end(), at);
+    if (suspect && is_late(input, at)) {
       late.push_back(at);
       absent = absent || input.view.ranks()[at].presence == Presence::kAbsent;
     }
@@ -119,7 +119,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
   finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
   finding.summary =
-      sentence(input, late, [&](const RankView&) { return predicate(input, slot, late.front()); });
+      sentence(input, late, [&](const RankView& rank) { return rendezvous_predicate(input, slot, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }

@@ -1,10 +1,14 @@
 #include "aggregate/rules/rule.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/rules/suspects.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -19,13 +23,48 @@ bool is_awaited(const RuleInput& input, std::size_t rank) {
   return input.graph.awaited[rank];
 }
 
+// Returns "all others (ranks 0-1,3) are in step (train.py:9)": what is left if no wait leads to the
+// one rank that is elsewhere.
+std::string others_words(const RuleInput& input, std::size_t rank) {
+  std::vector<std::size_t> others;
+  std::set<std::string> phases;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    if (at != rank) {
+      others.push_back(at);
+      phases.insert(phase_of(input.view, input.view.ranks()[at]));
+    }
+  }
+  if (others.empty()) {
+    return {};
+  }
+  return fmt::format("{} {}", ranks_words(input, others),
+                     phases.size() == 1 ? "do something else: " + *phases.begin()
+                                        : std::string("wait, for whom is not known"));
+}
+
+// Returns whether at least one rank is in a call and none of these has waited for long.
+bool are_young(const JobView& view) {
+  constexpr std::int64_t kOldMs = 5000;
+  bool any = false;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.leader != nullptr && rank.leader->call) {
+      const std::int64_t quiet = rank.leader->wait.quiet_ms;
+      if (quiet < 0 || quiet >= kOldMs) {
+        return false;
+      }
+      any = true;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
                      const std::vector<Group>& groups,
                      const FlightReport* flight) {
-  RuleInput input{view, graph, groups, flight, {}, false, false, false, {}};
+  RuleInput input{view, graph, groups, flight, {}, Ground::kNothing, {}, false, false, false, false, {}};
   std::size_t measured = 0;
   std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {
@@ -36,17 +75,16 @@ RuleInput make_input(const JobView& view,
                    (rank.presence == Presence::kPartial && rank.state() != 'D');
   }
   input.all_move = measured > 0 && moved == measured;
-  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const bool root = graph.awaited[at] && !graph.waits_for_rank[at] && !graph.opaque[at];
-    // If no rank is in a call, each rank's own story counts, except for ranks that wait for
-    // another.
-    const bool alone = !input.anybody_in_call && view.ranks()[at].process != nullptr &&
-                       (!graph.waits_for_rank[at] || graph.roots.empty());
-    if (root || alone) {
-      input.suspects.push_back(at);
-    }
-  }
-  return input;
+  input.young = are_young(view);
+  input.tiers = find_suspects(input);
+  return with_suspects(input, input.tiers.front());
+}
+
+RuleInput with_suspects(const RuleInput& input, const Suspects& suspects) {
+  RuleInput result = input;
+  result.suspects = suspects.ranks;
+  result.ground = suspects.ground;
+  return result;
 }
 
 bool is_minority(const RuleInput& input,
@@ -85,7 +123,10 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
     confidence = std::min(confidence, limit);
   };
   if (!is_awaited(input, rank)) {
-    at_most(evidence == Evidence::kAbsence ? Confidence::kNone : Confidence::kLikely);
+    const bool odd = input.ground == Ground::kOdd;
+    at_most(evidence != Evidence::kAbsence ? Confidence::kLikely
+            : odd                          ? Confidence::kPossible
+                                           : Confidence::kNone);
   } else if (is_assumed(input.graph, rank)) {
     at_most(state ? Confidence::kLikely : Confidence::kPossible);
   }
@@ -117,16 +158,53 @@ std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& 
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", set);
 }
 
+std::string places(const RuleInput& input,
+                   const std::vector<std::size_t>& ranks,
+                   const std::function<std::string(const RankView&)>& predicate) {
+  constexpr std::size_t kMaxPredicates = 3;
+  constexpr std::size_t kMaxAsked = 1024;  // of thousands of ranks, the first ones speak
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> told;
+  std::vector<std::size_t> more;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::size_t at = ranks[i];
+    if (i >= kMaxAsked) {
+      more.push_back(at);
+      continue;
+    }
+    const std::string words = predicate(input.view.ranks()[at]);
+    const auto same =
+        std::find_if(told.begin(), told.end(), [&](const auto& row) { return row.first == words; });
+    if (same != told.end()) {
+      same->second.push_back(at);
+    } else if (told.size() < kMaxPredicates) {
+      told.push_back({words, {at}});
+    } else {
+      more.push_back(at);
+    }
+  }
+  std::string text;
+  for (const auto& [words, members] : told) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ",
+                        JobView::name(input.view.ranks()[members.front()]), words);
+    if (members.size() > 1) {
+      text += fmt::format("; the same is true of {}",
+                          ranks_words(input, {members.begin() + 1, members.end()}));
+    }
+  }
+  if (!more.empty()) {
+    text += fmt::format("; and {} more: {}", more.size(), ranks_words(input, more));
+  }
+  return text;
+}
+
 std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate) {
-  const RankView& first = input.view.ranks()[ranks.front()];
-  std::string text = fmt::format("{} {}", JobView::name(first), predicate(first));
-  if (ranks.size() > 1) {
-    const std::vector<std::size_t> others(ranks.begin() + 1, ranks.end());
-    text += fmt::format("; likewise {}", ranks_words(input, others));
-  }
-  return text;
+  const std::string text = places(input, ranks, predicate);
+  const std::string waiters = input.ground == Ground::kOdd && ranks.size() == 1
+                                  ? others_words(input, ranks.front())
+                                  : awaited_words(input, ranks);
+  return waiters.empty() ? text : text + "; " + waiters;
 }
 
 Finding accuse(const RuleInput& input,
@@ -148,10 +226,18 @@ Finding accuse(const RuleInput& input,
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
                       : chain_from(input.view, input.graph, ranks.front());
-  finding.awaited = is_awaited(input, ranks.front());
-  finding.weight =
-      row_of(kind).precedence.weight +
-      static_cast<int>(std::min<std::size_t>(waiters_of(input.graph, ranks.front()).size(), 1000));
+  finding.ground = input.ground;
+  finding.explains = waiters_of(input.graph, ranks.front()).size();
+  const bool vague = input.ground == Ground::kVague &&
+                     std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+                       const RankView& rank = input.view.ranks()[at];
+                       return rank.polls || waits_for_key(input.view, rank);
+                     });
+  const bool odd = input.ground == Ground::kOdd && evidence != Evidence::kState;
+  const bool young = input.young && row_of(kind).place_only;
+  if (vague || odd || young) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
   return finding;
 }
 
@@ -159,20 +245,24 @@ std::string on_host(const RankView& rank) {
   return rank.host.empty() ? std::string() : fmt::format("on {}: ", rank.host);
 }
 
-std::string awaited_words(const RuleInput& input, std::size_t rank) {
-  const std::size_t waiters = waiters_of(input.graph, rank).size();
-  if (waiters == 0) {
+std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t kMaxColumns = 40;
+  const std::vector<std::size_t> waiters = waiters_of(input.graph, ranks.front());
+  if (waiters.empty()) {
     return {};
   }
+  std::string who = ranks_words(input, waiters);
+  if (who.size() > kMaxColumns) {
+    who = fmt::format("{} ranks", waiters.size());
+  }
+  std::string text = fmt::format("{} {} for {}", who, waiters.size() == 1 ? "waits" : "wait",
+                                 ranks.size() == 1 ? "it" : "them");
   for (const Slot& slot : input.graph.slots) {
-    if (std::find(slot.absent.begin(), slot.absent.end(), rank) != slot.absent.end()) {
-      return fmt::format(
-          "{} in {}",
-          waiters == 1 ? "1 rank waits for it" : fmt::format("{} ranks wait for it", waiters),
-          slot.words);
+    if (std::binary_search(slot.absent.begin(), slot.absent.end(), ranks.front())) {
+      return fmt::format("{} in {}", text, slot.words);
     }
   }
-  return waiters == 1 ? "1 rank waits for it" : fmt::format("{} ranks wait for it", waiters);
+  return text;
 }
 
 }  // namespace oddrank::aggregate

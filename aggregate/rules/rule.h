@@ -3,7 +3,8 @@
 //
 // The laws of all rules: a culprit is named only with evidence; the absence of a rank is evidence
 // only if the group's members are known; ranks that were not read are suspects, and lower the
-// confidence in everybody else's guilt; one sample cannot tell stuck from slow.
+// confidence in everybody else's guilt; one sample cannot tell stuck from slow. Which ranks may be
+// blamed at all, and before which others, is laid down in suspects.h.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "aggregate/flight/analyze_flight.h"
+#include "aggregate/rules/ground.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"
@@ -29,13 +31,9 @@ struct Finding {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;
-  // Whether ranks wait for the first culprit: of two equally sure findings, one about a rank that
-  // nobody waits for does not explain the hang.
-  bool awaited = true;
-  // Decides between findings that are equal so far, the higher wins: how much of the story it
-  // explains.
-  int weight = 0;
-  std::string weakness;  // why it lost, if it loses: "nothing shows that ..."
+  Ground ground = Ground::kNothing;
+  std::size_t explains = 0;  // ranks that wait for the culprits, directly or not
+  std::string weakness;      // why it lost, if it loses: "nothing shows that ..."
 };
 
 struct RuleInput {
@@ -43,11 +41,13 @@ struct RuleInput {
   const WaitGraph& graph;
   const std::vector<Group>& groups;
   const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
-  // Ranks whose own story counts: ranks wait for them, and they wait for no rank. If no rank is in
-  // a call: all ranks.
+  // Those about which a rule is asked now: one entry of `tiers`.
   std::vector<std::size_t> suspects;
+  Ground ground = Ground::kNothing;  // of the suspects
+  std::vector<Suspects> tiers;       // never empty; the strongest ground first
   bool anybody_in_call = false;
   bool unread = false;    // a rank that may exist was not read
+  bool young = false;  // every rank in a call has waited there for less than some seconds
   bool all_move = false;  // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.
@@ -58,6 +58,9 @@ RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
                      const std::vector<Group>& groups,
                      const FlightReport* flight = nullptr);
+
+// Returns the input for rules that are asked about these suspects.
+RuleInput with_suspects(const RuleInput& input, const Suspects& suspects);
 
 using Rule = std::vector<Finding> (*)(const RuleInput&);
 
@@ -84,12 +87,20 @@ bool is_minority(const RuleInput& input,
 // samples; true if none was measured.
 bool waiters_stand_still(const RuleInput& input, std::size_t rank);
 
-// Returns "rank 4 (n0, pid 3121) is ...; so are ranks 5,9".
+// Returns "rank 4 (n0, pid 3121) sleeps in ...; the same is true of rank 9". Ranks for which
+// `predicate` says the same are one part.
+std::string places(const RuleInput& input,
+                   const std::vector<std::size_t>& ranks,
+                   const std::function<std::string(const RankView&)>& predicate);
+
+// Returns the same with those that wait: "...; ranks 0-3 wait for them in all_reduce in default
+// group".
 std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate);
 
-// Makes a finding with culprits, chain, weight and confidence (the lowest of its ranks).
+// Makes a finding with culprits, chain, ground, the number of ranks that it explains, and
+// confidence (the lowest of its ranks).
 Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,
@@ -98,8 +109,9 @@ Finding accuse(const RuleInput& input,
 // Returns "on n2: " or "".
 std::string on_host(const RankView& rank);
 
-// Returns "7 ranks wait for it in all_reduce in default group"; "" if none does.
-std::string awaited_words(const RuleInput& input, std::size_t rank);
+// Returns "ranks 0-3 wait for it in all_reduce in default group", of those that wait for the first of
+// `ranks`; "" if none does.
+std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>& ranks);
 
 // Returns "rank 4" or "ranks 4,9"; pids if ranks are unknown.
 std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& ranks);

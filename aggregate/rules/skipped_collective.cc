@@ -18,24 +18,16 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string elsewhere(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+// Returns "sleeps in evaluate (train.py:81)".
+std::string elsewhere(const RuleInput& input, const RankView& rank) {
   const auto frame = input.view.model().user_frame(*rank.sample());
-  const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
-  const std::string where =
-      frame ? fmt::format("{} in {} ({})", sleeps ? "sleeps" : "is", frame->name, frame->place())
-            : std::string(sleeps ? "sleeps" : "is elsewhere");
-  const Slot* slot = nullptr;
-  for (const Slot& one : input.graph.slots) {
-    if (std::find(one.absent.begin(), one.absent.end(), at) != one.absent.end()) {
-      slot = &one;
-      break;
-    }
+  if (waits_for_key(input.view, rank)) {
+    return "waits for a key of the store" +
+           (frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string());
   }
-  return slot == nullptr
-             ? fmt::format("{}; {}", where, awaited_words(input, at))
-             : fmt::format("{} and is not in the {} that {} wait{} in", where, slot->words,
-                           ranks_words(input, slot->inside), slot->inside.size() == 1 ? "s" : "");
+  const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
+  return frame ? fmt::format("{} in {} ({})", sleeps ? "sleeps" : "is", frame->name, frame->place())
+               : std::string(sleeps ? "sleeps" : "is elsewhere");
 }
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
@@ -56,52 +48,23 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
   }
 }
 
-// Returns whether a rank in a call waits for `at`. Ranks that wait for it at a pipe, a socket or a
-// file lock show no skipped collective.
-bool is_awaited_in_call(const RuleInput& input, std::size_t at) {
-  const std::vector<std::size_t> waiters = waiters_of(input.graph, at);
-  return std::any_of(waiters.begin(), waiters.end(), [&input](std::size_t waiter) {
-    const RankView& rank = input.view.ranks()[waiter];
-    return rank.leader != nullptr && rank.leader->call.has_value();
-  });
-}
-
-std::vector<Finding> from_own_code(const RuleInput& input) {
-  std::vector<std::size_t> ranks;
-  for (const std::size_t at : suspects_with(input, Kind::kSkippedCollective)) {
-    if (input.graph.awaited[at] && is_awaited_in_call(input, at)) {
-      ranks.push_back(at);
-    }
-  }
-  if (ranks.empty()) {
-    return {};
-  }
-  Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kAbsence);
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
-    return elsewhere(input, static_cast<std::size_t>(&rank - input.view.ranks().data()));
-  });
-  add_advice(input, input.view.ranks()[ranks.front()], finding);
-  finding.disproves = {"the rank entering that call later: then it was only late"};
-  finding.weakness = "it may still be on its way to that call";
-  return {finding};
-}
-
-// Returns the ranks that are behind, from the slots of one group; empty if none is.
+// Returns the ranks that are behind, from the slots of one group; empty if that cannot be told.
 std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidence& confidence) {
-  const auto bigger = [](const Slot* a, const Slot* b) {
-    return a->inside.size() < b->inside.size();
-  };
-  const Slot* largest = *std::max_element(slots.begin(), slots.end(), bigger);
+  const Slot* largest = slots.front();  // slots are sorted, largest first
   const bool numbered =
       std::all_of(slots.begin(), slots.end(), [](const Slot* slot) { return slot->sequence >= 0; });
   std::int64_t last = -1;
   for (const Slot* slot : slots) {
     last = std::max(last, slot->sequence);
   }
-  const bool tie = std::any_of(slots.begin(), slots.end(), [largest](const Slot* slot) {
-    return slot != largest && slot->inside.size() == largest->inside.size();
-  });
+  const bool tie = slots[1]->inside.size() == largest->inside.size();
   confidence = numbered ? Confidence::kCertain : tie ? Confidence::kPossible : Confidence::kLikely;
+  // Those in a rooted call may wait for any rank that left it out: the others may have done their
+  // part. Those who left the largest one may have, too.
+  if (!numbered && std::any_of(slots.begin() + (tie ? 0 : 1), slots.end(),
+                               [](const Slot* slot) { return is_rooted(*slot); })) {
+    return {};
+  }
   std::vector<std::size_t> ranks;
   for (const Slot* slot : slots) {
     const bool guilty = numbered ? slot->sequence < last : tie || slot != largest;
@@ -113,18 +76,11 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
   return ranks;
 }
 
-// Returns whether the minority stays the minority, whichever way the unread members went.
-bool is_clear(const RuleInput& input, const std::vector<const Slot*>& slots) {
-  const Slot* largest = slots.front();  // slots are sorted, largest first
-  std::set<std::size_t> elsewhere(largest->absent.begin(), largest->absent.end());
-  for (const Slot* slot : slots) {
-    for (const std::size_t at : slot->inside) {
-      elsewhere.erase(at);
-    }
-  }
-  const std::vector<std::size_t> rest(elsewhere.begin(), elsewhere.end());
-  return is_minority(input, slots[1]->inside.size(), largest->inside.size(), rest) ||
-         is_minority(input, 0, 1, rest);
+// Drops the ranks that may have done their part in the largest call of their group and gone on.
+void drop_left(const RuleInput& input, const Slot& largest, std::vector<std::size_t>& ranks) {
+  std::erase_if(ranks, [&](std::size_t at) {
+    return may_have_left(largest, input.view.ranks()[at].rank);
+  });
 }
 
 // Drops calls without a number if numbered calls of the same operation exist: each may be any of
@@ -143,9 +99,9 @@ void drop_unclear(std::vector<const Slot*>& slots) {
 
 std::vector<Finding> from_same_group(const RuleInput& input) {
   std::map<std::string, std::vector<const Slot*>> by_group;
-  for (const Slot& slot : input.graph.slots) {
-    if (slot.membership == Membership::kKnown && slot.kind == snapshot::CallKind::kCollective) {
-      by_group[slot.group].push_back(&slot);
+  for (const Slot* slot : closed_slots(input.view, input.graph)) {
+    if (slot->kind == snapshot::CallKind::kCollective) {
+      by_group[slot->group].push_back(slot);
     }
   }
   std::vector<Finding> findings;
@@ -159,9 +115,11 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     if (slots.size() < 2 || same_number) {
       continue;
     }
-    const std::vector<std::size_t> ranks = behind(slots, limit);
-    // Ranks that are on neither side and were not read may turn a minority into a majority.
-    if (ranks.empty() || (limit != Confidence::kCertain && !is_clear(input, slots))) {
+    std::vector<std::size_t> ranks = behind(slots, limit);
+    if (limit != Confidence::kCertain) {
+      drop_left(input, *slots.front(), ranks);
+    }
+    if (ranks.empty()) {
       continue;
     }
     Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kOwnStall);
@@ -177,14 +135,12 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
         break;
       }
     }
-    finding.summary = sentence(input, ranks, [&](const RankView& rank) {
+    finding.summary = places(input, ranks, [&](const RankView& rank) {
       return fmt::format("waits in {}, {} in {}: they are not in the same call",
                          call_words(input.view, *rank.leader->call),
                          ranks_words(input, others->inside), others->words);
     });
     add_advice(input, input.view.ranks()[ranks.front()], finding);
-    finding.weight +=
-        50;  // its ranks are seen in other calls; in the other shapes they are only absent
     finding.disproves = {"sequence numbers that are equal on all ranks"};
     finding.weakness = "which side left out a call is not known without sequence numbers";
     findings.push_back(std::move(finding));
@@ -226,7 +182,7 @@ std::vector<Finding> from_unknown_group(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kSkippedCollective, {rank}, Evidence::kAbsence);
-  finding.summary = sentence(input, {rank}, [&input](const RankView& view) {
+  finding.summary = places(input, {rank}, [&input](const RankView& view) {
     return fmt::format("waits in {}, and is not in the call that all others wait in: {}",
                        call_words(input.view, *view.leader->call), input.graph.slots.front().words);
   });
@@ -239,11 +195,29 @@ std::vector<Finding> from_unknown_group(const RuleInput& input) {
 }  // namespace
 
 std::vector<Finding> skipped_collective(const RuleInput& input) {
-  std::vector<Finding> findings = from_own_code(input);
-  for (const Rule shape : {from_same_group, from_unknown_group}) {
-    for (Finding& finding : shape(input)) {
-      findings.push_back(std::move(finding));
+  std::vector<std::size_t> ranks;
+  for (const std::size_t at : suspects_with(input, Kind::kSkippedCollective)) {
+    if (input.graph.awaited[at] || input.ground == Ground::kOdd) {
+      ranks.push_back(at);
     }
+  }
+  if (ranks.empty()) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kAbsence);
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    return elsewhere(input, rank);
+  });
+  add_advice(input, input.view.ranks()[ranks.front()], finding);
+  finding.disproves = {"the rank entering that call later: then it was only late"};
+  finding.weakness = "it may still be on its way to that call";
+  return {finding};
+}
+
+std::vector<Finding> behind_in_group(const RuleInput& input) {
+  std::vector<Finding> findings = from_same_group(input);
+  for (Finding& finding : from_unknown_group(input)) {
+    findings.push_back(std::move(finding));
   }
   return findings;
 }

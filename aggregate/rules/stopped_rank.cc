@@ -8,8 +8,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::string predicate(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+std::string stop_predicate(const RuleInput& input, const RankView& rank) {
   std::string text =
       is_frozen(input.view, rank) ? "is frozen by its cgroup" : "is stopped (state T)";
   if (rank.state() == 't') {
@@ -17,19 +16,13 @@ std::string predicate(const RuleInput& input, std::size_t at) {
     text = tracer != 0 ? fmt::format("is held by a tracer, pid {} (state t)", tracer)
                        : "is held by a tracer (state t)";
   }
-  const std::string awaited = awaited_words(input, at);
-  return awaited.empty() ? text : text + "; " + awaited;
+  return text;
 }
 
 }  // namespace
 
 std::vector<Finding> stopped_rank(const RuleInput& input) {
-  std::vector<std::size_t> stopped;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    if (is_held_still(input.view, input.view.ranks()[at])) {
-      stopped.push_back(at);
-    }
-  }
+  const std::vector<std::size_t> stopped = suspects_with(input, Kind::kStoppedRank);
   if (stopped.empty()) {
     return {};
   }
@@ -37,7 +30,7 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
   // That the rank is in state T needs no waiting ranks; that this is the cause does.
   const RankView& first = input.view.ranks()[stopped.front()];
   finding.summary =
-      sentence(input, stopped, [&](const RankView&) { return predicate(input, stopped.front()); });
+      sentence(input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });
   for (Culprit& culprit : finding.culprits) {
     const RankView& rank = input.view.ranks()[input.view.index_of(culprit.rank) == JobView::kNone
                                                   ? stopped.front()

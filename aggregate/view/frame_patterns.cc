@@ -154,14 +154,15 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(Story::kFailed, "", "excepthook", "the handler of an uncaught exception"),
     by_python(Story::kFailed, "", "post_mortem", "a post-mortem debugger"),
     by_python(Story::kFailed, "/traceback.py", "print_exc", "printing an exception"),
-    by_python(Story::kFailed, "/threading.py", "_shutdown", "interpreter exit"),
     by_python(Story::kFailed, "", "_run_exitfuncs", "exit handlers"),
     by_python(
         Story::kFailed, "/distributed_c10d.py", "destroy_process_group", "destroy_process_group"),
-    by_native(Story::kFailed, "", "Py_FinalizeEx", "interpreter exit"),
-    by_native(Story::kFailed, "", "Py_Exit", "interpreter exit"),
     by_native(Story::kFailed, "", "ncclCommAbort", "ncclCommAbort"),
     by_native(Story::kFailed, "", "MPI_Finalize", "MPI_Finalize"),
+
+    by_python(Story::kEnds, "/threading.py", "_shutdown", "interpreter exit"),
+    by_native(Story::kEnds, "", "Py_FinalizeEx", "interpreter exit"),
+    by_native(Story::kEnds, "", "Py_Exit", "interpreter exit"),
 
     by_python(Story::kExternal, "/urllib3/", "", "an HTTP request"),
     by_python(Story::kExternal, "/http/client.py", "", "an HTTP request"),
@@ -178,6 +179,13 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kSleep, "", "time_sleep", "sleeps"),
     by_native(Story::kSleep, "", "pysleep", "sleeps"),
     by_native(Story::kSleep, "", "nanosleep", "sleeps"),
+
+    by_python(Story::kIdle, "/asyncio/base_events.py", "_run_once", "an event loop"),
+    by_python(Story::kIdle, "/socketserver.py", "serve_forever", "a server"),
+    by_python(Story::kIdle, "/socket.py", "accept", "a server"),
+    by_native(Story::kIdle, "", "signal_pause", "a wait for a signal"),
+    by_native(Story::kIdle, "", "signal_sigwait", "a wait for a signal"),
+    by_native(Story::kIdle, "", "sigsuspend", "a wait for a signal"),
 
     by_native(Story::kPool, "", "gomp_", "OpenMP pool"),
     by_native(Story::kPool, "libgomp", "", "OpenMP pool"),
@@ -206,6 +214,11 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(Story::kRest, "/threading.py", "_bootstrap", "threading"),
 
     by_native(Story::kEngine, "", "torch::autograd::Engine::", "autograd engine"),
+    by_native(Story::kStore, "", "c10d::TCPStore::doWait", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::TCPStore::wait", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::PrefixStore::", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::FileStore::", "a key of the store"),
+    by_native(Story::kStore, "", "c10d::HashStore::", "a key of the store"),
     by_python(
         Story::kCommunicates, "torch/distributed/distributed_c10d.py", "", "torch.distributed"),
     by_native(Story::kCommunicates, "", "c10d::", "torch.distributed"),

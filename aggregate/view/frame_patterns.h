@@ -37,12 +37,15 @@ enum class Story : std::uint8_t {
   kLoaderWorker,  // is a worker of an input pipeline
   kQueueIdle,     // waits to be given work: no sign of trouble
   kQueueFeeder,   // sends what other threads put into a queue
-  kFailed,        // handles an error, or exits
+  kFailed,        // handles an error, or runs an exit handler
+  kEnds,          // has left the program's main function in order
   kExternal,      // talks to a service outside of the job
   kSleep,         // sleeps on purpose
+  kIdle,          // waits for events, connections or signals: not what the program does
   kPool,          // the loop of a pool's thread, or of a background service
   kRest,          // frames of an event loop around such a loop's wait for work
   kEngine,        // autograd's own thread, which runs collectives for the main thread
+  kStore,         // waits for a key of a store, for itself and not for a library
   kCommunicates,  // is inside a communication library
 };
 

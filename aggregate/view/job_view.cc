@@ -41,21 +41,17 @@ std::int32_t number_variable(const Capture& capture,
   return text ? parse_number<std::int32_t>(*text).value_or(-1) : -1;
 }
 
-bool is_dead(char state) {
-  return state == 'Z' || state == 'X';
-}
-
 // Picks the better of two processes that both claim to be this rank: a leftover must not hide the
 // rank.
 bool better(const ProcessCapture& a, const ProcessCapture& b) {
   const auto worth = [](const ProcessCapture& process) {
-    return std::tuple(!is_dead(process.state), process.read, process.start_us);
+    return std::tuple(!is_dead(process), process.read, process.start_us);
   };
   return worth(a) > worth(b);
 }
 
 Presence presence_of(const ProcessCapture& process) {
-  if (is_dead(process.state)) {
+  if (is_dead(process)) {
     return Presence::kDead;
   }
   switch (process.read) {
@@ -105,6 +101,10 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
 
 }  // namespace
 
+bool is_dead(const ProcessCapture& process) {
+  return process.state == 'Z' || process.state == 'X';
+}
+
 char RankView::state() const {
   if (sample() != nullptr && sample()->state != '?') {
     return sample()->state;
@@ -114,6 +114,15 @@ char RankView::state() const {
 
 const ThreadSample* RankView::sample() const {
   return leader == nullptr || leader->samples.empty() ? nullptr : &leader->samples.back();
+}
+
+bool RankView::stays_stopped() const {
+  const auto stopped = [](char state) { return state == 'T' || state == 't'; };
+  if (leader == nullptr || leader->samples.empty()) {
+    return process != nullptr && stopped(process->state);
+  }
+  return std::all_of(leader->samples.begin(), leader->samples.end(),
+                     [&stopped](const ThreadSample& each) { return stopped(each.state); });
 }
 
 JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {
@@ -187,6 +196,7 @@ void JobView::add_processes() {
     view.leader = find_leader(*process, model_);
     if (view.leader != nullptr) {
       view.motion = measure_motion(*view.leader, model_);
+      view.beside = find_beside(*process, *view.leader, model_);
     }
     if (process->read_us != 0) {
       first = std::min(first, process->read_us);

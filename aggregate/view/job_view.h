@@ -43,7 +43,12 @@ struct RankView {
   const snapshot::ProcessCapture* process = nullptr;      // null if none is known
   std::vector<const snapshot::ProcessCapture*> children;  // by pid
   const snapshot::ThreadCapture* leader = nullptr;        // null: no thread was read
+  // Other threads of the process that are in a call of a communication library for the program. The
+  // leader does not wait for them.
+  std::vector<const snapshot::ThreadCapture*> beside;
   Motion motion;
+  // The leader asks for something again and again, and waits for it (polling.h).
+  bool polls = false;
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
 
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
@@ -51,7 +56,13 @@ struct RankView {
   // unknown.
   char state() const;
   const snapshot::ThreadSample* sample() const;  // the leader's last
+  // Returns whether the leader was in state T or t in every sample: another tool may stop a thread
+  // for an instant.
+  bool stays_stopped() const;
 };
+
+// Returns whether the process has exited: what remains is a zombie.
+bool is_dead(const snapshot::ProcessCapture& process);
 
 class JobView {
  public:

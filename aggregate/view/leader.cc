@@ -44,6 +44,41 @@ bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
          (!thread.samples.empty() && model.story(thread.samples.back(), Story::kEngine));
 }
 
+// Returns whether the thread sleeps or runs in code of the program. Such a thread waits for no other
+// thread, whatever these do.
+bool is_at_work(const ThreadCapture& thread, FrameModel& model) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const snapshot::ThreadSample& last = thread.samples.back();
+  return thread.wait.on == WaitOn::kNothing || last.state == 'R' ||
+         (thread.wait.on == WaitOn::kUnknown && model.story(last, Story::kSleep));
+}
+
+bool is_idle(const ThreadCapture& thread, FrameModel& model) {
+  return !thread.samples.empty() && !thread.call &&
+         model.story(thread.samples.back(), Story::kIdle).has_value();
+}
+
+// Returns the thread that does the program's work while its main thread is idle: one in a call
+// first, else the first Python thread that is not idle itself; null if there is none.
+const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& model) {
+  const ThreadCapture* worker = nullptr;
+  for (const ThreadCapture& thread : process.threads) {
+    if (thread.tid == process.pid || thread.samples.empty() || !runs_for_main(thread, model)) {
+      continue;
+    }
+    if (thread.call) {
+      return &thread;
+    }
+    const auto frame = model.user_frame(thread.samples.back());
+    if (worker == nullptr && frame && frame->user && !is_idle(thread, model)) {
+      worker = &thread;
+    }
+  }
+  return worker;
+}
+
 }  // namespace
 
 const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& model) {
@@ -55,6 +90,10 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
     return thread.tid == process.pid;
   });
   const ThreadCapture* leader = main == threads.end() ? &threads.front() : &*main;
+  if (is_idle(*leader, model)) {
+    const ThreadCapture* worker = find_worker(process, model);
+    return worker == nullptr ? leader : worker;
+  }
   if (leader->call || leads_on(leader->wait.on)) {
     return leader;
   }
@@ -67,12 +106,27 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
   if (leader->wait.on == WaitOn::kGil) {
     return leader;
   }
+  if (is_at_work(*leader, model)) {
+    return leader;
+  }
   for (const ThreadCapture& thread : threads) {
     if (thread.call && runs_for_main(thread, model)) {
       return &thread;
     }
   }
   return leader;
+}
+
+ThreadList find_beside(const ProcessCapture& process,
+                       const ThreadCapture& leader,
+                       FrameModel& model) {
+  ThreadList beside;
+  for (const ThreadCapture& thread : process.threads) {
+    if (thread.call && &thread != &leader && runs_for_main(thread, model)) {
+      beside.push_back(&thread);
+    }
+  }
+  return beside;
 }
 
 Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {

@@ -1,6 +1,8 @@
 // Which thread of a rank speaks for it, and whether it moved between its samples.
 #pragma once
 
+#include <vector>
+
 #include "aggregate/view/frame_model.h"
 #include "aggregate/view/job_view.h"
 #include "snapshot/process_capture.h"
@@ -9,9 +11,16 @@ namespace oddrank::aggregate {
 
 // Returns the main thread, unless it waits for another thread that is in a call of a communication
 // library, or that owns the lock and itself waits for something other than a thread of the process.
-// Null if no thread was read.
+// If the main thread is idle (an event loop, a server, a wait for a signal), returns the thread that
+// does the work. Null if no thread was read.
 const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& process,
                                            FrameModel& model);
+
+// Returns the other threads that are in a call of a communication library for the program, not for
+// the library itself.
+std::vector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,
+                                                        const snapshot::ThreadCapture& leader,
+                                                        FrameModel& model);
 
 Motion measure_motion(const snapshot::ThreadCapture& thread, FrameModel& model);
 

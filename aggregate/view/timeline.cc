@@ -16,9 +16,9 @@ std::uint64_t grown(std::uint64_t before, std::uint64_t after) {
   return after - std::min(after, before);
 }
 
-class Builder {
+class TimelineBuilder {
  public:
-  explicit Builder(const JobView& view) : view_(view) {}
+  explicit TimelineBuilder(const JobView& view) : view_(view) {}
 
   void add(std::size_t rank, std::size_t group);
   Timeline take();
@@ -38,7 +38,7 @@ class Builder {
   std::map<std::pair<std::size_t, std::vector<std::pair<std::size_t, char>>>, std::size_t> row_of_;
 };
 
-void Builder::add(std::size_t rank, std::size_t group) {
+void TimelineBuilder::add(std::size_t rank, std::size_t group) {
   const auto* leader = view_.ranks()[rank].leader;
   if (leader == nullptr || leader->samples.empty()) {
     return;
@@ -70,7 +70,7 @@ void Builder::add(std::size_t rank, std::size_t group) {
   }
 }
 
-Timeline Builder::take() {
+Timeline TimelineBuilder::take() {
   std::stable_sort(timeline_.rows.begin(), timeline_.rows.end(),
                    [](const TimelineRow& a, const TimelineRow& b) {
                      return std::tuple(a.group, a.moved, b.ranks.size()) <
@@ -79,8 +79,8 @@ Timeline Builder::take() {
   return std::move(timeline_);
 }
 
-TimelineRow Builder::new_row(std::size_t group,
-                             const std::vector<std::pair<std::size_t, char>>& way) const {
+TimelineRow TimelineBuilder::new_row(std::size_t group,
+                                     const std::vector<std::pair<std::size_t, char>>& way) const {
   TimelineRow row;
   row.group = group;
   const TimelinePlace* before = nullptr;
@@ -98,7 +98,7 @@ TimelineRow Builder::new_row(std::size_t group,
   return row;
 }
 
-std::size_t Builder::place_of(const ThreadSample& sample) {
+std::size_t TimelineBuilder::place_of(const ThreadSample& sample) {
   const FoldedStack& stack = view_.model().fold(sample);
   const auto [at, is_new] = place_of_.try_emplace(stack.key, timeline_.places.size());
   if (is_new) {
@@ -107,7 +107,7 @@ std::size_t Builder::place_of(const ThreadSample& sample) {
   return at->second;
 }
 
-std::string Builder::words_of(const ThreadSample& sample, const FoldedStack& stack) const {
+std::string TimelineBuilder::words_of(const ThreadSample& sample, const FoldedStack& stack) const {
   if (stack.frames.empty()) {
     return {};
   }
@@ -139,7 +139,7 @@ bool Timeline::all_equal() const {
 }
 
 Timeline build_timeline(const JobView& view, const std::vector<Group>& groups) {
-  Builder builder(view);
+  TimelineBuilder builder(view);
   for (std::size_t group = 0; group < groups.size(); ++group) {
     for (const std::size_t rank : groups[group].ranks) {
       builder.add(rank, group);

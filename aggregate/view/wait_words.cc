@@ -277,8 +277,10 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   }
   const auto* sample = rank.sample();
   if (sample != nullptr) {
-    if (const auto hit = view.model().story(*sample, Story::kFailed)) {
-      return prefix + "in " + std::string(hit->pattern->words);
+    for (const Story story : {Story::kFailed, Story::kEnds}) {
+      if (const auto hit = view.model().story(*sample, story)) {
+        return prefix + "in " + std::string(hit->pattern->words);
+      }
     }
   }
   if (waits_for_input(view, rank)) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attach/core/core_bytes.h"
 #include "attach/open_regular.h"
 
 namespace oddrank::attach {
@@ -27,16 +28,6 @@ constexpr std::array kPackings = {
     Packing{"\x28\xb5\x2f\xfd", "zstd", "zstd -d"}, Packing{"\x04\x22\x4d\x18", "lz4", "lz4 -d"},
     Packing{"\x1f\x8b", "gzip", "gunzip -k"}, Packing{"\xfd\x37zXZ", "xz", "xz -dk"},
     Packing{"BZh", "bzip2", "bunzip2 -k"}};
-
-template <typename T>
-std::optional<T> front_of(std::span<const std::byte> bytes) {
-  T value;
-  if (bytes.size() < sizeof value) {
-    return std::nullopt;
-  }
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
 
 Status check_packing(std::span<const std::byte> bytes, const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),

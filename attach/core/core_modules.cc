@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "attach/core/core_bytes.h"
 #include "attach/open_regular.h"
 #include "base/base_name.h"
 #include "base/elf_notes.h"
@@ -16,9 +17,6 @@
 namespace oddrank::attach {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMaxNotes = 4096;
 // gcore writes no segment for what it leaves out, so that nothing tells code from data but the
 // number of mappings: linkers make four or five of a library, data has one.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "attach/core/core_bytes.h"
 #include "attach/proc_path.h"
 #include "attach/user_registers.h"
 #include "base/elf_notes.h"
@@ -18,30 +19,17 @@ namespace oddrank::attach {
 namespace {
 
 // More than any process has; bounds what a made-up file may cost.
-constexpr std::size_t kMaxThreads = std::size_t{1} << 20;
-constexpr std::size_t kMaxFiles = std::size_t{1} << 21;
+constexpr std::size_t kMaxCoreThreads = std::size_t{1} << 20;
+constexpr std::size_t kMaxCoreFiles = std::size_t{1} << 21;
 constexpr std::size_t kMaxAuxiliary = 1024;
 constexpr std::uint64_t kMaxPage = std::uint64_t{1} << 30;
 
-using Bytes = std::span<const std::byte>;
-
-// A struct at the start of `bytes`; nullopt if they are too few.
-template <typename T>
-std::optional<T> front_of(Bytes bytes) {
-  T value;
-  if (bytes.size() < sizeof value) {
-    return std::nullopt;
-  }
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
-
 template <std::size_t kSize>
-std::string text_of(const char (&field)[kSize]) {
+std::string field_text(const char (&field)[kSize]) {
   return {field, ::strnlen(field, kSize)};
 }
 
-std::uint64_t microseconds(const timeval& time) {
+std::uint64_t whole_microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(std::max<__time_t>(time.tv_sec, 0)) * 1000000 +
          static_cast<std::uint64_t>(std::max<__suseconds_t>(time.tv_usec, 0));
 }
@@ -54,7 +42,7 @@ timeval time_of(const elf_prstatus& status, bool user) {
 
 void add_thread(Bytes body, CoreNotes& into) {
   const auto status = front_of<elf_prstatus>(body);
-  if (!status || into.threads.size() >= kMaxThreads) {
+  if (!status || into.threads.size() >= kMaxCoreThreads) {
     return;
   }
   static_assert(sizeof status->pr_reg == sizeof(user_regs_struct));
@@ -67,7 +55,8 @@ void add_thread(Bytes body, CoreNotes& into) {
   thread.syscall = static_cast<std::int64_t>(all.orig_rax);
   thread.arguments = syscall_arguments(all);
   thread.result = static_cast<std::int64_t>(all.rax);
-  thread.cpu_us = microseconds(time_of(*status, true)) + microseconds(time_of(*status, false));
+  thread.cpu_us =
+      whole_microseconds(time_of(*status, true)) + whole_microseconds(time_of(*status, false));
   into.threads.push_back(thread);
 }
 
@@ -76,8 +65,8 @@ void add_process(Bytes body, CoreNotes& into) {
   if (!info || into.process) {
     return;
   }
-  into.process =
-      CoreProcess{info->pr_pid, info->pr_ppid, text_of(info->pr_fname), text_of(info->pr_psargs)};
+  into.process = CoreProcess{info->pr_pid, info->pr_ppid, field_text(info->pr_fname),
+                             field_text(info->pr_psargs)};
 }
 
 bool has_address(int number) {
@@ -124,7 +113,7 @@ void add_files(Bytes body, CoreNotes& into) {
   }
   const auto [count, page] = *head;
   body = body.subspan(sizeof *head);
-  if (!std::has_single_bit(page) || page > kMaxPage || count > kMaxFiles ||
+  if (!std::has_single_bit(page) || page > kMaxPage || count > kMaxCoreFiles ||
       count > body.size() / kRow) {
     return;
   }

@@ -24,7 +24,7 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 // Between the auxiliary vector and AT_RANDOM lie a few names of the machine.
 constexpr std::uint64_t kAboveVector = 4096;
 constexpr std::uint64_t kMaxPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
-constexpr std::uint64_t kMaxText = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxArguments = std::uint64_t{8} << 20;
 
 // Reads `size` bytes that end at `end`, or as many of them as one mapping has.
 std::vector<std::byte> read_below(const Target& target, std::uint64_t end, std::uint64_t size) {
@@ -100,7 +100,7 @@ CoreStart read_core_start(const Target& target, const CoreNotes& notes) {
   if (pointers.empty()) {
     return start;
   }
-  std::string text(std::min(*name - pointers.front(), kMaxText), '\0');
+  std::string text(std::min(*name - pointers.front(), kMaxArguments), '\0');
   if (!target.read(Addr{pointers.front()}, std::as_writable_bytes(std::span(text)))) {
     return start;
   }

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "attach/core/core_bytes.h"
 #include "attach/user_registers.h"
 #include "base/hex.h"
 
@@ -133,7 +134,6 @@ void CoreTarget::add_file_mappings(const CoreMappedFile& file, std::size_t index
     mapping.start = start;
     mapping.end = end;
     mapping.readable = true;
-    constexpr std::uint64_t kPage = 4096;
     const std::uint64_t offset = file.file_offset + (start - file.start);
     for (const FilePart& part : modules_.parts(index)) {
       const std::uint64_t first = part.offset & ~(kPage - 1);

@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "base/take_piece.h"
@@ -28,12 +29,8 @@ using snapshot::LogKind;
 using snapshot::LogLine;
 
 constexpr std::size_t kMaxOfKind = 32;
-constexpr std::size_t kMaxRanks = 4096;  // that one line names
-constexpr std::size_t kMaxLine = 300;    // of a line that is kept
-
-bool has(std::string_view line, std::string_view part) {
-  return line.find(part) != std::string_view::npos;
-}
+constexpr std::size_t kMaxNamedRanks = 4096;  // that one line names
+constexpr std::size_t kMaxKeptLine = 300;     // of a line that is kept
 
 // Returns the text between `mark` and one of `ends`; "" if the mark is not there.
 std::string_view behind(std::string_view line, std::string_view mark, std::string_view ends) {
@@ -62,7 +59,7 @@ std::vector<std::int32_t> ranks_before(std::string_view line, std::string_view e
   std::string_view list = head.substr(open + 1, close - open - 1);
   while (!list.empty()) {
     const auto rank = parse_number<std::int32_t>(trim(take_piece(list, ',')));
-    if (!rank || *rank < 0 || ranks.size() >= kMaxRanks) {
+    if (!rank || *rank < 0 || ranks.size() >= kMaxNamedRanks) {
       return {};
     }
     ranks.push_back(*rank);
@@ -115,7 +112,7 @@ Found Reader::found(LogKind kind, std::string_view text) const {
   one.line.kind = kind;
   const std::int32_t named = rank_in(text);
   one.line.rank = named >= 0 ? named : rank_;
-  one.text = text.substr(0, kMaxLine);
+  one.text = text.substr(0, kMaxKeptLine);
   return one;
 }
 
@@ -129,14 +126,14 @@ void Reader::keep(Found one) {
 
 void Reader::read(std::string_view text) {
   constexpr std::string_view kTimeout = "Watchdog caught collective operation timeout";
-  if (has(text, kTimeout)) {
+  if (contains(text, kTimeout)) {
     Found one = found(LogKind::kWatchdogTimeout, text);
     one.line.sequence = parse_number<std::int64_t>(behind(text, "SeqNum=", ",)")).value_or(-1);
     one.op = behind(text, "OpType=", ",)").substr(0, 60);
     keep(std::move(one));
-  } else if (has(text, "NCCL WARN ")) {
+  } else if (contains(text, "NCCL WARN ")) {
     keep(found(LogKind::kWarning, text));
-  } else if (has(text, " - Init START") || has(text, " - Init COMPLETE")) {
+  } else if (contains(text, " - Init START") || contains(text, " - Init COMPLETE")) {
     read_init(text);
   } else {
     read_desync(text);
@@ -147,13 +144,13 @@ void Reader::read_desync(std::string_view text) {
   constexpr std::array<std::string_view, 3> kMarks = {
       " are the lagging ranks", " joined but didn't finish collective #", " finished collective #"};
   for (const std::string_view mark : kMarks) {
-    if (!has(text, mark)) {
+    if (!contains(text, mark)) {
       continue;
     }
     Found one = found(LogKind::kDesync, text);
     one.line.behind = ranks_before(text, mark);
     // Ranks that finished the call before and did not join this one, or joined no call at all.
-    const bool lag = mark == kMarks[0] || has(text, "but didn't join collective #");
+    const bool lag = mark == kMarks[0] || contains(text, "but didn't join collective #");
     if (!one.line.behind.empty() && lag) {
       keep(std::move(one));
     }
@@ -164,9 +161,9 @@ void Reader::read_desync(std::string_view text) {
 void Reader::read_init(std::string_view text) {
   const std::string key =
       std::string(text.substr(0, text.find(' '))) + " " + std::string(behind(text, "comm ", " "));
-  if (has(text, " - Init COMPLETE")) {
+  if (contains(text, " - Init COMPLETE")) {
     starting_.erase(key);
-  } else if (starting_.size() < kMaxRanks) {
+  } else if (starting_.size() < kMaxNamedRanks) {
     starting_.insert_or_assign(key, found(LogKind::kInit, text));
   }
 }

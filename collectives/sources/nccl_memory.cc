@@ -22,8 +22,8 @@ using attach::Target;
 constexpr std::uint64_t kMagic = 0x0280028002800280;  // NCCL_MAGIC
 // Programs have tens; the list grows by 32 at a time.
 constexpr std::int32_t kMaxCommunicators = 1024;
-constexpr std::int32_t kMaxRanks = 1 << 24;
-constexpr int kMaxTries = 3;
+constexpr std::int32_t kMaxCommunicatorRanks = 1 << 24;
+constexpr int kMaxReads = 3;
 constexpr int kFirstWithJson = 22807;  // of the service: it names communicators by three hashes
 
 // The members of the struct, as they are in memory.
@@ -47,8 +47,8 @@ struct RawCommunicator {
 };
 
 bool RawCommunicator::valid() const {
-  return start_magic == kMagic && end_magic == kMagic && ranks > 0 && ranks <= kMaxRanks &&
-         rank >= 0 && rank < ranks;
+  return start_magic == kMagic && end_magic == kMagic && ranks > 0 &&
+         ranks <= kMaxCommunicatorRanks && rank >= 0 && rank < ranks;
 }
 
 template <typename T>
@@ -89,7 +89,7 @@ class ListReader {
 
 Result<RasAnswer> ListReader::run() {
   RasAnswer answer;
-  for (int i = 0; i < kMaxTries; ++i) {
+  for (int i = 0; i < kMaxReads; ++i) {
     answer = RasAnswer{list_.version, {}, {}, 0};
     ODDRANK_TRY(const Place before, place());
     ODDRANK_TRY_STATUS(read_all(before, answer));

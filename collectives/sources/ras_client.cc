@@ -23,9 +23,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kHandshake{1000};
-constexpr int kMaxTries = 4;
+constexpr int kMaxRequests = 4;
 constexpr std::size_t kMaxAnswer = std::size_t{64} << 20;
-constexpr std::size_t kMaxLine = 1024;
+constexpr std::size_t kMaxLineOfRas = 1024;
 
 bool wait_for(int fd, short events, const Deadline& deadline) {
   pollfd one{fd, events, 0};
@@ -124,7 +124,7 @@ Result<std::string> Connection::read_line(const Deadline& deadline) {
       buffer_.erase(0, end + 1);
       return line;
     }
-    if (buffer_.size() > kMaxLine) {
+    if (buffer_.size() > kMaxLineOfRas) {
       return fail(Errc::kBadData, "the service sends a line that does not end");
     }
     ODDRANK_TRY(const Got got, read_some(deadline));
@@ -164,7 +164,7 @@ Result<Connection::Got> Connection::read_some(const Deadline& deadline) {
 // Returns a connection whose server has answered the greeting.
 Result<Connection> greet(const Address& address, const Deadline& deadline) {
   Error last{Errc::kTimeout, "no answer in time", ""};
-  for (int tries = 0; tries < kMaxTries && !deadline.passed(); ++tries) {
+  for (int tries = 0; tries < kMaxRequests && !deadline.passed(); ++tries) {
     const Deadline patience = deadline.at_most(kHandshake);
     auto connection = Connection::open(address, patience);
     if (!connection) {

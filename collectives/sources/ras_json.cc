@@ -11,7 +11,7 @@ namespace {
 using snapshot::RasPresence;
 
 constexpr std::size_t kMaxMembers = std::size_t{1} << 17;
-constexpr std::size_t kMaxText = 100;  // of a text
+constexpr std::size_t kMaxRasText = 100;  // of a text
 // A member takes at least 150 characters, a communicator more. The rows of both, and the commas,
 // are limited by the length of the text, so that nonsense does not need more memory than it has
 // itself.
@@ -42,7 +42,7 @@ bool flag_in(const PlainData& data, const PlainValue& dict, std::string_view key
 }
 
 std::string text_in(const PlainData& data, const PlainValue& dict, std::string_view key) {
-  return std::string(PlainData::text_of(data.find(dict, key)).substr(0, kMaxText));
+  return std::string(PlainData::text_of(data.find(dict, key)).substr(0, kMaxRasText));
 }
 
 RasMember read_member(const PlainData& data, const PlainValue& row, bool missing) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cpython/layouts/offset_members.h"
+#include "cpython/number_at.h"
 
 namespace oddrank::cpython {
 namespace {
@@ -16,14 +17,6 @@ constexpr std::string_view kCookie = "xdebugpy";
 // No field of a CPython has a larger offset.
 constexpr std::uint32_t kMaxBigOffset = 4U << 20;  // the runtime and interpreters
 constexpr std::uint32_t kMaxSmallOffset = 4096;    // threads, frames, code, objects
-
-std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
-  std::uint64_t value = 0;
-  if (at + sizeof value <= bytes.size()) {
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-  }
-  return value;
-}
 
 // Reads the block by the names of its members; remembers the first impossible offset.
 class Block {
@@ -49,7 +42,7 @@ class Block {
 std::uint64_t Block::raw(std::string_view member) const {
   // A member that is not in the list reads as 0: its index is beyond the end of the block.
   const std::size_t index = member_index(members_, member).value_or(bytes_.size());
-  return number_at(bytes_, kDebugOffsetsHead + index * sizeof(std::uint64_t));
+  return number_at<std::uint64_t>(bytes_, kDebugOffsetsHead + index * sizeof(std::uint64_t));
 }
 
 std::uint32_t Block::offset(std::string_view member, std::uint32_t limit, std::uint32_t alignment) {
@@ -167,8 +160,8 @@ Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes) {
   if (!has_debug_offsets(bytes)) {
     return fail(Errc::kBadData, "no debug offsets at the start of _PyRuntime");
   }
-  const std::uint64_t hex = number_at(bytes, 8);
-  const std::uint64_t free_threaded = number_at(bytes, 16);
+  const std::uint64_t hex = number_at<std::uint64_t>(bytes, 8);
+  const std::uint64_t free_threaded = number_at<std::uint64_t>(bytes, 16);
   auto version = version_from_hex(hex);
   if (!version || free_threaded > 1) {
     return fail(Errc::kBadData, "debug offsets of an impossible version");

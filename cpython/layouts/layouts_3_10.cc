@@ -6,7 +6,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython310 = {
     .runtime =
         {
             .interpreters_head = 32,
@@ -110,7 +110,7 @@ constexpr Layout kTable = {
 }  // namespace
 
 const Layout& layout_3_10() {
-  return kTable;
+  return kPython310;
 }
 
 }  // namespace oddrank::cpython

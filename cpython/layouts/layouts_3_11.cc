@@ -7,7 +7,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython311 = {
     .runtime =
         {
             .interpreters_head = 40,
@@ -117,7 +117,7 @@ constexpr Layout kTable = {
 }  // namespace
 
 const Layout& layout_3_11() {
-  return kTable;
+  return kPython311;
 }
 
 }  // namespace oddrank::cpython

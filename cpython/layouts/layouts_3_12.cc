@@ -7,7 +7,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython312 = {
     .runtime =
         {
             .interpreters_head = 40,
@@ -117,7 +117,7 @@ constexpr Layout kTable = {
 }  // namespace
 
 const Layout& layout_3_12() {
-  return kTable;
+  return kPython312;
 }
 
 }  // namespace oddrank::cpython

@@ -7,7 +7,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython313 = {
     .runtime =
         {
             .interpreters_head = 632,
@@ -113,7 +113,7 @@ constexpr Layout kTable = {
         },
 };
 
-constexpr Layout kFreeThreaded = {
+constexpr Layout kPython313t = {
     .runtime =
         {
             .interpreters_head = 632,
@@ -224,7 +224,7 @@ constexpr Layout kFreeThreaded = {
 }  // namespace
 
 const Layout& layout_3_13(bool free_threaded) {
-  return free_threaded ? kFreeThreaded : kTable;
+  return free_threaded ? kPython313t : kPython313;
 }
 
 }  // namespace oddrank::cpython

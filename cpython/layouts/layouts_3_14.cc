@@ -8,7 +8,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython314 = {
     .runtime =
         {
             .interpreters_head = 808,
@@ -114,7 +114,7 @@ constexpr Layout kTable = {
         },
 };
 
-constexpr Layout kFreeThreaded = {
+constexpr Layout kPython314t = {
     .runtime =
         {
             .interpreters_head = 808,
@@ -227,7 +227,7 @@ constexpr Layout kFreeThreaded = {
 }  // namespace
 
 const Layout& layout_3_14(bool free_threaded) {
-  return free_threaded ? kFreeThreaded : kTable;
+  return free_threaded ? kPython314t : kPython314;
 }
 
 }  // namespace oddrank::cpython

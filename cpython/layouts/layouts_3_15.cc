@@ -8,7 +8,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython315 = {
     .runtime =
         {
             .interpreters_head = 936,
@@ -116,7 +116,7 @@ constexpr Layout kTable = {
         },
 };
 
-constexpr Layout kFreeThreaded = {
+constexpr Layout kPython315t = {
     .runtime =
         {
             .interpreters_head = 936,
@@ -231,7 +231,7 @@ constexpr Layout kFreeThreaded = {
 }  // namespace
 
 const Layout& layout_3_15(bool free_threaded) {
-  return free_threaded ? kFreeThreaded : kTable;
+  return free_threaded ? kPython315t : kPython315;
 }
 
 }  // namespace oddrank::cpython

@@ -7,7 +7,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython38 = {
     .runtime =
         {
             .interpreters_head = 32,
@@ -110,7 +110,7 @@ constexpr Layout kTable = {
 }  // namespace
 
 const Layout& layout_3_8() {
-  return kTable;
+  return kPython38;
 }
 
 }  // namespace oddrank::cpython

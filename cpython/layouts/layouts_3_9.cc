@@ -6,7 +6,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr Layout kTable = {
+constexpr Layout kPython39 = {
     .runtime =
         {
             .interpreters_head = 32,
@@ -109,7 +109,7 @@ constexpr Layout kTable = {
 }  // namespace
 
 const Layout& layout_3_9() {
-  return kTable;
+  return kPython39;
 }
 
 }  // namespace oddrank::cpython

@@ -19,13 +19,12 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kMaxDimensions = 64;  // numpy's limit, and more than PyTorch's tests use
 constexpr std::size_t kMaxShownDimensions = 8;
 
 // Returns where the fields of an object's own type begin: after those that all objects have.
 Addr after_header(const Layout& layout, Addr object) {
-  return object + layout.object.type + kWord;
+  return object + layout.object.type + kPointerSize;
 }
 
 using Sizes = std::vector<std::int64_t>;
@@ -36,7 +35,7 @@ std::optional<Sizes> read_sizes(RemoteReader& reader, Addr at, std::uint64_t cou
     return std::nullopt;
   }
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto size = reader.value<std::int64_t>(at + i * kWord);
+    const auto size = reader.value<std::int64_t>(at + i * kPointerSize);
     if (!size || *size < 0) {
       return std::nullopt;
     }
@@ -87,18 +86,18 @@ std::optional<std::string> numpy_array(PythonMemory& memory, Addr object) {
   const Layout& layout = memory.layout();
   // char* data, int nd, npy_intp* dimensions, npy_intp* strides, PyObject* base, descr
   const Addr fields = after_header(layout, object);
-  const auto count = memory.value<std::int32_t>(fields + kWord);
+  const auto count = memory.value<std::int32_t>(fields + kPointerSize);
   if (!count || *count < 0) {
     return std::nullopt;
   }
-  const Addr dimensions = memory.pointer_or_null(fields + 2 * kWord);
+  const Addr dimensions = memory.pointer_or_null(fields + 2 * kPointerSize);
   const auto sizes = read_sizes(memory, dimensions, static_cast<std::uint64_t>(*count));
   if (!sizes) {
     return std::nullopt;
   }
   // PyTypeObject* typeobj, char kind, char type
-  const Addr description = memory.pointer_or_null(fields + 5 * kWord);
-  const auto code = memory.value<char>(after_header(layout, description) + kWord + 1);
+  const Addr description = memory.pointer_or_null(fields + 5 * kPointerSize);
+  const auto code = memory.value<char>(after_header(layout, description) + kPointerSize + 1);
   return with_type(shape_text(*sizes), numpy_type(code.value_or('\0')));
 }
 
@@ -146,9 +145,9 @@ bool multiply_to(const Sizes& sizes, std::int64_t count) {
 std::optional<std::string> tensor_at(RemoteReader& reader, Addr sizes_and_strides) {
   constexpr std::uint64_t kMaxInlineSizes = 5;
   constexpr std::size_t kNumber =
-      (1 + 2 * kMaxInlineSizes + 1) * kWord;  // after the storage's offset
+      (1 + 2 * kMaxInlineSizes + 1) * kPointerSize;  // after the storage's offset
   const auto count = reader.value<std::uint64_t>(sizes_and_strides);
-  const Addr inside = sizes_and_strides + kWord;
+  const Addr inside = sizes_and_strides + kPointerSize;
   if (!count) {
     return std::nullopt;
   }
@@ -159,7 +158,7 @@ std::optional<std::string> tensor_at(RemoteReader& reader, Addr sizes_and_stride
     return std::nullopt;
   }
   // TypeMeta is a number of 16 bits; std::optional<Device> is kind, index, and whether it is there.
-  const Addr type_at = sizes_and_strides + kNumber + kWord;
+  const Addr type_at = sizes_and_strides + kNumber + kPointerSize;
   const auto type = reader.value<std::uint16_t>(type_at);
   const auto device = reader.value<std::array<std::uint8_t, 3>>(type_at + sizeof(std::uint16_t));
   if (!type || *type >= kMaxTorchTypes || !device || (*device)[2] != 1 ||
@@ -172,7 +171,7 @@ std::optional<std::string> tensor_at(RemoteReader& reader, Addr sizes_and_stride
 }
 
 std::optional<std::string> tensor(PythonMemory& memory, Addr object) {
-  for (const std::size_t place : {std::size_t{0}, kWord}) {
+  for (const std::size_t place : {std::size_t{0}, kPointerSize}) {
     const Addr impl = memory.pointer_or_null(after_header(memory.layout(), object) + place);
     for (const std::size_t offset : {56U, 64U, 72U, 48U}) {
       if (auto text = impl == Addr{} ? std::nullopt : tensor_at(memory, impl + offset)) {
@@ -213,7 +212,7 @@ std::optional<std::string> numpy_scalar(PythonMemory& memory, Addr object, std::
 std::vector<std::string> type_names(PythonMemory& memory, Addr object) {
   constexpr std::size_t kMaxBases = 6;
   // tp_base is 11 words after tp_flags in all versions (Include/cpython/object.h).
-  const std::size_t base = memory.layout().object.type_flags + 11 * kWord;
+  const std::size_t base = memory.layout().object.type_flags + 11 * kPointerSize;
   std::vector<std::string> names;
   for (Addr type = type_of(memory, object); type != Addr{} && names.size() < kMaxBases;
        type = memory.pointer_or_null(type + base)) {

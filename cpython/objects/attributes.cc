@@ -9,7 +9,6 @@ namespace {
 constexpr std::uint64_t kManagedDict = 1U << 4;
 constexpr std::uint64_t kInlineValues = 1U << 2;
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kMaxAttributes = 256;
 
 // Where an instance's attributes are: in a dict, or in an array of values whose keys the type has.
@@ -19,7 +18,7 @@ struct Place {
 };
 
 Addr back(Addr address, std::uint64_t words) {
-  return Addr{value_of(address) - words * kWord};
+  return Addr{value_of(address) - words * kPointerSize};
 }
 
 Place place_of_managed(PythonMemory& memory, Addr object, std::uint64_t flags) {
@@ -93,13 +92,13 @@ void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects) {
   constexpr std::size_t kHead = 64;
   std::vector<PythonMemory::Range> ranges;
   for (const Addr object : objects) {
-    ranges.push_back({back(object, kBefore), kBefore * kWord + kBehind});
+    ranges.push_back({back(object, kBefore), kBefore * kPointerSize + kBehind});
   }
   memory.prefetch(ranges);
   ranges.clear();
   for (const Addr object : objects) {
     const Addr type = type_of(memory, object);
-    ranges.push_back({type, layout.object.type_cached_keys + kWord});
+    ranges.push_back({type, layout.object.type_cached_keys + kPointerSize});
   }
   memory.prefetch(ranges);
   std::vector<Place> places;

@@ -10,8 +10,6 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
-
 // Where the entries of a table are, and the size of one.
 struct Entries {
   Addr start{};
@@ -31,8 +29,8 @@ std::optional<Entries> locate_logarithmic(PythonMemory& memory, Addr keys) {
   Entries entries;
   entries.start = keys + layout.keys.indices + (std::uint64_t{1} << *index_bytes);
   const bool hashed = *kind == 0;
-  entries.key = hashed ? kWord : 0;
-  entries.stride = entries.key + 2 * kWord;
+  entries.key = hashed ? kPointerSize : 0;
+  entries.stride = entries.key + 2 * kPointerSize;
   return entries;
 }
 
@@ -53,12 +51,12 @@ std::optional<Entries> locate_sized(PythonMemory& memory, Addr keys) {
   }
   Entries entries;
   entries.start = keys + layout.keys.indices + *size * width;
-  entries.key = kWord;
-  entries.stride = 3 * kWord;
+  entries.key = kPointerSize;
+  entries.stride = 3 * kPointerSize;
   return entries;
 }
 
-std::optional<Entries> locate(PythonMemory& memory, Addr keys, std::size_t limit) {
+std::optional<Entries> locate_entries(PythonMemory& memory, Addr keys, std::size_t limit) {
   const Layout& layout = memory.layout();
   auto entries = layout.keys.index_bytes == kAbsent ? locate_sized(memory, keys)
                                                     : locate_logarithmic(memory, keys);
@@ -76,11 +74,11 @@ std::optional<Entries> locate(PythonMemory& memory, Addr keys, std::size_t limit
 
 std::vector<DictItem> read_split(PythonMemory& memory, Addr keys, Addr values, std::size_t limit) {
   std::vector<DictItem> items;
-  const auto entries = locate(memory, keys, limit);
+  const auto entries = locate_entries(memory, keys, limit);
   for (std::size_t i = 0; entries && i < entries->count; ++i) {
     const Addr key = memory.pointer_or_null(entries->start + i * entries->stride + entries->key);
     const Addr value =
-        memory.pointer_or_null(values + memory.layout().keys.first_value + i * kWord);
+        memory.pointer_or_null(values + memory.layout().keys.first_value + i * kPointerSize);
     if (key != Addr{} && value != Addr{}) {
       items.push_back({key, value});
     }
@@ -99,10 +97,10 @@ std::vector<DictItem> read_dict(PythonMemory& memory, Addr dict, std::size_t lim
   if (values != Addr{}) {
     return read_split(memory, keys, values, limit);
   }
-  const auto entries = locate(memory, keys, limit);
+  const auto entries = locate_entries(memory, keys, limit);
   for (std::size_t i = 0; entries && i < entries->count; ++i) {
     const Addr at = entries->start + i * entries->stride + entries->key;
-    const DictItem item{memory.pointer_or_null(at), memory.pointer_or_null(at + kWord)};
+    const DictItem item{memory.pointer_or_null(at), memory.pointer_or_null(at + kPointerSize)};
     if (item.key != Addr{} && item.value != Addr{}) {  // null: removed
       items.push_back(item);
     }

@@ -14,7 +14,7 @@ struct StringData {
   std::size_t unit = 0;      // bytes a character: 1, 2, 4
 };
 
-std::optional<StringData> locate(PythonMemory& memory, Addr object) {
+std::optional<StringData> locate_text(PythonMemory& memory, Addr object) {
   const Layout& layout = memory.layout();
   const ObjectOffsets& offsets = layout.object;
   const auto length = memory.value<std::int64_t>(object + offsets.str_length);
@@ -84,7 +84,7 @@ std::optional<PythonString> read_string(PythonMemory& memory, Addr object, std::
   if (!is_instance(memory, object, TypeFlag::kStr)) {
     return std::nullopt;
   }
-  const auto data = locate(memory, object);
+  const auto data = locate_text(memory, object);
   if (!data) {
     return std::nullopt;
   }
@@ -103,7 +103,7 @@ std::optional<PythonString> read_string(PythonMemory& memory, Addr object, std::
 }
 
 PythonMemory::Range string_range(PythonMemory& memory, Addr object) {
-  const auto data = locate(memory, object);
+  const auto data = locate_text(memory, object);
   if (!data) {
     return {};
   }

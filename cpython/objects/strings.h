@@ -15,6 +15,7 @@
 namespace oddrank::cpython {
 
 inline constexpr std::size_t kMaxStringLength = 4096;  // characters
+inline constexpr std::size_t kMaxNameLength = 128;     // of a variable, a thread or a task
 // Line tables of generated code are long.
 inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 

@@ -22,10 +22,10 @@ std::string type_name(PythonMemory& memory, Addr object) {
 }
 
 std::string name_of_type(PythonMemory& memory, Addr type) {
-  constexpr std::size_t kMaxNameLength = 64;
+  constexpr std::size_t kMaxTypeName = 64;
   const Addr text = memory.pointer_or_null(type + memory.layout().object.type_name);
   std::string name;
-  while (name.size() < kMaxNameLength) {
+  while (name.size() < kMaxTypeName) {
     const auto byte = memory.value<char>(text + name.size());
     if (!byte || *byte == '\0') {
       break;

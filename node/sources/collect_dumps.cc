@@ -31,8 +31,7 @@ using snapshot::ProcessCapture;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20;  // 2000 calls with stacks are 3 MB
-constexpr std::size_t kReadersAtOnce = 4;
-constexpr milliseconds kPatience{8000};  // for one rank: asking it, and reading
+constexpr milliseconds kDumpPatience{8000};               // for one rank: asking it, and reading
 constexpr milliseconds kWorkerPatience{2000};
 constexpr milliseconds kPipePatience{3000};  // until a rank has written the file
 
@@ -52,7 +51,7 @@ std::uint64_t began_us(const ProcessCapture& process) {
 class DumpReader {
  public:
   DumpReader(const Capture& known, const ProcessCapture& process)
-      : known_(known), process_(process), deadline_(Deadline::after(kPatience)) {}
+      : known_(known), process_(process), deadline_(Deadline::after(kDumpPatience)) {}
   Capture run();
 
  private:
@@ -198,7 +197,7 @@ void DumpReader::from_pipe() {
 }
 
 // Adds what a child found to the capture.
-void take_over(const Capture& from, std::uint32_t node, Capture& capture) {
+void take_over_dumps(const Capture& from, std::uint32_t node, Capture& capture) {
   snapshot::Carrier carrier(from.tables, capture.tables);
   for (const FlightRecord& record : from.collectives.flight) {
     FlightRecord carried = carrier.flight_record(record);
@@ -251,7 +250,7 @@ void collect_dumps(Capture& capture, milliseconds timeout) {
       ranks.push_back(&process);
       tasks.push_back(
           {[&capture, &process](int fd) { send_capture(fd, DumpReader(capture, process).run()); },
-           std::min(timeout, kPatience + milliseconds(1000))});
+           std::min(timeout, kDumpPatience + milliseconds(1000))});
     }
   }
   const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
@@ -260,7 +259,7 @@ void collect_dumps(Capture& capture, milliseconds timeout) {
     const std::int32_t rank = ranks[at]->rank;
     const auto answer = received_capture(results[at], timeout);
     if (answer) {
-      take_over(*answer, node, capture);
+      take_over_dumps(*answer, node, capture);
     } else {
       capture.nodes[node].notes.push_back("the dump of rank " + std::to_string(rank) +
                                           " could not be read: " + answer.error().what);
@@ -288,7 +287,7 @@ void add_given_dumps(Capture& capture,
   const auto answer =
       received_capture(run_isolated({task}, 1, std::size_t{512} << 20).front(), timeout);
   if (answer) {
-    take_over(*answer, 0, capture);
+    take_over_dumps(*answer, 0, capture);
   } else {
     capture.job.notes.push_back("the dumps of --fr could not be read: " + answer.error().what);
   }

@@ -23,7 +23,7 @@ using snapshot::Capture;
 using std::chrono::milliseconds;
 
 // Without its daemon nvidia-smi takes seconds on a node of eight.
-constexpr milliseconds kPatience{5000};
+constexpr milliseconds kHardwarePatience{5000};
 constexpr const char* kTool = "nvidia-smi";
 
 // Returns the path of nvidia-smi; "" if there is none.
@@ -49,13 +49,13 @@ IsolatedTask run_tool(const std::string& tool, const std::string& question) {
                     static_cast<char*>(nullptr));
             ::_exit(127);
           },
-          kPatience};
+          kHardwarePatience};
 }
 
 std::string trouble(const IsolatedResult& result) {
   switch (result.end) {
     case IsolatedEnd::kDeadline:
-      return "it did not answer in " + std::to_string(kPatience.count() / 1000) + " s";
+      return "it did not answer in " + std::to_string(kHardwarePatience.count() / 1000) + " s";
     case IsolatedEnd::kCrashed:
       return result.signal != 0 ? "it was ended by signal " + std::to_string(result.signal)
                                 : "it failed";
@@ -93,8 +93,8 @@ void collect_ports(Capture& capture) {
                                 collectives::read_link_ports(kRoot, answer.tables);
                             send_capture(fd, std::move(answer));
                           },
-                          kPatience};
-  const auto answer = received_capture(run_isolated({task}, 1).front(), kPatience);
+                          kHardwarePatience};
+  const auto answer = received_capture(run_isolated({task}, 1).front(), kHardwarePatience);
   if (!answer) {
     capture.nodes.front().notes.push_back(std::string(kRoot) + ": " + answer.error().what);
     return;

@@ -97,7 +97,7 @@ Capture read_outputs(const Capture& capture) {
   return read_files(files);
 }
 
-void take_over(const Result<Capture>& answer, Capture& capture) {
+void take_over_log(const Result<Capture>& answer, Capture& capture) {
   if (!answer) {
     capture.job.notes.push_back("the job's output: " + answer.error().what);
     return;
@@ -112,7 +112,7 @@ void take_over(const Result<Capture>& answer, Capture& capture) {
 
 void collect_log(Capture& capture, std::chrono::milliseconds timeout) {
   const IsolatedTask task{[&capture](int fd) { send_capture(fd, read_outputs(capture)); }, timeout};
-  take_over(received_capture(run_isolated({task}, 1).front(), timeout), capture);
+  take_over_log(received_capture(run_isolated({task}, 1).front(), timeout), capture);
 }
 
 void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
@@ -130,7 +130,7 @@ void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
                             send_capture(fd, read_files(files));
                           },
                           timeout};
-  take_over(received_capture(run_isolated({task}, 1).front(), timeout), capture);
+  take_over_log(received_capture(run_isolated({task}, 1).front(), timeout), capture);
 }
 
 }  // namespace oddrank::node

@@ -26,8 +26,7 @@ using snapshot::RasRank;
 using std::chrono::milliseconds;
 
 // Reading takes milliseconds, but may never end for a process in state D.
-constexpr milliseconds kPatience{2000};
-constexpr std::size_t kReadersAtOnce = 4;
+constexpr milliseconds kMemoryPatience{2000};
 
 // Returns whether the service itself described the process. An answer in words (which has one hash
 // for a communicator) does not list every rank: a rank that it does not call missing has answered.
@@ -86,7 +85,7 @@ Capture read_rank(pid_t pid) {
 Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   tasks.reserve(pids.size());
-  const milliseconds patience = std::min(timeout, kPatience);
+  const milliseconds patience = std::min(timeout, kMemoryPatience);
   for (const pid_t pid : pids) {
     tasks.push_back({[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience});
   }
@@ -119,7 +118,7 @@ std::vector<pid_t> ranks_that(const Capture& capture, Wanted wanted) {
 }
 
 // Fills in the later counts of a rank; `again` is a rank of the communicator with that hash.
-void add_later(Capture& capture, snapshot::StringId hash, const RasRank& again) {
+void add_later_counts(Capture& capture, snapshot::StringId hash, const RasRank& again) {
   for (RasCommunicator& communicator : capture.collectives.ras) {
     if (communicator.hash != hash) {
       continue;
@@ -156,7 +155,7 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
   for (const RasCommunicator& later : read.collectives.ras) {
     const RasCommunicator carried = carrier.communicator(later);
     for (const RasRank& again : carried.ranks) {
-      add_later(capture, carried.hash, again);
+      add_later_counts(capture, carried.hash, again);
     }
   }
 }

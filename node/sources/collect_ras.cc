@@ -40,8 +40,8 @@ using snapshot::RasCommunicator;
 using snapshot::RasRank;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{12000};  // the service itself gives up after ten seconds
-constexpr int kMaxAnswers = 3;            // where two jobs share the port
+constexpr milliseconds kRasPatience{12000};  // the service itself gives up after ten seconds
+constexpr int kMaxAnswers = 3;               // where two jobs share the port
 // Every answer describes the whole job: in a large one, not every node asks.
 constexpr std::int32_t kLargeJob = 512;
 // 1000 * major + minor. Earlier versions have crashed jobs that were asked again and again.
@@ -120,7 +120,7 @@ Questioner::Questioner(const RasService& service, Capture& answer)
 Status Questioner::run() {
   ODDRANK_TRY_STATUS(enter_network(service_));
   own_ = own_addresses();
-  const Deadline deadline = Deadline::after(kPatience);
+  const Deadline deadline = Deadline::after(kRasPatience);
   Status last = ok();
   for (int i = 0; i < kMaxAnswers && !deadline.passed() && !all_covered(); ++i) {
     last = ask_once(deadline);
@@ -191,7 +191,7 @@ std::optional<Capture> ask_in_child(Capture& capture, milliseconds timeout) {
   if (is_large_and_not_asking(capture)) {
     return std::nullopt;
   }
-  const milliseconds patience = std::min(timeout, kPatience + milliseconds(2000));
+  const milliseconds patience = std::min(timeout, kRasPatience + milliseconds(2000));
   const IsolatedTask task{[&capture](int fd) { send_capture(fd, ask_all(capture)); }, patience};
   auto answer = received_capture(run_isolated({task}, 1).front(), patience);
   if (!answer) {
@@ -210,7 +210,7 @@ int version_number(std::string_view version) {
 }
 
 // Puts the counts of a later answer beside those of the first, rank by rank.
-void add_later(RasCommunicator& communicator, const RasCommunicator& later) {
+void add_later_answer(RasCommunicator& communicator, const RasCommunicator& later) {
   for (RasRank& rank : communicator.ranks) {
     const auto at =
         std::find_if(later.ranks.begin(), later.ranks.end(), [&rank](const RasRank& one) {
@@ -250,7 +250,7 @@ void collect_ras_again(Capture& capture, milliseconds timeout) {
     const RasCommunicator carried = carrier.communicator(later);
     for (RasCommunicator& communicator : capture.collectives.ras) {
       if (communicator.hash == carried.hash && !snapshot::is_from_memory(communicator)) {
-        add_later(communicator, carried);
+        add_later_answer(communicator, carried);
       }
     }
   }

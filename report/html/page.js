@@ -13,6 +13,8 @@ function showVerdict() {
       `${party(who)} ${/^\d+[,-]/.test(who) ? "wait" : "waits"} for `, make("strong", {}, party(whom)), `: ${on}`,
       evidence === "" ? "" : make("span", { class: "soft" }, ` [${evidence}]`)));
   }
+  document.getElementById("also").append(...verdict.also.map(([what, summary]) =>
+    make("p", { class: "bad" }, `Also ${what}: ${summary}`)));
   document.getElementById("unread").append(...coverage.unread.map(([label, set, host, why]) =>
     make("p", { class: "bad" }, `${label}: ${party(set)}${host === "" ? "" : ` (${host})`}: ${why}`)));
   if (data.since.length > 0) {

@@ -14,7 +14,7 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 9;
+inline constexpr int kCaptureFormat = 10;
 inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 
 std::string encode_capture(const Capture& capture);

@@ -13,6 +13,9 @@
 namespace oddrank::snapshot {
 namespace {
 
+constexpr int kFirstFormatWithTracers = 10;
+constexpr int kFirstFormatWithLoops = 10;
+
 // All tables of one document, read side by side: a parent row says how many rows of each child
 // table are its own.
 class Decoder {
@@ -43,6 +46,8 @@ class Decoder {
         calls_(reader("calls")),
         frame_locals_(reader("frame_locals")),
         locals_(reader("locals")),
+        loops_(reader("loops")),
+        loop_calls_(reader("loop_calls")),
         collectives_(document_, limits_) {}
 
   Result<Capture> run() {
@@ -70,6 +75,7 @@ class Decoder {
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
   FrameLocals decode_frame_locals();
+  PythonLoop decode_loop();
   AsyncTask decode_task();
   Result<Capture> finish();
 
@@ -78,7 +84,7 @@ class Decoder {
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, groups_, connections_, tasks_, task_members_, threads_,
-      awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_;
+      awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_, loops_, loop_calls_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -186,6 +192,17 @@ FrameLocals Decoder::decode_frame_locals() {
   return of_frame;
 }
 
+PythonLoop Decoder::decode_loop() {
+  PythonLoop loop;
+  loop_fields(loops_, loop);
+  each_row(loops_, "calls", loop_calls_,
+           [&] { loop_call_fields(loop_calls_, loop.calls.emplace_back()); });
+  if (loop.calls.size() > kMaxLoopCalls) {
+    loops_.refuse("a loop with more calls than are listed");
+  }
+  return loop;
+}
+
 void Decoder::decode_wait_facts(Wait& wait) {
   wait_facts_fields(threads_, wait);
   each_row(threads_, "awaited", awaited_files_,
@@ -205,14 +222,25 @@ ThreadCapture Decoder::decode_thread() {
   } else {
     facts_of_told_wait(capture_.tables, thread.wait);
   }
-  each_row(threads_, "samples", samples_,
-           [&] { sample_fields(samples_, thread.samples.emplace_back()); });
+  each_row(threads_, "samples", samples_, [&] {
+    sample_fields(samples_, thread.samples.emplace_back());
+    if (format_ >= kFirstFormatWithTracers) {
+      sample_motion_fields(samples_, thread.samples.back());
+    }
+  });
   if (thread.samples.empty()) {
     threads_.refuse("a thread without a sample");
   }
   each_row(threads_, "calls", calls_, [&] { thread.call = decode_call(); });
   each_row(threads_, "locals", frame_locals_,
            [&] { thread.locals.push_back(decode_frame_locals()); });
+  if (format_ >= kFirstFormatWithLoops) {
+    threads_("wait_key", thread.wait.key);
+    each_row(threads_, "loops", loops_, [&] { thread.loops.push_back(decode_loop()); });
+    if (thread.loops.size() > kMaxLoops) {
+      threads_.refuse("a thread in more loops than are listed");
+    }
+  }
   return thread;
 }
 
@@ -251,7 +279,7 @@ Result<Capture> Decoder::finish() {
       &frames_,       &stacks_, &stack_frames_,   &job_,       &job_hosts_,   &job_notes_,
       &nodes_,        &notes_,  &expected_ranks_, &processes_, &environment_, &groups_,
       &connections_,  &tasks_,  &task_members_,   &threads_,   &samples_,     &calls_,
-      &frame_locals_, &locals_, &awaited_files_,  &pool_pids_};
+      &frame_locals_, &locals_, &awaited_files_,  &pool_pids_, &loops_,       &loop_calls_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

@@ -72,6 +72,18 @@ void encode_wait_facts(const Wait& wait, RowWriter& threads, Document& document)
   }
 }
 
+void encode_loops(const std::vector<PythonLoop>& loops, Document& document) {
+  RowWriter rows(document.tables["loops"]);
+  RowWriter calls(document.tables["loop_calls"]);
+  for (const PythonLoop& loop : loops) {
+    loop_fields(rows, loop);
+    rows("calls", loop.calls.size());
+    for (const LoopCall& call : loop.calls) {
+      loop_call_fields(calls, call);
+    }
+  }
+}
+
 void encode_thread(const ThreadCapture& thread, Document& document) {
   RowWriter threads(document.tables["threads"]);
   thread_fields(threads, thread);
@@ -79,9 +91,13 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
   threads("samples", thread.samples.size());
   threads("calls", thread.call ? 1 : 0);
   threads("locals", thread.locals.size());
+  threads("wait_key", thread.wait.key);
+  threads("loops", thread.loops.size());
+  encode_loops(thread.loops, document);
   RowWriter samples(document.tables["samples"]);
   for (const ThreadSample& sample : thread.samples) {
     sample_fields(samples, sample);
+    sample_motion_fields(samples, sample);
   }
   if (thread.call) {
     encode_call(*thread.call, document);

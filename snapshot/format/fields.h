@@ -38,6 +38,15 @@ void sample_fields(Io& io, Row& sample) {
   io("involuntary_switches", sample.involuntary_switches);
 }
 
+// New in number 10.
+template <typename Io, typename Row>
+void sample_motion_fields(Io& io, Row& sample) {
+  io("locals_changed", sample.locals_changed);
+  io("stopped", sample.stopped);
+  io("tracer", sample.tracer);
+  io("tracer_name", sample.tracer_name);
+}
+
 template <typename Io, typename Row>
 void wait_fields(Io& io, Row& wait) {
   io("wait_on", wait.on);
@@ -79,6 +88,20 @@ void wait_facts_fields(Io& io, Row& wait) {
   io("pool_name", wait.pool.name);
   io("pool_meant", wait.pool.meant);
   io("pool_workers", wait.pool.workers);
+}
+
+// New in number 10.
+template <typename Io, typename Row>
+void loop_fields(Io& io, Row& loop) {
+  io("frame", loop.frame);
+  io("iterates", loop.iterates);
+  io("cut", loop.cut);
+}
+
+template <typename Io, typename Row>
+void loop_call_fields(Io& io, Row& call) {
+  io("name", call.name);
+  io("object", call.object);
 }
 
 template <typename Io, typename Row>

@@ -179,6 +179,7 @@ std::vector<Fact> facts() {
              sample.python_stack = {};
            }
            thread.locals.clear();
+           thread.loops.clear();
          }
          process.read = snapshot::ReadState::kPartial;
        }},

@@ -24,7 +24,6 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
-using Inodes = std::set<std::uint64_t>;
 using Paths = std::set<std::string, std::less<>>;
 
 // What is searched for among the descriptors of a process.
@@ -35,8 +34,8 @@ struct Wanted {
   bool all_sockets = false;
 };
 
-constexpr std::size_t kMaxFds = 16384;                      // of one process
-constexpr std::size_t kMaxFdinfo = 16384;                   // bytes
+constexpr std::size_t kMaxProcessFds = 16384;               // of one process
+constexpr std::size_t kMaxEndInfo = 16384;                  // bytes
 constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
 
 Inodes wanted_pipes(const Capture& capture) {
@@ -56,14 +55,14 @@ void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds
 
 void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd.fd);
-  const std::string text = read_file(path, kMaxFdinfo).value_or(std::string());
+  const std::string text = read_file(path, kMaxEndInfo).value_or(std::string());
   if (const auto info = attach::parse_fdinfo(text)) {
     node.files.push_back({fd.link, pid, has_lock(text, pid), (info->flags & O_ACCMODE) == O_RDWR});
   }
 }
 
 void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
-  const auto fds = attach::read_fds(pid, kMaxFds);
+  const auto fds = attach::read_fds(pid, kMaxProcessFds);
   if (!fds) {
     return;
   }

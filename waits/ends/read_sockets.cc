@@ -15,7 +15,6 @@ namespace oddrank::waits {
 namespace {
 
 using snapshot::Capture;
-using Inodes = std::set<std::uint64_t>;
 
 constexpr std::size_t kMaxNetTable = std::size_t{8} << 20;  // bytes of one table of sockets
 constexpr std::size_t kMaxNamespaces = 16;

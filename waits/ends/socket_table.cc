@@ -35,7 +35,7 @@ std::optional<std::string> parse_address(std::string_view text) {
 }
 
 // "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 12345 ..."
-std::optional<SocketRow> parse_row(std::string_view line) {
+std::optional<SocketRow> parse_socket_row(std::string_view line) {
   const auto words = split_blanks(line);
   if (words.size() < 10) {
     return std::nullopt;
@@ -90,7 +90,7 @@ void SocketTable::add(SocketRow row) {
 
 void SocketTable::add(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
-    if (auto row = parse_row(line)) {
+    if (auto row = parse_socket_row(line)) {
       add(*std::move(row));
     }
   }

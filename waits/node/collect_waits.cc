@@ -13,6 +13,7 @@
 #include "attach/proc_status.h"
 #include "base/read_file.h"
 #include "waits/cgroups.h"
+#include "waits/mounts.h"
 #include "waits/python/lock_files.h"
 #include "waits/python/python_locks.h"
 #include "waits/wait_of_thread.h"
@@ -29,7 +30,6 @@ using snapshot::WaitOn;
 
 // An epoll file has one line for each watched file; the lines that are cut off are not needed.
 constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
-constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
 
 // Files of the live process, read only if a wait needs them.
 class LiveFiles final : public ProcessFiles {
@@ -154,6 +154,20 @@ void finish(std::vector<ThreadWait>& waits,
   }
 }
 
+// Names the tracers of the last sample, also of threads that are not stopped: strace and gdb stop
+// them for an instant only.
+void name_tracers(snapshot::Tables& tables, ProcessCapture& process) {
+  for (ThreadCapture& thread : process.threads) {
+    if (thread.samples.empty() || thread.samples.back().tracer <= 0) {
+      continue;
+    }
+    snapshot::ThreadSample& sample = thread.samples.back();
+    if (const auto stat = attach::read_proc_stat(sample.tracer)) {
+      sample.tracer_name = tables.string(stat->name);
+    }
+  }
+}
+
 // Notes how long a thread has not run; a thread that runs does not wait.
 void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
   const auto clock = attach::RunClock::here();
@@ -185,6 +199,7 @@ void collect_waits(const attach::Target& target,
     name_tracer(wait);
   }
   finish(waits, states, python, tables, process);
+  name_tracers(tables, process);
   note_quiet(target.pid(), states, process);
 }
 

@@ -13,9 +13,10 @@
 
 namespace oddrank::waits {
 
-// Fills ThreadCapture::wait of every thread: system call, wchan, file descriptor and its path. Call
-// after collect_stacks, on the same target; `states` and `python` are what it returned. Never
-// blocks on the target's files: paths are read as links, nothing is stat'ed or opened.
+// Fills ThreadCapture::wait of every thread: system call, wchan, file descriptor and its path; and
+// names the tracer of its last sample. Call after collect_stacks, on the same target; `states` and
+// `python` are what it returned. Never blocks on the target's files: paths are read as links,
+// nothing is stat'ed or opened.
 void collect_waits(const attach::Target& target,
                    const std::vector<attach::ThreadState>& states,
                    std::optional<cpython::PythonSample>& python,

@@ -27,12 +27,11 @@ using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
-constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;
-constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr std::int64_t kMicrosInSecond = 1'000'000;
 
 std::int64_t now_us(clockid_t clock) {
   timespec now{};
-  return ::clock_gettime(clock, &now) == 0 ? now.tv_sec * kSecondUs + now.tv_nsec / 1000 : 0;
+  return ::clock_gettime(clock, &now) == 0 ? now.tv_sec * kMicrosInSecond + now.tv_nsec / 1000 : 0;
 }
 
 // Returns the note for the file; "" if there is nothing to say.
@@ -50,13 +49,14 @@ std::string file_words(const ProcessCapture& process, const std::string& path) {
   if (::lstat((folder + "/root" + path).c_str(), &status) != 0) {
     return {};
   }
-  const std::int64_t made_us = status.st_mtim.tv_sec * kSecondUs + status.st_mtim.tv_nsec / 1000;
+  const std::int64_t made_us =
+      status.st_mtim.tv_sec * kMicrosInSecond + status.st_mtim.tv_nsec / 1000;
   const std::int64_t began_us =
       now_us(CLOCK_REALTIME) - now_us(CLOCK_BOOTTIME) + static_cast<std::int64_t>(process.start_us);
   const std::int64_t age_us = std::max<std::int64_t>(0, now_us(CLOCK_REALTIME) - made_us);
   // Clocks of file systems tick every few milliseconds.
-  const bool before = process.start_us > 0 && made_us + kSecondUs < began_us;
-  return "made " + span_words(std::chrono::seconds(age_us / kSecondUs)) + " ago" +
+  const bool before = process.start_us > 0 && made_us + kMicrosInSecond < began_us;
+  return "made " + span_words(std::chrono::seconds(age_us / kMicrosInSecond)) + " ago" +
          (before ? ", before this process began" : "");
 }
 

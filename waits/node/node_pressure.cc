@@ -129,7 +129,7 @@ void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& no
 
 // Adds kills since the first rank began; earlier ones do not concern the job.
 void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes) {
-  constexpr std::size_t kMaxListed = 8;
+  constexpr std::size_t kMaxKillNotes = 8;
   std::uint64_t begun_us = UINT64_MAX;
   for (const snapshot::ProcessCapture& process : capture.processes) {
     begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
@@ -143,7 +143,8 @@ void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes
   std::erase_if(kills, [begun_us](const MemoryKill& kill) {
     return kill.at_us + kSecondUs < begun_us;  // two clocks of the kernel
   });
-  for (std::size_t i = kills.size() - std::min(kills.size(), kMaxListed); i < kills.size(); ++i) {
+  for (std::size_t i = kills.size() - std::min(kills.size(), kMaxKillNotes); i < kills.size();
+       ++i) {
     const std::uint64_t ago_us = now_us - std::min(now_us, kills[i].at_us);
     notes.push_back("pid " + std::to_string(kills[i].pid) + " (" + kills[i].name +
                     ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +

@@ -37,7 +37,7 @@ struct SemaphoreId {
   auto operator<=>(const SemaphoreId&) const = default;
 };
 
-struct Owner {
+struct SemaphoreOwner {
   pid_t pid = 0;
   pid_t tid = 0;
   bool recursive = false;
@@ -55,8 +55,8 @@ std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address)
 
 // Returns the locks that one process has acquired, or released for others, and by which thread. The
 // tid is 0 if that thread has ended.
-std::map<SemaphoreId, Owner> acquired_by(const Target& target) {
-  std::map<SemaphoreId, Owner> owners;
+std::map<SemaphoreId, SemaphoreOwner> acquired_by(const Target& target) {
+  std::map<SemaphoreId, SemaphoreOwner> owners;
   auto python = cpython::open_python(target);
   const auto states = target.threads();
   if (!python || !states) {
@@ -88,13 +88,13 @@ class OwnerSearch {
  private:
   // Returns nullopt if no process of the family holds it, or several do (a process that was forked
   // while the lock was held has its parent's count, too), or if processes pass it to each other.
-  std::optional<Owner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
+  std::optional<SemaphoreOwner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
-  const std::map<SemaphoreId, Owner>& look_at(pid_t pid);
+  const std::map<SemaphoreId, SemaphoreOwner>& look_at(pid_t pid);
 
   const Capture& capture_;
   const OpenTarget& open_;
-  std::map<pid_t, std::map<SemaphoreId, Owner>> known_;
+  std::map<pid_t, std::map<SemaphoreId, SemaphoreOwner>> known_;
 };
 
 void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
@@ -112,8 +112,9 @@ void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
   }
 }
 
-std::optional<Owner> OwnerSearch::owner_of(const ProcessCapture& waiter, const SemaphoreId& id) {
-  std::optional<Owner> owner;
+std::optional<SemaphoreOwner> OwnerSearch::owner_of(const ProcessCapture& waiter,
+                                                    const SemaphoreId& id) {
+  std::optional<SemaphoreOwner> owner;
   for (const ProcessCapture& each : capture_.processes) {
     if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
       continue;
@@ -131,7 +132,7 @@ std::optional<Owner> OwnerSearch::owner_of(const ProcessCapture& waiter, const S
   return owner;
 }
 
-const std::map<SemaphoreId, Owner>& OwnerSearch::look_at(pid_t pid) {
+const std::map<SemaphoreId, SemaphoreOwner>& OwnerSearch::look_at(pid_t pid) {
   const auto [at, is_new] = known_.try_emplace(pid);
   if (is_new && known_.size() <= kMaxProcesses) {
     if (const auto target = open_(pid)) {
@@ -141,7 +142,9 @@ const std::map<SemaphoreId, Owner>& OwnerSearch::look_at(pid_t pid) {
   return at->second;
 }
 
-std::optional<WaitPlace> parse_owner(std::string_view line, const Capture& capture, Owner& owner) {
+std::optional<WaitPlace> parse_owner(std::string_view line,
+                                     const Capture& capture,
+                                     SemaphoreOwner& owner) {
   const auto words = split_blanks(line);
   if (words.size() != 5) {
     return std::nullopt;
@@ -158,7 +161,7 @@ std::optional<WaitPlace> parse_owner(std::string_view line, const Capture& captu
   return WaitPlace{*process, *thread};
 }
 
-void set_owner(Capture& capture, const WaitPlace& place, const Owner& owner) {
+void set_semaphore_owner(Capture& capture, const WaitPlace& place, const SemaphoreOwner& owner) {
   ProcessCapture& process = capture.processes[place.process];
   Wait& wait = process.threads[place.thread].wait;
   wait.holder_pid = owner.pid;
@@ -184,10 +187,10 @@ void name_semaphore_owners(Capture& capture,
   const IsolatedResult result = run_isolated({task}, 1).front();
   std::set<std::pair<std::size_t, std::size_t>> named;
   for (const std::string_view line : split(result.bytes, '\n')) {
-    Owner owner;
+    SemaphoreOwner owner;
     if (const auto place = parse_owner(line, capture, owner);
         place && named.insert({place->process, place->thread}).second) {
-      set_owner(capture, *place, owner);
+      set_semaphore_owner(capture, *place, owner);
     }
   }
   for (const WaitPlace& place : places) {

@@ -16,13 +16,13 @@ namespace {
 
 using attach::Addr;
 using cpython::InstructionFormat;
+using cpython::kPointerSize;
 using cpython::Layout;
 using cpython::PythonMemory;
 using cpython::RawFrame;
 
 constexpr std::size_t kMaxLocals = 512;
 constexpr std::size_t kMaxStack = 64;  // people write no deeper `with`s and loops
-constexpr std::size_t kPointer = sizeof(std::uint64_t);
 
 bool has_exception_table(const Layout& layout) {
   return layout.semantics.instruction == InstructionFormat::kPointer;
@@ -40,7 +40,7 @@ constexpr std::uint32_t kBlockStackBytes = kMaxBlocks * sizeof(Block);
 
 std::size_t depth_by_blocks(PythonMemory& memory, Addr frame) {
   const std::uint32_t blocks = memory.layout().frame.localsplus - kBlockStackBytes;
-  const auto count = memory.value<std::int32_t>(frame + blocks - kPointer).value_or(0);
+  const auto count = memory.value<std::int32_t>(frame + blocks - kPointerSize).value_or(0);
   if (count <= 0 || count > kMaxBlocks) {
     return 0;
   }
@@ -89,7 +89,7 @@ std::size_t depth_by_code(PythonMemory& memory, const RawFrame& frame) {
     return 0;
   }
   // co_exceptiontable follows the header with ob_size, co_consts and co_names.
-  const Addr table = memory.pointer_or_null(frame.code + layout.object.size + 3 * kPointer);
+  const Addr table = memory.pointer_or_null(frame.code + layout.object.size + 3 * kPointerSize);
   const auto bytes = cpython::read_bytes(memory, table);
   return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
 }
@@ -122,15 +122,15 @@ std::size_t FrameValues::count_locals(Addr code) {
 Addr FrameValues::stack_base(const RawFrame& frame) {
   const Layout& layout = memory_.layout();
   if (has_exception_table(layout)) {
-    return frame.address + layout.frame.localsplus + count_locals(frame.code) * kPointer;
+    return frame.address + layout.frame.localsplus + count_locals(frame.code) * kPointerSize;
   }
-  return memory_.pointer_or_null(frame.address + layout.frame.code + 4 * kPointer);
+  return memory_.pointer_or_null(frame.address + layout.frame.code + 4 * kPointerSize);
 }
 
 std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
   std::vector<Addr> values;
   for (std::size_t i = 0; i < count && base != Addr{}; ++i) {
-    const auto slot = memory_.pointer(base + i * kPointer);
+    const auto slot = memory_.pointer(base + i * kPointerSize);
     if (!slot) {
       break;
     }
@@ -143,7 +143,7 @@ std::vector<Addr> FrameValues::read_slots(Addr base, std::size_t count) {
 
 Addr FrameValues::slot(const RawFrame& frame, std::size_t index) {
   const Layout& layout = memory_.layout();
-  const Addr at = frame.address + layout.frame.localsplus + index * kPointer;
+  const Addr at = frame.address + layout.frame.localsplus + index * kPointerSize;
   return cpython::without_tags(layout, memory_.pointer_or_null(at));
 }
 
@@ -156,7 +156,7 @@ Addr FrameValues::local(const RawFrame& frame, std::string_view name) {
   const Addr names = memory_.pointer_or_null(frame.code + layout.code.local_names);
   const std::size_t count = count_locals(frame.code);
   for (std::size_t i = 0; i < count; ++i) {
-    const Addr text = memory_.pointer_or_null(names + layout.object.tuple_items + i * kPointer);
+    const Addr text = memory_.pointer_or_null(names + layout.object.tuple_items + i * kPointerSize);
     const auto read = cpython::read_string(memory_, text, name.size() + 1);
     if (read && read->utf8 == name) {
       return slot(frame, i);

@@ -16,7 +16,7 @@ namespace {
 
 using attach::Addr;
 using cpython::PythonSample;
-using cpython::ThreadSample;
+using cpython::SampledThread;
 using snapshot::WaitOn;
 
 // A frame that polls, and its local that is the path, or whose attribute is.
@@ -29,7 +29,7 @@ constexpr std::array kLockFiles = {
     LockFileKind{{"wait", "torch/utils/file_baton.py"}, "self", "lock_file_path"},
     LockFileKind{{"acquire", "filelock/_api.py"}, "lock_filename", ""},
 };
-constexpr std::size_t kMaxDepth = 4;  // from the innermost Python frame on
+constexpr std::size_t kMaxLockFileDepth = 4;  // from the innermost Python frame on
 
 bool polls(const snapshot::ThreadCapture& thread,
            const ThreadWait& wait,
@@ -41,7 +41,7 @@ bool polls(const snapshot::ThreadCapture& thread,
     return false;
   }
   const auto frames = python_frames(thread, tables);
-  const std::span near(frames.data(), std::min(frames.size(), kMaxDepth));
+  const std::span near(frames.data(), std::min(frames.size(), kMaxLockFileDepth));
   return std::any_of(kLockFiles.begin(), kLockFiles.end(), [&](const LockFileKind& kind) {
     return any_frame_matches(near, std::span(&kind.frame, 1), tables);
   });
@@ -58,8 +58,8 @@ std::string read_path(PythonSample& python,
   return text ? text->utf8 : std::string();
 }
 
-void read_lock_file(PythonSample& python, const ThreadSample& thread, ThreadWait& wait) {
-  for (std::size_t i = 0; i < std::min(thread.frames.size(), kMaxDepth); ++i) {
+void read_lock_file(PythonSample& python, const SampledThread& thread, ThreadWait& wait) {
+  for (std::size_t i = 0; i < std::min(thread.frames.size(), kMaxLockFileDepth); ++i) {
     const cpython::RawFrame& frame = thread.frames[i];
     for (const LockFileKind& kind : kLockFiles) {
       const cpython::CodeObject& code = python.code(frame);
@@ -93,7 +93,8 @@ void read_lock_files(PythonSample& python,
     const auto state = std::find_if(states.begin(), states.end(), [&](const auto& each) {
       return each.tid == process.threads[i].tid;
     });
-    const ThreadSample* thread = state == states.end() ? nullptr : python.by_tid(state->target_tid);
+    const SampledThread* thread =
+        state == states.end() ? nullptr : python.by_tid(state->target_tid);
     if (thread != nullptr) {
       read_lock_file(python, *thread, waits[i]);
     }

@@ -9,10 +9,10 @@
 namespace oddrank::waits {
 
 using attach::Addr;
+using cpython::kPointerSize;
 
 namespace {
 
-constexpr std::size_t kPointer = sizeof(std::uint64_t);
 constexpr std::uint64_t kLowestAddress = 4096;
 constexpr std::string_view kExit = "__exit__";
 constexpr std::uint64_t kLocked = 1;  // _Py_LOCKED of a PyMutex (Include/internal/pycore_lock.h)
@@ -20,7 +20,7 @@ constexpr std::uint64_t kLocked = 1;  // _Py_LOCKED of a PyMutex (Include/intern
 }  // namespace
 
 Addr LockObjects::field(Addr object, std::size_t index) {
-  return memory().pointer_or_null(fields_of(object) + index * kPointer);
+  return memory().pointer_or_null(fields_of(object) + index * kPointerSize);
 }
 
 void LockObjects::prefetch(std::span<const Addr> values) {
@@ -28,7 +28,7 @@ void LockObjects::prefetch(std::span<const Addr> values) {
   std::vector<cpython::PythonMemory::Range> ranges;
   ranges.reserve(values.size());
   for (const Addr value : values) {
-    ranges.push_back({value, memory().layout().object.head + kFields * kPointer});
+    ranges.push_back({value, memory().layout().object.head + kFields * kPointerSize});
   }
   memory().prefetch(ranges);
 }
@@ -137,7 +137,7 @@ std::vector<LockObject> LockObjects::entered(std::span<const Addr> live) {
 }
 
 std::uint64_t LockObjects::word_of_futex(std::uint64_t futex) {
-  const Addr byte = memory().pointer_or_null(Addr{futex - kPointer});
+  const Addr byte = memory().pointer_or_null(Addr{futex - kPointerSize});
   const Addr object{attach::value_of(byte) - memory().layout().object.head};
   const auto lock = byte == Addr{} ? std::nullopt : lock_at(object);
   return lock && lock->word == attach::value_of(byte) ? lock->word : futex;

@@ -16,10 +16,10 @@ namespace {
 using attach::Addr;
 using cpython::PythonSample;
 using cpython::RawFrame;
-using cpython::ThreadSample;
+using cpython::SampledThread;
 
-constexpr std::size_t kMaxDepth = 6;  // of Future.result(), from the innermost frame on
-constexpr std::array kFutureWaits = {
+constexpr std::size_t kMaxFutureDepth = 6;  // of Future.result(), from the innermost frame on
+constexpr std::array kOneFutureWaits = {
     FramePattern{"result", "concurrent/futures/_base.py"},
     FramePattern{"exception", "concurrent/futures/_base.py"},
 };
@@ -36,15 +36,15 @@ bool is_any_of(PythonSample& python,
          });
 }
 
-Addr awaited_future(PythonSample& python, FrameValues& values, const ThreadSample& waiter) {
-  const std::span near(waiter.frames.data(), std::min(waiter.frames.size(), kMaxDepth));
+Addr awaited_future(PythonSample& python, FrameValues& values, const SampledThread& waiter) {
+  const std::span near(waiter.frames.data(), std::min(waiter.frames.size(), kMaxFutureDepth));
   const auto at = std::find_if(near.begin(), near.end(), [&](const RawFrame& frame) {
-    return is_any_of(python, frame, kFutureWaits);
+    return is_any_of(python, frame, kOneFutureWaits);
   });
   return at == near.end() ? Addr{} : values.self(*at);
 }
 
-bool works_on(PythonSample& python, FrameValues& values, const ThreadSample& thread, Addr future) {
+bool works_on(PythonSample& python, FrameValues& values, const SampledThread& thread, Addr future) {
   return std::any_of(thread.frames.begin(), thread.frames.end(), [&](const RawFrame& frame) {
     return is_any_of(python, frame, kWorkItems) &&
            cpython::read_attribute(python.memory(), values.self(frame), "future") == future;
@@ -55,7 +55,7 @@ bool works_on(PythonSample& python, FrameValues& values, const ThreadSample& thr
 
 std::optional<FutureWait> find_future_wait(PythonSample& python,
                                            FrameValues& values,
-                                           const ThreadSample& waiter) {
+                                           const SampledThread& waiter) {
   const Addr future = awaited_future(python, values, waiter);
   const auto state =
       future == Addr{}
@@ -67,7 +67,7 @@ std::optional<FutureWait> find_future_wait(PythonSample& python,
   }
   FutureWait wait;
   wait.begun = state->utf8 != "PENDING";
-  for (const ThreadSample& thread : python.threads()) {
+  for (const SampledThread& thread : python.threads()) {
     if (wait.begun && &thread != &waiter && works_on(python, values, thread, future)) {
       wait.worker = &thread;
     }

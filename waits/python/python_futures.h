@@ -16,12 +16,12 @@ namespace oddrank::waits {
 struct FutureWait {
   bool begun = false;  // a thread has begun with it, or it is done
   // The thread that works on it; may be null.
-  const cpython::ThreadSample* worker = nullptr;
+  const cpython::SampledThread* worker = nullptr;
 };
 
 // Returns nullopt if the thread is not in Future.result() or .exception(), as far as can be read.
 std::optional<FutureWait> find_future_wait(cpython::PythonSample& python,
                                            FrameValues& values,
-                                           const cpython::ThreadSample& waiter);
+                                           const cpython::SampledThread& waiter);
 
 }  // namespace oddrank::waits

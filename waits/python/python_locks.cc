@@ -21,7 +21,7 @@ using attach::Addr;
 using attach::ThreadState;
 using cpython::PythonSample;
 using cpython::RawFrame;
-using cpython::ThreadSample;
+using cpython::SampledThread;
 using snapshot::Known;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
@@ -48,19 +48,19 @@ class PythonLocks {
 
   // Finds the lock with this word among what the innermost frames of the waiting thread point to.
   // Slots may be out of use, but the lock's own word proves what it is.
-  std::optional<LockObject> awaited(const ThreadSample& thread, std::uint64_t word);
+  std::optional<LockObject> awaited(const SampledThread& thread, std::uint64_t word);
 
   // Returns all threads in the body of a `with` of the plain lock with this word.
   const std::vector<Holding>& holders(std::uint64_t word);
 
-  const ThreadSample* joined(const ThreadSample& thread);
+  const SampledThread* joined(const SampledThread& thread);
 
-  std::optional<FutureWait> future(const ThreadSample& thread) {
+  std::optional<FutureWait> future(const SampledThread& thread) {
     return find_future_wait(python_, values_, thread);
   }
 
   // For an import lock, returns the thread that imports the module, and the module's name.
-  const ThreadSample* importer(const ThreadSample& thread, std::string& module);
+  const SampledThread* importer(const SampledThread& thread, std::string& module);
 
  private:
   cpython::PythonMemory& memory() { return python_.memory(); }
@@ -79,7 +79,7 @@ class PythonLocks {
   std::unordered_map<std::uint64_t, LockObject> awaited_;         // by word
 };
 
-std::optional<LockObject> PythonLocks::awaited(const ThreadSample& thread, std::uint64_t word) {
+std::optional<LockObject> PythonLocks::awaited(const SampledThread& thread, std::uint64_t word) {
   if (const auto known = awaited_.find(word); known != awaited_.end()) {
     return known->second;
   }
@@ -105,7 +105,7 @@ const std::vector<Holding>& PythonLocks::holders(std::uint64_t word) {
   return held_[word];
 }
 
-const ThreadSample* PythonLocks::joined(const ThreadSample& thread) {
+const SampledThread* PythonLocks::joined(const SampledThread& thread) {
   for (std::size_t i = 0; i < std::min<std::size_t>(thread.frames.size(), 3); ++i) {
     const auto& code = python_.code(thread.frames[i]);
     if (is_in(code, "join", "threading.py") ||
@@ -116,7 +116,7 @@ const ThreadSample* PythonLocks::joined(const ThreadSample& thread) {
   return nullptr;
 }
 
-const ThreadSample* PythonLocks::importer(const ThreadSample& thread, std::string& module) {
+const SampledThread* PythonLocks::importer(const SampledThread& thread, std::string& module) {
   if (thread.frames.empty() ||
       !is_in(python_.code(thread.frames[0]), "acquire", "<frozen importlib._bootstrap>")) {
     return nullptr;
@@ -165,7 +165,7 @@ class Resolver {
  private:
   pid_t target_tid(pid_t tid) const;
 
-  void set_holder(const ThreadSample& thread, ThreadWait& wait);
+  void set_holder(const SampledThread& thread, ThreadWait& wait);
 
   static std::string who(const ThreadWait& wait, pid_t tid);
 
@@ -173,7 +173,7 @@ class Resolver {
 
   void resolve_future(const FutureWait& future, ThreadWait& wait);
 
-  void resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait);
+  void resolve_lock(const SampledThread& thread, pid_t tid, ThreadWait& wait);
 
   PythonSample& python_;
   PythonLocks locks_;
@@ -182,7 +182,7 @@ class Resolver {
 };
 
 void Resolver::resolve(pid_t tid, ThreadWait& wait) {
-  const ThreadSample* thread = python_.by_tid(target_tid(tid));
+  const SampledThread* thread = python_.by_tid(target_tid(tid));
   if (thread == nullptr) {
     return;
   }
@@ -207,7 +207,7 @@ pid_t Resolver::target_tid(pid_t tid) const {
   return at == states_.end() ? 0 : at->target_tid;
 }
 
-void Resolver::set_holder(const ThreadSample& thread, ThreadWait& wait) {
+void Resolver::set_holder(const SampledThread& thread, ThreadWait& wait) {
   const auto at = std::find_if(states_.begin(), states_.end(), [&thread](const auto& each) {
     return each.target_tid == thread.target_tid;
   });
@@ -243,11 +243,11 @@ void Resolver::resolve_future(const FutureWait& future, ThreadWait& wait) {
   wait.detail.clear();
 }
 
-void Resolver::resolve_lock(const ThreadSample& thread, pid_t tid, ThreadWait& wait) {
+void Resolver::resolve_lock(const SampledThread& thread, pid_t tid, ThreadWait& wait) {
   const std::uint64_t word = locks_.word_of_futex(wait.address);
   const auto lock = locks_.awaited(thread, word);
   if (lock && lock->recursive) {
-    const ThreadSample* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
+    const SampledThread* owner = lock->count > 0 ? python_.by_ident(lock->owner) : nullptr;
     if (owner != nullptr) {
       set_holder(*owner, wait);
       tell(wait, "Python RLock, held by " + who(wait, tid) + " (" + std::to_string(lock->count) +

@@ -10,13 +10,13 @@
 namespace oddrank::waits {
 
 using attach::Addr;
+using cpython::kPointerSize;
 
 namespace {
 
-constexpr std::size_t kPointer = sizeof(std::uint64_t);
 constexpr std::size_t kMaxFrames = 4096;   // of all threads together
 constexpr std::size_t kMaxValues = 65536;  // likewise
-constexpr int kMaxDepth = 3;               // method -> queue -> lock
+constexpr int kMaxFieldDepth = 3;          // method -> queue -> lock
 
 struct Fields {  // of SemLockObject, behind the object's head
   std::uint64_t handle;
@@ -52,7 +52,7 @@ std::span<const TypeName<SemaphoreObjects::Kind>> SemaphoreObjects::type_names()
 // m_self of a builtin method, im_self of another.
 Addr SemaphoreObjects::second_field(Addr object) {
   return python_.memory().pointer_or_null(object + python_.memory().layout().object.head +
-                                          kPointer);
+                                          kPointerSize);
 }
 
 std::optional<SemaphoreObject> SemaphoreObjects::read(Addr object) {
@@ -109,7 +109,7 @@ void SemaphoreObjects::add_values(const std::vector<Addr>& values,
                                   std::vector<SemaphoreObject>& found) {
   for (const Addr value : values) {
     if (seen.insert(attach::value_of(value)).second) {
-      add(value, kMaxDepth, found);
+      add(value, kMaxFieldDepth, found);
     }
   }
 }
@@ -119,7 +119,7 @@ std::vector<SemaphoreObject> SemaphoreObjects::find() {
   std::unordered_set<std::uint64_t> seen;
   std::vector<SemaphoreObject> found;
   std::size_t budget = kMaxFrames;
-  for (const cpython::ThreadSample& thread : python_.threads()) {
+  for (const cpython::SampledThread& thread : python_.threads()) {
     for (const cpython::RawFrame& frame : thread.frames) {
       if (budget-- == 0 || seen.size() > kMaxValues) {
         return found;

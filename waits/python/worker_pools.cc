@@ -23,7 +23,7 @@ constexpr std::array kPoolWaits = {
     FramePattern{"next", "multiprocessing/pool.py"},
     FramePattern{"join", "multiprocessing/pool.py"},
 };
-constexpr std::array kFutureWaits = {
+constexpr std::array kPoolFutureWaits = {
     FramePattern{"result", "concurrent/futures/_base.py"},
     FramePattern{"exception", "concurrent/futures/_base.py"},
     FramePattern{"as_completed", "concurrent/futures/_base.py"},
@@ -35,7 +35,7 @@ constexpr std::array kPools = {
     WorkerPool{"DataLoader worker", WaitOn::kInput, kLoaderWaits,
                FramePattern{"_worker_loop", "torch/utils/data/_utils/worker.py"}, kQueueGet,
                "pt_data_worker"},
-    WorkerPool{"process pool worker", WaitOn::kChild, kFutureWaits,
+    WorkerPool{"process pool worker", WaitOn::kChild, kPoolFutureWaits,
                FramePattern{"_process_worker", "concurrent/futures/process.py"}, kQueueGet, ""},
     WorkerPool{"multiprocessing.Pool worker", WaitOn::kChild, kPoolWaits,
                FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, ""},

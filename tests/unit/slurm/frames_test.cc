@@ -219,6 +219,21 @@ TEST_CASE("a hello alone tells that a sender began") {
   CHECK(collector.take_complete().empty());
 }
 
+TEST_CASE("what a sender does meanwhile is kept, printable and short") {
+  FrameCollector collector;
+  collector.feed("2: " + encode_hello("n2", 77));
+  CHECK(collector.doing_of("n2").empty());
+  collector.feed("2: " + encode_doing("n2", 77, "waits are young, sampling again (3)"));
+  collector.feed("2: " + encode_doing("n2", 77, "sampling\x1b[1m again (4)"));
+  CHECK(collector.doing_of("n2") == "sampling?[1m again (4)");
+  CHECK(collector.doing_of("n1").empty());
+  CHECK(collector.incomplete().size() == 1);
+  collector.feed("2: " + encode_doing("n2", 77, std::string(2000, 'x')));
+  CHECK(collector.doing_of("n2").size() == kMaxDoing);
+  collector.feed("2: " + encode_frames("n2", 77, "x"));
+  CHECK(collector.take_complete().size() == 1);
+}
+
 TEST_CASE("other lines are kept by label, bounded") {
   FrameLimits limits;
   limits.text = 20;

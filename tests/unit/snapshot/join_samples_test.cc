@@ -12,17 +12,18 @@ ProcessCapture process_with(std::vector<std::pair<pid_t, std::uint64_t>> threads
   for (const auto& [tid, cpu] : threads_and_cpu) {
     ThreadCapture thread;
     thread.tid = tid;
-    thread.samples = {{StackId{}, StackId{}, 'S', cpu, 0, 0}};
+    thread.samples = {{StackId{}, StackId{}, 'S', cpu, 0, 0, false, false, 0, {}}};
     process.threads.push_back(std::move(thread));
   }
   return process;
 }
 
 TEST_CASE("samples of a thread follow each other, new threads are added, ended ones stay") {
+  const Tables tables;
   ProcessCapture process = process_with({{1, 10}, {2, 20}});
   ProcessCapture later = process_with({{1, 11}, {3, 30}});
   later.threads[0].wait.on = WaitOn::kPipe;
-  append_samples(process, std::move(later));
+  append_samples(tables, process, std::move(later));
   REQUIRE(process.threads.size() == 3);
   REQUIRE(process.threads[0].samples.size() == 2);
   CHECK(process.threads[0].samples[0].cpu_us == 10);
@@ -39,12 +40,53 @@ TEST_CASE("a process that no longer answers keeps what was read before") {
   later.read = ReadState::kNone;
   later.why = tables.string("did not answer");
   later.state = 'D';
-  append_samples(process, std::move(later));
+  append_samples(tables, process, std::move(later));
   CHECK(process.read == ReadState::kFull);
   CHECK(process.state == 'D');
   CHECK(tables.text(process.why) == "did not answer");
   REQUIRE(process.threads.size() == 1);
   CHECK(process.threads[0].samples.size() == 1);
+}
+
+// Thread 1, which the earlier sample stopped after 60 s of sleep, and which the later one finds
+// with that many switches more.
+std::int64_t quiet_ms_after(std::uint64_t switches, bool stopped) {
+  const Tables tables;
+  ProcessCapture process = process_with({{1, 10}});
+  process.read_us = 1'000'000;
+  process.threads[0].samples[0].stopped = stopped;
+  process.threads[0].wait.quiet_ms = 60'000;
+  ProcessCapture later = process_with({{1, 10}});
+  later.read_us = 1'500'000;
+  later.threads[0].samples[0].voluntary_switches = switches;
+  later.threads[0].wait.quiet_ms = 499;
+  append_samples(tables, process, std::move(later));
+  return process.threads[0].wait.quiet_ms;
+}
+
+TEST_CASE("a stop of ours does not make a long sleep a short one") {
+  CHECK(quiet_ms_after(2, true) == 60'500);
+  CHECK(quiet_ms_after(3, true) == 499);  // it woke once more
+  CHECK(quiet_ms_after(2, false) == 499);
+}
+
+TEST_CASE("a sample says whether locals changed since the one before") {
+  Tables tables;
+  const auto at_step = [&tables](const char* step) {
+    ProcessCapture process = process_with({{1, 10}});
+    const FrameId frame = tables.frame({FrameKind::kPython, 0, tables.string("train")});
+    process.threads[0].samples[0].stack = tables.stack({{frame}});
+    process.threads[0].locals = {{0, {{tables.string("step"), tables.string(step)}}}};
+    return process;
+  };
+  ProcessCapture process = at_step("1");
+  append_samples(tables, process, at_step("2"));
+  append_samples(tables, process, at_step("2"));
+  const auto& samples = process.threads[0].samples;
+  REQUIRE(samples.size() == 3);
+  CHECK_FALSE(samples[0].locals_changed);
+  CHECK(samples[1].locals_changed);
+  CHECK_FALSE(samples[2].locals_changed);
 }
 
 }  // namespace

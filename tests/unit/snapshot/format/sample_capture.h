@@ -33,7 +33,8 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.has_python = thread.holds_gil = thread.wants_gil = true;
   thread.gil = 2;
   const StackId id = tables.stack(stack);
-  thread.samples = {{id, id, 'S', 1000, 20, 3}, {id, StackId{}, 'D', 2000, 21, 4}};
+  thread.samples = {{id, id, 'S', 1000, 20, 3, false, true, 78, tables.string("gdb")},
+                    {id, StackId{}, 'D', 2000, 21, 4, true, false, 0, {}}};
   thread.wait.on = WaitOn::kFile;
   thread.wait.inferred = true;
   thread.wait.syscall = 0;
@@ -81,6 +82,9 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                99,
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
+  thread.wait.key = tables.string("worker/3");
+  thread.loops = {{1, true, true, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
+                  {2, false, false, {}}};
   return thread;
 }
 

@@ -2,6 +2,7 @@
 #include "snapshot/format/told_wait.h"
 
 #include <string>
+#include <utility>
 
 #include "snapshot/format/capture_file.h"
 #include "snapshot/format/columns.h"
@@ -92,8 +93,21 @@ Document one_thread(const std::string& words) {
   return to_document(capture);
 }
 
-// Without what is new in format 9.
+// Without what is new in format 10.
+Document of_format_9(Document document) {
+  for (const char* name : {"locals_changed", "stopped", "tracer", "tracer_name"}) {
+    REQUIRE(document.tables["samples"].erase(name) == 1);
+  }
+  document.tables.erase("loops");
+  document.tables.erase("loop_calls");
+  REQUIRE(document.tables["threads"].erase("wait_key") == 1);
+  REQUIRE(document.tables["threads"].erase("loops") == 1);
+  return document;
+}
+
+// Without what is new in format 9, either.
 Document of_format_8(Document document) {
+  document = of_format_9(std::move(document));
   document.tables.erase("awaited_files");
   document.tables.erase("pool_pids");
   for (const char* name :
@@ -121,11 +135,41 @@ TEST_CASE("a capture of format 8 is read, its words are kept") {
   CHECK(again->processes == capture->processes);
 }
 
-TEST_CASE("a capture of format 8 that has what is new is refused") {
+TEST_CASE("a capture of format 9 is read, without keys and loops") {
+  auto read = decode_document(encode_document(of_format_9(one_thread("in pause()"))));
+  REQUIRE(read);
+  const auto capture = from_document(*read, 9);
+  REQUIRE(capture);
+  const ThreadCapture& thread = capture->processes.at(0).threads.at(0);
+  CHECK(thread.samples.at(0) == ThreadSample{});
+  CHECK(capture->tables.text(thread.wait.detail) == "in pause()");
+  CHECK(thread.loops.empty());
+  CHECK_FALSE(from_document(*read, 10));  // what format 10 has is missing
+}
+
+TEST_CASE("a capture of an older format that has what is new is refused") {
   auto read = decode_document(encode_document(one_thread("")));
   REQUIRE(read);
-  CHECK(from_document(*read, 9));
+  CHECK(from_document(*read, 10));
+  CHECK_FALSE(from_document(*read, 9));
+  read = decode_document(encode_document(of_format_9(one_thread(""))));
+  REQUIRE(read);
   CHECK_FALSE(from_document(*read, 8));
+}
+
+TEST_CASE("more loops or calls than are listed are refused") {
+  const auto refused = [](std::size_t loops, std::size_t calls) {
+    Capture capture;
+    capture.nodes.emplace_back();
+    ThreadCapture& thread = capture.processes.emplace_back().threads.emplace_back();
+    thread.samples.emplace_back();
+    thread.loops.resize(loops);
+    thread.loops.front().calls.resize(calls);
+    return !decode_capture(encode_capture(capture));
+  };
+  CHECK_FALSE(refused(kMaxLoops, kMaxLoopCalls));
+  CHECK(refused(kMaxLoops + 1, 0));
+  CHECK(refused(1, kMaxLoopCalls + 1));
 }
 
 }  // namespace

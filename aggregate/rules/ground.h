@@ -1,0 +1,27 @@
+// What a finding rests on, and the ranks about which it may speak. The theory behind it:
+// rules/suspects.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace oddrank::aggregate {
+
+// From the weakest. A finding is overruled by one on a stronger ground, however sure it is.
+enum class Ground : std::uint8_t {
+  kNothing = 0,
+  kNobody,  // everybody is where everybody should be
+  kOdd,     // no wait leads to the rank, but it is the only one that does not wait
+  kAlone,   // its own place explains it, although nobody is seen to wait for it
+  kVague,   // ranks wait for it, and it waits for somebody unknown: neither guilt nor alibi
+  kRoot,    // ranks wait for it, and it waits for none; or ranks in a circle that nothing leaves
+  kMotion,  // the job moves
+};
+
+struct Suspects {
+  Ground ground = Ground::kNothing;
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
+};
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,114 @@
+// Ranks wait for each other in a circle of different things: a file lock against a barrier, a
+// server's answer against an all_reduce, a pipe against a receive. Every member is named: each is
+// right by itself, and any of them could end it.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/view/wait_words.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+// Returns whether a member waits otherwise than in a call, or some in collectives and some in sends or
+// receives.
+bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  bool between_two = false;
+  bool collective = false;
+  for (const std::size_t at : ranks) {
+    const RankView& rank = input.view.ranks()[at];
+    if (!takes_part(rank)) {
+      return true;
+    }
+    const snapshot::CallKind kind = rank.leader->call->kind;
+    between_two = between_two || kind == snapshot::CallKind::kSend ||
+                  kind == snapshot::CallKind::kRecv;
+    collective = collective || kind == snapshot::CallKind::kCollective;
+  }
+  return between_two && collective;
+}
+
+// Returns the ranks of each closed circle of different things.
+std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
+  const WaitGraph& graph = input.graph;
+  const std::set<std::size_t> closed = closed_circles(input.view, graph);
+  std::map<std::size_t, std::vector<std::size_t>> members;
+  for (std::size_t at = 0; at < input.view.ranks().size() && !closed.empty(); ++at) {
+    if (closed.contains(graph.component[at])) {
+      members[graph.component[at]].push_back(at);
+    }
+  }
+  std::vector<std::vector<std::size_t>> circles;
+  for (auto& entry : members) {
+    std::vector<std::size_t>& ranks = entry.second;
+    if (is_mixed(input, ranks)) {
+      circles.push_back(std::move(ranks));
+    }
+  }
+  return circles;
+}
+
+// Returns what a member waits for: "in all_reduce in default group", "for the file lock /x, held by
+// rank 2".
+std::string wait_of(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  if (rank.leader != nullptr && rank.leader->call) {
+    return "in " + call_words(input.view, *rank.leader->call);
+  }
+  const WaitsFor wait = waits_for(input.view, rank);
+  const auto* other = awaited_process(input.view, *rank.process);
+  const std::string whom = other == nullptr ? "" : process_words(input.view, *other);
+  if (wait.what == snapshot::WaitOn::kFileLock) {
+    return fmt::format("for the file lock {}{}", wait.path, whom.empty() ? "" : ", held by " + whom);
+  }
+  return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
+}
+
+std::string circle_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t kMaxSides = 4;
+  std::map<std::string, std::vector<std::size_t>> sides;
+  for (const std::size_t at : ranks) {
+    sides[wait_of(input, at)].push_back(at);
+  }
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [wait, members] : sides) {
+    if (++shown > kMaxSides) {
+      return text + ", ...";
+    }
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", ranks_words(input, members),
+                        members.size() == 1 ? "waits" : "wait", wait);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Finding> resource_cycle(const RuleInput& input) {
+  std::vector<Finding> findings;
+  for (const std::vector<std::size_t>& ranks : mixed_circles(input)) {
+    Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
+    if (finding.confidence == Confidence::kNone) {
+      continue;
+    }
+    const bool inferred = std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+      const RankView& rank = input.view.ranks()[at];
+      return rank.leader != nullptr && !rank.leader->call && rank.leader->wait.inferred;
+    });
+    if (inferred) {
+      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    }
+    finding.summary = fmt::format("{} wait for each other in a circle: {}",
+                                  ranks_words(input, ranks), circle_words(input, ranks));
+    finding.advice = {"give back locks and answer requests before entering a collective"};
+    finding.disproves = {"one of these waits ending"};
+    finding.weakness = "one of these waits may be for somebody else";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,234 @@
+#include "aggregate/rules/suspects.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/view/wait_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitOn;
+
+namespace {
+
+// Returns whether the rank, in code of its own, waits for somebody who could not be found.
+bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
+  if (rank.leader == nullptr) {
+    return false;
+  }
+  if (rank.polls || waits_for_key(input.view, rank)) {
+    return true;
+  }
+  switch (rank.leader->wait.on) {
+    case WaitOn::kLock:
+    case WaitOn::kThread:
+    case WaitOn::kPipe:
+    case WaitOn::kSocket:
+      return awaited_process(input.view, *rank.process) == nullptr;
+    default:
+      return false;
+  }
+}
+
+bool is_partial(const RankView& rank) {
+  return rank.presence == Presence::kUnread ||
+         (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
+}
+
+// Returns whether the kernel says that the rank cannot go on.
+bool is_held(const RuleInput& input, const RankView& rank) {
+  return rank.presence == Presence::kDead || rank.presence == Presence::kAbsent ||
+         is_held_still(input.view, rank) || rank.state() == 'D';
+}
+
+// Returns whether a story explains a rank although no rank is seen to wait for it.
+bool explains_itself(Kind story) {
+  return story != Kind::kSkippedCollective && story != Kind::kUnknown && story != Kind::kBusyRank;
+}
+
+// Returns whether the rank may have done its part in all the calls that wait for it.
+bool is_only_left(const RuleInput& input, std::size_t at) {
+  return is_assumed(input.graph, at) && input.graph.may_have_left[at];
+}
+
+// Sorts the ranks that others wait for by what they stand for.
+struct Awaited {
+  std::vector<std::size_t> roots;
+  std::vector<std::size_t> left;  // roots that may have done their part and gone on
+  std::vector<std::size_t> vague;
+};
+
+Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
+  Awaited found;
+  for (std::size_t at = 0; at < stands.size(); ++at) {
+    if (!input.graph.awaited[at]) {
+      continue;
+    }
+    if (stands[at] == Stand::kRoot) {
+      (is_only_left(input, at) ? found.left : found.roots).push_back(at);
+    } else if (stands[at] == Stand::kVague) {
+      found.vague.push_back(at);
+    }
+  }
+  return found;
+}
+
+// Returns the one rank that moves while all others wait, for whomever; kNone if there is none.
+std::size_t only_mover(const RuleInput& input, const std::vector<Stand>& stands) {
+  std::size_t found = JobView::kNone;
+  for (std::size_t at = 0; at < stands.size(); ++at) {
+    const RankView& rank = input.view.ranks()[at];
+    if (stands[at] == Stand::kRoot) {
+      if (found != JobView::kNone) {
+        return JobView::kNone;
+      }
+      found = at;
+    } else if (stands[at] == Stand::kUnknown || rank.motion.stack) {
+      return JobView::kNone;
+    }
+    if (rank.presence == Presence::kRead && !rank.motion.measured) {
+      return JobView::kNone;
+    }
+  }
+  return stands.size() < 2 ? JobView::kNone : found;
+}
+
+// Returns the one rank that is elsewhere while at least two others are all at one place; kNone if
+// there is none, or if a rank is not still.
+std::size_t only_elsewhere(const RuleInput& input) {
+  std::map<std::string, std::vector<std::size_t>> places;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const RankView& rank = input.view.ranks()[at];
+    if (rank.presence != Presence::kRead || rank.sample() == nullptr || rank.motion.stack ||
+        !rank.motion.measured) {
+      return JobView::kNone;
+    }
+    places[input.view.model().fold(*rank.sample()).key].push_back(at);
+    if (places.size() > 2) {
+      return JobView::kNone;
+    }
+  }
+  if (places.size() != 2 || places.contains("")) {
+    return JobView::kNone;
+  }
+  const auto& a = places.begin()->second;
+  const auto& b = std::next(places.begin())->second;
+  if (std::min(a.size(), b.size()) != 1 || std::max(a.size(), b.size()) < 2) {
+    return JobView::kNone;
+  }
+  return a.size() == 1 ? a.front() : b.front();
+}
+
+// Finds whom to name if no wait leads to anybody.
+std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stand>& stands) {
+  std::vector<std::size_t> odd;
+  if (const std::size_t mover = only_mover(input, stands); mover != JobView::kNone) {
+    odd.push_back(mover);
+  } else if (!input.anybody_in_call) {
+    if (const std::size_t elsewhere = only_elsewhere(input);
+        elsewhere != JobView::kNone && stands[elsewhere] != Stand::kWaits) {
+      odd.push_back(elsewhere);
+    }
+  }
+  return odd;
+}
+
+// Finds the ranks whose own place explains them. A rank that is held counts always, any other only
+// if no rank is seen in a call: then nothing tells who waits for whom.
+std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<Stand>& stands) {
+  std::vector<std::size_t> alone;
+  for (std::size_t at = 0; at < stands.size(); ++at) {
+    if (stands[at] == Stand::kRoot && !input.graph.awaited[at] &&
+        (!input.anybody_in_call || is_held(input, input.view.ranks()[at])) &&
+        (explains_itself(local_story(input, at)) || stands.size() == 1)) {
+      alone.push_back(at);
+    }
+  }
+  return alone;
+}
+
+bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  const auto own_code =
+      std::count_if(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+        return row_of(local_story(input, at)).place_only;
+      });
+  return !ranks.empty() && static_cast<std::size_t>(own_code) == ranks.size() &&
+         ranks.size() > waiters_of(input.graph, ranks.front()).size();
+}
+
+}  // namespace
+
+Stand stand_of(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  if (is_held(input, rank)) {
+    return Stand::kRoot;
+  }
+  if (is_partial(rank)) {
+    return Stand::kUnknown;
+  }
+  if (input.graph.waits_for_rank[at]) {
+    return Stand::kWaits;
+  }
+  if (input.graph.opaque[at]) {
+    return Stand::kInCall;
+  }
+  switch (local_story(input, at)) {
+    case Kind::kUnknown:
+      return Stand::kUnknown;
+    case Kind::kDeviceStall:
+      return Stand::kVague;
+    case Kind::kSkippedCollective:
+    case Kind::kBusyRank:
+      return waits_for_somebody(input, rank) ? Stand::kVague : Stand::kRoot;
+    default:
+      return Stand::kRoot;
+  }
+}
+
+std::vector<Suspects> find_suspects(const RuleInput& input) {
+  std::vector<Stand> stands;
+  stands.reserve(input.view.ranks().size());
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    stands.push_back(stand_of(input, at));
+  }
+  Awaited awaited = find_awaited(input, stands);
+  std::vector<Suspects> tiers;
+  const auto add = [&tiers](Ground ground, std::vector<std::size_t> ranks) {
+    if (!ranks.empty()) {
+      tiers.push_back({ground, std::move(ranks)});
+    }
+  };
+  // Of several ranks that may have done their part, any may have.
+  if (awaited.roots.empty() && awaited.left.size() == 1) {
+    awaited.roots = awaited.left;
+  }
+  // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
+  // their way.
+  if (input.young && are_many(input, awaited.roots)) {
+    awaited.roots.clear();
+  }
+  const bool explained = !awaited.roots.empty();
+  add(Ground::kRoot, std::move(awaited.roots));
+  if (!explained) {
+    add(Ground::kVague, std::move(awaited.vague));
+  }
+  if (tiers.empty()) {
+    std::vector<std::size_t> alone = find_alone(input, stands);
+    std::vector<std::size_t> odd = find_odd(input, stands);
+    std::erase_if(odd, [&alone](std::size_t at) {
+      return std::binary_search(alone.begin(), alone.end(), at);
+    });
+    add(Ground::kAlone, std::move(alone));
+    add(Ground::kOdd, std::move(odd));
+  }
+  if (tiers.empty()) {
+    tiers.emplace_back();
+  }
+  return tiers;
+}
+
+}  // namespace oddrank::aggregate

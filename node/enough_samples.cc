@@ -1,0 +1,226 @@
+#include "node/enough_samples.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "collectives/call_table.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::FrameId;
+using snapshot::FrameKind;
+using snapshot::ProcessCapture;
+using snapshot::StackId;
+using snapshot::ThreadCapture;
+using snapshot::ThreadSample;
+using std::chrono::milliseconds;
+using Times = std::span<const milliseconds>;
+
+constexpr milliseconds kFirstInterval{500};
+// Less is not worth a sample.
+constexpr milliseconds kLeastInterval{250};
+// A wait of five seconds is exact to some 10 ms.
+constexpr milliseconds kAgeMargin{100};
+// How often a rank must be seen to move.
+constexpr int kMotionsThatTell = 2;
+
+enum class Pace : std::uint8_t { kOld, kMoves, kYoung, kRuns, kStoppedOnce };
+
+// A thread that shows what its rank does.
+struct Strand {
+  Pace pace = Pace::kRuns;
+  milliseconds age{0};   // of its wait; if it is old or young
+  bool in_call = false;  // or in a native wait for another thread, as its completion is awaited
+};
+
+struct Pacing {
+  std::vector<Strand> undecided;
+  bool stopped_once = false;
+  bool held_up = false;  // a rank waits in a call for longer than we would ever sample
+};
+
+// Returns the frames that tell places apart: those of Python if there are any, since the native
+// ones below them differ from sample to sample in a wait that spins.
+std::vector<FrameId> place_of(const Capture& capture, const ThreadSample& sample) {
+  const auto& tables = capture.tables;
+  const bool apart = sample.python_stack != StackId{};
+  const auto& frames = tables.stack(apart ? sample.python_stack : sample.stack).frames;
+  std::vector<FrameId> python;
+  std::copy_if(frames.begin(), frames.end(), std::back_inserter(python),
+               [&tables](FrameId id) { return tables.frame(id).kind == FrameKind::kPython; });
+  return python.empty() && sample.state != 'R' ? frames : python;
+}
+
+bool is_in_call(const Capture& capture, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const auto frames = place_of(capture, thread.samples.back());
+  return std::any_of(frames.begin(), frames.end(), [&capture](FrameId id) {
+    const snapshot::Frame& frame = capture.tables.frame(id);
+    const std::string_view name = capture.tables.text(frame.function);
+    return frame.kind == FrameKind::kPython &&
+           collectives::find_python_call(name, capture.tables.text(frame.file)) != nullptr;
+  });
+}
+
+// Returns whether the thread is blocked on a lock or condition of native code: so a program waits
+// for a call that it has begun without blocking (Work.wait()).
+bool waits_natively(const ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  return wait.on == snapshot::WaitOn::kLock && wait.how != snapshot::WaitHow::kPythonLock;
+}
+
+// Counts the samples in which the thread was at a place where none before had found it, or further
+// on at the same one.
+int motions(const Capture& capture, const ThreadCapture& thread) {
+  std::vector<std::vector<FrameId>> known;
+  int count = 0;
+  for (const ThreadSample& sample : thread.samples) {
+    auto place = place_of(capture, sample);
+    const bool is_new = std::find(known.begin(), known.end(), place) == known.end();
+    const bool moved = sample.locals_changed || (is_new && !place.empty());
+    count += !known.empty() && moved ? 1 : 0;
+    known.push_back(std::move(place));
+  }
+  return count;
+}
+
+// Returns for how long the thread has not run as far as the samples show: its counters stood still.
+milliseconds seen_still(const ThreadCapture& thread, Times begun) {
+  const auto& samples = thread.samples;
+  const ThreadSample& last = samples.back();
+  std::size_t still = 0;  // samples before the last
+  while (still + 1 < samples.size()) {
+    const ThreadSample& before = samples[samples.size() - 2 - still];
+    if (before.voluntary_switches != last.voluntary_switches ||
+        before.involuntary_switches != last.involuntary_switches || before.cpu_us != last.cpu_us) {
+      break;
+    }
+    ++still;
+  }
+  return begun.back() - begun[begun.size() - 1 - still];
+}
+
+bool is_stopped(const ThreadSample& sample) {
+  return sample.state == 'T' || sample.state == 't';
+}
+
+Strand strand_of(const Capture& capture, const ThreadCapture& thread, Times begun) {
+  Strand strand;
+  strand.in_call = is_in_call(capture, thread) || waits_natively(thread);
+  const auto& samples = thread.samples;
+  const ThreadSample& last = samples.back();
+  if (is_stopped(last) && (samples.size() < 2 || !is_stopped(samples[samples.size() - 2]))) {
+    strand.pace = Pace::kStoppedOnce;
+    return strand;
+  }
+  if (last.state != 'R') {
+    strand.age = std::max(milliseconds(std::max<std::int64_t>(thread.wait.quiet_ms, 0)),
+                          seen_still(thread, begun));
+  }
+  const bool slept_through =
+      last.state != 'R' && begun.size() > 1 && strand.age >= begun.back() - begun[begun.size() - 2];
+  if (strand.age >= kOldWait) {
+    strand.pace = Pace::kOld;
+  } else if (motions(capture, thread) >= kMotionsThatTell) {
+    strand.pace = Pace::kMoves;
+  } else {
+    strand.pace = slept_through ? Pace::kYoung : Pace::kRuns;
+  }
+  return strand;
+}
+
+// Returns the threads that show what the rank does; none if it was not read in each sample.
+std::vector<Strand> strands_of(const Capture& capture, const ProcessCapture& process, Times begun) {
+  std::vector<Strand> strands;
+  if (process.threads.empty() || process.threads.front().samples.size() != begun.size() ||
+      process.read == snapshot::ReadState::kNone) {
+    return strands;
+  }
+  for (const ThreadCapture& thread : process.threads) {
+    const bool is_main = &thread == &process.threads.front();
+    // Fewer samples: it has ended, or has just begun.
+    if (thread.samples.size() == begun.size() && (is_main || is_in_call(capture, thread))) {
+      strands.push_back(strand_of(capture, thread, begun));
+    }
+  }
+  return strands;
+}
+
+Pacing pacing_of(const Capture& capture, Times begun) {
+  Pacing pacing;
+  for (const ProcessCapture& process : capture.processes) {
+    if (!process.is_rank) {
+      continue;
+    }
+    const auto strands = strands_of(capture, process, begun);
+    bool all_old = !strands.empty();
+    bool in_call = false;
+    milliseconds least = kMaxSampling;
+    for (const Strand& strand : strands) {
+      pacing.stopped_once = pacing.stopped_once || strand.pace == Pace::kStoppedOnce;
+      if (strand.pace != Pace::kOld && strand.pace != Pace::kMoves) {
+        pacing.undecided.push_back(strand);
+      }
+      all_old = all_old && strand.pace == Pace::kOld;
+      in_call = in_call || strand.in_call;
+      least = std::min(least, strand.age);
+    }
+    pacing.held_up = pacing.held_up || (all_old && in_call && least >= kMaxSampling);
+  }
+  return pacing;
+}
+
+}  // namespace
+
+NextSample next_sample(const Capture& capture, std::span<const milliseconds> begun) {
+  NextSample next;
+  if (begun.size() < 2) {
+    return {SampleReason::kFirst, kFirstInterval};
+  }
+  if (begun.size() >= kMaxSamples) {
+    return next;
+  }
+  const Pacing pacing = pacing_of(capture, begun);
+  if (pacing.stopped_once) {
+    next.reason = SampleReason::kStoppedOnce;
+  } else if (pacing.undecided.empty() || pacing.held_up) {
+    return next;
+  } else {
+    const bool all_wait =
+        std::all_of(pacing.undecided.begin(), pacing.undecided.end(),
+                    [](const Strand& strand) { return strand.pace == Pace::kYoung; });
+    const bool any_waits = std::any_of(
+        pacing.undecided.begin(), pacing.undecided.end(),
+        [](const Strand& strand) { return strand.pace == Pace::kYoung || strand.in_call; });
+    next.reason = any_waits ? SampleReason::kYoungWaits : SampleReason::kRuns;
+    next.after = kFirstInterval * (1 << (begun.size() - 1));
+    if (all_wait) {
+      const auto youngest =
+          std::min_element(pacing.undecided.begin(), pacing.undecided.end(),
+                           [](const Strand& a, const Strand& b) { return a.age < b.age; });
+      next.after = std::min(next.after, kOldWait - youngest->age + kAgeMargin);
+    }
+  }
+  next.after = std::max(
+      next.after, next.reason == SampleReason::kStoppedOnce ? kFirstInterval : kLeastInterval);
+  next.after = std::min(next.after, kMaxSampling - begun.back());
+  return next.after < kLeastInterval ? NextSample{} : next;
+}
+
+milliseconds longest_sampling(const CaptureOptions& options) {
+  return options.until_decided ? kMaxSampling : milliseconds(0);
+}
+
+std::string again_words(SampleReason reason, std::size_t sample) {
+  const char* why = reason == SampleReason::kStoppedOnce ? "a rank was stopped for an instant"
+                    : reason == SampleReason::kRuns      ? "a rank runs"
+                                                         : "waits are young";
+  return std::string(why) + ", sampling again (" + std::to_string(sample) + ")";
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,73 @@
+#include "snapshot/locals_change.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace oddrank::snapshot {
+namespace {
+
+struct LocalsOfFrame {
+  std::pair<StringId, StringId> function;  // and file
+  const FrameLocals* locals = nullptr;     // null: none were read
+};
+
+// Returns the Python frames of the last sample, outermost first.
+std::vector<LocalsOfFrame> frames_with_locals(const Tables& tables, const ThreadCapture& thread) {
+  std::vector<LocalsOfFrame> found;
+  if (thread.samples.empty()) {
+    return found;
+  }
+  const ThreadSample& last = thread.samples.back();
+  const auto& frames =
+      tables.stack(last.python_stack != StackId{} ? last.python_stack : last.stack).frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    const Frame& frame = tables.frame(frames[i]);
+    if (frame.kind != FrameKind::kPython) {
+      continue;
+    }
+    const auto row = std::find_if(thread.locals.begin(), thread.locals.end(),
+                                  [i](const FrameLocals& each) { return each.frame == i; });
+    found.push_back({{frame.function, frame.file}, row == thread.locals.end() ? nullptr : &*row});
+  }
+  return found;
+}
+
+bool has_other_value(const Tables& tables, const FrameLocals& before, const FrameLocals& after) {
+  return std::any_of(after.locals.begin(), after.locals.end(), [&](const Local& now) {
+    const auto then = std::find_if(before.locals.begin(), before.locals.end(),
+                                   [&now](const Local& each) { return each.name == now.name; });
+    return then != before.locals.end() && then->value != now.value &&
+           !(is_fraction(tables.text(then->value)) && is_fraction(tables.text(now.value)));
+  });
+}
+
+}  // namespace
+
+bool is_fraction(std::string_view value) {
+  return !value.empty() && value.front() != '\'' &&
+         value.find_first_of("0123456789") != std::string_view::npos &&
+         value.find_first_not_of("0123456789.+-e") == std::string_view::npos &&
+         value.find_first_of(".e") != std::string_view::npos;
+}
+
+bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after) {
+  if (before.locals.empty() || after.locals.empty()) {
+    return false;
+  }
+  const auto then = frames_with_locals(tables, before);
+  const auto now = frames_with_locals(tables, after);
+  for (std::size_t i = 0; i < then.size() && i < now.size(); ++i) {
+    if (then[i].function != now[i].function) {
+      return false;
+    }
+    if (then[i].locals != nullptr && now[i].locals != nullptr &&
+        has_other_value(tables, *then[i].locals, *now[i].locals)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace oddrank::snapshot

@@ -1,0 +1,252 @@
+// When the samples of a node's ranks suffice, on made-up captures.
+#include "node/enough_samples.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::FrameKind;
+using snapshot::ProcessCapture;
+using snapshot::StackId;
+using snapshot::ThreadCapture;
+using std::chrono::milliseconds;
+using Times = std::vector<milliseconds>;
+
+// One look at a thread.
+struct Seen {
+  std::string at;  // "train", or "all_reduce" for a call in it; "" for native frames alone
+  char state = 'S';
+  std::uint64_t switches = 0;
+  bool locals_changed = false;
+};
+
+StackId stack_at(Capture& capture, const std::string& at) {
+  auto& tables = capture.tables;
+  const auto python = [&tables](const char* function, const char* file) {
+    return tables.frame({FrameKind::kPython, 0, tables.string(function), tables.string(file)});
+  };
+  snapshot::Stack stack;
+  stack.frames.push_back(tables.frame({FrameKind::kNative, 0, {}, tables.string("libc.so.6")}));
+  if (at == "all_reduce") {
+    stack.frames.push_back(python("all_reduce", "/x/torch/distributed/distributed_c10d.py"));
+    stack.frames.push_back(python("train", "job.py"));
+  } else if (!at.empty()) {
+    stack.frames.push_back(python(at.c_str(), "job.py"));
+  }
+  return tables.stack(stack);
+}
+
+class Node {
+ public:
+  Capture capture;
+
+  // `quiet_ms`: of the last sample; -1: unknown.
+  ThreadCapture& rank(const std::vector<Seen>& seen, std::int64_t quiet_ms) {
+    ProcessCapture& process = capture.processes.emplace_back();
+    process.is_rank = true;
+    process.rank = static_cast<std::int32_t>(capture.processes.size()) - 1;
+    process.read = snapshot::ReadState::kFull;
+    return thread(seen, quiet_ms);
+  }
+  // Another thread of the last rank.
+  ThreadCapture& thread(const std::vector<Seen>& seen, std::int64_t quiet_ms) {
+    ThreadCapture thread;
+    for (const Seen& one : seen) {
+      snapshot::ThreadSample sample;
+      sample.stack = stack_at(capture, one.at);
+      sample.state = one.state;
+      sample.voluntary_switches = one.switches;
+      sample.locals_changed = one.locals_changed;
+      thread.samples.push_back(sample);
+    }
+    thread.wait.quiet_ms = quiet_ms;
+    return capture.processes.back().threads.emplace_back(std::move(thread));
+  }
+  NextSample after(const Times& begun) const { return next_sample(capture, begun); }
+};
+
+const Times kTwo = {milliseconds(0), milliseconds(500)};
+const Times kThree = {milliseconds(0), milliseconds(500), milliseconds(1500)};
+const Times kFour = {milliseconds(0), milliseconds(500), milliseconds(1500), milliseconds(3500)};
+const Times kFive = {milliseconds(0), milliseconds(500), milliseconds(1500), milliseconds(3500),
+                     milliseconds(7500)};
+
+const std::vector<Seen> kWaits = {{"all_reduce"}, {"all_reduce"}};
+const std::vector<Seen> kSpins = {{"train", 'R'}, {"train", 'R'}};
+
+TEST_CASE("one sample never suffices, and what is not a rank does not count") {
+  Node node;
+  node.rank({{"all_reduce"}}, 60000);
+  CHECK(node.after({milliseconds(0)}).reason == SampleReason::kFirst);
+  CHECK(node.after({milliseconds(0)}).after == milliseconds(500));
+  Node other;
+  other.rank(kWaits, 600);
+  other.capture.processes.back().is_rank = false;
+  CHECK(other.after(kTwo).reason == SampleReason::kNone);
+}
+
+TEST_CASE("waits are old: two samples suffice, wherever the ranks wait") {
+  Node node;
+  node.rank(kWaits, 5000);
+  node.rank({{"train"}, {"train"}}, 60000);
+  node.rank({{""}, {""}}, 7000);
+  node.rank({{"train", 'D'}, {"train", 'D'}}, 60000);
+  CHECK(node.after(kTwo).reason == SampleReason::kNone);
+}
+
+TEST_CASE("waits are young: sampled again until the youngest is old") {
+  Node node;
+  node.rank(kWaits, 8000);
+  node.rank(kWaits, 700);
+  NextSample next = node.after(kTwo);
+  CHECK(next.reason == SampleReason::kYoungWaits);
+  CHECK(next.after == milliseconds(1000));
+  Node later;
+  later.rank({{"all_reduce"}, {"all_reduce"}, {"all_reduce"}, {"all_reduce"}}, 3700);
+  next = later.after(kFour);
+  CHECK(next.reason == SampleReason::kYoungWaits);
+  CHECK(next.after == milliseconds(1400));  // when it will be old, not the full interval
+}
+
+TEST_CASE("intervals grow, and end after five samples or ten seconds") {
+  const auto interval = [](const Times& begun) {
+    Node node;
+    node.rank(std::vector<Seen>(begun.size(), Seen{"train", 'R'}), -1);
+    return node.after(begun).after;
+  };
+  CHECK(interval(kTwo) == milliseconds(1000));
+  CHECK(interval(kThree) == milliseconds(2000));
+  CHECK(interval(kFour) == milliseconds(4000));
+  CHECK(interval(kFive) == milliseconds(0));
+  // Samples of many ranks take long.
+  CHECK(interval({milliseconds(0), milliseconds(4000), milliseconds(9000)}) == milliseconds(1000));
+  CHECK(interval({milliseconds(0), milliseconds(9900)}) == milliseconds(0));
+}
+
+TEST_CASE("a rank that runs at one place is sampled again") {
+  Node node;
+  node.rank(kSpins, -1);
+  CHECK(node.after(kTwo).reason == SampleReason::kRuns);
+}
+
+TEST_CASE("a rank that runs does not matter if another has waited longer than is ever sampled") {
+  Node node;
+  node.rank(kSpins, -1);
+  node.rank(kWaits, 10000);
+  CHECK(node.after(kTwo).reason == SampleReason::kNone);
+  Node young;
+  young.rank(kSpins, -1);
+  young.rank(kWaits, 9000);
+  CHECK(young.after(kTwo).reason == SampleReason::kRuns);
+  Node asleep;  // a sleep of its own is no sign that the job is held up
+  asleep.rank(kSpins, -1);
+  asleep.rank({{"train"}, {"train"}}, 10000);
+  CHECK(asleep.after(kTwo).reason == SampleReason::kRuns);
+  Node native;
+  native.rank(kSpins, -1);
+  native.rank({{"train"}, {"train"}}, 10000).wait.on = snapshot::WaitOn::kLock;
+  CHECK(native.after(kTwo).reason == SampleReason::kNone);
+}
+
+TEST_CASE("ranks that were seen to move twice are decided, once is not enough") {
+  Node once;
+  once.rank({{"train"}, {"all_reduce"}}, 100);
+  CHECK(once.after(kTwo).reason != SampleReason::kNone);
+  Node twice;
+  twice.rank({{"train"}, {"all_reduce"}, {"evaluate"}}, 100);
+  CHECK(twice.after(kThree).reason == SampleReason::kNone);
+  Node counts;  // always in the same call, of another step
+  counts.rank({{"all_reduce"}, {"all_reduce", 'S', 9, true}, {"all_reduce", 'S', 19, true}}, 100);
+  CHECK(counts.after(kThree).reason == SampleReason::kNone);
+  Node runs;
+  runs.rank({{"train", 'R'}, {"all_reduce", 'R'}, {"evaluate", 'R'}}, -1);
+  CHECK(runs.after(kThree).reason == SampleReason::kNone);
+}
+
+TEST_CASE("a poll that returns to its places does not move") {
+  Node node;
+  node.rank({{"exists"}, {"poll", 'S', 7}, {"exists", 'S', 19}}, 10);
+  CHECK(node.after(kThree).reason == SampleReason::kRuns);
+}
+
+TEST_CASE("one rank that moves does not decide for one whose wait is young") {
+  Node node;
+  node.rank({{"train"}, {"all_reduce"}, {"evaluate"}}, 100);
+  node.rank({{"all_reduce"}, {"all_reduce"}, {"all_reduce"}}, 1200);
+  CHECK(node.after(kThree).reason == SampleReason::kYoungWaits);
+}
+
+TEST_CASE("a kernel that does not tell how old a wait is: what the samples have seen counts") {
+  Node node;
+  node.rank({{"all_reduce"}, {"all_reduce"}}, -1);
+  CHECK(node.after(kTwo).reason == SampleReason::kYoungWaits);
+  Node later;
+  later.rank(std::vector<Seen>(5, Seen{"all_reduce"}), -1);
+  const Times slow = {milliseconds(0), milliseconds(500), milliseconds(1500), milliseconds(5600)};
+  Node still;
+  still.rank(std::vector<Seen>(4, Seen{"all_reduce"}), -1);
+  CHECK(still.after(slow).reason == SampleReason::kNone);
+  Node woke;
+  woke.rank(
+      {{"all_reduce"}, {"all_reduce", 'S', 1}, {"all_reduce", 'S', 1}, {"all_reduce", 'S', 2}}, -1);
+  CHECK(woke.after(slow).reason != SampleReason::kNone);
+}
+
+TEST_CASE("a rank that was stopped in the last sample only is sampled again") {
+  for (const char letter : {'t', 'T'}) {
+    Node once;
+    once.rank({{"all_reduce"}, {"all_reduce", letter}}, 60000);
+    CHECK(once.after(kTwo).reason == SampleReason::kStoppedOnce);
+    CHECK(once.after(kTwo).after == milliseconds(500));
+    Node always;
+    always.rank({{"all_reduce", letter}, {"all_reduce", letter}}, 60000);
+    CHECK(always.after(kTwo).reason == SampleReason::kNone);
+    Node again;
+    again.rank({{"all_reduce", letter}, {"all_reduce"}}, 60000);
+    CHECK(again.after(kTwo).reason == SampleReason::kNone);
+  }
+}
+
+TEST_CASE("threads inside calls count beside the main thread, others do not") {
+  Node node;
+  node.rank(kWaits, 60000);
+  node.thread({{"heartbeat"}, {"heartbeat"}}, 100);
+  CHECK(node.after(kTwo).reason == SampleReason::kNone);
+  node.thread(kWaits, 600);
+  CHECK(node.after(kTwo).reason == SampleReason::kYoungWaits);
+}
+
+TEST_CASE("threads and ranks that were not in each sample do not count") {
+  Node node;
+  node.rank(kWaits, 60000);
+  node.thread({{"all_reduce"}}, 100);  // has ended, or has just begun
+  node.rank({{"all_reduce"}}, 100);    // did not answer the second time
+  node.rank(kSpins, -1);
+  node.capture.processes.back().read = snapshot::ReadState::kNone;
+  node.capture.processes.emplace_back().is_rank = true;
+  CHECK(node.after(kTwo).reason == SampleReason::kNone);
+}
+
+TEST_CASE("why it is sampled again is said in words") {
+  CHECK(again_words(SampleReason::kYoungWaits, 3) == "waits are young, sampling again (3)");
+  CHECK(again_words(SampleReason::kRuns, 4) == "a rank runs, sampling again (4)");
+  CHECK(again_words(SampleReason::kStoppedOnce, 3) ==
+        "a rank was stopped for an instant, sampling again (3)");
+}
+
+TEST_CASE("only a capture that adapts may take longer than its time limit") {
+  CaptureOptions options;
+  CHECK(longest_sampling(options) == kMaxSampling);
+  options.until_decided = false;
+  CHECK(longest_sampling(options) == milliseconds(0));
+}
+
+}  // namespace
+}  // namespace oddrank::node

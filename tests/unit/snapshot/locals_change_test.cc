@@ -1,0 +1,76 @@
+#include "snapshot/locals_change.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+struct FrameWith {
+  std::string function;
+  std::vector<std::pair<std::string, std::string>> locals;
+};
+
+// A thread with these Python frames, innermost first, and a native one between them.
+ThreadCapture in(Tables& tables, const std::vector<FrameWith>& frames) {
+  ThreadCapture thread;
+  Stack stack;
+  for (const FrameWith& frame : frames) {
+    stack.frames.push_back(tables.frame({FrameKind::kNative, 0, tables.string("call")}));
+    stack.frames.push_back(tables.frame(
+        {FrameKind::kPython, 0, tables.string(frame.function), tables.string("a.py")}));
+    FrameLocals& row = thread.locals.emplace_back();
+    row.frame = static_cast<std::uint32_t>(stack.frames.size() - 1);
+    for (const auto& [name, value] : frame.locals) {
+      row.locals.push_back({tables.string(name), tables.string(value)});
+    }
+  }
+  thread.samples.emplace_back().stack = tables.stack(stack);
+  return thread;
+}
+
+TEST_CASE("a loop that counts its steps is further on") {
+  Tables tables;
+  const auto at = [&](const char* step) {
+    return in(tables, {{"all_reduce", {}}, {"train", {{"step", step}, {"name", "'a'"}}}});
+  };
+  CHECK(locals_changed(tables, at("7"), at("8")));
+  CHECK_FALSE(locals_changed(tables, at("7"), at("7")));
+}
+
+TEST_CASE("a loop that keeps the time in fractions is not further on") {
+  Tables tables;
+  const auto at = [&](const char* waited) { return in(tables, {{"poll", {{"waited", waited}}}}); };
+  CHECK_FALSE(locals_changed(tables, at("1732.5"), at("1732.75")));
+  CHECK_FALSE(locals_changed(tables, at("1e-05"), at("0.0")));
+  CHECK(locals_changed(tables, at("None"), at("0.5")));
+  CHECK(locals_changed(tables, at("'1.5'"), at("'2.5'")));
+}
+
+TEST_CASE("frames are paired from the outermost, as long as their functions agree") {
+  Tables tables;
+  const auto asks = in(tables, {{"exists", {{"path", "'/a'"}}}, {"poll", {{"n", "3"}}}});
+  const auto sleeps = in(tables, {{"poll", {{"n", "3"}}}});
+  CHECK_FALSE(locals_changed(tables, asks, sleeps));
+  const auto other = in(tables, {{"stat", {{"path", "'/b'"}}}, {"poll", {{"n", "3"}}}});
+  CHECK_FALSE(locals_changed(tables, asks, other));
+  const auto later = in(tables, {{"stat", {{"path", "'/b'"}}}, {"poll", {{"n", "4"}}}});
+  CHECK(locals_changed(tables, asks, later));
+}
+
+TEST_CASE("a variable that only one sample has does not count, nor do missing locals") {
+  Tables tables;
+  const auto first = in(tables, {{"poll", {{"n", "3"}}}});
+  const auto second = in(tables, {{"poll", {{"n", "3"}, {"found", "False"}}}});
+  CHECK_FALSE(locals_changed(tables, first, second));
+  CHECK_FALSE(locals_changed(tables, second, first));
+  CHECK_FALSE(locals_changed(tables, ThreadCapture{}, second));
+  CHECK_FALSE(locals_changed(tables, second, ThreadCapture{}));
+}
+
+}  // namespace
+}  // namespace oddrank::snapshot
