@@ -16,6 +16,9 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
+// Each round reads what the one before has shown to matter: a wrapper in a wrapper takes none more.
+constexpr int kMaxRounds = 3;
+
 std::string join(const std::string& first, const std::string& second) {
   return first.empty() ? second : first + "; " + second;
 }
@@ -82,7 +85,14 @@ Status check_pids(const DiscoverOptions& options, std::vector<std::string>& note
 Status discover(const DiscoverOptions& options, Capture& capture) {
   std::vector<std::string> notes;
   ODDRANK_TRY_STATUS(check_pids(options, notes));
-  ODDRANK_TRY(const std::vector<ProcessFacts> facts, read_process_facts());
+  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts());
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const std::vector<std::size_t> which = conducts_to_read(facts, options);
+    if (which.empty()) {
+      break;
+    }
+    read_conducts(which, facts);
+  }
   RankDecision decision = decide_ranks(facts, options);
   for (const RankRow& row : decision.rows) {
     append_row(facts[row.process], row, capture);

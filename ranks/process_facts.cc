@@ -24,6 +24,7 @@ constexpr std::size_t kMaxCommandText = 65536;
 constexpr milliseconds kBatchTimeout{1000};
 // After this many, the others are not waited for: the node's kernel lets nobody read processes.
 constexpr std::size_t kMaxBlocked = 8;
+constexpr std::size_t kConductsAtOnce = 8;
 
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> arguments;
@@ -202,6 +203,28 @@ void read_details_of(std::vector<ProcessFacts>& all,
   }
   for (ProcessFacts* facts : wanted) {
     facts->read = FactsRead::kBlocked;
+  }
+}
+
+void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFacts>& all) {
+  std::vector<IsolatedTask> tasks;
+  for (const std::size_t i : which) {
+    all[i].conduct_read = true;
+    const pid_t pid = all[i].stat.pid;
+    tasks.push_back({[pid](int fd) {
+                       const ProcessConduct found = read_conduct(pid);
+                       send_bytes(fd, {static_cast<char>(found.conduct),
+                                       static_cast<char>(found.communicates ? 1 : 0)});
+                     },
+                     kBatchTimeout});
+  }
+  const std::vector<IsolatedResult> results = run_isolated(tasks, kConductsAtOnce, 64);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string& bytes = results[i].bytes;
+    if (bytes.size() == 2 && bytes[0] >= 0 &&
+        bytes[0] <= static_cast<char>(Conduct::kWaitsForChild)) {
+      all[which[i]].conduct = {static_cast<Conduct>(bytes[0]), bytes[1] == 1};
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "attach/proc_environ.h"
 #include "attach/proc_stat.h"
 #include "base/result.h"
+#include "ranks/process_conduct.h"
 
 namespace oddrank::ranks {
 
@@ -32,6 +33,8 @@ struct ProcessFacts {
   std::string executable;  // "" if it may not be read
   std::vector<std::string> arguments;
   attach::Environment environment;
+  bool conduct_read = false;  // only if a choice depends on it
+  ProcessConduct conduct;
 };
 
 // Returns all processes of our pid namespace but threads of the kernel. Precondition: the caller
@@ -43,5 +46,9 @@ Result<std::vector<ProcessFacts>> read_process_facts();
 // within about a second is kBlocked.
 void read_details_of(std::vector<ProcessFacts>& all,
                      const std::function<void(ProcessFacts&)>& read_details);
+
+// Reads the conduct of these processes, `which` are indices, and marks it as read. A process that
+// does not answer within about a second keeps kUnknown. Precondition: as above.
+void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFacts>& all);
 
 }  // namespace oddrank::ranks

@@ -142,7 +142,8 @@ ProcessRole role_of_name(std::string_view name) {
 struct PythonRun {
   std::string_view module;  // of -m
   std::string_view script;
-  std::size_t rest = 0;  // index of the first argument behind it
+  std::size_t rest = 0;   // index of the first argument behind it
+  std::string_view code;  // of -c
 };
 
 // What an interpreter was told to run. Follows CPython's own reading of its options: one letter
@@ -151,7 +152,7 @@ PythonRun python_run(std::span<const std::string> arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
     if (word.size() < 2 || word[0] != '-') {
-      return {{}, word, i + 1};
+      return {{}, word, i + 1, {}};
     }
     if (word.substr(0, 2) == "--") {
       i += word == "--check-hash-based-pycs" ? 1 : 0;
@@ -163,18 +164,29 @@ PythonRun python_run(std::span<const std::string> arguments) {
     }
     const bool in_word = taking + 1 < word.size();
     if (word[taking] == 'c') {
-      return {};
+      std::string_view code = word.substr(taking + 1);
+      if (!in_word && i + 1 < arguments.size()) {
+        code = arguments[i + 1];
+      }
+      return {{}, {}, i + 1, code};
     }
     if (word[taking] == 'm') {
       const std::size_t at = in_word ? i : i + 1;
       if (at >= arguments.size()) {
         return {};
       }
-      return {in_word ? word.substr(taking + 1) : std::string_view(arguments[at]), {}, at + 1};
+      return {in_word ? word.substr(taking + 1) : std::string_view(arguments[at]), {}, at + 1, {}};
     }
     i += in_word ? 0 : 1;
   }
   return {};
+}
+
+// Recognises the process that multiprocessing starts to clean up behind a program; CPython 3.4 to
+// 3.14 give it this code.
+bool is_resource_tracker(std::string_view code) {
+  return code.starts_with("from multiprocessing.resource_tracker import main") ||
+         code.starts_with("from multiprocessing.semaphore_tracker import main");
 }
 
 bool is_launcher_module(std::string_view module) {
@@ -233,6 +245,9 @@ ProcessRole role_of(std::span<const std::string> arguments, std::string_view nam
   const PythonRun run = python_run(arguments);
   if (!run.module.empty()) {
     return is_launcher_module(run.module) ? kRankLauncher : kProgram;
+  }
+  if (is_resource_tracker(run.code)) {
+    return kUtility;
   }
   return run.script.empty() ? kProgram : role_of_script(run.script, arguments.subspan(run.rest));
 }

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "ranks/wrappers.h"
+
 namespace oddrank::ranks {
 namespace {
 
@@ -112,14 +114,42 @@ bool belongs_to(const RankIdentity& inner, const RankIdentity& outer) {
   return other_job || same_number || weaker || same_rank(inner, outer);
 }
 
-std::vector<std::size_t> outermost(const ProcessTree& tree, const DiscoverOptions& options) {
+// A process that was asked for by its pid is what was asked for, whatever it waits for.
+WrapperQuestion question_of_wrappers(const ProcessTree& tree, const DiscoverOptions& options) {
+  const auto is_given = [&tree, &options](std::size_t i) {
+    const pid_t pid = tree[i].facts->stat.pid;
+    return std::find(options.pids.begin(), options.pids.end(), pid) != options.pids.end();
+  };
+  const auto may_be = [&tree, &options](std::size_t i) { return may_be_rank(tree[i], options); };
+  return {tree, may_be, [may_be, is_given](std::size_t i) { return may_be(i) && !is_given(i); }};
+}
+
+// Returns whether a wrapper of the same rank has started it beside the one that it wraps.
+bool is_beside_wrapped(const ProcessTree& tree,
+                       const std::vector<std::size_t>& wrapped,
+                       std::size_t index) {
+  const std::size_t wrapper = tree.ancestor(index, [&](std::size_t above) {
+    const std::size_t rank = wrapped[above];
+    if (rank == kNoProcess || rank == index ||
+        !belongs_to(*tree[index].identity, *tree[above].identity)) {
+      return false;
+    }
+    return tree.ancestor(index, [rank](std::size_t at) { return at == rank; }) == kNoProcess;
+  });
+  return wrapper != kNoProcess;
+}
+
+std::vector<std::size_t> outermost(const ProcessTree& tree,
+                                   const std::vector<std::size_t>& wrapped,
+                                   const DiscoverOptions& options) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    if (!may_be_rank(tree[i], options)) {
+    if (!may_be_rank(tree[i], options) || wrapped[i] != kNoProcess ||
+        is_beside_wrapped(tree, wrapped, i)) {
       continue;
     }
     const std::size_t outer = tree.ancestor(i, [&](std::size_t above) {
-      return may_be_rank(tree[above], options) &&
+      return may_be_rank(tree[above], options) && wrapped[above] == kNoProcess &&
              belongs_to(*tree[i].identity, *tree[above].identity);
     });
     if (outer == kNoProcess) {
@@ -186,15 +216,21 @@ void drop_single_tasks(const ProcessTree& tree, std::vector<std::size_t>& candid
 
 }  // namespace
 
+std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options) {
+  drop_inherited_numbers(tree, find_rank_launchers(tree));
+  return conducts_to_read(question_of_wrappers(tree, options));
+}
+
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
   drop_inherited_numbers(tree, find_rank_launchers(tree));
   name_jobs_by_launcher(tree);
-  std::vector<std::size_t> candidates = outermost(tree, options);
+  RankChoice choice;
+  choice.wrapped = find_wrapped(question_of_wrappers(tree, options));
+  std::vector<std::size_t> candidates = outermost(tree, choice.wrapped, options);
   if (!options.slurm_job.empty()) {
     drop_single_tasks(tree, candidates);
   }
   split_jobs(tree, candidates);
-  RankChoice choice;
   for (const auto& [key, group] : by_rank(tree, candidates)) {
     const std::size_t best = *std::min_element(
         group.begin(), group.end(),

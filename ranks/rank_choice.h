@@ -19,9 +19,18 @@ struct RankChoice {
   std::vector<std::size_t> ranks;
   // Carry the variables of one of `ranks` but began earlier: left over from another run.
   std::vector<std::size_t> leftovers;
+  // [index] -> the process below it that it only waits for, or kNoProcess if it is no wrapper.
+  std::vector<std::size_t> wrapped;
+
+  bool is_wrapper(std::size_t index) const { return wrapped[index] != kNoProcess; }
 };
 
 // Completes identities (job) and drops those that only name the place of a launcher.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
+
+// Returns the processes whose conduct must be read before choose_ranks may be called, as far as is
+// known by now: call it again, with a new tree, when these have been read. Changes identities as
+// choose_ranks does.
+std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options);
 
 }  // namespace oddrank::ranks

@@ -104,7 +104,7 @@ class Decider {
     const std::size_t ranks = rows_.size();
     std::map<std::size_t, std::vector<std::size_t>> brothers;  // parent -> rows
     for (std::size_t row = 0; row < ranks; ++row) {
-      const std::size_t parent = tree_[rows_[row].process].parent;
+      const std::size_t parent = starter_of(rows_[row].process);
       if (parent != kNoProcess && row_of_[parent] == kNoProcess) {
         brothers[parent].push_back(row);
       }
@@ -115,6 +115,14 @@ class Decider {
         add_brothers(parent, rows);
       }
     }
+  }
+
+  // Returns the process that has started it, wrappers apart.
+  std::size_t starter_of(std::size_t i) const {
+    const std::size_t parent = tree_[i].parent;
+    return parent == kNoProcess || !choice_.is_wrapper(parent)
+               ? parent
+               : tree_.ancestor(i, [this](std::size_t at) { return !choice_.is_wrapper(at); });
   }
 
   bool is_unidentified(std::size_t i, const std::vector<std::size_t>& rows) const {
@@ -296,6 +304,12 @@ class Decider {
 };
 
 }  // namespace
+
+std::vector<std::size_t> conducts_to_read(const std::vector<ProcessFacts>& facts,
+                                          const DiscoverOptions& options) {
+  ProcessTree tree(facts, !options.slurm_job.empty());
+  return conducts_to_read(tree, options);
+}
 
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options) {
   return Decider(facts, options).decide();

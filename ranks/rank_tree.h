@@ -2,9 +2,11 @@
 // that every odd tree has a test.
 //
 // The rule: a rank is the outermost process of a tree that carries a given rank number and is no
-// launcher, shell or agent. What it has forked belongs to it, even if it was orphaned. The rule in
-// real trees:
+// launcher, shell or agent, and does not merely wait for its one child (wrappers.h). What it has
+// forked belongs to it, even if it was orphaned. The rule in real trees:
 //   srun ─ bash ─ python           all three carry SLURM_PROCID; python is the rank
+//   python ─ python                the outer one waits for the inner one and has no communication
+//                                  library: the inner one is the rank
 //   srun ─ torchrun ─ python       torchrun carries SLURM_PROCID, the node's number; its children
 //                                  carry RANK, and only they are ranks
 //   python ─ python ─ torchrun     a job started from inside of a rank belongs to that rank
@@ -49,6 +51,11 @@ struct RankDecision {
   std::vector<std::int32_t> expected;  // of this node, if the launcher says and there is one job
   std::string obstacle;  // why a rank may be missing among the rows; "" if all were examined
 };
+
+// Returns the processes, as indices, whose conduct is to be read (read_conducts) before the
+// decision; call it until it returns none. A process whose conduct was not read is no wrapper.
+std::vector<std::size_t> conducts_to_read(const std::vector<ProcessFacts>& facts,
+                                          const DiscoverOptions& options);
 
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);
 

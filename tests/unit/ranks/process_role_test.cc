@@ -65,6 +65,10 @@ TEST_CASE("shells, wrappers, agents and helpers are told apart") {
   CHECK(role("py-spy dump --pid 7") == ProcessRole::kAgent);
   CHECK(role("gdb -p 7") == ProcessRole::kAgent);
   CHECK(role("tee log.txt") == ProcessRole::kUtility);
+  CHECK(
+      role_of(std::vector<std::string>{"python3", "-B", "-c",
+                                       "from multiprocessing.resource_tracker import main;main(3)"},
+              "python3") == ProcessRole::kUtility);
 }
 
 TEST_CASE("a process without arguments is told by its name") {

@@ -9,6 +9,7 @@
 #include "tests/support/catch.h"
 
 using oddrank::attach::Environment;
+using oddrank::ranks::Conduct;
 using oddrank::ranks::decide_ranks;
 using oddrank::ranks::DiscoverOptions;
 using oddrank::ranks::FactsRead;
@@ -59,6 +60,20 @@ class Node {
     facts_.back().arguments.clear();
     facts_.back().environment = Environment();
     return *this;
+  }
+  // What the one added last does, and whether it has a communication library.
+  Node& does(Conduct conduct, bool communicates = false) {
+    facts_.back().conduct_read = true;
+    facts_.back().conduct = {conduct, communicates};
+    return *this;
+  }
+  // The pids whose conduct is wanted first.
+  std::string wanted() const {
+    std::string text;
+    for (const std::size_t i : oddrank::ranks::conducts_to_read(facts_, {})) {
+      text += (text.empty() ? "" : " ") + std::to_string(facts_[i].stat.pid);
+    }
+    return text;
   }
   Node& started(std::uint64_t start_us) {
     facts_.back().stat.start_us = start_us;
@@ -490,4 +505,84 @@ TEST_CASE("cycles and pids that were used again do not hang or mislead") {
   CHECK(again.ranks() == "0:110 1:100");
 
   CHECK(Node().decide().rows.empty());
+}
+
+TEST_CASE("a process that only waits for its one child wraps the rank") {
+  Node node;
+  node.add(90, 50, "torchrun run.py")
+      .add(100, 90, "python wrap.py", torch(0, 0, 2))
+      .does(Conduct::kWaitsForChild)
+      .add(101, 100, "bash -c train", torch(0, 0, 2))
+      .add(102, 101, "python train.py", torch(0, 0, 2))
+      .does(Conduct::kWaitsForChild)
+      .add(103, 102, "python train.py", torch(0, 0, 2))
+      .add(104, 103, "python train.py", torch(0, 0, 2))
+      .add(110, 90, "uv run train.py", torch(1, 1, 2))
+      .does(Conduct::kIdle)
+      .add(111, 110, "python train.py", torch(1, 1, 2))
+      .does(Conduct::kUnknown, true);
+  CHECK(node.ranks() == "0:103[104] 1:111");
+}
+
+TEST_CASE("the zombie of a wrapper is told by its brothers") {
+  Node node;
+  node.add(90, 50, "torchrun run.py")
+      .add(100, 90, "python wrap.py", torch(0, 0, 2))
+      .does(Conduct::kWaitsForChild)
+      .add(101, 100, "python train.py", torch(0, 0, 2))
+      .add(110, 90, "python wrap.py")
+      .zombie();
+  CHECK(node.ranks() == "0:101 1:110");
+}
+
+TEST_CASE("what a wrapper has started beside the rank is not the rank") {
+  Node node;
+  node.add(100, 50, "python wrap.py", torch(0, 0, 1, 1))
+      .does(Conduct::kWaitsForChild)
+      .add(101, 100, "python -m monitor", torch(0, 0, 1, 1))
+      .does(Conduct::kIdle)
+      .add(102, 100, "python train.py", torch(0, 0, 1, 1))
+      .does(Conduct::kUnknown, true);
+  CHECK(node.ranks() == "0:102");
+}
+
+TEST_CASE("a rank that waits for its child is no wrapper") {
+  const std::string one = torch(0, 0, 1, 1);
+  const auto ranks = [&](Conduct conduct, bool communicates, const std::string& child) {
+    Node node;
+    node.add(100, 50, "python train.py", one)
+        .does(conduct, communicates)
+        .add(101, 100, child, one)
+        .does(Conduct::kIdle);
+    return node.ranks();
+  };
+  CHECK(ranks(Conduct::kWaitsForChild, false, "python prepare.py") == "0:101");
+  CHECK(ranks(Conduct::kWaitsForChild, true, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Conduct::kIdle, false, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Conduct::kWorks, false, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Conduct::kUnknown, false, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Conduct::kWaitsForChild, false, "git lfs pull") == "0:100[101]");
+  Node given;
+  given.add(100, 50, "python wrap.py", one)
+      .does(Conduct::kWaitsForChild)
+      .add(101, 100, "python train.py", one);
+  CHECK(given.ranks(for_pids({100})) == "0:100[101]");
+}
+
+TEST_CASE("the conduct of few processes is read") {
+  const std::string one = torch(0, 0, 2);
+  Node node;
+  node.add(100, 50, "python wrap.py", one)
+      .add(101, 100, "python train.py", one)
+      .add(102, 101, "python train.py", one)
+      .add(103, 101, "python train.py", one)
+      .add(110, 50, "python train.py", torch(1, 1, 2));
+  CHECK(node.wanted() == "100 101");
+  Node next;
+  next.add(100, 50, "python wrap.py", one)
+      .does(Conduct::kIdle)
+      .add(101, 100, "python train.py", one)
+      .does(Conduct::kUnknown, true)
+      .add(102, 101, "python train.py", one);
+  CHECK(next.wanted().empty());
 }

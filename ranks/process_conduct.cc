@@ -1,0 +1,152 @@
+#include "ranks/process_conduct.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "attach/proc_fds.h"
+#include "attach/proc_maps.h"
+#include "attach/proc_task.h"
+#include "base/base_name.h"
+
+namespace oddrank::ranks {
+namespace {
+
+using attach::ThreadState;
+
+// More threads, or files, than any process has that only waits.
+constexpr std::size_t kMaxThreads = 1024;
+constexpr std::size_t kMaxFiles = 4096;
+// A wrapper that wakes now and then (to look at a clock, or to forward a line) sleeps otherwise.
+constexpr int kMaxLooks = 5;
+
+constexpr std::array<std::string_view, 28> kLibraries = {
+    "libtorch.so",   "libtorch_cpu",    "libc10",       "libnccl",       "librccl",
+    "libgloo",       "libmpi.so",       "libmpi_cxx",   "libmpich",      "libmpifort",
+    "libmpi_",       "libccl.so",       "libhccl",      "libhcomm",      "libnvshmem",
+    "libsmddp",      "libucp.so",       "libfabric.so", "libjax_common", "xla_extension",
+    "libtensorflow", "_pywrap_tensorf", "libtpu.so",    "libpaddle",     "libmindspore",
+    "libmxnet",      "libhorovod",      "libnrt.so"};
+
+constexpr std::array<long, 2> kChildCalls = {SYS_wait4, SYS_waitid};
+// Calls in which a thread sleeps until a file, a thread, a signal or a clock wakes it.
+constexpr std::array<long, 17> kIdleCalls = {SYS_poll,
+                                             SYS_ppoll,
+                                             SYS_select,
+                                             SYS_pselect6,
+                                             SYS_epoll_wait,
+                                             SYS_epoll_pwait,
+                                             SYS_epoll_pwait2,
+                                             SYS_futex,
+                                             SYS_pause,
+                                             SYS_nanosleep,
+                                             SYS_rt_sigsuspend,
+                                             SYS_rt_sigtimedwait,
+                                             SYS_clock_nanosleep,
+                                             SYS_read,
+                                             SYS_readv,
+                                             SYS_restart_syscall,
+                                             SYS_splice};
+constexpr std::array<long, 9> kFileCalls = {SYS_poll,         SYS_ppoll,      SYS_select,
+                                            SYS_pselect6,     SYS_epoll_wait, SYS_epoll_pwait,
+                                            SYS_epoll_pwait2, SYS_read,       SYS_readv};
+
+template <typename List>
+bool is_in(const List& list, const ThreadState& thread) {
+  return thread.syscall &&
+         std::find(list.begin(), list.end(), thread.syscall->number) != list.end();
+}
+
+std::vector<ThreadState> threads_of(pid_t pid) {
+  std::vector<ThreadState> threads;
+  const auto tids = attach::read_tids(pid);
+  if (!tids || tids->size() > kMaxThreads) {
+    return threads;
+  }
+  for (const pid_t tid : *tids) {
+    if (auto thread = attach::read_thread_state(pid, tid)) {
+      threads.push_back(*std::move(thread));
+    }
+  }
+  return threads;
+}
+
+// Sleeps in read() of something that is no pipe: a terminal, a socket, a device. That is a wait for
+// somebody else.
+bool reads_elsewhere(pid_t pid, const std::vector<ThreadState>& threads) {
+  return std::any_of(threads.begin(), threads.end(), [pid](const ThreadState& thread) {
+    if (!thread.syscall ||
+        (thread.syscall->number != SYS_read && thread.syscall->number != SYS_readv)) {
+      return false;
+    }
+    const auto file = attach::read_fd(pid, static_cast<int>(thread.syscall->arguments[0]));
+    return !file ||
+           (file->kind != attach::FdKind::kPipe && file->kind != attach::FdKind::kAnonymous);
+  });
+}
+
+// "anon_inode:[pidfd]", since Linux 6.9 "pidfd:[17]"; "anon_inode:[signalfd]".
+bool tells_of_children(const attach::OpenFd& file) {
+  return file.link.find("pidfd") != std::string::npos ||
+         file.link.find("[signalfd]") != std::string::npos;
+}
+
+bool has_child_files(pid_t pid) {
+  const auto files = attach::read_fds(pid, kMaxFiles);
+  return files && std::any_of(files->begin(), files->end(), tells_of_children);
+}
+
+bool communicates(pid_t pid) {
+  const auto maps = attach::read_proc_maps(pid);
+  if (!maps) {
+    return false;
+  }
+  const auto& all = maps->listed();
+  return std::any_of(all.begin(), all.end(), [](const attach::Mapping& mapping) {
+    return is_communication_library(mapping.path);
+  });
+}
+
+}  // namespace
+
+bool is_communication_library(std::string_view path) {
+  const std::string_view file = base_name(path);
+  return std::any_of(kLibraries.begin(), kLibraries.end(),
+                     [file](std::string_view start) { return file.starts_with(start); });
+}
+
+Conduct conduct_of(const std::vector<ThreadState>& threads, bool child_files) {
+  bool waits = false;
+  for (const ThreadState& thread : threads) {
+    const bool child = is_in(kChildCalls, thread);
+    if (thread.state != 'S' || !(child || is_in(kIdleCalls, thread))) {
+      return Conduct::kWorks;
+    }
+    waits = waits || child || (child_files && is_in(kFileCalls, thread));
+  }
+  return threads.empty() ? Conduct::kUnknown : waits ? Conduct::kWaitsForChild : Conduct::kIdle;
+}
+
+ProcessConduct read_conduct(pid_t pid) {
+  ProcessConduct found;
+  found.communicates = communicates(pid);
+  if (found.communicates) {
+    return found;  // a rank, whatever it waits for
+  }
+  const bool child_files = has_child_files(pid);
+  for (int look = 0; look < kMaxLooks; ++look) {
+    const std::vector<ThreadState> threads = threads_of(pid);
+    found.conduct = conduct_of(threads, child_files);
+    if (found.conduct == Conduct::kWaitsForChild) {
+      break;
+    }
+    if (found.conduct == Conduct::kIdle && reads_elsewhere(pid, threads)) {
+      found.conduct = Conduct::kWorks;
+    }
+  }
+  return found;
+}
+
+}  // namespace oddrank::ranks
