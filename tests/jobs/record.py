@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Runs generated jobs, captures them when they hang, and says how good the verdicts are.
+
+    record.py --seeds 1-60 --out DIR --oddrank PATH     records; DIR/0001.capture, DIR/0001.json (truth)
+    record.py --replay --out DIR --oddrank PATH         analyses the captures in DIR again
+    record.py --golden 220 --oddrank PATH               records tests/golden/jobs.tar anew
+
+A seed whose job does not hang as it should is left out, and said to be.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import archive
+import generate
+import live_job
+import score
+import training_job
+
+ROOT = training_job.ROOT
+GOLDEN = os.path.join(ROOT, "tests", "golden", "jobs.tar")
+
+
+def parse_seeds(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def made(seeds):
+    for seed in seeds:
+        job = generate.generate(seed)
+        if job is not None:
+            yield seed, job
+
+
+def examine(oddrank, live, capture, samples):
+    """Captures a ripe job; returns its verdict. Raises Discarded if the job changed meanwhile."""
+    result = subprocess.run(
+        [oddrank, "node", "--select", live.name, "--save", capture, "--json", "-", "--no-ras",
+         *samples], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+        check=False)
+    if not live.still():
+        raise live_job.Discarded("the job went on while it was captured")
+    if result.returncode not in (0, 3):
+        raise RuntimeError(f"{live.directory}: status {result.returncode}\n{result.stderr}")
+    return json.loads(result.stdout)["verdict"]
+
+
+def record(options, seeds, folder, enough=10**9):
+    """Records into the folder; returns the score."""
+    os.makedirs(folder, exist_ok=True)
+    total, started = score.Score(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="jobs-") as scratch, \
+            live_job.Server(options.python) as server:
+        running = live_job.jobs(server, made(seeds), scratch, options.at_once)
+        for seed, job, outcome in running:
+            capture = os.path.join(folder, f"{seed:04}.capture")
+            try:
+                if isinstance(outcome, live_job.Discarded):
+                    raise outcome
+                verdict = examine(options.oddrank, outcome, capture, options.more)
+            except live_job.Discarded as reason:
+                print(f"{seed:04} left out ({job.truth['story']}): {reason}", flush=True)
+                if os.path.exists(capture):
+                    os.unlink(capture)
+                continue
+            with open(capture.replace(".capture", ".json"), "w", encoding="utf-8") as file:
+                json.dump(job.truth, file)
+            judgement = total.add(f"{seed:04}", job.truth, verdict)
+            if options.verbose or judgement != score.RIGHT:
+                print(f"{seed:04} {judgement}: {job.truth['story']}\n     {verdict['summary']}",
+                      flush=True)
+            if len(total.rows) >= enough:
+                running.close()
+                break
+    print(f"{(time.monotonic() - started) / max(len(total.rows), 1):.2f} s a job")
+    return total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=parse_seeds, default=range(1, 61))
+    parser.add_argument("--out")
+    parser.add_argument("--oddrank", required=True)
+    parser.add_argument("--python", default=training_job.find_torch_python())
+    parser.add_argument("--at-once", type=int, default=4, help="jobs that run side by side")
+    parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--golden", type=int, metavar="COUNT")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options, options.more = parser.parse_known_args()
+    if options.replay:
+        total = archive.replay(options.oddrank, options.out)
+    elif options.golden:
+        with tempfile.TemporaryDirectory(prefix="golden-") as folder:
+            total = record(options, range(1, 10**6), folder, options.golden)
+            archive.pack(folder, GOLDEN)
+    else:
+        total = record(options, options.seeds, options.out)
+    print(total.text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
