@@ -191,8 +191,11 @@ class Maker:
                 self.fault = random.choice(faults.SOLO)(random, self.names)
             return self.hook(self.fault.lines, here)
         if self.category == "pair":
+            story = random.choice(stories.PAIRS)
+            if story is stories.ended_rank:
+                self.rank = random.randrange(1, self.world)
             other = random.choice([rank for rank in range(self.world) if rank != self.rank])
-            self.fault = random.choice(stories.PAIRS)(random, self.names, self.rank, other)
+            self.fault = story(random, self.names, self.rank, other)
         elif self.category == "ring":
             self.fault = stories.receives_ring(random, self.names, self.world)
         elif self.category == "order":
@@ -222,24 +225,31 @@ class Maker:
             other.append(f"    {call}(i)")
         loop[place] = ([here, *other, "else:", *source.indent(lines)], kind, group)
         part = group.part_of(self.rank)
-        sets = [[self.rank]] + ([sorted(part)] if len(part) < self.world else [])
+        # Or the circle that it has made with those that wait for it in another group.
+        sets = [[self.rank]]
+        for each in sorted({tuple(each.part_of(self.rank)) for each in self.groups}):
+            if 0 < len(each) < self.world and list(each) not in sets:
+                sets.append(list(each))
         if len(part) < self.world:
             sets += [sorted([self.rank, each]) for each in part if each != self.rank]
+        # If some may leave an operation early, the others' places do not say whose fault it is.
+        waits = all(each in steps.WAIT_FOR_ALL + steps.LOCAL for _, each, _ in loop)
         does = "skips" if self.category == "skip" else "calls something else instead of"
         return stories.Story(self.category, [], sets,
                              ("skipped_collective", "mismatched_collective", "collective_order",
                               "early_exit"),
                              f"rank {self.rank} {does} one {kind.__name__}", [self.rank],
-                             unknown_is_right=kind not in steps.WAIT_FOR_ALL)
+                             unknown_is_right=not waits)
 
     def leave_early(self):
         """The rank leaves the loop, and goes on to what comes behind it."""
         random = self.random
-        ways = {"sleeps": ["time.sleep(10**6)"], "barrier": ["dist.barrier()"],
+        ways = {"sleeps": ["ctx.last = 1"], "barrier": ["dist.barrier()"],
                 "all_reduce": ["dist.all_reduce(torch.ones(64))"],
-                "lives_on": ["threading.Thread(target=time.sleep, args=(10**6,)).start()"]}
+                "lives_on": ["threading.Thread(target=time.sleep, args=(10**6,)).start()",
+                             "sys.exit(0)"]}
         way = random.choice(list(ways))
-        call = self.source.define([faults.FAULTY, *ways[way]])
+        call = self.source.define([faults.FAULTY, *ways[way], "time.sleep(10**6)"])
         self.source.after = [f"{call}(0)"]
         lines = [f"if RANK == {self.rank} and i == {self.at}:", "    break"]
         return lines, stories.Story(
@@ -250,10 +260,10 @@ class Maker:
     def pace(self):
         """A job that goes on: steps of some milliseconds, in one rank perhaps longer."""
         random = self.random
-        pause = random.choice((0.005, 0.02, 0.08, 0.2))
+        pause = random.choice((0.005, 0.02, 0.08, 0.2, 0.2, 1.0))
         lines = [f"time.sleep({pause} * (1 + (i * 7 + RANK * 3) % 5 / 10))"]
         if self.category == "slow":
-            lines = random.choice(([f"time.sleep({random.choice((0.25, 0.4, 0.6))})"],
+            lines = random.choice(([f"time.sleep({random.choice((0.25, 0.4, 0.6, 1.5, 3.0))})"],
                                    ["total = sum(range(15 * 10**6))"]))
             lines = [f"if RANK == {self.rank}:", *source.indent(lines)]
         return [f"{self.source.define(lines)}(i)"]
@@ -299,17 +309,17 @@ class Maker:
         return truth
 
     def job(self):
-        fault, stdin = self.fault, ["null"] * self.world
-        stdin[self.rank] = getattr(fault, "stdin", "null")
-        moves = self.category in ("healthy", "slow")
-        solo = isinstance(fault, faults.Fault)
+        fault, stdin, faulty, ends, runs = self.fault, ["null"] * self.world, [], [], []
+        if isinstance(fault, faults.Fault):
+            stdin[self.rank], faulty = fault.stdin, [self.rank]
+            ends, runs = [self.rank] * fault.ends, [self.rank] * fault.runs
+        elif fault:
+            # A story says who it concerns; any of them may run.
+            faulty, ends, runs = fault.faulty, fault.ends, fault.faulty
         return Job(files=self.source.text("facts"), ranks=self.world, stdin=stdin,
-                   torchrun=self.random.random() < 0.4, listens=solo and fault.listens,
-                   zombies=solo and fault.zombies,
-                   faulty=[] if moves else [self.rank] if solo else fault.faulty,
-                   ends=[self.rank] if solo and fault.ends else [],
-                   runs=[self.rank] if solo and fault.runs else [], moves=moves,
-                   truth=self.truth())
+                   torchrun=self.random.random() < 0.4, listens=getattr(fault, "listens", False),
+                   zombies=getattr(fault, "zombies", False), faulty=faulty, ends=ends, runs=runs,
+                   moves=fault is None, truth=self.truth())
 
 
 def generate(seed):
@@ -318,7 +328,7 @@ def generate(seed):
     if maker.category == "order" and maker.world < 3:
         return None
     job = maker.make()
-    return job if maker.fault or job.moves else None
+    return job if maker.fault or maker.category in ("healthy", "slow") else None
 
 
 if __name__ == "__main__":

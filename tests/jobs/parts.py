@@ -23,7 +23,7 @@ def _module(source, inside):
 def _train(model, hook):
     lines = ["values = torch.ones(4, 8, requires_grad=True)", f"loss = ctx.{model}(values).sum()"]
     if hook:
-        lines += [f"handle = loss.register_hook(lambda grad: {hook}(ctx.step))"]
+        lines += [f"handle = loss.register_hook(lambda grad: ({hook}(ctx.step), None)[1])"]
     return lines + ["loss.backward()", f"ctx.{model}_optimizer.step()",
                     f"ctx.{model}_optimizer.zero_grad()"]
 
@@ -36,7 +36,6 @@ def ddp(source, inside, buffers=False):
     source.setup += [
         f"ctx.{model} = DistributedDataParallel(torch.nn.Sequential({module}(){norm}))",
         f"ctx.{model}_optimizer = torch.optim.SGD(ctx.{model}.parameters(), lr=0.01)"]
-    # The hook returns None, which leaves the gradient as it is.
     return _train(model, inside if in_backward else None)
 
 

@@ -5,10 +5,12 @@
     record.py --replay --out DIR --oddrank PATH         analyses the captures in DIR again
     record.py --golden 220 --oddrank PATH               records tests/golden/jobs.tar anew
 
+Options that are not known go to oddrank, as in --samples 4.
 A seed whose job does not hang as it should is left out, and said to be.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -31,10 +33,11 @@ def parse_seeds(text):
     return range(int(first), int(last or first) + 1)
 
 
-def made(seeds):
+def made(seeds, fault=None):
+    """Yields (seed, Job) of those seeds that make one, with that fault."""
     for seed in seeds:
         job = generate.generate(seed)
-        if job is not None:
+        if job is not None and fault in (None, job.truth["fault"]):
             yield seed, job
 
 
@@ -51,35 +54,37 @@ def examine(oddrank, live, capture, samples):
     return json.loads(result.stdout)["verdict"]
 
 
-def record(options, seeds, folder, enough=10**9):
-    """Records into the folder; returns the score."""
+def record(oddrank, seeds, folder, python=None, at_once=4, fault=None, enough=10**9, more=(),
+           verbose=False):
+    """Records jobs into the folder. Returns (score, [why a seed was left out])."""
     os.makedirs(folder, exist_ok=True)
-    total, started = score.Score(), time.monotonic()
+    total, left_out, started = score.Score(), [], time.monotonic()
     with tempfile.TemporaryDirectory(prefix="jobs-") as scratch, \
-            live_job.Server(options.python) as server:
-        running = live_job.jobs(server, made(seeds), scratch, options.at_once)
+            live_job.Server(python or training_job.find_torch_python()) as server, \
+            contextlib.closing(live_job.jobs(server, made(seeds, fault), scratch,
+                                             at_once)) as running:
         for seed, job, outcome in running:
             capture = os.path.join(folder, f"{seed:04}.capture")
             try:
                 if isinstance(outcome, live_job.Discarded):
                     raise outcome
-                verdict = examine(options.oddrank, outcome, capture, options.more)
+                verdict = examine(oddrank, outcome, capture, more)
             except live_job.Discarded as reason:
-                print(f"{seed:04} left out ({job.truth['story']}): {reason}", flush=True)
+                left_out.append(f"{seed:04} left out ({job.truth['story']}): {reason}")
+                print(left_out[-1], flush=True)
                 if os.path.exists(capture):
                     os.unlink(capture)
                 continue
             with open(capture.replace(".capture", ".json"), "w", encoding="utf-8") as file:
                 json.dump(job.truth, file)
             judgement = total.add(f"{seed:04}", job.truth, verdict)
-            if options.verbose or judgement != score.RIGHT:
+            if verbose or judgement != score.RIGHT:
                 print(f"{seed:04} {judgement}: {job.truth['story']}\n     {verdict['summary']}",
                       flush=True)
             if len(total.rows) >= enough:
-                running.close()
                 break
     print(f"{(time.monotonic() - started) / max(len(total.rows), 1):.2f} s a job")
-    return total
+    return total, left_out
 
 
 def main():
@@ -88,20 +93,24 @@ def main():
     parser.add_argument("--seeds", type=parse_seeds, default=range(1, 61))
     parser.add_argument("--out")
     parser.add_argument("--oddrank", required=True)
-    parser.add_argument("--python", default=training_job.find_torch_python())
+    parser.add_argument("--python", help="an interpreter that has torch")
     parser.add_argument("--at-once", type=int, default=4, help="jobs that run side by side")
     parser.add_argument("--replay", action="store_true")
     parser.add_argument("--golden", type=int, metavar="COUNT")
+    parser.add_argument("--fault", help="only jobs with that fault")
     parser.add_argument("-v", "--verbose", action="store_true")
-    options, options.more = parser.parse_known_args()
+    options, more = parser.parse_known_args()
+    settings = {"python": options.python, "at_once": options.at_once, "fault": options.fault,
+                "more": more, "verbose": options.verbose}
     if options.replay:
         total = archive.replay(options.oddrank, options.out)
     elif options.golden:
         with tempfile.TemporaryDirectory(prefix="golden-") as folder:
-            total = record(options, range(1, 10**6), folder, options.golden)
+            total, _ = record(options.oddrank, range(1, 10**6), folder, enough=options.golden,
+                              **settings)
             archive.pack(folder, GOLDEN)
     else:
-        total = record(options, options.seeds, options.out)
+        total, _ = record(options.oddrank, options.seeds, options.out, **settings)
     print(total.text())
     return 0
 

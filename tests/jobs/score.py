@@ -5,13 +5,17 @@ import collections
 RIGHT, WRONG, UNKNOWN, KIND = "right", "wrong", "unknown", "kind"
 
 
+def named(verdict):
+    return sorted({row["rank"] for row in verdict["culprits"] if row.get("rank") is not None})
+
+
 def judge(truth, verdict):
     """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG: somebody else is
     named, or nobody although somebody is to blame (`healthy`, `below_host`)."""
-    named = sorted({row["rank"] for row in verdict["culprits"] if row.get("rank") is not None})
-    if verdict["kind"] == "unknown" and not named:
+    ranks = named(verdict)
+    if verdict["kind"] == "unknown" and not ranks:
         return RIGHT if truth["unknown_is_right"] else UNKNOWN
-    if named not in truth["culprits"]:
+    if ranks not in truth["culprits"]:
         return WRONG
     return RIGHT if verdict["kind"] in truth["kinds"] else KIND
 
@@ -19,7 +23,7 @@ def judge(truth, verdict):
 def innocents(truth, verdict):
     """Returns the named ranks that no acceptable answer names: they wait for others of the job."""
     guilty = {rank for culprits in truth["culprits"] for rank in culprits}
-    return sorted({row["rank"] for row in verdict["culprits"]} - guilty)
+    return sorted(set(named(verdict)) - guilty)
 
 
 class Score:

@@ -18,7 +18,12 @@ class Group:
         return f", group={self.expression}" if self.expression else ""
 
     def size(self):
-        return len(self.parts[0])
+        """Returns the size of the smallest part."""
+        return min(map(len, self.parts))
+
+    def count(self):
+        """Returns the expression of the number of members."""
+        return f"dist.get_world_size({self.expression})" if self.expression else "WORLD"
 
     def root(self, index):
         """Returns the expression of the global rank of a member."""
@@ -77,38 +82,39 @@ def reduce(random, group):
 
 
 def gather(random, group):
-    size = group.size()
-    return [f"values, target = torch.ones({SHAPE}), {group.root(random.randrange(size))}",
-            f"parts = [torch.empty({SHAPE}) for _ in range({size})] if RANK == target else None",
+    target = group.root(random.randrange(group.size()))
+    return [f"values, target = torch.ones({SHAPE}), {target}", "parts = None",
+            "if RANK == target:",
+            f"    parts = [torch.empty({SHAPE}) for _ in range({group.count()})]",
             f"dist.gather(values, parts, dst=target{group.argument()})"]
 
 
 def scatter(random, group):
-    size = group.size()
-    return [f"values, source = torch.empty({SHAPE}), {group.root(random.randrange(size))}",
-            f"parts = [torch.ones({SHAPE}) for _ in range({size})] if RANK == source else None",
+    source = group.root(random.randrange(group.size()))
+    return [f"values, source = torch.empty({SHAPE}), {source}", "parts = None",
+            "if RANK == source:",
+            f"    parts = [torch.ones({SHAPE}) for _ in range({group.count()})]",
             f"dist.scatter(values, parts, src=source{group.argument()})"]
 
 
 def all_gather(random, group):
-    return [f"parts = [torch.empty({SHAPE}) for _ in range({group.size()})]",
+    return [f"parts = [torch.empty({SHAPE}) for _ in range({group.count()})]",
             f"dist.all_gather(parts, torch.ones({SHAPE}){group.argument()})"]
 
 
 def all_gather_into(random, group):
-    return [f"whole = torch.empty({SHAPE * group.size()})",
+    return [f"whole = torch.empty({SHAPE} * {group.count()})",
             f"dist.all_gather_into_tensor(whole, torch.ones({SHAPE}){group.argument()})"]
 
 
 def reduce_scatter(random, group):
-    return [f"whole = torch.ones({SHAPE * group.size()})",
+    return [f"whole = torch.ones({SHAPE} * {group.count()})",
             f"dist.reduce_scatter_tensor(torch.empty({SHAPE}), whole{group.argument()})"]
 
 
 def all_to_all(random, group):
-    size = 16 * group.size()
-    return [f"values = torch.ones({size})",
-            f"dist.all_to_all_single(torch.empty({size}), values{group.argument()})"]
+    return [f"values = torch.ones(16 * {group.count()})",
+            f"dist.all_to_all_single(torch.empty_like(values), values{group.argument()})"]
 
 
 def barrier(random, group):
@@ -126,7 +132,7 @@ def broadcast_object(random, group):
 
 
 def gather_object(random, group):
-    return [f"boxes = [None] * {group.size()}",
+    return [f"boxes = [None] * {group.count()}",
             f"dist.all_gather_object(boxes, (RANK, i){group.argument()})"]
 
 

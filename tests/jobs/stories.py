@@ -22,6 +22,8 @@ class Story:
     faulty: list                # ranks that say so
     prepare: list = field(default_factory=list)
     unknown_is_right: bool = False
+    ends: list = field(default_factory=list)  # ranks whose processes end
+    zombies: bool = False
 
 
 def _two(first, lines, second, others):
@@ -148,8 +150,32 @@ def receives_cross(random, names, first, second):
                  f"ranks {first} and {second} receive from each other", [first, second])
 
 
+def ended_rank(random, names, ending, other):
+    """All others wait for something that the rank would have left behind. Its connections close, but nobody
+    reads from them. Rank 0 has the store, so it cannot be the one."""
+    name, failed = f"{names.noun()}-{ending}", random.random() < 0.3
+    wait = random.choice(([f"ctx.store.get('{name}')"], _until(name)))
+    end = "raise ValueError('no such record')" if failed else random.choice(
+        ("sys.exit(0)", "os._exit(0)"))
+    return Story("ended_rank", [f"if RANK == {ending}:", f"    {FAULTY}", f"    {end}", FAULTY, *wait],
+                 [[ending]], ("missing_rank", "failed_rank" if failed else "early_exit"),
+                 f"rank {ending} has {'failed' if failed else 'ended in order'} and is gone; the "
+                 "others wait for what it would have left", [ending, other], ends=[ending],
+                 zombies=random.random() < 0.4)
+
+
+def two_late(random, names, first, second):
+    sleep = [FAULTY, FOREVER]
+    other = random.choice((sleep, [FAULTY, "while True:", "    ctx.last = ctx.step * 3"],
+                           [FAULTY, "subprocess.run(['sleep', '1000000'], check=False)"]))
+    return Story("two_late", _two(first, sleep, second, other),
+                 [sorted([first, second]), [first], [second]],
+                 ("skipped_collective", "busy_rank", "child_deadlock", "input_stall"),
+                 f"ranks {first} and {second} are late, each for itself", [first, second])
+
+
 PAIRS = (lock_of_rank, file_of_rank, key_of_rank, service_of_rank, lock_circle, lock_circle,
-         server_circle, receive_circle, receives_cross)
+         server_circle, receive_circle, receives_cross, ended_rank, ended_rank, two_late)
 
 
 def receives_ring(random, names, world):
