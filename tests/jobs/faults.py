@@ -4,7 +4,7 @@ Each function returns a Fault: the lines that the faulty rank runs (`facts.fault
 and what is true then.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 FAULTY = "facts.faulty()"
 OUTSIDE_LOCK = "outside.lock"   # a file that a process outside of the job has locked
@@ -17,7 +17,6 @@ class Fault:
     lines: list
     kinds: tuple
     story: str
-    prepare: list = field(default_factory=list)  # lines before the loop
     stdin: str = "null"
     listens: bool = False  # needs a service outside of the job; its port is in $OUTSIDE_PORT
     zombies: bool = False  # nobody collects the job's ended ranks
@@ -58,7 +57,9 @@ def lock_of_own_thread(random, names):
         f"{lock}, {event} = threading.{random.choice(('Lock', 'RLock'))}(), threading.Event()", "",
         "def hold():", f"    with {lock}:", f"        {event}.set()", f"        {FOREVER}", "",
         "threading.Thread(target=hold, daemon=True).start()", f"{event}.wait()", FAULTY,
-        *random.choice(([f"with {lock}:", "    pass"], [f"{lock}.acquire()"]))],
+        *random.choice(([f"with {lock}:", "    pass"], [f"{lock}.acquire()"],
+                        [f"while not {lock}.acquire(timeout=0.2):", "    ctx.tries = 1"],
+                        [f"while not {lock}.acquire(blocking=False):", "    time.sleep(0.05)"]))],
         ("skipped_collective", "lock_deadlock"),
         "waits for a lock that a sleeping thread of its own holds")
 
@@ -92,6 +93,13 @@ def nobody_tells(random, names):
         [f"{box} = threading.Event()", FAULTY, f"{box}.wait()"],
         [f"{box} = threading.Condition()", f"with {box}:", f"    {FAULTY}", f"    {box}.wait()"],
         [f"{box} = queue.Queue()", FAULTY, f"while {box}.empty():", "    time.sleep(0.02)"],
+        [f"{box} = queue.Queue()", FAULTY, "while True:", "    try:",
+         f"        item = {box}.get(timeout=0.5)", "        break", "    except queue.Empty:",
+         "        continue"],
+        [f"{box} = threading.Event()", FAULTY, f"while not {box}.is_set():", "    time.sleep(0.1)"],
+        [f"async def {box}():", f"    {FAULTY}", "    await asyncio.Event().wait()", "",
+         f"asyncio.run({box}())"],
+        [FAULTY, "signal.pause()"],
         [f"{box} = multiprocessing.get_context('fork').Queue()", FAULTY, f"{box}.get()"])),
         ("skipped_collective", "input_stall", "lock_deadlock"),
         "waits for something of its own process that nobody does")
@@ -115,6 +123,9 @@ def lock_file(random, names):
             ["while True:", "    try:",
              f"        os.close(os.open('{path}', os.O_CREAT | os.O_EXCL))", "        break",
              "    except FileExistsError:", "        time.sleep(0.1)"],
+            ["while True:", "    try:", f"        os.mkdir('{path}')", "        break",
+             "    except OSError:", "        time.sleep(0.5)"],
+            [f"torch.utils.file_baton.FileBaton('{path}').wait()"],
             [f"while os.path.exists('{path}'):", "    time.sleep(0.1)"]))],
         ("file_lock", "skipped_collective", "io_stall", "external_wait"),
         "waits for a lock file to go that nobody removes")
@@ -153,6 +164,15 @@ def silent_service(random, names):
         ["url = f\"http://127.0.0.1:{os.environ['OUTSIDE_PORT']}/next\"", FAULTY,
          "answer = urllib.request.urlopen(url).read()"])),
         ("external_wait",), "waits for the answer of a service outside of the job", listens=True)
+
+
+def refusing_service(random, names):
+    return Fault("refusing_service", [
+        "with socket.create_server(('127.0.0.1', 0)) as door:", "    address = door.getsockname()",
+        FAULTY, "while True:", "    try:", "        link = socket.create_connection(address)",
+        "        break", "    except OSError:", f"        time.sleep({random.choice((0.2, 1, 5))})"],
+        ("external_wait", "failed_rank", "skipped_collective"),
+        "tries again and again to reach a service that is not there")
 
 
 def child(random, names):
@@ -229,5 +249,5 @@ def raises(random, names):
 
 SOLO = (sleeps, sleeps, busy_python, busy_native, lock_of_own_thread, crossed_locks, own_thread,
         nobody_tells, holds_gil, outside_lock, lock_file, absent_file, fifo, absent_key,
-        silent_service, child, loader_worker, prompt, debugger, stops_itself, ends_with_helper,
+        silent_service, refusing_service, child, loader_worker, prompt, debugger, stops_itself, ends_with_helper,
         ends_slowly, raises)

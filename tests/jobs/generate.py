@@ -149,6 +149,8 @@ class Maker:
                 chosen.append((kind, self.groups[0]))
             else:
                 chosen.append((kind, random.choice(self.groups)))
+        if random.random() < 0.05:  # ranks that spin take the CPU from all others
+            chosen.append((steps.all_reduce_spun, random.choice(self.groups)))
         random.shuffle(chosen)
         for kind, group in chosen:
             call, guard = self.operation(kind, group)
@@ -205,6 +207,7 @@ class Maker:
             self.fault = stories.crossed_groups(random, self.names, self.rank, group)
         else:
             return None
+        self.source.setup += self.fault.prepare
         return self.hook(self.fault.lines, f"i == {self.at}")
 
     def spoil_order(self, loop):
@@ -233,7 +236,8 @@ class Maker:
         if len(part) < self.world:
             sets += [sorted([self.rank, each]) for each in part if each != self.rank]
         # If some may leave an operation early, the others' places do not say whose fault it is.
-        waits = all(each in steps.WAIT_FOR_ALL + steps.LOCAL for _, each, _ in loop)
+        waits = all(each in steps.WAIT_FOR_ALL + steps.LOCAL + (steps.all_reduce_spun,)
+                    for _, each, _ in loop)
         does = "skips" if self.category == "skip" else "calls something else instead of"
         return stories.Story(self.category, [], sets,
                              ("skipped_collective", "mismatched_collective", "collective_order",
@@ -316,6 +320,8 @@ class Maker:
         elif fault:
             # A story says who it concerns; any of them may run.
             faulty, ends, runs = fault.faulty, fault.ends, fault.faulty
+        if "all_reduce_spun" in self.features:
+            runs = list(range(self.world))
         return Job(files=self.source.text("facts"), ranks=self.world, stdin=stdin,
                    torchrun=self.random.random() < 0.4, listens=getattr(fault, "listens", False),
                    zombies=getattr(fault, "zombies", False), faulty=faulty, ends=ends, runs=runs,

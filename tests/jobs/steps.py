@@ -54,6 +54,12 @@ def all_reduce_polled(random, group):
             f"    time.sleep({random.choice((0.002, 0.01, 0.05))})"]
 
 
+def all_reduce_spun(random, group):
+    return [f"values = torch.ones({SHAPE})",
+            f"work = dist.all_reduce(values{group.argument()}, async_op=True)",
+            "while not work.is_completed():", "    pass"]
+
+
 def all_reduce_future(random, group):
     return [f"values = torch.ones({SHAPE})",
             f"dist.all_reduce(values{group.argument()}, async_op=True).get_future().wait()"]

@@ -20,7 +20,7 @@ class Story:
     kinds: tuple
     story: str
     faulty: list                # ranks that say so
-    prepare: list = field(default_factory=list)
+    prepare: list = field(default_factory=list)  # lines before the loop
     unknown_is_right: bool = False
     ends: list = field(default_factory=list)  # ranks whose processes end
     zombies: bool = False
@@ -174,8 +174,22 @@ def two_late(random, names, first, second):
                  f"ranks {first} and {second} are late, each for itself", [first, second])
 
 
+def side_story(random, names, late, absent):
+    """Threads in a group of their own that nobody waits for stand still for another reason."""
+    group, run = names.noun(), names.function()
+    return Story("side_story", [
+        f"def {run}():", f"    if RANK == {absent}:", f"        {FOREVER}",
+        f"    dist.all_reduce(torch.ones(4), group=ctx.{group})", "",
+        f"threading.Thread(target={run}, daemon=True).start()", "time.sleep(0.05)",
+        f"if RANK == {late}:", f"    {FAULTY}", f"    {FOREVER}"],
+        [[late]], ("skipped_collective",),
+        f"rank {late} sleeps; and a thread of rank {absent} is late for threads that nobody waits "
+        "for", [late], prepare=[f"ctx.{group} = dist.new_group(list(range(WORLD)))"])
+
+
 PAIRS = (lock_of_rank, file_of_rank, key_of_rank, service_of_rank, lock_circle, lock_circle,
-         server_circle, receive_circle, receives_cross, ended_rank, ended_rank, two_late)
+         server_circle, receive_circle, receives_cross, ended_rank, ended_rank, two_late,
+         side_story)
 
 
 def receives_ring(random, names, world):
