@@ -3,9 +3,9 @@
 
     verdict_score.py --oddrank PATH [FOLDER or ARCHIVE]
 
-Analyses captures of generated jobs (tests/jobs/record.py makes them; without an argument those that are kept
-in tests/golden/jobs.tar). Prints each answer that is not right with the seed and the story of its job, then
-right, wrong and unknown ones by fault and by what the programs do.
+Analyses captures of generated jobs (tests/jobs/record.py makes them; without an argument those that
+are kept in tests/golden/jobs.tar). Prints each answer that is not right with the seed and the story
+of its job, then right, wrong and unknown ones by fault and by what the programs do.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""Folders and archives of captures of generated jobs: NNNN.capture, and NNNN.json with what is true of it."""
+"""Folders and archives of captures of generated jobs: NNNN.capture, and NNNN.json with what is true
+of it."""
 
 import concurrent.futures
 import contextlib

@@ -1,7 +1,7 @@
 """Faults of one rank on its own. The others end up waiting for it.
 
-Each function returns a Fault: the lines that the faulty rank runs (`facts.faulty()` right before it stops),
-and what is true then.
+Each function returns a Fault: the lines that the faulty rank runs (`facts.faulty()` right before it
+stops), and what is true then.
 """
 
 from dataclasses import dataclass
@@ -170,7 +170,8 @@ def refusing_service(random, names):
     return Fault("refusing_service", [
         "with socket.create_server(('127.0.0.1', 0)) as door:", "    address = door.getsockname()",
         FAULTY, "while True:", "    try:", "        link = socket.create_connection(address)",
-        "        break", "    except OSError:", f"        time.sleep({random.choice((0.2, 1, 5))})"],
+        "        break", "    except OSError:",
+        f"        time.sleep({random.choice((0.2, 1, 5))})"],
         ("external_wait", "failed_rank", "skipped_collective"),
         "tries again and again to reach a service that is not there")
 
@@ -189,7 +190,8 @@ def child(random, names):
 def loader_worker(random, names):
     data = names.type()
     return Fault("loader_worker", [
-        f"class {data}(torch.utils.data.Dataset):", "    def __len__(self):", "        return 8", "",
+        f"class {data}(torch.utils.data.Dataset):", "    def __len__(self):", "        return 8",
+        "",
         "    def __getitem__(self, index):", f"        {FOREVER}", "",
         f"batches = iter(torch.utils.data.DataLoader({data}(), num_workers=1))", FAULTY,
         "batch = next(batches)"], ("input_stall", "child_deadlock"),
@@ -204,7 +206,8 @@ def prompt(random, names):
 
 
 def debugger(random, names):
-    return Fault("debugger", [FAULTY, random.choice(("breakpoint()", "import pdb; pdb.set_trace()"))],
+    return Fault("debugger", [FAULTY, random.choice(("breakpoint()",
+                                                       "import pdb; pdb.set_trace()"))],
                  ("failed_rank",), "is in the debugger", stdin=random.choice(("pipe", "pty")))
 
 
@@ -249,5 +252,5 @@ def raises(random, names):
 
 SOLO = (sleeps, sleeps, busy_python, busy_native, lock_of_own_thread, crossed_locks, own_thread,
         nobody_tells, holds_gil, outside_lock, lock_file, absent_file, fifo, absent_key,
-        silent_service, refusing_service, child, loader_worker, prompt, debugger, stops_itself, ends_with_helper,
-        ends_slowly, raises)
+        silent_service, refusing_service, child, loader_worker, prompt, debugger, stops_itself,
+        ends_with_helper, ends_slowly, raises)

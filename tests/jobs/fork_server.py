@@ -3,14 +3,15 @@
 
     fork_server.py FD       reads requests from the socket FD, one JSON object each
 
-A request {directory, script, ranks: [{environment, stdin}, ...], keep_zombies} forks a launcher, the
-parent of the job's ranks, in a session of its own. The answer is the launcher's pid. A rank runs `script`
-as __main__ at the top level of this file, and ends as the interpreter ends. stdin: "null", "pipe" or
-"pty"; the launcher holds the other end, and writes nothing. The launcher writes "RANK STATUS" lines to
-DIR/ended, and ends when all ranks have.
+A request {directory, script, ranks: [{environment, stdin}, ...], keep_zombies} forks a launcher,
+the parent of the job's ranks, in a session of its own. The answer is the launcher's pid. A rank
+runs `script` as __main__ at the top level of this file, and ends as the interpreter ends. stdin:
+"null", "pipe" or "pty"; the launcher holds the other end, and writes nothing. The launcher writes
+"RANK STATUS" lines to DIR/ended, and ends when all ranks have.
 
-/proc/PID/environ shows what a process was started with, and that is where ranks are found. So the server
-is started with a long variable of no meaning (`room`), and each rank writes its own variables over it.
+/proc/PID/environ shows what a process was started with, and that is where ranks are found. So the
+server is started with a long variable of no meaning (`room`), and each rank writes its own
+variables over it.
 """
 
 import ctypes
@@ -50,8 +51,9 @@ def overwrite_environment(variables):
     os.environ.update(variables)
 
 
-def die_with(parent):
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def end_with(parent, how):
+    """Has this process sent the signal `how` when its parent dies."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, how, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -81,15 +83,19 @@ def become_rank(request, rank, stdin):
     return request["script"]
 
 
-def launch(request):
-    """Forks the ranks. Returns the script in each of them, and None in the launcher, at its end."""
+def launch(request, server):
+    """Forks the ranks. Returns the script in each of them; the launcher does not come back. With the
+    server, the launcher and all that the ranks have started end."""
     os.setsid()
+    signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+    end_with(server, signal.SIGTERM)
     launcher, held, pids = os.getpid(), [], {}
     for number, rank in enumerate(request["ranks"]):
         stdin, other_end = open_stdin(rank["stdin"])
         pid = os.fork()
         if pid == 0:
-            die_with(launcher)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            end_with(launcher, signal.SIGKILL)
             return become_rank(request, rank, stdin)
         os.close(stdin)
         held.append(other_end)
@@ -120,13 +126,13 @@ def serve(channel):
         if pid == 0:
             channel.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            die_with(server)
-            return launch(json.loads(text))
+            return launch(json.loads(text), server)
         channel.send(str(pid).encode())
 
 
 def import_everything():
-    """Imports what jobs need. Nothing is run that would start a thread: threads do not survive fork."""
+    """Imports what jobs need. Nothing is run that would start a thread: threads do not survive
+    fork."""
     # pylint: disable=import-outside-toplevel,unused-import
     import warnings
     warnings.filterwarnings("ignore")

@@ -138,8 +138,8 @@ class Maker:
         return call, None if everybody else f"RANK in {tuple(group.members())}"
 
     def make_steps(self):
-        """Returns the loop: a list of (lines, kind, group). The first that waits for all of the world
-        keeps the ranks together."""
+        """Returns the loop: a list of (lines, kind, group). The first that waits for all of the
+        world keeps the ranks together."""
         random, loop = self.random, []
         keeper = (random.choice(steps.WAIT_FOR_ALL), self.groups[0])
         chosen = [keeper]
@@ -159,7 +159,8 @@ class Maker:
         return loop
 
     def add_parts(self, loop, hook):
-        """Adds models and threads; `hook` is called in the midst of one of them, or between steps."""
+        """Adds models and threads; `hook` is called in the midst of one of them, or between
+        steps."""
         random, extra = self.random, []
         if random.random() < 0.35:
             extra.append(random.choice(parts.HOSTS))

@@ -1,8 +1,9 @@
-"""Runs generated jobs here, several at once, and hands each over when it hangs as it should: by what the ranks
-say and by /proc, never by time alone.
+"""Runs generated jobs here, several at once, and hands each over when it hangs as it should: by
+what the ranks say and by /proc, never by time alone.
 
-A job is ripe when all ranks that the fault concerns have said so, nobody has begun an operation or used the CPU
-(but for those that the fault makes run) for a while, and the waits are no longer young.
+A job is ripe when all ranks that the fault concerns have said so, nobody has begun an operation or
+used the CPU (but for those that the fault makes run) for a while, and the waits are no longer
+young.
 """
 
 import fcntl
@@ -180,8 +181,8 @@ class LiveJob:
 
 
 def jobs(server, made, directory, at_once=4):
-    """Runs the jobs of `made`, an iterable of (number, Job). Yields (number, job, LiveJob or Discarded):
-    a LiveJob is ripe, and is closed when the caller comes back."""
+    """Runs the jobs of `made`, an iterable of (number, Job). Yields (number, job, LiveJob or
+    Discarded): a LiveJob is ripe, and is closed when the caller comes back."""
     waiting, running = iter(made), {}
     while True:
         while len(running) < at_once:

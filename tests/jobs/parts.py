@@ -1,7 +1,9 @@
-"""Parts of generated jobs that need preparation before the loop: models, threads with groups of their own.
+"""Parts of generated jobs that need preparation before the loop: models, threads with groups of
+their own.
 
-Each function adds what it needs to the source and returns the lines of its step. `inside`: the expression of a
-function of one argument that is called in the midst of it, where a fault may be; or None.
+Each function adds what it needs to the source and returns the lines of its step. `inside`: the
+expression of a function of one argument that is called in the midst of it, where a fault may be; or
+None.
 """
 
 
@@ -80,7 +82,8 @@ def side_thread(source, inside):
 
 
 def fed_thread(source, inside):
-    """A thread that makes one collective for each step, when it is told to; the step does not wait."""
+    """A thread that makes one collective for each step, when it is told to; the step does not
+    wait."""
     group, feed = _side_group(source), source.names.noun()
     run = source.define(["while True:", f"    values = ctx.{feed}.get()",
                          f"    dist.all_reduce(values, group=ctx.{group})"], depth=0)

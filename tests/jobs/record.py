@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs generated jobs, captures them when they hang, and says how good the verdicts are.
 
-    record.py --seeds 1-60 --out DIR --oddrank PATH     records; DIR/0001.capture, DIR/0001.json (truth)
-    record.py --replay --out DIR --oddrank PATH         analyses the captures in DIR again
-    record.py --golden 220 --oddrank PATH               records tests/golden/jobs.tar anew
+    record.py --seeds 1-60 --out DIR --oddrank PATH   records: DIR/0001.capture, DIR/0001.json
+    record.py --replay --out DIR --oddrank PATH       analyses the captures in DIR again
+    record.py --golden 220 --oddrank PATH             records tests/golden/jobs.tar anew
 
-Options that are not known go to oddrank, as in --samples 4.
-A seed whose job does not hang as it should is left out, and said to be.
+Options that are not known go to oddrank, as in --samples 4. A seed whose job does not hang as it
+should is left out, and said to be.
 """
 
 import argparse

@@ -10,8 +10,8 @@ def named(verdict):
 
 
 def judge(truth, verdict):
-    """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG: somebody else is
-    named, or nobody although somebody is to blame (`healthy`, `below_host`)."""
+    """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG:
+    somebody else is named, or nobody although somebody is to blame (`healthy`, `below_host`)."""
     ranks = named(verdict)
     if verdict["kind"] == "unknown" and not ranks:
         return RIGHT if truth["unknown_is_right"] else UNKNOWN

@@ -1,5 +1,5 @@
-"""Puts the text of a generated job together: functions with random names that call each other, in one
-file or two."""
+"""Puts the text of a generated job together: functions with random names that call each other, in
+one file or two."""
 
 import textwrap
 
@@ -55,8 +55,8 @@ class Source:
         self.count = "10**9"
 
     def define(self, body, depth=None, argument="i"):
-        """Adds a function of one argument that runs `body`, with 0 to 3 functions that call each other
-        above it. Returns the expression to call."""
+        """Adds a function of one argument that runs `body`, with 0 to 3 functions that call each
+        other above it. Returns the expression to call."""
         if depth is None:
             depth = self.random.choice((0, 0, 1, 1, 2, 3))
         call = self._define_one(body, argument)
@@ -97,5 +97,5 @@ class Source:
         if self.random.random() < 0.5:
             return {f"{script}.py": f'{body}\n\n\nif __name__ == "__main__":\n    {main}()\n'}
         module = self.names.file()
-        return {f"{script}.py": f'import {module}\n\nif __name__ == "__main__":\n    {module}.{main}()\n',
-                f"{module}.py": f"{body}\n"}
+        caller = f'import {module}\n\nif __name__ == "__main__":\n    {module}.{main}()\n'
+        return {f"{script}.py": caller, f"{module}.py": f"{body}\n"}

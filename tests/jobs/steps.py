@@ -1,8 +1,8 @@
-"""What healthy jobs do in a step: one function for each kind of operation. Each returns the lines of the
-operation; `group` says among whom.
+"""What healthy jobs do in a step: one function for each kind of operation. Each returns the lines
+of the operation; `group` says among whom.
 
-A kind `waits_for_all` if nobody returns from it before all members have entered it. Others let some members go
-early: a broadcast its root, a reduction those that have sent their part.
+A kind `waits_for_all` if nobody returns from it before all members have entered it. Others let some
+members go early: a broadcast its root, a reduction those that have sent their part.
 """
 
 SHAPE = 64
@@ -72,19 +72,22 @@ def two_in_flight(random, group):
 
 
 def functional(random, group):
+    members = group.expression or "dist.group.WORLD"
     return [f"values = torch.ones({SHAPE})",
-            f"values = funcol.all_reduce(values, 'sum', group={group.expression or 'dist.group.WORLD'})",
+            f"values = funcol.all_reduce(values, 'sum', group={members})",
             "values = values + 1"]
 
 
 def broadcast(random, group):
+    source = group.root(random.randrange(group.size()))
     return [f"values = torch.ones({SHAPE})",
-            f"dist.broadcast(values, src={group.root(random.randrange(group.size()))}{group.argument()})"]
+            f"dist.broadcast(values, src={source}{group.argument()})"]
 
 
 def reduce(random, group):
+    target = group.root(random.randrange(group.size()))
     return [f"values = torch.ones({SHAPE})",
-            f"dist.reduce(values, dst={group.root(random.randrange(group.size()))}{group.argument()})"]
+            f"dist.reduce(values, dst={target}{group.argument()})"]
 
 
 def gather(random, group):

@@ -1,7 +1,7 @@
 """Faults that take more than one rank, or that are in the order of the program's operations.
 
-Each function returns a Story: lines that all ranks run at one point of the loop, and what is true then.
-`culprits` are the sets of ranks that an expert may name; naming any other set is wrong.
+Each function returns a Story: lines that all ranks run at one point of the loop, and what is true
+then. `culprits` are the sets of ranks that an expert may name; naming any other set is wrong.
 """
 
 from dataclasses import dataclass, field
@@ -151,13 +151,14 @@ def receives_cross(random, names, first, second):
 
 
 def ended_rank(random, names, ending, other):
-    """All others wait for something that the rank would have left behind. Its connections close, but nobody
-    reads from them. Rank 0 has the store, so it cannot be the one."""
+    """All others wait for something that the rank would have left behind. Its connections close,
+    but nobody reads from them. Rank 0 has the store, so it cannot be the one."""
     name, failed = f"{names.noun()}-{ending}", random.random() < 0.3
     wait = random.choice(([f"ctx.store.get('{name}')"], _until(name)))
     end = "raise ValueError('no such record')" if failed else random.choice(
         ("sys.exit(0)", "os._exit(0)"))
-    return Story("ended_rank", [f"if RANK == {ending}:", f"    {FAULTY}", f"    {end}", FAULTY, *wait],
+    return Story("ended_rank",
+                 [f"if RANK == {ending}:", f"    {FAULTY}", f"    {end}", FAULTY, *wait],
                  [[ending]], ("missing_rank", "failed_rank" if failed else "early_exit"),
                  f"rank {ending} has {'failed' if failed else 'ended in order'} and is gone; the "
                  "others wait for what it would have left", [ending, other], ends=[ending],

@@ -1,5 +1,5 @@
-"""Random names for the functions, files and variables of generated jobs. They mean nothing: no rule of
-oddrank may know them."""
+"""Random names for the functions, files and variables of generated jobs. They mean nothing: no rule
+of oddrank may know them."""
 
 VERBS = ("apply build collect compute drain feed fetch fill finish fold gather_up handle hold interleave "
          "join keep lift load make measure merge mix move note open_up pack pick plan poll_for prepare "

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs random distributed programs with a known fault (tests/jobs/), and compares the verdicts with the truth.
+"""Runs random distributed programs with a known fault (tests/jobs/), and compares the verdicts with
+the truth.
 
     random_jobs_test.py --oddrank PATH        6 jobs; 330 with ODDRANK_FULL=1
 """
