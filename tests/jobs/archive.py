@@ -17,6 +17,8 @@ def pack(folder, path):
     """Writes the folder as one file. The same content gives the same file."""
     with tarfile.open(path + ".new", "w", format=tarfile.USTAR_FORMAT) as tar:
         for name in sorted(os.listdir(folder)):
+            if not name.endswith((".capture", ".json")):
+                continue
             member = tar.gettarinfo(os.path.join(folder, name), arcname=name)
             member.mtime = member.uid = member.gid = 0
             member.uname = member.gname = ""

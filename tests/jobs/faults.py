@@ -125,7 +125,7 @@ def lock_file(random, names):
              "    except FileExistsError:", "        time.sleep(0.1)"],
             ["while True:", "    try:", f"        os.mkdir('{path}')", "        break",
              "    except OSError:", "        time.sleep(0.5)"],
-            [f"torch.utils.file_baton.FileBaton('{path}').wait()"],
+            [f"FileBaton('{path}').wait()"],
             [f"while os.path.exists('{path}'):", "    time.sleep(0.1)"]))],
         ("file_lock", "skipped_collective", "io_stall", "external_wait"),
         "waits for a lock file to go that nobody removes")

@@ -144,6 +144,7 @@ def import_everything():
     import torch.distributed.tensor
     import torch.nn.parallel
     import torch.utils.data
+    import torch.utils.file_baton
     import asyncio, concurrent.futures, multiprocessing, pdb, queue, sqlite3, subprocess  # noqa
     import torch._dynamo  # noqa: DDP looks it up
     import job_facts

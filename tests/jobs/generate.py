@@ -38,6 +38,9 @@ class Job:
     moves: bool          # no hang
     truth: dict
 
+    def text(self):
+        return "\n".join(f"# ---- {name}\n{text}" for name, text in self.files.items())
+
 
 class Maker:
     def __init__(self, seed):
@@ -340,6 +343,5 @@ def generate(seed):
 
 if __name__ == "__main__":
     made = generate(int(sys.argv[1]))
-    for file_name, text in made.files.items() if made else ():
-        print(f"# ---- {file_name}\n{text}")
+    print(made.text() if made else "this seed makes no job")
     print(json.dumps(made.truth if made else None, indent=1))

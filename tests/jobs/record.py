@@ -2,6 +2,7 @@
 """Runs generated jobs, captures them when they hang, and says how good the verdicts are.
 
     record.py --seeds 1-60 --out DIR --oddrank PATH   records: DIR/0001.capture, DIR/0001.json
+                                                      (truth), DIR/0001.txt (program)
     record.py --replay --out DIR --oddrank PATH       analyses the captures in DIR again
     record.py --golden 220 --oddrank PATH             records tests/golden/jobs.tar anew
 
@@ -25,6 +26,7 @@ import score
 import training_job
 
 ROOT = training_job.ROOT
+RARE = 3
 GOLDEN = os.path.join(ROOT, "tests", "golden", "jobs.tar")
 
 
@@ -41,6 +43,18 @@ def made(seeds, fault=None):
             yield seed, job
 
 
+def choose_golden(count):
+    """Returns the first `count` seeds, of which the last make way for those of rare faults: there are
+    to be RARE jobs of each fault."""
+    truths = {seed: job.truth["fault"] for seed, job in made(range(1, 20 * count))}
+    kept, extra = list(truths)[:count], []
+    faults = sorted(set(truths.values()))
+    for fault in faults:
+        seeds = [seed for seed in truths if truths[seed] == fault]
+        extra += [seed for seed in seeds[:RARE] if seed not in kept]
+    return sorted(kept[:count - len(extra)] + extra)
+
+
 def examine(oddrank, live, capture, samples):
     """Captures a ripe job; returns its verdict. Raises Discarded if the job changed meanwhile."""
     result = subprocess.run(
@@ -54,8 +68,7 @@ def examine(oddrank, live, capture, samples):
     return json.loads(result.stdout)["verdict"]
 
 
-def record(oddrank, seeds, folder, python=None, at_once=4, fault=None, enough=10**9, more=(),
-           verbose=False):
+def record(oddrank, seeds, folder, python=None, at_once=4, fault=None, more=(), verbose=False):
     """Records jobs into the folder. Returns (score, [why a seed was left out])."""
     os.makedirs(folder, exist_ok=True)
     total, left_out, started = score.Score(), [], time.monotonic()
@@ -77,12 +90,12 @@ def record(oddrank, seeds, folder, python=None, at_once=4, fault=None, enough=10
                 continue
             with open(capture.replace(".capture", ".json"), "w", encoding="utf-8") as file:
                 json.dump(job.truth, file)
+            with open(capture.replace(".capture", ".txt"), "w", encoding="utf-8") as file:
+                file.write(job.text())
             judgement = total.add(f"{seed:04}", job.truth, verdict)
             if verbose or judgement != score.RIGHT:
                 print(f"{seed:04} {judgement}: {job.truth['story']}\n     {verdict['summary']}",
                       flush=True)
-            if len(total.rows) >= enough:
-                break
     print(f"{(time.monotonic() - started) / max(len(total.rows), 1):.2f} s a job")
     return total, left_out
 
@@ -106,8 +119,7 @@ def main():
         total = archive.replay(options.oddrank, options.out)
     elif options.golden:
         with tempfile.TemporaryDirectory(prefix="golden-") as folder:
-            total, _ = record(options.oddrank, range(1, 10**6), folder, enough=options.golden,
-                              **settings)
+            total, _ = record(options.oddrank, choose_golden(options.golden), folder, **settings)
             archive.pack(folder, GOLDEN)
     else:
         total, _ = record(options.oddrank, options.seeds, options.out, **settings)
