@@ -84,8 +84,8 @@ def become_rank(request, rank, stdin):
 
 
 def launch(request, server):
-    """Forks the ranks. Returns the script in each of them; the launcher does not come back. With the
-    server, the launcher and all that the ranks have started end."""
+    """Forks the ranks. Returns the script in each of them; the launcher does not come back. With
+    the server, the launcher and all that the ranks have started end."""
     os.setsid()
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
     end_with(server, signal.SIGTERM)

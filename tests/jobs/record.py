@@ -44,8 +44,8 @@ def made(seeds, fault=None):
 
 
 def choose_golden(count):
-    """Returns the first `count` seeds, of which the last make way for those of rare faults: there are
-    to be RARE jobs of each fault."""
+    """Returns the first `count` seeds, of which the last make way for those of rare faults: there
+    are to be RARE jobs of each fault."""
     truths = {seed: job.truth["fault"] for seed, job in made(range(1, 20 * count))}
     kept, extra = list(truths)[:count], []
     faults = sorted(set(truths.values()))
