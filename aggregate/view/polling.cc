@@ -228,7 +228,7 @@ constexpr auto kIdleNames = std::to_array<std::string_view>({
 });
 
 template <typename Names, typename Name>
-bool contains(const Names& names, const Name& name) {
+bool is_one_of(const Names& names, const Name& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -245,7 +245,7 @@ const AskingName* asking_name(std::string_view name) {
 
 bool rests(const JobView& view, const PythonLoop& loop) {
   return std::any_of(loop.calls.begin(), loop.calls.end(),
-                     [&](const LoopCall& call) { return contains(kRests, view.text(call.name)); });
+                     [&](const LoopCall& call) { return is_one_of(kRests, view.text(call.name)); });
 }
 
 bool counts(const AskingName& row, const LoopCall& call, const PythonLoop& loop, bool rested) {
@@ -263,7 +263,7 @@ bool counts(const AskingName& row, const LoopCall& call, const PythonLoop& loop,
 // Returns whether the call may be work.
 bool may_work(const JobView& view, const LoopCall& call) {
   const std::string_view name = view.text(call.name);
-  return !contains(kRests, name) && !contains(kIdleNames, name) && !makes_error(name) &&
+  return !is_one_of(kRests, name) && !is_one_of(kIdleNames, name) && !makes_error(name) &&
          asking_name(name) == nullptr;
 }
 
@@ -339,7 +339,7 @@ enum class Whose : std::uint8_t { kProgram, kLibrary };
 bool is_of_library(const AskingName& row) {
   constexpr std::array kOfLibraries = {PollOn::kLockFile, PollOn::kKey,      PollOn::kWork,
                                        PollOn::kDevice,   PollOn::kDatabase, PollOn::kFile};
-  return row.how == Asking::kPlainly && contains(kOfLibraries, row.on);
+  return row.how == Asking::kPlainly && is_one_of(kOfLibraries, row.on);
 }
 
 std::optional<Poll> find_poll(const JobView& view, const PythonLoop& loop, Whose whose) {

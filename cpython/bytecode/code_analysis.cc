@@ -8,7 +8,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::uint64_t kUnit = 2;  // bytes
+constexpr std::uint64_t kUnitBytes = 2;  // bytes
 // Fetched at once; longer code takes another call.
 constexpr std::size_t kAhead = 4096;
 
@@ -42,7 +42,7 @@ std::optional<std::vector<std::byte>> CodeAnalysis::read_instructions(Addr code,
   if (units == 0 || units > kMaxCodeUnits || instructions == Addr{}) {
     return std::nullopt;
   }
-  return memory_.bytes(instructions, static_cast<std::size_t>(units * kUnit));
+  return memory_.bytes(instructions, static_cast<std::size_t>(units * kUnitBytes));
 }
 
 const AnalysedCode* CodeAnalysis::analyse(Addr code, Addr instructions) {
@@ -81,8 +81,9 @@ std::uint32_t CodeAnalysis::place_of(const AnalysedCode& code,
                                      const CodeObject& object,
                                      const RawFrame& frame) const {
   const std::int64_t offset = instruction_offset(memory_.layout(), object, frame);
-  return offset < 0 ? kNoInstruction
-                    : instruction_at(code.instructions, static_cast<std::uint64_t>(offset) / kUnit);
+  return offset < 0
+             ? kNoInstruction
+             : instruction_at(code.instructions, static_cast<std::uint64_t>(offset) / kUnitBytes);
 }
 
 }  // namespace oddrank::cpython

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "snapshot/carrier.h"
 #include "snapshot/rank_text.h"
@@ -23,6 +25,30 @@ std::vector<Index> shuffled_order(std::size_t size, std::mt19937& random) {
   std::iota(order.begin(), order.end(), Index{0});
   std::shuffle(order.begin(), order.end(), random);
   return order;
+}
+
+std::string number_of(snapshot::StringId id) {
+  return std::to_string(static_cast<std::uint32_t>(id));
+}
+
+// "evaluate" becomes "f17": by the number of the text, so that equal names stay equal.
+snapshot::StackId with_other_names(snapshot::Tables& tables, snapshot::StackId id) {
+  snapshot::Stack stack = tables.stack(id);
+  for (snapshot::FrameId& at : stack.frames) {
+    snapshot::Frame frame = tables.frame(at);
+    const std::string_view file = tables.text(frame.file);
+    const bool library = file.find("site-packages/") != std::string_view::npos ||
+                         file.find("/lib/python") != std::string_view::npos ||
+                         file.substr(0, 1) == "<";
+    if (frame.kind != snapshot::FrameKind::kPython || file.empty() || library ||
+        tables.text(frame.function) == "<module>") {
+      continue;
+    }
+    frame.function = tables.string("f" + number_of(frame.function));
+    frame.file = tables.string("/srv/m" + number_of(frame.file) + ".py");
+    at = tables.frame(frame);
+  }
+  return tables.stack(stack);
 }
 
 }  // namespace
@@ -99,6 +125,27 @@ std::vector<Capture> parts_of(const Capture& whole) {
     parts.push_back(std::move(part));
   }
   return parts;
+}
+
+Capture renamed_user_code(const Capture& from) {
+  Capture to = copy_of(from);
+  for (ProcessCapture& process : to.processes) {
+    for (ThreadCapture& thread : process.threads) {
+      for (snapshot::ThreadSample& sample : thread.samples) {
+        sample.stack = with_other_names(to.tables, sample.stack);
+        sample.python_stack = with_other_names(to.tables, sample.python_stack);
+      }
+    }
+  }
+  return to;
+}
+
+void unread(ProcessCapture& process) {
+  process.threads.clear();
+  process.groups.clear();
+  process.connections.clear();
+  process.read = snapshot::ReadState::kNone;
+  process.state = '?';
 }
 
 Capture once(const Capture& from) {

@@ -22,6 +22,12 @@ snapshot::Capture renumbered(const snapshot::Capture& from,
 // Each node's part by itself, as an agent sends it.
 std::vector<snapshot::Capture> parts_of(const snapshot::Capture& whole);
 
+// Python functions and files outside of the libraries have other names.
+snapshot::Capture renamed_user_code(const snapshot::Capture& from);
+
+// All that is known of the process is that it is there.
+void unread(snapshot::ProcessCapture& process);
+
 // As if it had been sampled once.
 snapshot::Capture once(const snapshot::Capture& from);
 

@@ -53,15 +53,6 @@ Ranks some_ranks(const Story& story, std::int32_t world) {
   return ranks;
 }
 
-// All that is known of it is that it is there.
-void unread(ProcessCapture& process) {
-  process.threads.clear();
-  process.groups.clear();
-  process.connections.clear();
-  process.read = snapshot::ReadState::kNone;
-  process.state = '?';
-}
-
 void silence(Capture& capture, std::uint32_t node) {
   capture.nodes[node].answered = false;
   capture.nodes[node].why = "node did not answer in 20 s";

@@ -1,0 +1,256 @@
+"""Faults of one rank on its own. The others end up waiting for it.
+
+Each function returns a Fault: the lines that the faulty rank runs (`facts.faulty()` right before it
+stops), and what is true then.
+"""
+
+from dataclasses import dataclass
+
+FAULTY = "facts.faulty()"
+OUTSIDE_LOCK = "outside.lock"   # a file that a process outside of the job has locked
+FOREVER = "time.sleep(10**6)"
+
+
+@dataclass
+class Fault:
+    name: str
+    lines: list
+    kinds: tuple
+    story: str
+    stdin: str = "null"
+    listens: bool = False  # needs a service outside of the job; its port is in $OUTSIDE_PORT
+    zombies: bool = False  # nobody collects the job's ended ranks
+    ends: bool = False     # the rank's process ends
+    runs: bool = False     # the rank uses the CPU
+    not_rank_0: bool = False  # rank 0 has the store
+    place: str = "any"     # "between": not in the midst of a library's call
+
+
+def sleeps(random, names):
+    return Fault("sleeps", random.choice((
+        [FAULTY, FOREVER],
+        [FAULTY, "while True:", "    time.sleep(0.5)"],
+        [FAULTY, "for _ in range(10**7):", "    time.sleep(0.05)"])),
+        ("skipped_collective",), "sleeps in code of its own")
+
+
+def busy_python(random, names):
+    return Fault("busy_python", random.choice((
+        [FAULTY, "total = 0", "while True:", "    total = (total * 3 + 1) % 1000003"],
+        ["rows = list(range(1000))", FAULTY, "while True:",
+         "    rows = sorted(rows, key=lambda row: -row % 77)"])),
+        ("busy_rank",), "computes in Python and does not come back", runs=True)
+
+
+def busy_native(random, names):
+    return Fault("busy_native", random.choice((
+        ["values = torch.ones(1500, 1500)", FAULTY, "while True:",
+         "    values = values @ values / 1500"],
+        [FAULTY, "total = sum(range(10**13))"],
+        [FAULTY, "hashlib.pbkdf2_hmac('sha256', b'a', b'b', 2**31 - 1)"])),
+        ("busy_rank",), "computes in native code", runs=True)
+
+
+def lock_of_own_thread(random, names):
+    lock, event = names.noun(), names.noun()
+    return Fault("lock_of_own_thread", [
+        f"{lock}, {event} = threading.{random.choice(('Lock', 'RLock'))}(), threading.Event()", "",
+        "def hold():", f"    with {lock}:", f"        {event}.set()", f"        {FOREVER}", "",
+        "threading.Thread(target=hold, daemon=True).start()", f"{event}.wait()", FAULTY,
+        *random.choice(([f"with {lock}:", "    pass"], [f"{lock}.acquire()"],
+                        [f"while not {lock}.acquire(timeout=0.2):", "    ctx.tries = 1"],
+                        [f"while not {lock}.acquire(blocking=False):", "    time.sleep(0.05)"]))],
+        ("skipped_collective", "lock_deadlock"),
+        "waits for a lock that a sleeping thread of its own holds")
+
+
+def crossed_locks(random, names):
+    first, second, event = names.noun(), names.noun(), names.noun()
+    return Fault("crossed_locks", [
+        f"{first}, {second}, {event} = threading.Lock(), threading.Lock(), threading.Event()", "",
+        "def other():", f"    with {second}:", f"        {event}.set()", f"        with {first}:",
+        "            pass", "",
+        f"with {first}:", "    threading.Thread(target=other, daemon=True).start()",
+        f"    {event}.wait()", f"    {FAULTY}", f"    with {second}:", "        pass"],
+        ("lock_deadlock",), "has two threads that wait for each other's locks")
+
+
+def own_thread(random, names):
+    wait = random.choice((
+        ["thread = threading.Thread(target=work, daemon=True)", "thread.start()", FAULTY,
+         "thread.join()"],
+        ["future = concurrent.futures.ThreadPoolExecutor(1).submit(work)", FAULTY,
+         "future.result()"]))
+    return Fault("own_thread", ["def work():", f"    {FOREVER}", "", *wait],
+                 ("skipped_collective", "lock_deadlock", "input_stall"),
+                 "waits for a sleeping thread of its own")
+
+
+def nobody_tells(random, names):
+    box = names.noun()
+    return Fault("nobody_tells", random.choice((
+        [f"{box} = queue.Queue()", FAULTY, f"{box}.get()"],
+        [f"{box} = threading.Event()", FAULTY, f"{box}.wait()"],
+        [f"{box} = threading.Condition()", f"with {box}:", f"    {FAULTY}", f"    {box}.wait()"],
+        [f"{box} = queue.Queue()", FAULTY, f"while {box}.empty():", "    time.sleep(0.02)"],
+        [f"{box} = queue.Queue()", FAULTY, "while True:", "    try:",
+         f"        item = {box}.get(timeout=0.5)", "        break", "    except queue.Empty:",
+         "        continue"],
+        [f"{box} = threading.Event()", FAULTY, f"while not {box}.is_set():", "    time.sleep(0.1)"],
+        [f"async def {box}():", f"    {FAULTY}", "    await asyncio.Event().wait()", "",
+         f"asyncio.run({box}())"],
+        [FAULTY, "signal.pause()"],
+        [f"{box} = multiprocessing.get_context('fork').Queue()", FAULTY, f"{box}.get()"])),
+        ("skipped_collective", "input_stall", "lock_deadlock"),
+        "waits for something of its own process that nobody does")
+
+
+def holds_gil(random, names):
+    return Fault("holds_gil", ["library = ctypes.PyDLL(None)", FAULTY, "library.sleep(10**6)"],
+                 ("skipped_collective", "gil_deadlock"), "sleeps in native code with the GIL held")
+
+
+def outside_lock(random, names):
+    call = random.choice(("fcntl.flock(file, fcntl.LOCK_EX)", "fcntl.lockf(file, fcntl.LOCK_EX)"))
+    return Fault("outside_lock", [f"file = open('{OUTSIDE_LOCK}', 'a')", FAULTY, call],
+                 ("file_lock",), "waits for a file lock that a process outside of the job holds")
+
+
+def lock_file(random, names):
+    path = names.noun() + ".lock"
+    return Fault("lock_file", [
+        f"open('{path}', 'w').close()", FAULTY, *random.choice((
+            ["while True:", "    try:",
+             f"        os.close(os.open('{path}', os.O_CREAT | os.O_EXCL))", "        break",
+             "    except FileExistsError:", "        time.sleep(0.1)"],
+            ["while True:", "    try:", f"        os.mkdir('{path}')", "        break",
+             "    except OSError:", "        time.sleep(0.5)"],
+            [f"FileBaton('{path}').wait()"],
+            [f"while os.path.exists('{path}'):", "    time.sleep(0.1)"]))],
+        ("file_lock", "skipped_collective", "io_stall", "external_wait"),
+        "waits for a lock file to go that nobody removes")
+
+
+def absent_file(random, names):
+    path = names.noun() + random.choice((".pt", ".json", ".done"))
+    return Fault("absent_file", [
+        FAULTY, f"while not os.path.{random.choice(('exists', 'isfile'))}('{path}'):",
+        f"    time.sleep({random.choice((0.02, 0.2, 1))})"],
+        ("skipped_collective", "io_stall", "input_stall", "external_wait"),
+        "waits for a file that nobody makes")
+
+
+def fifo(random, names):
+    path = names.noun()
+    return Fault("fifo", [f"os.mkfifo('{path}')", FAULTY, f"text = open('{path}').read()"],
+                 ("io_stall", "input_stall", "external_wait"),
+                 "opens a FIFO that nobody writes to")
+
+
+def absent_key(random, names):
+    key = names.noun()
+    return Fault("absent_key", random.choice((
+        [FAULTY, f"ctx.store.get('{key}')"],
+        [FAULTY, f"ctx.store.wait(['{key}'], datetime.timedelta(hours=2))"],
+        [FAULTY, f"while not ctx.store.check(['{key}']):", "    time.sleep(0.1)"])),
+        ("skipped_collective", "external_wait", "rendezvous"),
+        "waits for a key of the store that nobody sets")
+
+
+def silent_service(random, names):
+    return Fault("silent_service", random.choice((
+        ["link = socket.create_connection(('127.0.0.1', int(os.environ['OUTSIDE_PORT'])))",
+         "link.sendall(b'next\\n')", FAULTY, "answer = link.recv(100)"],
+        ["url = f\"http://127.0.0.1:{os.environ['OUTSIDE_PORT']}/next\"", FAULTY,
+         "answer = urllib.request.urlopen(url).read()"])),
+        ("external_wait",), "waits for the answer of a service outside of the job", listens=True)
+
+
+def refusing_service(random, names):
+    return Fault("refusing_service", [
+        "with socket.create_server(('127.0.0.1', 0)) as door:", "    address = door.getsockname()",
+        FAULTY, "while True:", "    try:", "        link = socket.create_connection(address)",
+        "        break", "    except OSError:",
+        f"        time.sleep({random.choice((0.2, 1, 5))})"],
+        ("external_wait", "failed_rank", "skipped_collective"),
+        "tries again and again to reach a service that is not there")
+
+
+def child(random, names):
+    return Fault("child", random.choice((
+        [FAULTY, "subprocess.run(['sleep', '1000000'], check=False)"],
+        [FAULTY, "text = subprocess.check_output(['sleep', '1000000'])"],
+        [FAULTY, "os.system('sleep 1000000')"],
+        ["worker = multiprocessing.get_context('fork').Process(target=time.sleep, args=(10**6,))",
+         "worker.start()", FAULTY, "worker.join()"])),
+        ("child_deadlock", "input_stall", "skipped_collective", "external_wait"),
+        "waits for a child process that sleeps")
+
+
+def loader_worker(random, names):
+    data = names.type()
+    return Fault("loader_worker", [
+        f"class {data}(torch.utils.data.Dataset):", "    def __len__(self):", "        return 8",
+        "",
+        "    def __getitem__(self, index):", f"        {FOREVER}", "",
+        f"batches = iter(torch.utils.data.DataLoader({data}(), num_workers=1))", FAULTY,
+        "batch = next(batches)"], ("input_stall", "child_deadlock"),
+        "waits for a worker of its DataLoader that sleeps")
+
+
+def prompt(random, names):
+    return Fault("prompt", random.choice((
+        [FAULTY, "answer = input('continue? ')"], [FAULTY, "line = sys.stdin.readline()"])),
+        ("failed_rank", "external_wait", "io_stall", "input_stall", "skipped_collective"),
+        "waits for somebody to type", stdin=random.choice(("pipe", "pty")))
+
+
+def debugger(random, names):
+    return Fault("debugger", [FAULTY, random.choice(("breakpoint()",
+                                                       "import pdb; pdb.set_trace()"))],
+                 ("failed_rank",), "is in the debugger", stdin=random.choice(("pipe", "pty")))
+
+
+def stops_itself(random, names):
+    return Fault("stops_itself", [FAULTY, "os.kill(os.getpid(), signal.SIGSTOP)"],
+                 ("stopped_rank",), "is stopped by a signal")
+
+
+def ends_with_helper(random, names):
+    """The helper has the connections of the rank, so that its peers notice nothing."""
+    return Fault("ends_with_helper", [
+        "helper = multiprocessing.get_context('fork').Process(target=time.sleep, args=(10**6,))",
+        "helper.start()", FAULTY, "os._exit(0)"], ("missing_rank", "early_exit"),
+        "has exited with status 0, and a helper that it started lives on",
+        ends=True, zombies=random.random() < 0.5, not_rank_0=True)
+
+
+def ends_slowly(random, names):
+    return Fault("ends_slowly", random.choice((
+        ["threading.Thread(target=time.sleep, args=(10**6,)).start()", FAULTY, "sys.exit(0)"],
+        ["atexit.register(time.sleep, 10**6)", FAULTY, "sys.exit(0)"],
+        ["helper = multiprocessing.get_context('fork').Process(target=time.sleep, args=(10**6,))",
+         "helper.start()", FAULTY, "sys.exit(0)"])),
+        ("early_exit", "failed_rank", "child_deadlock", "skipped_collective"),
+        "has left the program in order, and its interpreter does not come to its end",
+        place="between")
+
+
+def raises(random, names):
+    hook = names.function()
+    prepare, ways = [f"def {hook}(*error):", f"    {FAULTY}", f"    {FOREVER}"], (
+        [f"sys.excepthook = {hook}", "raise RuntimeError('loss is nan')"],
+        [f"atexit.register({hook})", "raise ValueError('bad shape')"],
+        ["try:", "    raise RuntimeError('worker failed')", "except RuntimeError:",
+         f"    {hook}()"],
+        ["threading.Thread(target=time.sleep, args=(10**6,)).start()", FAULTY,
+         "raise RuntimeError('no more data')"])
+    return Fault("raises", [*prepare, "", *random.choice(ways)],
+                 ("failed_rank", "early_exit", "skipped_collective"),
+                 "has raised an exception and hangs in its handling", place="between")
+
+
+SOLO = (sleeps, sleeps, busy_python, busy_native, lock_of_own_thread, crossed_locks, own_thread,
+        nobody_tells, holds_gil, outside_lock, lock_file, absent_file, fifo, absent_key,
+        silent_service, refusing_service, child, loader_worker, prompt, debugger, stops_itself,
+        ends_with_helper, ends_slowly, raises)
