@@ -185,7 +185,7 @@ bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
   (void)input;
-  if (rank.sample() == nullptr || rank.leader->call) {
+  if (rank.sample() == nullptr || rank.leader->call || rank.polls) {
     return false;
   }
   const bool runs = rank.leader->wait.on == WaitOn::kNothing || rank.state() == 'R';

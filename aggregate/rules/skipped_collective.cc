@@ -13,7 +13,9 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/polling.h"
 #include "aggregate/view/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -21,9 +23,16 @@ namespace {
 // Returns "sleeps in evaluate (train.py:81)".
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   const auto frame = input.view.model().user_frame(*rank.sample());
+  const std::string where =
+      frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
   if (waits_for_key(input.view, rank)) {
-    return "waits for a key of the store" +
-           (frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string());
+    const std::string key = printable(input.view.text(rank.leader->wait.key), 60);
+    return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) + where;
+  }
+  if (const auto poll = rank.polls ? poll_of(input.view, *rank.leader) : std::nullopt) {
+    return fmt::format("polls for {}{}{} (by {})", poll_noun(poll->on),
+                       poll->object.empty() ? "" : ' ' + printable(poll->object, 60), where,
+                       poll->what);
   }
   const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
   return frame ? fmt::format("{} in {} ({})", sleeps ? "sleeps" : "is", frame->name, frame->place())

@@ -210,6 +210,9 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
   if (input.graph.opaque[at]) {
     return Stand::kInCall;
   }
+  if (rank.asks_for_work) {
+    return Stand::kInCall;
+  }
   switch (local_story(input, at)) {
     case Kind::kUnknown:
       return Stand::kUnknown;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/leader.h"
+#include "aggregate/view/polling.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "snapshot/rank_text.h"
@@ -195,8 +196,8 @@ void JobView::add_processes() {
     }
     view.leader = find_leader(*process, model_);
     if (view.leader != nullptr) {
-      view.motion = measure_motion(*view.leader, model_);
       view.beside = find_beside(*process, *view.leader, model_);
+      take_poll(view);
     }
     if (process->read_us != 0) {
       first = std::min(first, process->read_us);
@@ -205,6 +206,25 @@ void JobView::add_processes() {
     ranks_.push_back(std::move(view));
   }
   skew_us_ = last > first ? last - first : 0;
+}
+
+// Looks what the leader polls for. If another thread of the process is to give it, and one is in a
+// call of a communication library, that thread speaks for the rank.
+void JobView::take_poll(RankView& rank) {
+  std::optional<Poll> poll = poll_of(*this, *rank.leader);
+  const bool of_thread = poll && (poll->on == PollOn::kThread || poll->on == PollOn::kEvent ||
+                                  poll->on == PollOn::kQueue || poll->on == PollOn::kLock);
+  if (of_thread && !rank.beside.empty()) {
+    rank.leader = rank.beside.front();
+    rank.beside = find_beside(*rank.process, *rank.leader, model_);
+    poll.reset();
+  }
+  rank.motion = measure_motion(*rank.leader, model_);
+  rank.polls = poll.has_value();
+  rank.asks_for_work = poll && poll->on == PollOn::kWork;
+  if (rank.polls && stays_in_function(*rank.leader, model_)) {
+    rank.motion.stack = rank.motion.locals = rank.motion.cpu = rank.motion.woke = false;
+  }
 }
 
 // What is known about ranks without a process.

@@ -50,6 +50,7 @@ struct RankView {
   Motion motion;
   // The leader asks for something again and again, and waits for it (polling.h).
   bool polls = false;
+  bool asks_for_work = false;  // ... for communication that was begun
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
 
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
@@ -102,6 +103,7 @@ class JobView {
 
  private:
   void add_processes();
+  void take_poll(RankView& rank);
   void add_connections(const snapshot::ProcessCapture& process);
   void add_missing_ranks();
   struct Absence;

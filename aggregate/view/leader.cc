@@ -1,6 +1,7 @@
 #include "aggregate/view/leader.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "aggregate/view/thread_cycle.h"
 
@@ -113,6 +114,18 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
     }
   }
   return leader;
+}
+
+bool stays_in_function(const ThreadCapture& thread, FrameModel& model) {
+  std::optional<ShownFrame> first;
+  for (const snapshot::ThreadSample& sample : thread.samples) {
+    const std::optional<ShownFrame> frame = model.user_frame(sample);
+    if (!frame || (first && (frame->name != first->name || frame->file != first->file))) {
+      return false;
+    }
+    first = frame;
+  }
+  return first.has_value();
 }
 
 ThreadList find_beside(const ProcessCapture& process,

@@ -20,6 +20,10 @@ const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& proce
 // thread, whatever these do.
 bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
 
+// Returns whether the thread was in the same function of the program in all samples. A poll goes round
+// there, and that is no motion.
+bool stays_in_function(const snapshot::ThreadCapture& thread, FrameModel& model);
+
 // Returns the other threads that are in a call of a communication library for the program, not for
 // the library itself.
 std::vector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,

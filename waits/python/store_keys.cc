@@ -55,7 +55,7 @@ void read_store_keys(PythonSample& python,
     const auto state = std::find_if(states.begin(), states.end(), [&](const ThreadState& one) {
       return one.tid == process.threads[i].tid;
     });
-    const cpython::ThreadSample* thread =
+    const cpython::SampledThread* thread =
         state == states.end() ? nullptr : python.by_tid(state->target_tid);
     if (thread != nullptr && !thread->frames.empty()) {
       waits[i].key = key_of(python, analysis, thread->frames.front());
