@@ -95,6 +95,14 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
+// Runs in the parent if the program could not be executed: the child, which said so, is about to
+// exit. Boost does not wait for that, and would leave a zombie.
+void reap_failed_child(pid_t pid) {
+  if (pid > 0) {
+    ::waitpid(pid, nullptr, 0);
+  }
+}
+
 Result<pid_t> launch(const ProgramCall& command, const Streams& streams) {
   std::string program = command.argv.front();
   if (program.find('/') == std::string::npos) {
@@ -113,7 +121,9 @@ Result<pid_t> launch(const ProgramCall& command, const Streams& streams) {
       bp::exe = program, bp::args = arguments, (bp::std_in < bp::null), error,
       bp::extend::on_setup = [chosen](auto& executor) { executor.env = chosen; },
       bp::extend::on_exec_setup = [&streams,
-                                   parent](auto& /*executor*/) { prepare_child(streams, parent); });
+                                   parent](auto& /*executor*/) { prepare_child(streams, parent); },
+      bp::extend::on_error =
+          [](auto& executor, const std::error_code& /*why*/) { reap_failed_child(executor.pid); });
   if (error) {
     return fail(errno_code(error.value()),
                 "cannot start " + program + ": " + errno_text(error.value()));

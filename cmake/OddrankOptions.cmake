@@ -12,6 +12,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-maybe-uninitialized
     "$<$<BOOL:${ODDRANK_PCH}>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endif()
+if(ODDRANK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ takes the sources that a unity file includes for headers, whose types must not have members of
+  # anonymous types. The dev build, which compiles each source alone, has the warning.
+  target_compile_options(oddrank_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(ODDRANK_SANITIZE)
   target_compile_options(oddrank_options INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -50,6 +55,15 @@ function(oddrank_pch_options target)
   endif()
 endfunction()
 
+# oddrank_unity(TARGET): if ODDRANK_UNITY is on, several sources of the target are compiled as one file: the
+# headers, which most of the time goes into, are then parsed once for all of them. Names in anonymous
+# namespaces are unique within a room for this reason (CONTRIBUTING.md, "Names").
+function(oddrank_unity target)
+  if(ODDRANK_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
 # oddrank_room(NAME SOURCES file... LINK lib...): adds the static library oddrank_NAME.
 function(oddrank_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
@@ -60,6 +74,7 @@ function(oddrank_room name)
   add_library(oddrank_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(oddrank_${name} PUBLIC oddrank_options ${ARG_LINK}
     PRIVATE ${ARG_PRIVATE_LINK})
+  oddrank_unity(oddrank_${name})
   if("oddrank_fmt" IN_LIST ARG_PRIVATE_LINK)
     oddrank_use_precompiled(oddrank_${name} oddrank_precompiled_fmt)
   else()

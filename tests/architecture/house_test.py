@@ -2,7 +2,8 @@
 """Checks the house rules that a program can check: which room may include which (the table of rooms in
 ARCHITECTURE.md), how long a file may be, how a header begins, that no type of a library appears in a
 header that other rooms may include (a header whose first comment says "Private to stacks/." is not
-one of those), and that no code reads facts from the texts of a wait.
+one of those), that no code reads facts from the texts of a wait, and that names in anonymous namespaces
+are unique where several sources are compiled as one.
 
     house_test.py [ROOT]          checks the tree
     house_test.py --self-test     checks that each rule can fail
@@ -56,6 +57,16 @@ PROSE = re.compile(rf"\bdetail\b{READS}|\btext\([^;{{}}()]*\b{TEXT}\){READS}|"
                    rf"\bdetail\)?\s*[=!]=(?!=)|[=!]=\s*[\w.>()-]*(?:\.|->)detail\b|"
                    rf"\bis_\w+\([^;{{}}]*\btext\([^;{{}}()]*(?:\.|->){TEXT}\)")
 READER_OF_PROSE = "snapshot/format/told_wait.cc"
+# What begins a definition or a declaration at the start of a line, as clang-format leaves it: the name
+# of a type, a function or a variable. Members that are defined outside of their class are none.
+DEFINED = re.compile(
+    r"(?:class|struct|enum class|enum|union) (?P<type>\w+)(?: final)?\s*(?::(?!:)|[{;]|$)|"
+    r"using (?P<alias>\w+) =|"
+    r"(?!(?:return|using|namespace|template|static_assert|class|struct|enum|union|extern)\b)"
+    r"\w[^(={]*?[ &*>](?P<value>\w+)(?:\(|\s*[={\[;])")
+# These folders are one scope each; so is each room. Tests elsewhere are compiled one by one.
+UNIT_TESTS = "tests/unit/"
+GOLDEN_TESTS = "tests/golden/"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 SIZED = (".h", ".cc", ".c", ".py", ".sh", ".cmake", "CMakeLists.txt")
 SKIPPED_FOLDERS = {"build", ".git", ".venv", "__pycache__"}
@@ -205,6 +216,39 @@ def check_folders(texts):
                    f"{MAX_FOLDER_LINES} lines are the limit")
 
 
+def anonymous_names(text):
+    """The names that the anonymous namespaces of a source define, without members and locals."""
+    names, inside = set(), False
+    for line in text.splitlines():
+        if line in ("namespace {", "}  // namespace"):
+            inside = line == "namespace {"
+        elif inside and (match := DEFINED.match(line)):
+            names.add(match.group("type") or match.group("alias") or match.group("value"))
+    return names - {"operator"}
+
+
+def unity_scope(path):
+    """Returns what is compiled together: the room or the test program; "" for a file that is alone."""
+    if path.startswith(UNIT_TESTS):
+        return "/".join(path.split("/")[:3])
+    if path.startswith(GOLDEN_TESTS):
+        return GOLDEN_TESTS.rstrip("/")
+    return path.partition("/")[0] if path.startswith(tuple(f"{room}/" for room in ROOMS)) else ""
+
+
+def check_anonymous(texts):
+    """Complains about names that two sources of a scope define in anonymous namespaces: compiled as one
+    file, they would be redefined, or overload each other without a word."""
+    owners = {}
+    for path, text in sorted(texts.items()):
+        scope = unity_scope(path)
+        for name in anonymous_names(text) if scope and path.endswith(".cc") else ():
+            owners.setdefault((scope, name), []).append(path)
+    for (_, name), paths in sorted(owners.items()):
+        if len(paths) > 1:
+            yield f"{name} is in the anonymous namespaces of {' and '.join(paths)}"
+
+
 def check_tree(root):
     complaints, checked, texts = [], 0, {}
     for path in tree_files(root):
@@ -220,7 +264,8 @@ def check_tree(root):
             complaints += check_listed(root, path)
         if QUESTIONED_LINES < text.count("\n") <= REFUSED_LINES:
             print(f"note: {path} has {text.count(chr(10))} lines; is it one concept?")
-    complaints += [*check_privacy(texts), *check_picture(root, texts), *check_folders(texts)]
+    complaints += [*check_privacy(texts), *check_picture(root, texts), *check_folders(texts),
+                   *check_anonymous(texts)]
     return complaints, checked
 
 
@@ -280,6 +325,41 @@ def test_picture():
         expected, key=lambda row: row.split()[-1]) else [f"picture: {found}"]
 
 
+def test_anonymous():
+    """Names of all kinds are seen; members, locals and other rooms' names are none of them."""
+    text = """namespace {
+
+constexpr std::size_t kMax = 1;
+using Key = int;
+struct Row : Base {
+  int id;
+};
+constexpr std::array kWords = {
+    1,
+};
+template <typename T>
+std::optional<T> front(int a) {
+  return local(a);
+}
+void Row::run(int a) {
+}
+bool operator==(Row a, Row b) {
+}
+}  // namespace
+
+int shown(int a) {
+}
+"""
+    names = anonymous_names(text)
+    failures = [] if names == {"kMax", "Key", "Row", "kWords", "front"} else [f"names: {names}"]
+    files = {path: "namespace {\nint one(int a) {\n}\n}  // namespace\n"
+             for path in ("base/a.cc", "base/b.cc", "elf/a.cc", "tests/live/a.cc", "tests/live/b.cc",
+                          "tests/unit/elf/a_test.cc", "tests/unit/base/a_test.cc")}
+    found = list(check_anonymous(files))
+    expected = ["one is in the anonymous namespaces of base/a.cc and base/b.cc"]
+    return failures + ([] if found == expected else [f"anonymous: {found}"])
+
+
 def self_test():
     failures = []
     for path, text, complaint in BAD:
@@ -295,7 +375,7 @@ def self_test():
     found = list(check_privacy({"stacks/a.h": PRIVATE, **users}))
     if found != ["cli/b.cc: stacks/a.h is private to stacks/"]:
         failures.append(f"private headers: {found}")
-    failures += test_picture()
+    failures += test_picture() + test_anonymous()
     crowd = {f"waits/a{number}.cc": "" for number in range(MAX_FOLDER_FILES + 1)}
     if len(list(check_folders(crowd))) != 1 or list(check_folders({"waits/a.cc": "\n" * 700})):
         failures.append("sizes of folders")

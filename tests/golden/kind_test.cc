@@ -39,7 +39,7 @@ std::string doc(const std::string& name) {
 }
 
 // What stands between backticks, in order.
-Names quoted(std::string_view text) {
+Names names_in_quotes(std::string_view text) {
   Names names;
   const auto parts = split(text, '`');
   for (std::size_t at = 1; at < parts.size(); at += 2) {
@@ -57,7 +57,7 @@ Names first_column(const std::string& text, const std::string& heading) {
     if (line.empty() || line.front() != '|') {
       break;
     }
-    for (std::string& name : quoted(line.substr(0, line.find('|', 1)))) {
+    for (std::string& name : names_in_quotes(line.substr(0, line.find('|', 1)))) {
       names.push_back(std::move(name));
     }
   }
@@ -104,7 +104,7 @@ TEST_CASE("kinds: docs/runbook.md says what to do for each, and for nothing else
     INFO(name);
     CHECK(std::count(names.begin(), names.end(), name) == 1);
   }
-  const Names words = quoted(text);
+  const Names words = names_in_quotes(text);
   for (const std::string& name : names) {
     INFO(name);
     CHECK(std::count(words.begin(), words.end(), name) >= 1);

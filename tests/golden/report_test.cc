@@ -16,6 +16,7 @@
 #include "report/text_options.h"
 #include "tests/golden/golden_file.h"
 #include "tests/golden/mutations.h"
+#include "tests/golden/named_ranks.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
@@ -24,14 +25,6 @@ namespace {
 
 using aggregate::Diagnosis;
 using Json = nlohmann::ordered_json;
-
-std::set<std::int32_t> named(const Diagnosis& report) {
-  std::set<std::int32_t> ranks;
-  for (const auto& culprit : report.verdict.culprits) {
-    ranks.insert(culprit.rank);
-  }
-  return ranks;
-}
 
 std::string without_ranks(const std::string& text) {
   Json json = Json::parse(text);
@@ -43,10 +36,6 @@ void check_golden(const std::string& name, const std::string& actual) {
   const std::string difference = compare_golden(name, actual);
   INFO(difference);
   CHECK(difference.empty());
-}
-
-bool is_subset(const std::set<std::int32_t>& part, const std::set<std::int32_t>& whole) {
-  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
 }
 
 }  // namespace

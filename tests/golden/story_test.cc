@@ -15,7 +15,7 @@ using aggregate::Diagnosis;
 
 namespace {
 
-std::vector<std::int32_t> named(const Diagnosis& report) {
+std::vector<std::int32_t> named_ranks(const Diagnosis& report) {
   std::vector<std::int32_t> ranks;
   for (const aggregate::Culprit& culprit : report.verdict.culprits) {
     ranks.push_back(culprit.rank);
@@ -39,7 +39,7 @@ TEST_CASE("stories give the verdict that is told of them, with the report that w
   const Diagnosis report = aggregate::diagnose(capture);
   INFO(story.path() << " (" << story.after << "): " << report::report_sentence(report));
   CHECK(aggregate::kind_name(report.verdict.kind) == aggregate::kind_name(story.kind));
-  CHECK(named(report) == story.culprits);
+  CHECK(named_ranks(report) == story.culprits);
   const std::string difference =
       compare_golden("stories/" + story.path() + ".txt", report::report_text(report, capture, {}));
   INFO(difference);

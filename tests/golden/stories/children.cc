@@ -18,7 +18,7 @@ FrameSpec worker_loop(std::uint32_t line) {
   return pkg_py("torch/utils/data/_utils/worker.py", "_worker_loop", line);
 }
 
-CaptureBuilder waiting_job() {
+CaptureBuilder job_with_children() {
   return job_of(2, 4, Backend::kGloo, in_ddp_backward(fit(52)));
 }
 
@@ -26,7 +26,7 @@ CaptureBuilder waiting_job() {
 
 // DALI has threads, no processes: that its pipeline does not deliver is all that frames tell.
 CaptureBuilder dali_pipeline() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_children();
   replace(
       job, 3,
       blocked(
@@ -43,7 +43,7 @@ CaptureBuilder dali_pipeline() {
 
 // A worker on a socket to the object store, which has not answered for minutes.
 CaptureBuilder worker_waits_for_the_store() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_children();
   replace(job, 6, at_loader(7502, fit(48)));
   ThreadSpec worker =
       blocked(WaitOn::kSocket, "recvfrom",
@@ -104,7 +104,7 @@ CaptureBuilder openmp_after_fork() {
 
 // An asynchronous checkpoint: the rank joins its writer, which writes to a pipe nobody reads.
 CaptureBuilder join_before_drain() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_children();
   ThreadSpec joins =
       blocked(WaitOn::kChild, "wait4",
               Frames{in_libc("__GI___wait4"), in_interpreter("os_waitpid"),
@@ -131,7 +131,7 @@ CaptureBuilder join_before_drain() {
 
 // Tokenizers' thread pool was in use when the process forked; the child waits for its threads.
 CaptureBuilder rayon_after_fork() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_children();
   ThreadSpec maps =
       blocked(WaitOn::kPipe, "poll",
               Frames{in_libc("__GI___poll"), std_py("selectors.py", "PollSelector.select", 415),
@@ -157,7 +157,7 @@ CaptureBuilder rayon_after_fork() {
 
 // vfork: the parent is in state D until the child has called exec, which a dead server holds up.
 CaptureBuilder vfork_of_a_stuck_child() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_children();
   ThreadSpec forks = blocked(WaitOn::kChild, "vfork",
                              Frames{in_libc("__vfork"), in_interpreter("subprocess_fork_exec"),
                                     std_py("subprocess.py", "Popen._execute_child", 1899),
@@ -178,7 +178,7 @@ CaptureBuilder vfork_of_a_stuck_child() {
 
 // A worker that waits for work is idle: the queue's lock is where all of them wait.
 CaptureBuilder idle_worker() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_children();
   replace(job, 6, at_loader(7550, fit(48)));
   add_child(
       job, 6, 7550,

@@ -14,7 +14,7 @@ Frames work(std::uint32_t line) {
   return program_at("asr/train.py", {{"work", line}, {"main", 140}, {"<module>", 151}});
 }
 
-CaptureBuilder waiting_job() {
+CaptureBuilder job_with_files() {
   return job_of(4, 2, Backend::kGloo, in_ddp_backward(work(96)));
 }
 
@@ -45,7 +45,7 @@ CaptureBuilder nfs_truncate() {
 
 // Its memory cannot be read: what /proc told before its reader gave up is all there is.
 CaptureBuilder fuse_server_is_gone() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_files();
   auto& process = job.process(pid_of(3));
   process.threads.clear();
   process.read = snapshot::ReadState::kPartial;
@@ -55,7 +55,7 @@ CaptureBuilder fuse_server_is_gone() {
 }
 
 CaptureBuilder lustre_metadata() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_files();
   replace(job, 6,
           in_state_d("statx", "/lustre/asr/manifests", "ldlm_completion_ast",
                      Frames{in_libc("statx"), in_interpreter("os_stat"),
@@ -66,7 +66,7 @@ CaptureBuilder lustre_metadata() {
 
 // State S, and yet in a read that does not return: a FUSE file system with interruptible waits.
 CaptureBuilder read_that_does_not_return() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_files();
   ThreadSpec reads =
       in_state_d("read", "/mnt/s3/asr/train-00017.parquet", "request_wait_answer",
                  Frames{in_libc("__GI___read"), in_interpreter("_Py_read"),
@@ -79,7 +79,7 @@ CaptureBuilder read_that_does_not_return() {
 
 // In one look of two: any access to a disk looks like this.
 CaptureBuilder d_for_a_moment() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_files();
   ThreadSpec reads = in_state_d("read", "/data/asr/7.flac", "folio_wait_bit_common",
                                 Frames{in_libc("__GI___read")} + work(35));
   reads.earlier = Frames{pkg_py("soundfile.py", "SoundFile.read", 895)} + work(35);
@@ -126,7 +126,7 @@ CaptureBuilder held_by_a_rank() {
 
 // The holder is no rank of this job: the rank that waits for it is all that can be named.
 CaptureBuilder held_by_somebody_else() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_files();
   ThreadSpec waits = blocked(WaitOn::kFileLock, "fcntl",
                              Frames{in_libc("__GI___fcntl"), in_interpreter("fcntl_lockf"),
                                     user_py("asr/cache.py", "claim", 27)} +

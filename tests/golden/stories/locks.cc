@@ -14,7 +14,7 @@ Frames part(std::uint32_t line) {
   return program_at("tts/train.py", {{"part", line}, {"main", 90}, {"<module>", 99}});
 }
 
-CaptureBuilder waiting_job() {
+CaptureBuilder job_with_locks() {
   return job_of(2, 4, Backend::kGloo, in_ddp_backward(part(66)));
 }
 
@@ -31,7 +31,7 @@ Frames python_lock(std::string_view function, std::uint32_t line) {
 
 // A module that starts a thread and joins it while it is imported; the thread imports, too.
 CaptureBuilder import_lock() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(5);
   ThreadSpec joins = blocked(
       WaitOn::kThread, "futex",
@@ -59,7 +59,7 @@ CaptureBuilder import_lock() {
 
 // A finaliser ran in the middle of a `with lock`, and takes the same lock.
 CaptureBuilder finaliser() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(2);
   ThreadSpec spec =
       on_lock(pid, pid, 0x7fd190,
@@ -76,7 +76,7 @@ CaptureBuilder finaliser() {
 
 // SIGTERM met malloc with its lock held, and the handler wants memory.
 CaptureBuilder signal_handler() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(7);
   ThreadSpec spec = on_lock(
       pid, pid, 0x7fa280,
@@ -90,7 +90,7 @@ CaptureBuilder signal_handler() {
 
 // A owns the queue and wants the index, B owns the index and wants the journal, C the queue.
 CaptureBuilder three_threads() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(0);
   replace(job, 0, on_lock(pid, 7631, 0x600010, mutex() + part(40)));
   ThreadSpec index = on_lock(pid, 7632, 0x600020,
@@ -106,7 +106,7 @@ CaptureBuilder three_threads() {
 
 // The lock's owner works: it will let go of it.
 CaptureBuilder the_owner_works() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(3);
   replace(job, 3, on_lock(pid, 7641, 0x600040, mutex() + part(40)));
   ThreadSpec owner =
@@ -120,7 +120,7 @@ CaptureBuilder the_owner_works() {
 
 // An extension joins its own thread with the GIL held; that thread's last act needs the GIL.
 CaptureBuilder extension_joins() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(4);
   ThreadSpec joins =
       blocked(WaitOn::kThread, "futex",
@@ -170,7 +170,7 @@ CaptureBuilder watchdog_wants_the_gil() {
 
 // A destructor gave up the GIL and takes it back while it has the allocator's mutex.
 CaptureBuilder allocator_and_gil() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(1);
   ThreadSpec main = on_gil(pid, 7671,
                            Frames{in_interpreter("PyEval_RestoreThread"),
@@ -191,7 +191,7 @@ CaptureBuilder allocator_and_gil() {
 
 // The GIL's holder computes for a long time in C: that is slow, and no circle.
 CaptureBuilder a_long_call_in_c() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(6);
   ThreadSpec sorts = running(Frames{in_interpreter("list_sort_impl")} + part(20), 4'900'000);
   sorts.holds_gil = true;

@@ -13,7 +13,7 @@ Frames go(std::uint32_t line) {
   return program_at("sd/train.py", {{"go", line}, {"main", 205}, {"<module>", 212}});
 }
 
-CaptureBuilder waiting_job() {
+CaptureBuilder nccl_job() {
   return job_of(2, 4, Backend::kNccl, in_nccl_call(world_call("all_reduce"), go(88)));
 }
 
@@ -39,7 +39,7 @@ CaptureBuilder telemetry_at_the_end() {
 
 // Six hours on an established connection over which nothing comes.
 CaptureBuilder object_store() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = nccl_job();
   replace(job, 5,
           blocked(WaitOn::kSocket, "recvfrom",
                   tls_read() +
@@ -56,7 +56,7 @@ CaptureBuilder object_store() {
 
 // A licence server that no library of the table speaks with: its address is nobody's in the job.
 CaptureBuilder licence_server() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = nccl_job();
   replace(
       job, 2,
       blocked(WaitOn::kSocket, "recvfrom",
@@ -69,7 +69,7 @@ CaptureBuilder licence_server() {
 
 // The other end is another rank of the job, which is busy with something else.
 CaptureBuilder the_peer_is_a_rank() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = nccl_job();
   const Frames recv = {in_libc("__libc_recv"), user_py("sd/exchange.py", "Peer.receive", 52)};
   replace(job, 2, blocked(WaitOn::kSocket, "recvfrom", recv + go(44)));
   set_peer(job, 2, "10.4.0.2:40112", "10.4.0.6:7000", {.received_s = 402});
@@ -98,7 +98,7 @@ ThreadSpec on_device(std::string_view path, Frames frames) {
 
 // Its kernel never ends: no Xid, no error, a GPU that is silently frozen.
 CaptureBuilder frozen_gpu() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = nccl_job();
   replace(job, 4,
           on_device("/dev/nvidia0",
                     stream_wait() + Frames{pkg_py("torch/cuda/__init__.py", "synchronize", 892)} +
@@ -108,7 +108,7 @@ CaptureBuilder frozen_gpu() {
 
 // Lazy loading: the first launch of a kernel loads its module, and waits for a kernel of NCCL's.
 CaptureBuilder lazy_module_load() {
-  CaptureBuilder job = waiting_job();
+  CaptureBuilder job = nccl_job();
   replace(job, 1,
           on_device("/dev/nvidiactl",
                     Frames{in_libc("ioctl"), in_driver(""), in_driver("cuLibraryLoadData"),

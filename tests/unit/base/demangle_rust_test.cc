@@ -9,14 +9,14 @@
 namespace oddrank {
 namespace {
 
-struct Sample {
+struct RustSample {
   const char* symbol;
   const char* full;
   const char* brief;
 };
 
 // Symbols as rustc made them.
-constexpr Sample kSamples[] = {
+constexpr RustSample kSamples[] = {
     {"_ZN5serde2de7Visitor5visit17h0123456789abcdefE", "serde::de::Visitor::visit",
      "serde::de::Visitor::visit"},
     {"_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789"
@@ -37,7 +37,7 @@ constexpr Sample kSamples[] = {
 };
 
 TEST_CASE("demangle_rust: both manglings, with generics and without") {
-  for (const Sample& sample : kSamples) {
+  for (const RustSample& sample : kSamples) {
     CAPTURE(sample.symbol);
     CHECK(demangle_rust(sample.symbol, true) == std::string(sample.full));
     CHECK(demangle_rust(sample.symbol, false) == std::string(sample.brief));

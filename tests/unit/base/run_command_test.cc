@@ -66,6 +66,7 @@ TEST_CASE("a program that is not there is named") {
   REQUIRE_FALSE(by_path);
   CHECK(by_path.error().code == Errc::kNotFound);
   CHECK(by_path.error().what == "cannot start /no/such/program: no such file or directory");
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // no zombie is left
   command.argv.clear();
   CHECK_FALSE(run_command(command, soon()));
 }

@@ -14,16 +14,6 @@ constexpr std::string_view kWorkWait =
     "_ZN4c10d4Work4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE";
 constexpr std::string_view kDoWait = "_ZN4c10d8TCPStore6doWaitEv";
 
-const snapshot::CollectiveCall& found(ThreadBuilder& builder) {
-  find_calls(builder.capture);
-  REQUIRE(builder.thread().call);
-  return *builder.thread().call;
-}
-
-std::string text(const ThreadBuilder& builder, snapshot::StringId id) {
-  return std::string(builder.capture.tables.text(id));
-}
-
 TEST_CASE("all_reduce of the default group") {
   ThreadBuilder builder;
   builder.native("__futex_abstimed_wait_common")
@@ -31,53 +21,53 @@ TEST_CASE("all_reduce of the default group") {
       .python("all_reduce", kC10dFile, 3252, {{"group", "<ProcessGroup>"}})
       .python("wrapper", kLoggerFile, 83, {{"args", "(<Tensor>,)"}, {"kwargs", "<dict of 0>"}})
       .python("train", "/job/train.py", 40);
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(call.kind == CallKind::kCollective);
-  CHECK(text(builder, call.op) == "all_reduce");
+  CHECK(builder_text(builder, call.op) == "all_reduce");
   CHECK(call.whole_world);
-  CHECK(text(builder, call.evidence) ==
+  CHECK(builder_text(builder, call.evidence) ==
         "frame all_reduce (distributed_c10d.py:3252), called without a group");
 }
 
 TEST_CASE("a group that is not known is not the world") {
   ThreadBuilder builder;
   builder.python("all_reduce", kC10dFile, 3252, {{"group", "<ProcessGroup>"}});
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(!call.whole_world);
-  CHECK(text(builder, call.members).empty());
-  CHECK(text(builder, call.group).empty());
-  CHECK(text(builder, call.evidence).find("group=<ProcessGroup>") != std::string::npos);
+  CHECK(builder_text(builder, call.members).empty());
+  CHECK(builder_text(builder, call.group).empty());
+  CHECK(builder_text(builder, call.evidence).find("group=<ProcessGroup>") != std::string::npos);
 }
 
 TEST_CASE("roots and peers come from the frame") {
   ThreadBuilder broadcast;
   broadcast.python("broadcast", kC10dFile, 1, {{"src", "3"}, {"group", "None"}});
-  CHECK(found(broadcast).root == 3);
-  CHECK(found(broadcast).peer == -1);
+  CHECK(found_call(broadcast).root == 3);
+  CHECK(found_call(broadcast).peer == -1);
   ThreadBuilder reduce;
   reduce.python("reduce", kC10dFile, 1, {{"dst", "2"}});
-  CHECK(found(reduce).root == 2);
+  CHECK(found_call(reduce).root == 2);
   ThreadBuilder send;
   send.python("send", kC10dFile, 1, {{"dst", "5"}});
-  CHECK(found(send).kind == CallKind::kSend);
-  CHECK(found(send).peer == 5);
+  CHECK(found_call(send).kind == CallKind::kSend);
+  CHECK(found_call(send).peer == 5);
   ThreadBuilder recv;
   recv.python("recv", kC10dFile, 1, {{"src", "None"}});
-  CHECK(found(recv).kind == CallKind::kRecv);
-  CHECK(found(recv).peer == -1);
+  CHECK(found_call(recv).kind == CallKind::kRecv);
+  CHECK(found_call(recv).peer == -1);
   ThreadBuilder hostile;
   hostile.python("recv", kC10dFile, 1, {{"src", "-7"}});
-  CHECK(found(hostile).peer == -1);
+  CHECK(found_call(hostile).peer == -1);
 }
 
 TEST_CASE("a rank within the group is a global rank in the group of all only") {
   ThreadBuilder world;
   world.python("broadcast", kC10dFile, 1, {{"src", "None"}, {"group_src", "1"}, {"group", "None"}});
-  CHECK(found(world).root == 1);
+  CHECK(found_call(world).root == 1);
   ThreadBuilder group;
   group.python("broadcast", kC10dFile, 1,
                {{"src", "None"}, {"group_src", "1"}, {"group", "<ProcessGroup>"}});
-  CHECK(found(group).root == -1);
+  CHECK(found_call(group).root == -1);
 }
 
 TEST_CASE("a collective of an object collective is on its group") {
@@ -86,10 +76,10 @@ TEST_CASE("a collective of an object collective is on its group") {
       .python("wrapper", kLoggerFile, 83, {{"args", "(<Tensor>,)"}, {"kwargs", "<dict of 2>"}})
       .python("broadcast_object_list", kC10dFile, 4020)
       .python("wrapper", kLoggerFile, 83, {{"args", "(['x'], 0)"}, {"kwargs", "<dict of 0>"}});
-  const auto& call = found(builder);
-  CHECK(text(builder, call.op) == "broadcast");
+  const auto& call = found_call(builder);
+  CHECK(builder_text(builder, call.op) == "broadcast");
   CHECK(call.whole_world);
-  CHECK(text(builder, call.evidence).find("broadcast_object_list") != std::string::npos);
+  CHECK(builder_text(builder, call.evidence).find("broadcast_object_list") != std::string::npos);
 }
 
 TEST_CASE("initialisation is called by the name that the program used") {
@@ -99,17 +89,17 @@ TEST_CASE("initialisation is called by the name that the program used") {
       .python("_new_group_with_tag", kC10dFile, 5500)
       .python("new_group", kC10dFile, 5400)
       .python("main", "/job/train.py");
-  CHECK(found(builder).kind == CallKind::kRendezvous);
-  CHECK(text(builder, found(builder).op) == "new_group");
+  CHECK(found_call(builder).kind == CallKind::kRendezvous);
+  CHECK(builder_text(builder, found_call(builder).op) == "new_group");
 }
 
 TEST_CASE("a collective that still creates its communicator is a rendezvous") {
   ThreadBuilder builder;
   builder.native("ncclCommInitRankConfig").python("all_reduce", kC10dFile, 3240);
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(call.kind == CallKind::kRendezvous);
-  CHECK(text(builder, call.op) == "all_reduce");
-  CHECK(text(builder, call.evidence).find("ncclCommInitRankConfig") != std::string::npos);
+  CHECK(builder_text(builder, call.op) == "all_reduce");
+  CHECK(builder_text(builder, call.evidence).find("ncclCommInitRankConfig") != std::string::npos);
 }
 
 TEST_CASE("DDP's backward has native frames only") {
@@ -119,11 +109,11 @@ TEST_CASE("DDP's backward has native frames only") {
       .native("_ZN5torch8autograd6Engine11thread_mainERKSt10shared_ptrINS0_9GraphTaskEE")
       .python("backward", "/v/torch/autograd/__init__.py")
       .python("train", "/job/train.py");
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(call.kind == CallKind::kCollective);
-  CHECK(text(builder, call.op) == "all_reduce");
+  CHECK(builder_text(builder, call.op) == "all_reduce");
   CHECK(!call.whole_world);
-  CHECK(text(builder, call.evidence) == "frame c10d::Reducer::finalize_backward");
+  CHECK(builder_text(builder, call.evidence) == "frame c10d::Reducer::finalize_backward");
 }
 
 TEST_CASE("the thread of gloo that does the work") {
@@ -131,32 +121,32 @@ TEST_CASE("the thread of gloo that does the work") {
   builder.native("_ZN4gloo9transport3tcp13UnboundBuffer8waitRecvEPi")
       .native("_ZN4gloo9allreduceERKNS_16AllreduceOptionsE")
       .native("_ZN4c10d16ProcessGroupGloo7runLoopEi");
-  CHECK(text(builder, found(builder).op) == "all_reduce");
+  CHECK(builder_text(builder, found_call(builder).op) == "all_reduce");
 }
 
 TEST_CASE("functions in an unnamed namespace") {
   ThreadBuilder builder;
   builder.native("_ZN4gloo12_GLOBAL__N_14ringEv")
       .native("_ZN4c10d12_GLOBAL__N_118AsyncAllreduceWork3runEv");
-  CHECK(text(builder, found(builder).op) == "all_reduce");
+  CHECK(builder_text(builder, found_call(builder).op) == "all_reduce");
 }
 
 TEST_CASE("gloo's send and receive without a Python frame") {
   ThreadBuilder send;
   send.native(
       "_ZN4c10d16ProcessGroupGloo8SendWork4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
-  CHECK(found(send).kind == CallKind::kSend);
+  CHECK(found_call(send).kind == CallKind::kSend);
   ThreadBuilder recv;
   recv.native(
       "_ZN4c10d16ProcessGroupGloo8RecvWork4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
-  CHECK(found(recv).kind == CallKind::kRecv);
+  CHECK(found_call(recv).kind == CallKind::kRecv);
 }
 
 TEST_CASE("a wait for work whose operation no frame names") {
   ThreadBuilder builder;
   builder.native(kWorkWait).python("step", "/job/train.py");
-  CHECK(found(builder).kind == CallKind::kCollective);
-  CHECK(text(builder, found(builder).op).empty());
+  CHECK(found_call(builder).kind == CallKind::kCollective);
+  CHECK(builder_text(builder, found_call(builder).op).empty());
 }
 
 TEST_CASE("stacks that did not merge are searched both") {
@@ -174,8 +164,8 @@ TEST_CASE("stacks that did not merge are searched both") {
   builder.thread().samples[0].stack = tables.stack(native);
   builder.thread().samples[0].python_stack = tables.stack(python);
   builder.thread().locals.push_back({0, {{tables.string("group"), tables.string("None")}}});
-  const auto& call = found(builder);
-  CHECK(text(builder, call.op) == "barrier");
+  const auto& call = found_call(builder);
+  CHECK(builder_text(builder, call.op) == "barrier");
   CHECK(call.kind == CallKind::kCollective);  // the native frames may be of another instant
   CHECK(call.whole_world);
 }

@@ -35,16 +35,6 @@ ThreadBuilder in_two_groups() {
   return builder;
 }
 
-const snapshot::CollectiveCall& found(ThreadBuilder& builder) {
-  find_calls(builder.capture);
-  REQUIRE(builder.thread().call);
-  return *builder.thread().call;
-}
-
-std::string text(const ThreadBuilder& builder, snapshot::StringId id) {
-  return std::string(builder.capture.tables.text(id));
-}
-
 TEST_CASE("a batch of sends and receives is read, or not at all") {
   const auto operations = p2p_operations(kBatch);
   REQUIRE(operations.size() == 2);
@@ -66,10 +56,10 @@ TEST_CASE("a call's group is the one that its frame holds") {
   ThreadBuilder builder = in_two_groups();
   builder.python("broadcast", kC10dFile, 3145,
                  {{"src", "None"}, {"group_src", "2"}, {"group", "<ProcessGroup 5>"}});
-  const auto& call = found(builder);
-  CHECK(text(builder, call.group) == "5");
-  CHECK(text(builder, call.label) == "tp");
-  CHECK(text(builder, call.members) == "4,6,2");
+  const auto& call = found_call(builder);
+  CHECK(builder_text(builder, call.group) == "5");
+  CHECK(builder_text(builder, call.label) == "tp");
+  CHECK(builder_text(builder, call.members) == "4,6,2");
   CHECK(!call.whole_world);
   CHECK(call.root == 2);  // the third of them
 }
@@ -78,59 +68,60 @@ TEST_CASE("a rank within the group that it does not have is nobody") {
   ThreadBuilder builder = in_two_groups();
   builder.python("broadcast", kC10dFile, 3145,
                  {{"src", "None"}, {"group_src", "7"}, {"group", "<ProcessGroup 5>"}});
-  CHECK(found(builder).root == -1);
+  CHECK(found_call(builder).root == -1);
 }
 
 TEST_CASE("the default group's object is the world") {
   ThreadBuilder builder = in_two_groups();
   builder.python("all_reduce", kC10dFile, 3245, {{"group", "<ProcessGroup 0>"}});
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(call.whole_world);
-  CHECK(text(builder, call.members).empty());
-  CHECK(text(builder, call.group).empty());
+  CHECK(builder_text(builder, call.members).empty());
+  CHECK(builder_text(builder, call.group).empty());
 }
 
 TEST_CASE("a group that this process does not have stays unknown") {
   ThreadBuilder builder = in_two_groups();
   builder.python("all_reduce", kC10dFile, 3245, {{"group", "<ProcessGroup>"}});
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(!call.whole_world);
-  CHECK(text(builder, call.members).empty());
-  CHECK(text(builder, call.group).empty());
+  CHECK(builder_text(builder, call.members).empty());
+  CHECK(builder_text(builder, call.group).empty());
 }
 
 TEST_CASE("where there is one group only, a call of torch is in it") {
   ThreadBuilder builder;
   add_group(builder, "0", "");
   builder.native("_ZN4c10d7Reducer17finalize_backwardEv");
-  CHECK(found(builder).whole_world);
-  CHECK(text(builder, found(builder).evidence).find("only group") != std::string::npos);
+  CHECK(found_call(builder).whole_world);
+  CHECK(builder_text(builder, found_call(builder).evidence).find("only group") !=
+        std::string::npos);
   ThreadBuilder foreign;
   add_group(foreign, "0", "");
   foreign.native("MPI_Allreduce");
-  CHECK(!found(foreign).whole_world);
+  CHECK(!found_call(foreign).whole_world);
 }
 
 TEST_CASE("a request of a batch, where one of the batch can be meant") {
   ThreadBuilder builder = in_two_groups();
   builder.native(kRecvWait).python("pass_on", "/job/train.py", 12, {{"ops", kBatch}});
-  const auto& call = found(builder);
+  const auto& call = found_call(builder);
   CHECK(call.kind == CallKind::kRecv);
   CHECK(call.peer == 3);
-  CHECK(text(builder, call.group) == "5");
+  CHECK(builder_text(builder, call.group) == "5");
 }
 
 TEST_CASE("with two receives in the batch nobody is named") {
   ThreadBuilder builder = in_two_groups();
   builder.native(kRecvWait).python("pass_on", "/job/train.py", 12,
                                    {{"ops", "[<P2POp op=irecv peer=3>, <P2POp op=irecv peer=1>]"}});
-  CHECK(found(builder).peer == -1);
+  CHECK(found_call(builder).peer == -1);
 }
 
 TEST_CASE("functional collectives have the group's name") {
   ThreadBuilder builder = in_two_groups();
   builder.python("all_reduce", kC10dFile, 3245, {{"group_name", "'5'"}});
-  CHECK(text(builder, found(builder).group) == "5");
+  CHECK(builder_text(builder, found_call(builder).group) == "5");
 }
 
 }  // namespace

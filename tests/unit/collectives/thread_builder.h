@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "collectives/find_calls.h"
 #include "snapshot/capture.h"
+#include "tests/support/catch.h"
 
 namespace oddrank::collectives {
 
@@ -64,5 +67,16 @@ class ThreadBuilder {
 
 inline constexpr std::string_view kC10dFile = "/v/torch/distributed/distributed_c10d.py";
 inline constexpr std::string_view kLoggerFile = "/v/torch/distributed/c10d_logger.py";
+
+// Finds the thread's call, which there must be.
+inline const snapshot::CollectiveCall& found_call(ThreadBuilder& builder) {
+  find_calls(builder.capture);
+  REQUIRE(builder.thread().call);
+  return *builder.thread().call;
+}
+
+inline std::string builder_text(const ThreadBuilder& builder, snapshot::StringId id) {
+  return std::string(builder.capture.tables.text(id));
+}
 
 }  // namespace oddrank::collectives

@@ -57,7 +57,7 @@ TEST_CASE("elf_image: a symbol is found by its exact name only, and only if it i
   CHECK_FALSE(image->symbol("main2"));
   CHECK_FALSE(image->symbol(""));
   CHECK_FALSE(image->symbol("pthread_create"));
-  CHECK(image->functions_with_prefix("mai").size() == 1);
+  CHECK_FALSE(image->functions_with_prefix("mai").empty());  // if optimized, main.cold as well
 }
 
 TEST_CASE("elf_image: names are given inside of a symbol's size and nowhere else") {

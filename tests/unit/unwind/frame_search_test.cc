@@ -10,7 +10,7 @@ namespace oddrank::unwind {
 namespace {
 
 constexpr std::uint64_t kCode = 0x400000;
-constexpr std::uint64_t kStack = 0x7ffe00000000;
+constexpr std::uint64_t kSearchedStack = 0x7ffe00000000;
 
 // One page of code, in which calls are put, and a stack.
 struct Fixture {
@@ -34,9 +34,9 @@ struct Fixture {
   }
   void finish(const std::vector<std::uint64_t>& stack) {
     target.add_memory(attach::Addr{kCode}, code);
-    target.add_memory(attach::Addr{kStack}, std::as_bytes(std::span(stack)));
+    target.add_memory(attach::Addr{kSearchedStack}, std::as_bytes(std::span(stack)));
     std::vector<std::byte> rest(4096);
-    target.add_memory(attach::Addr{kStack + stack.size() * 8}, rest);
+    target.add_memory(attach::Addr{kSearchedStack + stack.size() * 8}, rest);
   }
 };
 
@@ -80,17 +80,17 @@ TEST_CASE("frame_search: a call of the function itself comes before nearer calls
   Fixture fixture;
   fixture.put_call(0x100, kCode + 0x800);  // of another function
   fixture.put_call(0x200, kCode + 0x900);  // of ours
-  fixture.finish({1, kCode + 0x105, kCode + 0x400, kStack, kCode + 0x205, 2});
+  fixture.finish({1, kCode + 0x105, kCode + 0x400, kSearchedStack, kCode + 0x205, 2});
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  const auto found = find_frames(fixture.target.maps(), memory, kStack + 3, kCode + 0x900);
+  const auto found = find_frames(fixture.target.maps(), memory, kSearchedStack + 3, kCode + 0x900);
   REQUIRE(found.size() == 2);
   CHECK(found[0].proven);
   CHECK(found[0].return_address == kCode + 0x205);
-  CHECK(found[0].frame_end == kStack + 40);
+  CHECK(found[0].frame_end == kSearchedStack + 40);
   CHECK_FALSE(found[1].proven);
   CHECK(found[1].return_address == kCode + 0x105);
-  CHECK(found[1].frame_end == kStack + 16);
+  CHECK(found[1].frame_end == kSearchedStack + 16);
 }
 
 TEST_CASE("frame_search: candidates are bounded, and memory that ends is no fault") {
@@ -99,7 +99,7 @@ TEST_CASE("frame_search: candidates are bounded, and memory that ends is no faul
   fixture.finish(std::vector<std::uint64_t>(400, kCode + 0x105));
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  CHECK(find_frames(fixture.target.maps(), memory, kStack, 0).size() == 16);
+  CHECK(find_frames(fixture.target.maps(), memory, kSearchedStack, 0).size() == 16);
   CHECK(find_frames(fixture.target.maps(), memory, 0x1000, 0).empty());
   CHECK(find_frames(fixture.target.maps(), memory, ~std::uint64_t{0} - 4, 0).empty());
 }

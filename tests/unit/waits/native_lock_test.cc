@@ -19,7 +19,7 @@ using attach::Addr;
 constexpr std::int32_t kOwner = 50;  // a thread of the target
 constexpr std::int32_t kGone = 51;
 
-struct Scene {
+struct LockScene {
   test::FakeTarget target;
 
   NativeLock lock(std::uint64_t word, std::uint64_t operation, std::uint64_t expected) {
@@ -33,7 +33,7 @@ constexpr std::uint64_t kWait = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
 constexpr std::uint64_t kTimedWait = 0x189;
 
 TEST_CASE("robust: the word and the structure must agree") {
-  Scene scene;
+  LockScene scene;
   const std::uint64_t word = FUTEX_WAITERS | kOwner;
   scene.target.add_object(Addr{0x9000}, std::array<std::uint64_t, 3>{word, kOwner, 16});
   CHECK(scene.lock(0x9000, FUTEX_WAIT, word).kind == LockKind::kRobust);
@@ -45,14 +45,14 @@ TEST_CASE("robust: the word and the structure must agree") {
 }
 
 TEST_CASE("robust: the kernel's mark of a dead owner") {
-  Scene scene;
+  LockScene scene;
   const std::uint64_t word = FUTEX_WAITERS | FUTEX_OWNER_DIED | kGone;
   scene.target.add_object(Addr{0x9000}, std::array<std::uint64_t, 3>{word, kGone, 16});
   CHECK(scene.lock(0x9000, FUTEX_WAIT, word).owner_died);
 }
 
 TEST_CASE("a wait with a time limit is no mutex of a missing thread") {
-  Scene scene;
+  LockScene scene;
   const std::array<std::int32_t, 5> mutex = {2, 0, kGone, 1, 0};
   scene.target.add_object(Addr{0x9000}, mutex);
   CHECK(scene.lock(0x9000, kWait, 2).owner == kGone);
@@ -60,7 +60,7 @@ TEST_CASE("a wait with a time limit is no mutex of a missing thread") {
 }
 
 TEST_CASE("read-write lock: writer, readers, neither") {
-  Scene scene;
+  LockScene scene;
   std::array<std::uint32_t, 8> lock = {1 | 2, 0, 3, 0, 0, 0, kOwner, 0};
   scene.target.add_object(Addr{0x9000}, lock);
   CHECK(scene.lock(0x9008, kTimedWait, 3).kind == LockKind::kWriteLock);
@@ -76,7 +76,7 @@ TEST_CASE("read-write lock: writer, readers, neither") {
 }
 
 TEST_CASE("a join is believed only if the word is a thread's own") {
-  Scene scene;
+  LockScene scene;
   constexpr std::uint64_t kThread = 0x7000;
   CHECK(scene.lock(kThread + 720, kTimedWait, kOwner).kind == LockKind::kUnknown);
   scene.target.add_object(Addr{kThread}, std::array<std::uint64_t, 3>{kThread, 0, kThread});
@@ -86,7 +86,7 @@ TEST_CASE("a join is believed only if the word is a thread's own") {
 }
 
 TEST_CASE("addresses that cannot be read end in nothing") {
-  Scene scene;
+  LockScene scene;
   for (const std::uint64_t expected : {0UL, 2UL, 3UL, 50UL, 0x80000032UL}) {
     for (const std::uint64_t word : {0UL, 8UL, ~0UL, 0x7fffffffffffUL}) {
       const NativeLock lock = scene.lock(word, kTimedWait, expected);

@@ -43,12 +43,12 @@ class FakeFiles final : public ProcessFiles {
 
 constexpr pid_t kPid = 4711;
 
-struct Scene {
+struct WaitScene {
   test::FakeTarget target{kPid};
   FakeFiles files;
   std::vector<ThreadState> threads = {ThreadState{}};
 
-  Scene() {
+  WaitScene() {
     threads[0].tid = kPid;
     threads[0].target_tid = kPid;
     threads[0].state = 'S';
@@ -77,7 +77,7 @@ struct Scene {
 };
 
 TEST_CASE("read of a file names the file") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[7] = "/data/shard-7.tar";
   const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512});
   CHECK(wait.on == WaitOn::kFile);
@@ -89,7 +89,7 @@ TEST_CASE("read of a file names the file") {
 }
 
 TEST_CASE("state D keeps the file and says what the kernel waits in") {
-  Scene scene;
+  WaitScene scene;
   scene.main().state = 'D';
   scene.files.links[7] = "/nfs/x";
   const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512}, "nfs_wait_bit_killable");
@@ -99,7 +99,7 @@ TEST_CASE("state D keeps the file and says what the kernel waits in") {
 }
 
 TEST_CASE("a file on a server names the server, one on a disk its disk only in state D") {
-  Scene scene;
+  WaitScene scene;
   scene.files.mounted =
       "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n40 22 0:52 / /nfs rw - nfs4 filer:/export rw\n";
   scene.files.links[7] = "/nfs/x";
@@ -114,7 +114,7 @@ TEST_CASE("a file on a server names the server, one on a disk its disk only in s
 }
 
 TEST_CASE("the system call may not be read: the kernel function tells") {
-  Scene scene;
+  WaitScene scene;
   scene.main().wchan = "pipe_read";
   CHECK(scene.wait().on == WaitOn::kPipe);
   scene.main().wchan = "do_wait";
@@ -130,7 +130,7 @@ TEST_CASE("the system call may not be read: the kernel function tells") {
 }
 
 TEST_CASE("a page fault is no system call") {
-  Scene scene;
+  WaitScene scene;
   scene.main().state = 'D';
   const ThreadWait wait = scene.blocked_in(-1, {}, "folio_wait_bit_common");
   CHECK(wait.on == WaitOn::kFile);
@@ -139,7 +139,7 @@ TEST_CASE("a page fault is no system call") {
 }
 
 TEST_CASE("states that are no wait in a system call") {
-  Scene scene;
+  WaitScene scene;
   scene.main().state = 'R';
   CHECK(scene.wait().on == WaitOn::kNothing);
   scene.main().state = 'T';
@@ -153,7 +153,7 @@ TEST_CASE("states that are no wait in a system call") {
 }
 
 TEST_CASE("a frozen thread is frozen, whatever call it was in") {
-  Scene scene;
+  WaitScene scene;
   scene.main().syscall = SyscallState{SYS_read, {3}};
   scene.main().wchan = "do_freezer_trap";
   CHECK(scene.wait().on == WaitOn::kSignal);
@@ -168,7 +168,7 @@ TEST_CASE("a frozen thread is frozen, whatever call it was in") {
 }
 
 TEST_CASE("where a frozen thread sleeps on, its cgroup tells") {
-  Scene scene;
+  WaitScene scene;
   scene.files.freezes = "FROZEN";
   scene.main().state = 'D';
   CHECK(scene.says(scene.blocked_in(SYS_nanosleep, {}, "hrtimer_nanosleep")) ==
@@ -182,7 +182,7 @@ TEST_CASE("where a frozen thread sleeps on, its cgroup tells") {
 }
 
 TEST_CASE("poll of one pipe beside counters that wake the program itself") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[5] = "anon_inode:[eventfd]";
   scene.files.links[6] = "pipe:[31]";
   scene.target.add_object(Addr{0x7000}, std::array{pollfd{5, POLLIN, 0}, pollfd{6, POLLIN, 0}});
@@ -195,7 +195,7 @@ TEST_CASE("poll of one pipe beside counters that wake the program itself") {
 }
 
 TEST_CASE("poll of one pipe is a wait for that pipe") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[5] = "pipe:[31]";
   scene.target.add_object(Addr{0x7000}, pollfd{5, POLLIN, 0});
   const ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 1, 5000});
@@ -208,7 +208,7 @@ TEST_CASE("poll of one pipe is a wait for that pipe") {
 }
 
 TEST_CASE("poll of several files lists them and agrees on a kind only if all are of one") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[5] = "socket:[1]";
   scene.files.links[6] = "socket:[2]";
   scene.target.add_object(Addr{0x7000},
@@ -229,7 +229,7 @@ TEST_CASE("poll of several files lists them and agrees on a kind only if all are
 }
 
 TEST_CASE("hostile arguments of poll and select end in words") {
-  Scene scene;
+  WaitScene scene;
   CHECK(scene.blocked_in(SYS_poll, {0x10, ~0ULL, 0}).on == WaitOn::kUnknown);
   CHECK(scene.blocked_in(SYS_poll, {0, 0, 100}).on == WaitOn::kUnknown);
   CHECK(scene.blocked_in(SYS_pselect6, {~0ULL, 0x10, 0x20, 0x30, 0, 0}).on == WaitOn::kUnknown);
@@ -237,7 +237,7 @@ TEST_CASE("hostile arguments of poll and select end in words") {
 }
 
 TEST_CASE("select reads its sets") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[70] = "socket:[8]";
   scene.target.add_object(Addr{0x7000}, std::array<std::uint64_t, 2>{0, 1U << 6});
   const ThreadWait wait = scene.blocked_in(SYS_pselect6, {71, 0x7000, 0, 0, 0, 0});
@@ -246,7 +246,7 @@ TEST_CASE("select reads its sets") {
 }
 
 TEST_CASE("the files of an epoll are read from fdinfo") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[9] = "socket:[8]";
   scene.files.infos[4] = "pos:\t0\nflags:\t02\ntfd:        9 events:       1f data: 9  pos:0\n";
   const ThreadWait wait = scene.blocked_in(SYS_epoll_wait, {4, 0, 64, ~0ULL});
@@ -263,7 +263,7 @@ struct Mutex {
 };
 
 TEST_CASE("a contended mutex tells its owner") {
-  Scene scene;
+  WaitScene scene;
   ThreadState other;
   other.tid = 5000;
   other.target_tid = 50;
@@ -283,7 +283,7 @@ TEST_CASE("a contended mutex tells its owner") {
 }
 
 TEST_CASE("a mutex whose owner is no thread of the process names no holder") {
-  Scene scene;
+  WaitScene scene;
   scene.target.add_object(Addr{0x9000}, Mutex{2, 0, 50, 1, 0});
   const ThreadWait wait =
       scene.blocked_in(SYS_futex, {0x9000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, 0, 0, 0});
@@ -297,7 +297,7 @@ TEST_CASE("a mutex whose owner is no thread of the process names no holder") {
 }
 
 TEST_CASE("locks without an owner in memory have none") {
-  Scene scene;
+  WaitScene scene;
   // A lock of another kind behind which no mutex lies, and an address that cannot be read.
   scene.target.add_object(Addr{0x9000}, Mutex{2, 0, 50, 0, 0});
   const auto operation = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
@@ -314,7 +314,7 @@ TEST_CASE("locks without an owner in memory have none") {
 }
 
 TEST_CASE("wait4 of one child names it, of any child names no holder") {
-  Scene scene;
+  WaitScene scene;
   ThreadWait wait = scene.blocked_in(SYS_wait4, {4800, 0, 0, 0});
   CHECK(wait.on == WaitOn::kChild);
   CHECK(wait.holder_pid == 4800);
@@ -329,7 +329,7 @@ TEST_CASE("wait4 of one child names it, of any child names no holder") {
 }
 
 TEST_CASE("a pid of another namespace is not taken for one of ours") {
-  Scene scene;
+  WaitScene scene;
   scene.main().target_tid = 1;
   const ThreadWait wait = scene.blocked_in(SYS_wait4, {12, 0, 0, 0});
   CHECK(wait.holder_pid == 0);
@@ -337,7 +337,7 @@ TEST_CASE("a pid of another namespace is not taken for one of ours") {
 }
 
 TEST_CASE("flock asks the kernel's table for the holder") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[3] = "/data/.lock";
   scene.files.infos[3] = "pos:\t0\nino:\t77\n";
   scene.files.locks =
@@ -355,7 +355,7 @@ TEST_CASE("flock asks the kernel's table for the holder") {
 }
 
 TEST_CASE("an open names the path that it was given") {
-  Scene scene;
+  WaitScene scene;
   scene.target.add_memory(Addr{0x5000}, std::string_view("/data/x\n.tar\0rest", 17));
   const auto here = static_cast<std::uint32_t>(AT_FDCWD);
   ThreadWait wait = scene.blocked_in(SYS_openat, {here, 0x5000, 0}, "wait_for_partner");
@@ -368,20 +368,20 @@ TEST_CASE("an open names the path that it was given") {
 }
 
 TEST_CASE("a path relative to a directory gets the directory's name") {
-  Scene scene;
+  WaitScene scene;
   scene.files.links[4] = "/data";
   scene.target.add_memory(Addr{0x5000}, std::string_view("a/b\0", 4));
   CHECK(scene.blocked_in(SYS_newfstatat, {4, 0x5000, 0, 0}).path == "/data/a/b");
 }
 
 TEST_CASE("a path without an end is cut") {
-  Scene scene;
+  WaitScene scene;
   scene.target.add_memory(Addr{0x5000}, std::string(10000, 'x'));
   CHECK(scene.blocked_in(SYS_open, {0x5000, 0, 0}).path.size() == 4096);
 }
 
 TEST_CASE("sleeping, signals and unknown system calls") {
-  Scene scene;
+  WaitScene scene;
   CHECK(scene.says(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0})) ==
         "sleeps (clock_nanosleep)");
   CHECK(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0}).on == WaitOn::kUnknown);

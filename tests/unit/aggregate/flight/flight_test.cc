@@ -9,19 +9,19 @@
 namespace oddrank::aggregate {
 namespace {
 
-using Ranks = std::vector<std::int32_t>;
+using RankList = std::vector<std::int32_t>;
 
-class Recorders : public tests::Recorders {
+class FlightRecorders : public tests::Recorders {
  public:
   using tests::Recorders::Recorders;
 
   FlightReport analyze() const { return analyze_flight(records, texts); }
 };
 
-const Ranks kAll = {0, 1, 2, 3};
+const RankList kAll = {0, 1, 2, 3};
 
-Ranks culprits(const FlightReport& report) {
-  Ranks ranks;
+RankList flight_culprits(const FlightReport& report) {
+  RankList ranks;
   for (const Culprit& culprit : report.verdict.culprits) {
     ranks.push_back(culprit.rank);
   }
@@ -30,20 +30,20 @@ Ranks culprits(const FlightReport& report) {
 
 TEST_CASE("flight: the one who has not called is named, also if it is the first rank") {
   for (const std::int32_t odd : kAll) {
-    Recorders job(4);
+    FlightRecorders job(4);
     job.call("0", kAll, kAll, "all_reduce", true);
-    Ranks others = kAll;
+    RankList others = kAll;
     std::erase(others, odd);
     job.call("0", kAll, others, "all_reduce", false);
     const auto report = job.analyze();
     INFO(report.verdict.summary);
     CHECK(report.verdict.kind == Kind::kSkippedCollective);
-    CHECK(culprits(report) == Ranks{odd});
+    CHECK(flight_culprits(report) == RankList{odd});
   }
 }
 
 TEST_CASE("flight: the chain through groups ends at its root") {
-  Recorders job(4);
+  FlightRecorders job(4);
   job.call("0", kAll, kAll, "all_reduce", true);
   job.call("tp0", {0, 1}, {0, 1}, "all_gather", true);
   job.call("tp1", {2, 3}, {2, 3}, "all_gather", true);
@@ -51,89 +51,89 @@ TEST_CASE("flight: the chain through groups ends at its root") {
   job.call("tp1", {2, 3}, {2}, "all_gather", false);  // without 3
   job.call("0", kAll, {0, 1}, "all_reduce", false);   // without 2 and 3
   const auto report = job.analyze();
-  CHECK(culprits(report) == Ranks{3});
+  CHECK(flight_culprits(report) == RankList{3});
   REQUIRE(report.verdict.chain.size() == 2);
   CHECK(report.verdict.chain.back().waits_for == "3");
 }
 
 TEST_CASE("flight: who deviates is found by majority, whoever comes first") {
-  Recorders job(4);
+  FlightRecorders job(4);
   job.call("0", kAll, {0}, "broadcast", false);
   job.call("0", kAll, {1, 2, 3}, "all_reduce", false);
   const auto report = job.analyze();
   CHECK(report.verdict.kind == Kind::kMismatchedCollective);
   CHECK(report.verdict.confidence == Confidence::kCertain);
-  CHECK(culprits(report) == Ranks{0});
-  Recorders size(4);
+  CHECK(flight_culprits(report) == RankList{0});
+  FlightRecorders size(4);
   size.call("0", kAll, {0, 1, 3}, "all_reduce", false, 4);
   size.call("0", kAll, {2}, "all_reduce", false, 5);
-  CHECK(culprits(size.analyze()) == Ranks{2});
+  CHECK(flight_culprits(size.analyze()) == RankList{2});
   CHECK(size.analyze().mismatches[0].what == "input size");
-  Recorders tie(2);
+  FlightRecorders tie(2);
   tie.call("0", {0, 1}, {0}, "all_reduce", false);
   tie.call("0", {0, 1}, {1}, "broadcast", false);
   CHECK(tie.analyze().verdict.confidence == Confidence::kLikely);
-  CHECK(culprits(tie.analyze()) == Ranks{0, 1});
+  CHECK(flight_culprits(tie.analyze()) == RankList{0, 1});
 }
 
 TEST_CASE("flight: a call that was left out shows as the next one") {
-  Recorders job(4);
+  FlightRecorders job(4);
   job.call("0", kAll, {0, 1, 2}, "all_reduce", false);
   job.call("0", kAll, kAll, "all_gather", false);
   const auto report = job.analyze();
   INFO(report.verdict.summary);
   CHECK(report.verdict.kind == Kind::kSkippedCollective);
-  CHECK(culprits(report) == Ranks{3});
+  CHECK(flight_culprits(report) == RankList{3});
 }
 
 TEST_CASE("flight: uneven collectives and other shapes are no mismatch") {
-  Recorders job(4);
+  FlightRecorders job(4);
   for (const std::int32_t rank : kAll) {
     job.call("0", kAll, {rank}, "all_to_all", false, 4 + rank);
   }
   CHECK(job.analyze().mismatches.empty());
   CHECK(job.analyze().verdict.kind == Kind::kBelowHost);
-  CHECK(culprits(job.analyze()).empty());
+  CHECK(flight_culprits(job.analyze()).empty());
 }
 
 TEST_CASE("flight: to be ahead is no fault, and what has ended did no harm") {
-  Recorders job(4);
+  FlightRecorders job(4);
   job.call("0", kAll, kAll, "broadcast", true, 4);
   job.call("0", kAll, {0}, "broadcast", true, 4);
   const auto report = job.analyze();
-  CHECK(culprits(report).empty());
+  CHECK(flight_culprits(report).empty());
   CHECK(report.verdict.kind == Kind::kUnknown);
-  Recorders shapes(2);
+  FlightRecorders shapes(2);
   shapes.call("0", {0, 1}, {0}, "all_reduce", true, 4);
   shapes.call("0", {0, 1}, {1}, "all_reduce", true, 5);
   CHECK(shapes.analyze().mismatches.empty());
 }
 
 TEST_CASE("flight: groups that are entered in another order are a circle") {
-  Recorders job(2);
+  FlightRecorders job(2);
   job.call("a", {0, 1}, {0}, "all_reduce", false);
   job.call("b", {0, 1}, {1}, "all_reduce", false);
   const auto report = job.analyze();
   CHECK(report.verdict.kind == Kind::kCollectiveOrder);
-  CHECK(culprits(report) == Ranks{0, 1});
+  CHECK(flight_culprits(report) == RankList{0, 1});
 }
 
 TEST_CASE("flight: sends and receives are matched by their number between two ranks") {
-  Recorders job(3);
+  FlightRecorders job(3);
   job.transfer(0, {0, 1, 2}, "send", 1);
   job.transfer(1, {0, 1, 2}, "recv", 0, true);  // these two belong together
   job.transfer(2, {0, 1, 2}, "recv", 1);
   const auto report = job.analyze();
   CHECK(report.verdict.kind == Kind::kSkippedCollective);
-  CHECK(culprits(report) == Ranks{1});
-  Recorders crossed(2);
+  CHECK(flight_culprits(report) == RankList{1});
+  FlightRecorders crossed(2);
   crossed.transfer(0, {0, 1}, "recv", 1);
   crossed.transfer(1, {0, 1}, "recv", 0);
   CHECK(crossed.analyze().verdict.kind == Kind::kP2pOrder);
 }
 
 TEST_CASE("flight: what fell off the ring is not missing") {
-  Recorders job(3);
+  FlightRecorders job(3);
   job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
   job.call("pair", {0, 2}, {0, 2}, "all_reduce", true);
   job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
@@ -141,45 +141,45 @@ TEST_CASE("flight: what fell off the ring is not missing") {
   job.lose(2, 2);  // rank 2 has nothing of "pair" left: it may have called it
   const auto report = job.analyze();
   INFO(report.verdict.summary);
-  CHECK(culprits(report).empty());
+  CHECK(flight_culprits(report).empty());
   CHECK(report.verdict.kind == Kind::kUnknown);
 }
 
 TEST_CASE("flight: a cut file may have lost the newest calls") {
-  Recorders job(2);
+  FlightRecorders job(2);
   job.call("0", {0, 1}, {0, 1}, "all_reduce", true);
   job.call("0", {0, 1}, {0}, "all_reduce", false);
   job.records[1].cut = true;
-  CHECK(culprits(job.analyze()).empty());
+  CHECK(flight_culprits(job.analyze()).empty());
 }
 
 TEST_CASE("flight: a rank without a dump is unknown, and the only one that is missing is said") {
-  Recorders job(4);
+  FlightRecorders job(4);
   job.call("0", kAll, kAll, "all_reduce", true);
   job.call("0", kAll, {0, 1, 3}, "all_reduce", false);
   job.remove(2);
   const auto report = job.analyze();
   CHECK(report.verdict.kind == Kind::kMissingRank);
   CHECK(report.verdict.confidence == Confidence::kPossible);
-  CHECK(culprits(report) == Ranks{2});
-  CHECK(ranks_without_dump(report) == Ranks{2});
+  CHECK(flight_culprits(report) == RankList{2});
+  CHECK(ranks_without_dump(report) == RankList{2});
   job.remove(0);  // ranks 1 and 3 are left
   CHECK(job.analyze().verdict.kind == Kind::kUnknown);
-  CHECK(culprits(job.analyze()).empty());
+  CHECK(flight_culprits(job.analyze()).empty());
 }
 
 TEST_CASE("flight: who is in a call that all have called is not to blame for another one") {
-  Recorders job(3);
+  FlightRecorders job(3);
   job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
   job.call("pair", {1, 2}, {1, 2}, "all_reduce", false);
   job.call("0", {0, 1, 2}, {0}, "all_reduce", false);
   const auto report = job.analyze();
   CHECK(report.verdict.kind == Kind::kBelowHost);
-  CHECK(culprits(report).empty());
+  CHECK(flight_culprits(report).empty());
 }
 
 TEST_CASE("flight: groups of one name with other members are others") {
-  Recorders job(4);
+  FlightRecorders job(4);
   job.call("1", {0, 1}, {0, 1}, "all_reduce", true);
   job.call("1", {2, 3}, {2, 3}, "broadcast", false);
   const auto report = job.analyze();
@@ -188,10 +188,10 @@ TEST_CASE("flight: groups of one name with other members are others") {
 }
 
 TEST_CASE("flight: dumps without anything, and none at all") {
-  const Recorders none(0);
+  const FlightRecorders none(0);
   const auto empty = none.analyze();
   CHECK(empty.verdict.kind == Kind::kUnknown);
-  const Recorders two(2);
+  const FlightRecorders two(2);
   const auto idle = two.analyze();
   CHECK(idle.verdict.kind == Kind::kUnknown);
   CHECK(report::flight_report_text(idle).find("2 dumps") != std::string::npos);
@@ -199,7 +199,7 @@ TEST_CASE("flight: dumps without anything, and none at all") {
 }
 
 TEST_CASE("flight: of calls with one number the last stands for all, in whatever order they come") {
-  Recorders job(2);
+  FlightRecorders job(2);
   job.call("0", {0, 1}, {0, 1}, "all_reduce", false);
   job.call("0", {0, 1}, {0, 1}, "all_reduce", false);
   job.call("0", {0, 1}, {0, 1}, "all_reduce", false, 5);
@@ -217,7 +217,7 @@ TEST_CASE("flight: of calls with one number the last stands for all, in whatever
 }
 
 TEST_CASE("flight: a second dump of a rank, and one without a rank, are left out") {
-  Recorders job(2);
+  FlightRecorders job(2);
   job.records.push_back(job.records[1]);
   job.records.push_back(job.records[1]);
   job.records.back().rank = -1;

@@ -30,7 +30,7 @@ Recorders recorders_of(const CaptureBuilder& job) {
   return recorders;
 }
 
-std::vector<std::int32_t> culprits(const Diagnosis& report) {
+std::vector<std::int32_t> recorded_culprits(const Diagnosis& report) {
   std::vector<std::int32_t> ranks;
   for (const Culprit& one : report.verdict.culprits) {
     ranks.push_back(one.rank);
@@ -49,7 +49,7 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
     INFO(report.verdict.summary);
     CHECK(report.verdict.kind == Kind::kMismatchedCollective);
     CHECK(report.verdict.confidence == Confidence::kLikely);
-    CHECK(culprits(report) == std::vector<std::int32_t>{6});
+    CHECK(recorded_culprits(report) == std::vector<std::int32_t>{6});
     CHECK(report.verdict.culprits[0].pid == tests::pid_of(6));
     REQUIRE(report.sources.size() == 1);
     CHECK(report.sources[0].agrees == true);
@@ -72,7 +72,7 @@ TEST_CASE("recorded: another rank than the stacks name is said, and decides noth
   const Diagnosis report = diagnose(job.capture);
   INFO(report.verdict.summary);
   CHECK(report.verdict.kind == Kind::kInputStall);
-  CHECK(culprits(report) == std::vector<std::int32_t>{5});
+  CHECK(recorded_culprits(report) == std::vector<std::int32_t>{5});
   REQUIRE(report.sources.size() == 1);
   CHECK(report.sources[0].agrees == false);
   CHECK(report.notes.back().find("disagrees") != std::string::npos);
@@ -96,7 +96,7 @@ TEST_CASE("recorded: the rank's own stack explains more than that its call is mi
   recorders.into(job.capture, looked_us(job) + kSecondUs);
   const Diagnosis report = diagnose(job.capture);
   CHECK(report.verdict.kind == Kind::kInputStall);
-  CHECK(culprits(report) == std::vector<std::int32_t>{5});
+  CHECK(recorded_culprits(report) == std::vector<std::int32_t>{5});
   CHECK(report.sources.at(0).agrees == true);
 }
 

@@ -38,9 +38,9 @@ std::vector<pid_t> tids(const ThreadList& list) {
   return numbers;
 }
 
-using Tids = std::vector<pid_t>;
+using ChainTids = std::vector<pid_t>;
 
-Verdict verdict_of(const CaptureBuilder& job) {
+Verdict deadlock_verdict(const CaptureBuilder& job) {
   return diagnose(job.capture).verdict;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("owners are followed to their end") {
       process({thread(10, WaitOn::kLock, 11), thread(11, WaitOn::kThread, 12),
                thread(12, WaitOn::kSocket, 0)});
   const ThreadChain found = follow_threads(chain, chain.threads[0]);
-  CHECK(tids(found.way) == Tids{10, 11, 12});
+  CHECK(tids(found.way) == ChainTids{10, 11, 12});
   CHECK(found.circle.empty());
 }
 
@@ -60,10 +60,10 @@ TEST_CASE("a circle is found, with those who lead to it") {
       process({thread(10, WaitOn::kThread, 11), thread(11, WaitOn::kLock, 12),
                thread(12, WaitOn::kLock, 11)});
   const ThreadChain found = follow_threads(three, three.threads[0]);
-  CHECK(tids(found.way) == Tids{10});
-  CHECK(tids(found.circle) == Tids{11, 12});
+  CHECK(tids(found.way) == ChainTids{10});
+  CHECK(tids(found.circle) == ChainTids{11, 12});
   const ProcessCapture one = process({thread(10, WaitOn::kLock, 10)});
-  CHECK(tids(follow_threads(one, one.threads[0]).circle) == Tids{10});
+  CHECK(tids(follow_threads(one, one.threads[0]).circle) == ChainTids{10});
 }
 
 TEST_CASE("owners in other processes, unknown ones, and other waits lead nowhere") {
@@ -73,11 +73,11 @@ TEST_CASE("owners in other processes, unknown ones, and other waits lead nowhere
   row.threads[1].wait.holder_pid = 99;
   CHECK(follow_threads(row, row.threads[0]).circle.empty());
   row.threads[0].wait.holder_tid = 77;
-  CHECK(tids(follow_threads(row, row.threads[0]).way) == Tids{10});
+  CHECK(tids(follow_threads(row, row.threads[0]).way) == ChainTids{10});
 }
 
 TEST_CASE("lock_deadlock: every thread and lock of the circle") {
-  const Verdict verdict = verdict_of(tests::lock_deadlock_job());
+  const Verdict verdict = deadlock_verdict(tests::lock_deadlock_job());
   CHECK(verdict.kind == Kind::kLockDeadlock);
   CHECK(verdict.confidence == Confidence::kCertain);
   REQUIRE(verdict.culprits.size() == 1);
@@ -98,18 +98,18 @@ TEST_CASE("lock_deadlock: every thread and lock of the circle") {
 TEST_CASE("lock_deadlock: an owner that was only concluded makes it likely") {
   CaptureBuilder job = tests::lock_deadlock_job();
   job.process(pid_of(5)).threads[0].wait.inferred = true;
-  CHECK(verdict_of(job).confidence == Confidence::kLikely);
+  CHECK(deadlock_verdict(job).confidence == Confidence::kLikely);
 }
 
 TEST_CASE("lock_deadlock: a thread that moved between the samples makes it possible at most") {
   CaptureBuilder job = tests::lock_deadlock_job();
   ProcessCapture& rank = job.process(pid_of(5));
   rank.threads.back().samples.front().stack = rank.threads.front().samples.front().stack;
-  CHECK(verdict_of(job).confidence == Confidence::kPossible);
+  CHECK(deadlock_verdict(job).confidence == Confidence::kPossible);
 }
 
 TEST_CASE("gil_deadlock: the GIL's holder waits for one that wants the GIL") {
-  const Verdict verdict = verdict_of(tests::gil_deadlock_job());
+  const Verdict verdict = deadlock_verdict(tests::gil_deadlock_job());
   CHECK(verdict.kind == Kind::kGilDeadlock);
   CHECK(verdict.confidence == Confidence::kCertain);
   REQUIRE(verdict.culprits.size() == 1);
@@ -123,7 +123,7 @@ TEST_CASE("gil_deadlock: a holder that waits for nobody is none") {
   auto& threads = job.process(pid_of(3)).threads;
   threads[0].wait.holder_tid = 0;
   threads[0].wait.holder_pid = 0;
-  CHECK(verdict_of(job).kind == Kind::kSkippedCollective);
+  CHECK(deadlock_verdict(job).kind == Kind::kSkippedCollective);
 }
 
 TEST_CASE("a lock that somebody in a file holds is that file's story") {
@@ -132,7 +132,7 @@ TEST_CASE("a lock that somebody in a file holds is that file's story") {
   wait = {};
   wait.on = WaitOn::kFile;
   wait.path = job.capture.tables.string("/mnt/ckpt/rank5.pt");
-  const Verdict verdict = verdict_of(job);
+  const Verdict verdict = deadlock_verdict(job);
   CHECK(verdict.kind == Kind::kIoStall);
   REQUIRE(verdict.culprits.size() == 1);
   CHECK(verdict.culprits[0].tid == 3155);

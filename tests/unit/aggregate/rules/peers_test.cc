@@ -12,7 +12,7 @@ using tests::ThreadSpec;
 
 namespace {
 
-ThreadSpec waiting(WaitOn on, std::string path) {
+ThreadSpec waiting_on_path(WaitOn on, std::string path) {
   ThreadSpec spec = tests::sleeping();
   spec.frames = {tests::py("do_it", "/home/ada/demo/train.py", 7)};
   spec.wait = {};
@@ -26,7 +26,7 @@ CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
   CaptureBuilder job({"n0", "n1"}, 2);
   job.thread(job.rank(0, "n0", 10), of_rank_0);
   auto& waiter = job.rank(1, "n1", 10);
-  job.thread(waiter, waiting(WaitOn::kSocket, "socket:[7]"));
+  job.thread(waiter, waiting_on_path(WaitOn::kSocket, "socket:[7]"));
   auto& tables = job.capture.tables;
   auto& wait = waiter.threads[0].wait;
   wait.local = tables.string("10.0.0.2:50000");
@@ -43,7 +43,7 @@ Diagnosis report_of(const CaptureBuilder& job) {
 }  // namespace
 
 TEST_CASE("a socket's other end is the rank of another node that keeps it") {
-  const CaptureBuilder job = two_ranks(waiting(WaitOn::kFile, "/data/shard-0.tar"));
+  const CaptureBuilder job = two_ranks(waiting_on_path(WaitOn::kFile, "/data/shard-0.tar"));
   const Verdict verdict = report_of(job).verdict;
   CHECK(verdict.kind == Kind::kIoStall);
   REQUIRE(verdict.culprits.size() == 1);
@@ -67,7 +67,7 @@ TEST_CASE("a rank that sleeps while another waits for its data is the root") {
 }
 
 TEST_CASE("addresses that two processes claim are no evidence") {
-  CaptureBuilder job = two_ranks(waiting(WaitOn::kFile, "/data/shard-0.tar"));
+  CaptureBuilder job = two_ranks(waiting_on_path(WaitOn::kFile, "/data/shard-0.tar"));
   auto& other = job.rank(2, "n1", 11);
   job.thread(other, tests::sleeping());
   other.connections = job.capture.processes[0].connections;
@@ -87,7 +87,7 @@ TEST_CASE("a rank in a call waits for the call's members, not for who has its so
 TEST_CASE("file_lock: the rank that has the lock, where it has no other story") {
   CaptureBuilder job({"n0"}, 2);
   job.thread(job.rank(0, "n0", 10), tests::sleeping());
-  ThreadSpec waits = waiting(WaitOn::kFileLock, "/data/.lock");
+  ThreadSpec waits = waiting_on_path(WaitOn::kFileLock, "/data/.lock");
   waits.wait.holder_pid = 10;
   waits.wait.holder_alive = snapshot::Known::kYes;
   job.thread(job.rank(1, "n0", 11), waits);
@@ -133,10 +133,10 @@ TEST_CASE("stopped_rank: frozen by its cgroup, whatever the state letter says") 
 
 TEST_CASE("child_deadlock: a child that writes to the rank that waits for its end") {
   CaptureBuilder job({"n0"}, 1);
-  ThreadSpec parent = waiting(WaitOn::kChild, "");
+  ThreadSpec parent = waiting_on_path(WaitOn::kChild, "");
   parent.wait.holder_pid = 20;
   job.thread(job.rank(0, "n0", 10), parent);
-  ThreadSpec child = waiting(WaitOn::kPipe, "pipe:[3]");
+  ThreadSpec child = waiting_on_path(WaitOn::kPipe, "pipe:[3]");
   child.wait.syscall = "write";
   child.wait.holder_pid = 10;
   job.thread(job.child(10, "n0", 20), child);

@@ -17,16 +17,16 @@ std::vector<std::vector<std::size_t>> ranks_of(const snapshot::Capture& capture)
   return ranks;
 }
 
-using Ranks = std::vector<std::vector<std::size_t>>;
+using RankSets = std::vector<std::vector<std::size_t>>;
 
 }  // namespace
 
 TEST_CASE("ranks at the same place are one group, the largest first") {
-  CHECK(ranks_of(tests::input_stall_job().capture) == Ranks{{0, 1, 2, 3, 4, 6, 7}, {5}});
+  CHECK(ranks_of(tests::input_stall_job().capture) == RankSets{{0, 1, 2, 3, 4, 6, 7}, {5}});
 }
 
 TEST_CASE("a rank that is stopped at the same place is a group of its own") {
-  CHECK(ranks_of(tests::stopped_rank_job().capture) == Ranks{{0, 1, 3, 4, 5, 6, 7}, {2}});
+  CHECK(ranks_of(tests::stopped_rank_job().capture) == RankSets{{0, 1, 3, 4, 5, 6, 7}, {2}});
 }
 
 TEST_CASE("who waits by spinning is with those who sleep") {
@@ -40,12 +40,12 @@ TEST_CASE("who waits by spinning is with those who sleep") {
 TEST_CASE("another sequence number is another group") {
   auto job = tests::below_host_job();
   job.process(tests::pid_of(3)).threads[0].call->sequence = 1206;
-  CHECK(ranks_of(job.capture) == Ranks{{0, 1, 2, 4, 5, 6, 7}, {3}});
+  CHECK(ranks_of(job.capture) == RankSets{{0, 1, 2, 4, 5, 6, 7}, {3}});
 }
 
 TEST_CASE("ranks of which nothing is known are in no group") {
-  CHECK(ranks_of(tests::missing_rank_job().capture) == Ranks{{0, 1, 2, 3, 4, 5, 6}});
-  CHECK(ranks_of(tests::unread_node_job().capture) == Ranks{{0, 1, 2, 3, 6, 7}});
+  CHECK(ranks_of(tests::missing_rank_job().capture) == RankSets{{0, 1, 2, 3, 4, 5, 6}});
+  CHECK(ranks_of(tests::unread_node_job().capture) == RankSets{{0, 1, 2, 3, 6, 7}});
 }
 
 }  // namespace oddrank::aggregate

@@ -16,16 +16,16 @@ namespace {
 using tests::native;
 using tests::py;
 
-using Locals = std::vector<std::pair<std::string, std::string>>;
+using LoopLocals = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kProgram = "/home/u/demo/train.py";
 
 // Ranks of which `ways` says the function that train() has called; train's frame, or the one that
 // is `frame` further in, has the locals that `locals_of` says.
-snapshot::Capture job(std::int32_t size,
-                      const std::function<std::string(std::int32_t)>& way,
-                      const std::function<Locals(std::int32_t)>& locals_of,
-                      std::uint32_t frame = 2) {
+snapshot::Capture job_in_loops(std::int32_t size,
+                               const std::function<std::string(std::int32_t)>& way,
+                               const std::function<LoopLocals(std::int32_t)>& locals_of,
+                               std::uint32_t frame = 2) {
   tests::CaptureBuilder builder({"n0"}, size);
   for (std::int32_t rank = 0; rank < size; ++rank) {
     tests::ThreadSpec spec;
@@ -77,8 +77,8 @@ bool loads(std::int32_t rank) {
 }
 
 TEST_CASE("time: who counts less is behind and comes first, with what told it") {
-  const auto capture = job(8, two_load, [](std::int32_t rank) {
-    return Locals{{"epoch", "3"}, {"step", loads(rank) ? "1206" : "1207"}};
+  const auto capture = job_in_loops(8, two_load, [](std::int32_t rank) {
+    return LoopLocals{{"epoch", "3"}, {"step", loads(rank) ? "1206" : "1207"}};
   });
   CHECK(siblings(capture) == Names{"load step=1206!", "sync step=1207"});
   const std::string dot = report::report_dot(capture);
@@ -90,8 +90,8 @@ TEST_CASE("time: who counts less is behind and comes first, with what told it") 
 }
 
 TEST_CASE("time: ranges that do not overlap tell it, too") {
-  CHECK(siblings(job(8, two_load, [](std::int32_t rank) {
-          return Locals{{"step", std::to_string(loads(rank) ? 10 + rank : 16 + rank % 2)}};
+  CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
+          return LoopLocals{{"step", std::to_string(loads(rank) ? 10 + rank : 16 + rank % 2)}};
         })) == Names{"load step=13 to 15!", "sync step=16 to 17"});
 }
 
@@ -99,12 +99,12 @@ TEST_CASE("time: three ways, of which two are not told apart, keep those two by 
   const auto way = [](std::int32_t rank) -> std::string {
     return rank == 0 ? "early" : rank < 3 ? "few" : "many";
   };
-  CHECK(siblings(job(8, way, [](std::int32_t rank) {
-          return Locals{{"step", rank == 0 ? "4" : "5"}};
+  CHECK(siblings(job_in_loops(8, way, [](std::int32_t rank) {
+          return LoopLocals{{"step", rank == 0 ? "4" : "5"}};
         })) == Names{"early step=4!", "many step=5", "few step=5"});
   // early and many are apart, but few reaches from one to the other.
-  CHECK(siblings(job(8, way, [](std::int32_t rank) {
-          return Locals{{"step", rank <= 1 ? "4" : "5"}};
+  CHECK(siblings(job_in_loops(8, way, [](std::int32_t rank) {
+          return LoopLocals{{"step", rank <= 1 ? "4" : "5"}};
         })) == Names{"many", "few", "early"});
 }
 
@@ -129,31 +129,32 @@ TEST_CASE("time: the frame of the branch itself counts, where all are in the sam
 }
 
 TEST_CASE("time: overlapping counters tell nothing") {
-  CHECK(siblings(job(8, two_load, [](std::int32_t rank) {
-          return Locals{{"step", rank == 3 || rank == 0 ? "1206" : "1207"}};
+  CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
+          return LoopLocals{{"step", rank == 3 || rank == 0 ? "1206" : "1207"}};
         })) == kMostFirst);
-  CHECK(siblings(job(8, two_load, [](std::int32_t) {
-          return Locals{{"step", "7"}};
+  CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t) {
+          return LoopLocals{{"step", "7"}};
         })) == kMostFirst);
 }
 
 TEST_CASE("time: a variable that one rank lacks tells nothing") {
   for (const std::int32_t lacking : {0, 3}) {
-    CHECK(siblings(job(8, two_load, [lacking](std::int32_t rank) {
-            return rank == lacking ? Locals{} : Locals{{"step", loads(rank) ? "1206" : "1207"}};
+    CHECK(siblings(job_in_loops(8, two_load, [lacking](std::int32_t rank) {
+            return rank == lacking ? LoopLocals{}
+                                   : LoopLocals{{"step", loads(rank) ? "1206" : "1207"}};
           })) == kMostFirst);
-    CHECK(siblings(job(8, two_load, [lacking](std::int32_t rank) {
-            return Locals{{"step", rank == lacking ? "None" : loads(rank) ? "1206" : "1207"}};
+    CHECK(siblings(job_in_loops(8, two_load, [lacking](std::int32_t rank) {
+            return LoopLocals{{"step", rank == lacking ? "None" : loads(rank) ? "1206" : "1207"}};
           })) == kMostFirst);
   }
 }
 
 TEST_CASE("time: what only frames further in have tells nothing") {
   // The same name and file, but of a call that only those ranks are in.
-  CHECK(siblings(job(
+  CHECK(siblings(job_in_loops(
             8, two_load,
             [](std::int32_t rank) {
-              return Locals{{"step", loads(rank) ? "1206" : "1207"}};
+              return LoopLocals{{"step", loads(rank) ? "1206" : "1207"}};
             },
             1)) == kMostFirst);
 }
@@ -161,8 +162,8 @@ TEST_CASE("time: what only frames further in have tells nothing") {
 TEST_CASE("time: what follows the rank tells nothing") {
   const auto high = [](std::int32_t rank) -> std::string { return rank < 3 ? "load" : "sync"; };
   const auto told_by = [&high](const std::function<std::int64_t(std::int32_t)>& number) {
-    return siblings(job(8, high, [&number](std::int32_t rank) {
-      return Locals{{"x", std::to_string(number(rank))}};
+    return siblings(job_in_loops(8, high, [&number](std::int32_t rank) {
+      return LoopLocals{{"x", std::to_string(number(rank))}};
     }));
   };
   CHECK(told_by([](std::int32_t rank) { return rank; }) == kMostFirst);
@@ -170,27 +171,28 @@ TEST_CASE("time: what follows the rank tells nothing") {
   CHECK(told_by([](std::int32_t rank) { return 1000 * rank * rank; }) == kMostFirst);
   const auto stages = [](std::int32_t rank) -> std::string { return rank < 4 ? "load" : "sync"; };
   const auto layout = [&stages](const std::function<std::int64_t(std::int32_t)>& number) {
-    return siblings(job(8, stages, [&number](std::int32_t rank) {
-      return Locals{{"x", std::to_string(number(rank))}};
+    return siblings(job_in_loops(8, stages, [&number](std::int32_t rank) {
+      return LoopLocals{{"x", std::to_string(number(rank))}};
     }));
   };
   CHECK(layout([](std::int32_t rank) { return rank / 4; }) == Names{"load", "sync"});
   CHECK(layout([](std::int32_t rank) { return 5 + rank / 4; }) == Names{"load x=5!", "sync x=6"});
-  CHECK(siblings(job(8, high, [](std::int32_t rank) {
-          return Locals{{"local_rank", rank < 3 ? "0" : "1"},
-                        {"seed_of_epoch", rank < 3 ? "1" : "2"}};
+  CHECK(siblings(job_in_loops(8, high, [](std::int32_t rank) {
+          return LoopLocals{{"local_rank", rank < 3 ? "0" : "1"},
+                            {"seed_of_epoch", rank < 3 ? "1" : "2"}};
         })) == kMostFirst);
 }
 
 TEST_CASE("time: two counters that contradict each other tell nothing") {
-  CHECK(siblings(job(8, two_load, [](std::int32_t rank) {
-          return Locals{{"step", loads(rank) ? "1206" : "1207"}, {"left", loads(rank) ? "4" : "3"}};
+  CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
+          return LoopLocals{{"step", loads(rank) ? "1206" : "1207"},
+                            {"left", loads(rank) ? "4" : "3"}};
         })) == kMostFirst);
   // One that says nothing of it does not contradict; of two that agree the first in the source.
-  CHECK(siblings(job(8, two_load, [](std::int32_t rank) {
-          return Locals{{"batch", std::to_string(rank % 3)},
-                        {"seen", loads(rank) ? "512" : "544"},
-                        {"step", loads(rank) ? "16" : "17"}};
+  CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
+          return LoopLocals{{"batch", std::to_string(rank % 3)},
+                            {"seen", loads(rank) ? "512" : "544"},
+                            {"step", loads(rank) ? "16" : "17"}};
         })) == Names{"load seen=512!", "sync seen=544"});
 }
 
@@ -217,8 +219,8 @@ TEST_CASE("time: of two activations of a function the outermost are compared wit
 }
 
 TEST_CASE("time: numbers at the ends of what is a number are no trouble") {
-  CHECK(siblings(job(8, two_load, [](std::int32_t rank) {
-          return Locals{{"step", loads(rank) ? "-9223372036854775808" : "9223372036854775807"}};
+  CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
+          return LoopLocals{{"step", loads(rank) ? "-9223372036854775808" : "9223372036854775807"}};
         })) == Names{"load step=-9223372036854775808!", "sync step=9223372036854775807"});
 }
 

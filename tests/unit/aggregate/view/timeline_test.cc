@@ -148,9 +148,9 @@ TEST_CASE("timeline: the page is sent no rows where one line says it all") {
 }
 
 TEST_CASE("timeline: of a job in which each does something else a part is sent") {
-  constexpr std::int32_t kRanks = 1024;
-  tests::CaptureBuilder job({"n0"}, kRanks);
-  for (std::int32_t rank = 0; rank < kRanks; ++rank) {
+  constexpr std::int32_t kManyRanks = 1024;
+  tests::CaptureBuilder job({"n0"}, kManyRanks);
+  for (std::int32_t rank = 0; rank < kManyRanks; ++rank) {
     tests::ThreadSpec spec = tests::computing();
     spec.earlier = {tests::py("before_" + std::to_string(rank), "/home/u/demo/train.py", 5),
                     spec.frames.back()};
@@ -158,8 +158,8 @@ TEST_CASE("timeline: of a job in which each does something else a part is sent")
   }
   const tests::Json timeline =
       tests::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
-  CHECK(timeline["moved"] == kRanks);
-  CHECK(timeline["rows"].size() + timeline["left"].get<std::size_t>() == kRanks);
+  CHECK(timeline["moved"] == kManyRanks);
+  CHECK(timeline["rows"].size() + timeline["left"].get<std::size_t>() == kManyRanks);
   CHECK(timeline.dump().size() < 30'000);
 }
 

@@ -70,7 +70,7 @@ std::unique_ptr<CoreTarget> open_target(const TemporaryFile& file,
   return *std::move(target);
 }
 
-std::string text_at(const CoreTarget& target, std::uint64_t address, std::size_t size) {
+std::string memory_text(const CoreTarget& target, std::uint64_t address, std::size_t size) {
   std::string text(size, '?');
   return target.read(Addr{address}, std::as_writable_bytes(std::span(text))) ? text : "";
 }
@@ -83,11 +83,12 @@ TEST_CASE("what the core does not hold comes from the file of the same build") {
     CAPTURE(code_segment);
     const TemporaryFile core(with_library(so.path(), code_segment).write());
     const auto target = open_target(core);
-    CHECK(text_at(*target, kBase + 0x1000, 4) == "cccc");
-    CHECK(text_at(*target, kBase + 0xffe, 4) == "cccc");  // half from the core, half from the file
-    CHECK(text_at(*target, kBase + 0x2ffe, 4) == "ccww");
-    CHECK(text_at(*target, kBase + 0x300f, 1) == "w");
-    CHECK(text_at(*target, kBase + 0x3010, 1).empty());  // memory of its own that is not there
+    CHECK(memory_text(*target, kBase + 0x1000, 4) == "cccc");
+    CHECK(memory_text(*target, kBase + 0xffe, 4) ==
+          "cccc");  // half from the core, half from the file
+    CHECK(memory_text(*target, kBase + 0x2ffe, 4) == "ccww");
+    CHECK(memory_text(*target, kBase + 0x300f, 1) == "w");
+    CHECK(memory_text(*target, kBase + 0x3010, 1).empty());  // memory of its own that is not there
     const Mapping* code = target->maps().find(Addr{kBase + 0x1010});
     REQUIRE(code != nullptr);
     CHECK(code->executable);
@@ -107,8 +108,8 @@ TEST_CASE("a file of another build, or none, is not believed, and is said to be 
   {
     const auto target = open_target(core);
     CHECK(target->missing_files().empty());  // nobody has asked
-    CHECK(text_at(*target, kBase + 0x1000, 4).empty());
-    CHECK(text_at(*target, kBase, 4) == ELFMAG);
+    CHECK(memory_text(*target, kBase + 0x1000, 4).empty());
+    CHECK(memory_text(*target, kBase, 4) == ELFMAG);
     const auto fd = target->open_file(*target->maps().find(Addr{kBase}));
     REQUIRE_FALSE(fd);
     CHECK(fd.error().code == Errc::kBadData);
@@ -119,10 +120,10 @@ TEST_CASE("a file of another build, or none, is not believed, and is said to be 
     CHECK(sentence.find(so.path()) != std::string::npos);
   }
   so.write("not even a library");
-  CHECK(text_at(*open_target(core), kBase + 0x1000, 4).empty());
+  CHECK(memory_text(*open_target(core), kBase + 0x1000, 4).empty());
   ::unlink(so.path().c_str());
   const auto target = open_target(core);
-  CHECK(text_at(*target, kBase + 0x1000, 4).empty());
+  CHECK(memory_text(*target, kBase + 0x1000, 4).empty());
   REQUIRE(target->missing_files().size() == 1);
   CHECK(target->missing_files()[0].why.find("no such file") != std::string::npos);
 }
@@ -134,10 +135,10 @@ TEST_CASE("without a build id the first page must be the same") {
   CoreSample sample = with_library(so.path(), true);
   sample.segments[1].bytes = plain.substr(0, 0x1000);
   const TemporaryFile core(sample.write());
-  CHECK(text_at(*open_target(core), kBase + 0x1000, 4) == "cccc");
+  CHECK(memory_text(*open_target(core), kBase + 0x1000, 4) == "cccc");
   plain[0x800] = 'x';
   so.write(plain);
-  CHECK(text_at(*open_target(core), kBase + 0x1000, 4).empty());
+  CHECK(memory_text(*open_target(core), kBase + 0x1000, 4).empty());
 }
 
 TEST_CASE("a file of which the core holds nothing is believed if it is older than the core") {
@@ -146,14 +147,14 @@ TEST_CASE("a file of which the core holds nothing is believed if it is older tha
   sample.segments[1].bytes.clear();
   sample.segments[1].memory_size = 0x1000;
   const TemporaryFile core(sample.write());
-  CHECK(text_at(*open_target(core), kBase + 0x1000, 4) == "cccc");
+  CHECK(memory_text(*open_target(core), kBase + 0x1000, 4) == "cccc");
   timespec times[2] = {};
   times[0].tv_nsec = UTIME_OMIT;
   ::clock_gettime(CLOCK_REALTIME, &times[1]);
   times[1].tv_sec += 100;
   REQUIRE(::utimensat(AT_FDCWD, so.path().c_str(), times, 0) == 0);
   const auto target = open_target(core);
-  CHECK(text_at(*target, kBase + 0x1000, 4).empty());
+  CHECK(memory_text(*target, kBase + 0x1000, 4).empty());
   CHECK(target->missing_files().at(0).why.find("newer than the core") != std::string::npos);
 }
 
@@ -161,17 +162,17 @@ TEST_CASE("below a sysroot the same build is found, whole path or flat") {
   std::string folder = "/tmp/oddrank-test-XXXXXX";
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
   const TemporaryFile core(with_library("/no/such/place/liba.so", true).write());
-  CHECK(text_at(*open_target(core), kBase + 0x1000, 4).empty());
-  CHECK(text_at(*open_target(core, folder), kBase + 0x1000, 4).empty());
+  CHECK(memory_text(*open_target(core), kBase + 0x1000, 4).empty());
+  CHECK(memory_text(*open_target(core, folder), kBase + 0x1000, 4).empty());
   REQUIRE(oddrank::write_file(folder + "/liba.so", library('a', 'f')));
-  CHECK(text_at(*open_target(core, folder), kBase + 0x1000, 4) == "ffff");
+  CHECK(memory_text(*open_target(core, folder), kBase + 0x1000, 4) == "ffff");
   for (const char* part : {"/no", "/no/such", "/no/such/place"}) {
     ::mkdir((folder + part).c_str(), 0700);
   }
   REQUIRE(oddrank::write_file(folder + "/no/such/place/liba.so", library('a', 'p')));
-  CHECK(text_at(*open_target(core, folder), kBase + 0x1000, 4) == "pppp");
+  CHECK(memory_text(*open_target(core, folder), kBase + 0x1000, 4) == "pppp");
   REQUIRE(oddrank::write_file(folder + "/no/such/place/liba.so", library('z')));
-  CHECK(text_at(*open_target(core, folder), kBase + 0x1000, 4) == "ffff");
+  CHECK(memory_text(*open_target(core, folder), kBase + 0x1000, 4) == "ffff");
   for (const char* part : {"/no/such/place/liba.so", "/liba.so"}) {
     ::unlink((folder + part).c_str());
   }
@@ -188,8 +189,8 @@ TEST_CASE("memory that the core has lost is not taken from the file") {
   bytes.resize(bytes.size() - 8);  // the end of that data
   const TemporaryFile core(bytes);
   const auto target = open_target(core);
-  CHECK(text_at(*target, kBase + 0x3000, 8) == "wwwwwwww");
-  CHECK(text_at(*target, kBase + 0x3008, 1).empty());
+  CHECK(memory_text(*target, kBase + 0x3000, 8) == "wwwwwwww");
+  CHECK(memory_text(*target, kBase + 0x3008, 1).empty());
 }
 
 TEST_CASE("the main thread is first; blocked and running threads are told apart") {

@@ -5,7 +5,7 @@
 namespace oddrank::waits {
 namespace {
 
-constexpr const char* kTcp =
+constexpr const char* kTcpTable =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
     "inode\n"
     "   0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0  0 700 1 0 "
@@ -22,7 +22,7 @@ constexpr const char* kTcp6 =
 
 TEST_CASE("rows have addresses as people write them") {
   SocketTable table;
-  table.add(kTcp);
+  table.add(kTcpTable);
   table.add(kTcp6);
   CHECK(table.size() == 6);
   REQUIRE(table.by_inode(703) != nullptr);
@@ -38,7 +38,7 @@ TEST_CASE("rows have addresses as people write them") {
 
 TEST_CASE("the other end has the addresses swapped") {
   SocketTable table;
-  table.add(kTcp);
+  table.add(kTcpTable);
   const SocketRow* other = table.other_end(*table.by_inode(702));
   REQUIRE(other != nullptr);
   CHECK(other->inode == 701);

@@ -14,12 +14,12 @@ namespace {
 using snapshot::Known;
 
 // "malloc": of libc; "train/step": step of the program.
-struct Scene {
+struct AllocatorScene {
   snapshot::Capture capture;
   snapshot::Tables& tables = capture.tables;
   snapshot::ProcessCapture process;
 
-  Scene() { process.pid = 100; }
+  AllocatorScene() { process.pid = 100; }
 
   snapshot::ThreadCapture& add(pid_t tid,
                                std::initializer_list<std::string_view> functions,
@@ -61,7 +61,7 @@ struct Scene {
   }
 };
 
-void check_nobody(Scene& scene) {
+void check_nobody(AllocatorScene& scene) {
   const snapshot::Wait wait = scene.wait();
   CHECK(wait.holder_pid == 0);
   CHECK(wait.holder_tid == 0);
@@ -70,7 +70,7 @@ void check_nobody(Scene& scene) {
 }
 
 TEST_CASE("the only thread within the allocator has its lock") {
-  Scene scene;
+  AllocatorScene scene;
   scene.add_waiter(100, {"__lll_lock_wait_private", "__libc_malloc", "train/step"});
   scene.add_waiter(101, {"__lll_lock_wait_private", "__GI___libc_calloc", "train/load"});
   scene.add(102, {"pause", "train/on_signal", "__restore_rt", "", "malloc", "train/load"});
@@ -84,7 +84,7 @@ TEST_CASE("the only thread within the allocator has its lock") {
 }
 
 TEST_CASE("a handler that wants memory waits for the thread that it interrupted") {
-  Scene scene;
+  AllocatorScene scene;
   scene.add_waiter(100, {"__lll_lock_wait_private", "malloc", "train/on_signal", "__restore_rt", "",
                          "free", "train/step"});
   scene.add(101, {"poll", "train/serve"});
@@ -95,20 +95,20 @@ TEST_CASE("a handler that wants memory waits for the thread that it interrupted"
 }
 
 TEST_CASE("the allocator's lock has no known holder if several threads may have it, or none") {
-  Scene two;
+  AllocatorScene two;
   two.add_waiter(100, {"__lll_lock_wait_private", "malloc", "train/step"});
   two.add(101, {"", "malloc", "train/load"});
   two.add(102, {"", "realloc", "train/load"});
   check_nobody(two);
 
-  Scene none;
+  AllocatorScene none;
   none.add_waiter(100, {"__lll_lock_wait_private", "malloc", "train/step"});
   none.add(101, {"train/malloc", "train/load"});
   check_nobody(none);
 }
 
 TEST_CASE("the allocator's lock has no known holder if a stack is not known to its end") {
-  Scene scene;
+  AllocatorScene scene;
   scene.add_waiter(100, {"__lll_lock_wait_private", "malloc", "train/step"});
   scene.add(101, {"", "malloc", "train/load"});
   scene.add(102, {"train/callback"}, snapshot::StackEnd::kNoUnwindInfo);
@@ -118,7 +118,7 @@ TEST_CASE("the allocator's lock has no known holder if a stack is not known to i
 }
 
 TEST_CASE("other locks are left alone") {
-  Scene scene;
+  AllocatorScene scene;
   scene.add_waiter(100, {"__lll_lock_wait", "pthread_mutex_lock", "train/step"});
   scene.add(101, {"", "malloc", "train/load"});
   check_nobody(scene);

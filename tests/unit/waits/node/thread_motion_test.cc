@@ -8,11 +8,11 @@ namespace {
 
 using snapshot::WaitOn;
 
-struct Scene {
+struct MotionScene {
   CaptureBuilder build;
   snapshot::ThreadCapture& thread;
 
-  Scene() : thread(first_thread()) {}
+  MotionScene() : thread(first_thread()) {}
   snapshot::ThreadCapture& first_thread() {
     return build.process(build.add(10, 1, {{"poll_it", "/home/ada/job.py", 7}})).threads[0];
   }
@@ -27,7 +27,7 @@ struct Scene {
 };
 
 TEST_CASE("CPU used in the same functions may be a spin, else it is work") {
-  Scene scene;
+  MotionScene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(480'000, 0);
   CHECK(scene.words() ==
@@ -37,13 +37,13 @@ TEST_CASE("CPU used in the same functions may be a spin, else it is work") {
 }
 
 TEST_CASE("sleeping and waking by turns is a poll") {
-  Scene scene;
+  MotionScene scene;
   scene.sample(10'000, 9);
   CHECK(scene.words() == "woke 9 times in the same functions: it polls");
 }
 
 TEST_CASE("a thread that is preempted again and again spins, though it gets no CPU") {
-  Scene scene;
+  MotionScene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(20'000, 0);
   scene.thread.samples.back().involuntary_switches = 4000;
@@ -55,7 +55,7 @@ TEST_CASE("a thread that is preempted again and again spins, though it gets no C
 }
 
 TEST_CASE("a thread that stands still, or whose wait is known, or that was seen once") {
-  Scene scene;
+  MotionScene scene;
   CHECK(scene.words().empty());
   scene.sample(0, 1);
   CHECK(scene.words().empty());
@@ -65,7 +65,7 @@ TEST_CASE("a thread that stands still, or whose wait is known, or that was seen 
 }
 
 TEST_CASE("stacks that were not read say nothing of where") {
-  Scene scene;
+  MotionScene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(480'000, 20);
   for (auto& sample : scene.thread.samples) {
@@ -75,7 +75,7 @@ TEST_CASE("stacks that were not read say nothing of where") {
 }
 
 TEST_CASE("counters that went backwards are no motion") {
-  Scene scene;
+  MotionScene scene;
   scene.thread.samples[0].cpu_us = 900'000;
   scene.thread.samples[0].voluntary_switches = 50;
   scene.sample(0, 0);

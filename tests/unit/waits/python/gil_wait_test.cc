@@ -13,7 +13,7 @@ namespace {
 using snapshot::Wait;
 using snapshot::WaitOn;
 
-struct Scene {
+struct GilScene {
   snapshot::Capture capture;
   snapshot::ProcessCapture process;
 
@@ -40,8 +40,8 @@ struct Scene {
   }
 };
 
-Scene two_gils() {
-  Scene scene;
+GilScene two_gils() {
+  GilScene scene;
   scene.process.pid = 50;
   auto& main = scene.add(50, "read");
   main.holds_gil = true;
@@ -56,7 +56,7 @@ Scene two_gils() {
 }
 
 TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
-  Scene scene = two_gils();
+  GilScene scene = two_gils();
   const Wait wait = scene.name(2, WaitOn::kLock);
   CHECK(wait.on == WaitOn::kGil);
   CHECK(wait.holder_pid == 50);
@@ -69,7 +69,7 @@ TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
 }
 
 TEST_CASE("frames say that it is a GIL, not which") {
-  Scene scene = two_gils();
+  GilScene scene = two_gils();
   const Wait either = scene.name(3, WaitOn::kLock);
   CHECK(either.on == WaitOn::kGil);
   CHECK(either.holder_tid == 0);
@@ -80,7 +80,7 @@ TEST_CASE("frames say that it is a GIL, not which") {
 }
 
 TEST_CASE("the owner of the lock inside of a GIL does not hold the GIL") {
-  Scene scene = two_gils();
+  GilScene scene = two_gils();
   scene.process.threads[1].holds_gil = false;
   Wait wait;
   wait.on = WaitOn::kLock;
@@ -95,7 +95,7 @@ TEST_CASE("the owner of the lock inside of a GIL does not hold the GIL") {
 }
 
 TEST_CASE("a lock is a lock where neither the runtime nor the frames say more") {
-  Scene scene = two_gils();
+  GilScene scene = two_gils();
   CHECK(scene.name(0, WaitOn::kLock).on == WaitOn::kLock);
 }
 
