@@ -202,7 +202,7 @@ std::string also_lines(const aggregate::Diagnosis& report, const Style& style) {
   for (const aggregate::OtherStory& other : report.verdict.also) {
     text += style.paragraph(text.empty() ? "Also  " : "      ",
                             fmt::format("{}: {}", aggregate::kind_name(other.kind), other.summary),
-                            kIndent);
+                            kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;
 }
