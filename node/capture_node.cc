@@ -20,6 +20,7 @@
 #include "node/enough_samples.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
+#include "node/note_endings.h"
 #include "node/read_outside.h"
 #include "node/read_process.h"
 #include "node/sources/collect_dumps.h"
@@ -257,8 +258,10 @@ void keep_job(Capture& capture, const std::string& job_key) {
       owners.insert(process.pid);
     }
   }
-  std::erase_if(capture.processes,
-                [&](const ProcessCapture& process) { return owners.count(process.owner) == 0; });
+  std::erase_if(capture.processes, [&](const ProcessCapture& process) {
+    const bool survivor = process.outlives_rank && capture.tables.text(process.job_key) == job_key;
+    return owners.count(process.owner) == 0 && !survivor;
+  });
 }
 
 Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
@@ -282,6 +285,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   take_samples(capture, options, request);
   collect_counts_again(capture, options);
   name_in_child(capture);
+  note_endings(capture);
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);
   };
