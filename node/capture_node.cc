@@ -226,6 +226,17 @@ Status check_jobs(Capture& capture, const NodeRequest& request) {
               "choose one, or --each for one report a job:" + list);
 }
 
+void note_survivors(Capture& capture) {
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.outlives_rank) {
+      capture.nodes.front().notes.push_back("rank " + std::to_string(process.rank) +
+                                            " is gone; pid " + std::to_string(process.pid) + " (" +
+                                            std::string(capture.tables.text(process.name)) +
+                                            "), which it has started, lives on");
+    }
+  }
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -272,6 +283,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   node.nodes.front().answered = true;
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
+  note_survivors(capture);
   if (capture.processes.empty()) {
     const auto& notes = capture.nodes.front().notes;
     return fail(capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,

@@ -193,9 +193,6 @@ class Decider {
       row.local_rank = identity.local_rank;
       row.world_size = identity.world_size;
       row.job = identity.job;
-      notes_.push_back("rank " + std::to_string(identity.rank) + " is gone; pid " +
-                       std::to_string(stat(i).pid) + " (" + stat(i).name +
-                       "), which it has started, lives on");
     }
   }
 
