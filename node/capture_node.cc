@@ -23,6 +23,7 @@
 #include "node/note_endings.h"
 #include "node/read_outside.h"
 #include "node/read_process.h"
+#include "node/settle_ranks.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_hardware.h"
 #include "node/sources/collect_log.h"
@@ -283,7 +284,6 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   node.nodes.front().answered = true;
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
-  note_survivors(capture);
   if (capture.processes.empty()) {
     const auto& notes = capture.nodes.front().notes;
     return fail(capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,
@@ -297,6 +297,8 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   take_samples(capture, options, request);
   collect_counts_again(capture, options);
   name_in_child(capture);
+  settle_ranks(capture);
+  note_survivors(capture);
   note_endings(capture);
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);

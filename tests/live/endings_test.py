@@ -95,7 +95,7 @@ class Endings(unittest.TestCase):
         run = harness.Run(harness.run_here(
             [harness.Options.oddrank, "node", "--select", f"{self.address}:1", "--samples", "2",
              "--interval", "100ms", "--json", "-", "-q", *harness.PATIENTLY]))
-        self.assertNotIn(run.status, (1, 2, 4), run)
+        self.assertNotIn(run.status, (1, 2), run)
         return {row["rank"]: row for row in run.json()["ranks"]}, run
 
     def ending(self, code):
@@ -172,6 +172,21 @@ class Endings(unittest.TestCase):
                 with self.subTest(child=name, own_group=own_group):
                     self.begin_again()
                     self.check_left_behind(name, subprocess.Popen.kill, own_group)
+
+    def test_the_worker_of_the_only_rank_of_this_node_is_not_the_rank(self):
+        for name in ("mp_fork", "mp_spawn"):
+            with self.subTest(child=name):
+                self.begin_again()
+                code = self.CHILDREN[name] + "if __name__ == '__main__':\n  signal.pause()\n"
+                process, child = self.start(0, code)
+                self.left.append(child)
+                process.kill()
+                process.wait(60)
+                wait_for("orphan", lambda c=child, p=process.pid: int(stat(c)[1]) != p)
+                rows, run = self.look()
+                self.assertNotEqual((rows.get(0) or {}).get("pid"), child, run)
+                self.assertTrue([note for note in run.json()["notes"] if "rank 0 is gone" in note],
+                                run)
 
     def test_the_child_of_a_rank_that_has_ended_in_order_is_not_the_rank(self):
         code = self.CHILDREN["fork"] + "sys.exit(0)"
