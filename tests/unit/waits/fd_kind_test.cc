@@ -20,7 +20,7 @@ TEST_CASE("links tell what a file is") {
 }
 
 TEST_CASE("a deleted file keeps its name") {
-  const FdKind kind = fd_kind("/data/x.tar (deleted)", "");
+  const auto kind = fd_kind("/data/x.tar (deleted)", "");
   CHECK(kind.path == "/data/x.tar");
   CHECK(kind.note == "deleted");
 }
