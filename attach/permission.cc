@@ -234,6 +234,22 @@ Error why_unreadable(pid_t pid, std::string_view operation) {
   return describe_block(find_block(facts), facts, operation);
 }
 
+std::int32_t exit_code_of(const ProcStat& zombie) {
+  if (zombie.exit_code != 0) {
+    return zombie.exit_code;
+  }
+  // A zombie has no memory: only the users count, or that we may do as any (__ptrace_may_access).
+  const auto target = read_proc_status(zombie.pid);
+  const auto self = read_proc_status(::getpid());
+  if (!target || !self) {
+    return -1;
+  }
+  const auto is_ours = [&self](uid_t uid) { return uid == self->effective_uid; };
+  const bool same =
+      is_ours(target->real_uid) && is_ours(target->effective_uid) && is_ours(target->saved_uid);
+  return same || (self->effective_capabilities & kSysPtrace) != 0 ? 0 : -1;
+}
+
 Status may_read_our_users() {
   AccessFacts facts = read_access_facts(::getpid());
   facts.is_descendant = false;

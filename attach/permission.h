@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/result.h"
 
@@ -57,6 +58,9 @@ Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_vi
 // Explains why `pid` has just refused us: kPermission, kGone, or kUnsupported (a kernel thread).
 // Says so if no reason can be found (a seccomp filter, SELinux).
 Error why_unreadable(pid_t pid, std::string_view operation = "read");
+
+// Returns the exit code of a zombie; -1 if the kernel hides it from us, which it does by a 0.
+std::int32_t exit_code_of(const ProcStat& zombie);
 
 // Checks whether we could read a process of our own user that is not our child, as far as can be
 // known before there is one. Fails with kPermission and the reason.

@@ -16,6 +16,8 @@ namespace {
 
 // PF_KTHREAD of the kernel's include/linux/sched.h; the same since 2.6.27.
 constexpr std::uint64_t kKernelThreadFlag = 0x00200000;
+// PF_FORKNOEXEC, the same since 2.6.12.
+constexpr std::uint64_t kForkedFlag = 0x00000040;
 
 // Position of a field after the name: field 3 of proc(5), the state, is 0 here.
 enum Field : std::size_t {
@@ -91,6 +93,7 @@ Result<ProcStat> parse_proc_stat(std::string_view text) {
   stat.group = *group;
   stat.session = *session;
   stat.kernel_thread = (*flags & kKernelThreadFlag) != 0;
+  stat.forked = (*flags & kForkedFlag) != 0;
   stat.cpu_us = ticks_to_us(*user) + ticks_to_us(*system);
   stat.start_us = ticks_to_us(*start);
   stat.threads = *threads;

@@ -20,6 +20,7 @@ struct ProcStat {
   pid_t group = 0;
   pid_t session = 0;
   bool kernel_thread = false;
+  bool forked = false;         // runs the program of the process that has forked it: no exec since
   std::uint64_t cpu_us = 0;    // user + system, since its start; in steps of a clock tick (10 ms)
   std::uint64_t start_us = 0;  // after boot
   std::int32_t threads = 0;

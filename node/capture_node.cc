@@ -20,8 +20,10 @@
 #include "node/enough_samples.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
+#include "node/note_endings.h"
 #include "node/read_outside.h"
 #include "node/read_process.h"
+#include "node/settle_ranks.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_hardware.h"
 #include "node/sources/collect_log.h"
@@ -225,6 +227,17 @@ Status check_jobs(Capture& capture, const NodeRequest& request) {
               "choose one, or --each for one report a job:" + list);
 }
 
+void note_survivors(Capture& capture) {
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.outlives_rank) {
+      capture.nodes.front().notes.push_back("rank " + std::to_string(process.rank) +
+                                            " is gone; pid " + std::to_string(process.pid) + " (" +
+                                            std::string(capture.tables.text(process.name)) +
+                                            "), which it has started, lives on");
+    }
+  }
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -257,8 +270,10 @@ void keep_job(Capture& capture, const std::string& job_key) {
       owners.insert(process.pid);
     }
   }
-  std::erase_if(capture.processes,
-                [&](const ProcessCapture& process) { return owners.count(process.owner) == 0; });
+  std::erase_if(capture.processes, [&](const ProcessCapture& process) {
+    const bool survivor = process.outlives_rank && capture.tables.text(process.job_key) == job_key;
+    return owners.count(process.owner) == 0 && !survivor;
+  });
 }
 
 Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
@@ -282,6 +297,9 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   take_samples(capture, options, request);
   collect_counts_again(capture, options);
   name_in_child(capture);
+  settle_ranks(capture);
+  note_survivors(capture);
+  note_endings(capture);
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);
   };

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "attach/permission.h"
 #include "attach/proc_stat.h"
 #include "base/read_file.h"
 
@@ -27,7 +28,7 @@ void read_from_outside(snapshot::Capture& capture, snapshot::ProcessCapture& pro
     return;
   }
   process.state = stat->state;
-  process.exit_code = stat->state == 'Z' ? stat->exit_code : -1;
+  process.exit_code = stat->state == 'Z' ? attach::exit_code_of(*stat) : -1;
   if (stat->state == 'Z') {
     return;
   }

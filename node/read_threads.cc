@@ -2,6 +2,7 @@
 
 #include "base/mask_secrets.h"
 #include "collectives/collect_groups.h"
+#include "cpython/last_exception.h"
 
 namespace oddrank::node {
 
@@ -18,6 +19,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collect.mask_text = mask_text;
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     collectives::collect_groups(python, tables, process);
+    process.exception = tables.string(cpython::last_exception(python));
   };
   return stacks::collect_stacks(target, collect, tables, process);
 }

@@ -33,6 +33,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.parent = facts.stat.parent;
   process.is_rank = row.is_rank;
   process.owner = row.owner;
+  process.outlives_rank = row.outlives_rank;
   process.rank = row.rank;
   process.local_rank = row.local_rank;
   process.world_size = row.world_size;
@@ -44,7 +45,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.start_us = facts.stat.start_us;
   std::string why = row.why;
   if (facts.stat.state == 'Z') {
-    process.exit_code = facts.stat.exit_code;
+    process.exit_code = attach::exit_code_of(facts.stat);
     why = join(why, "it has ended, and its parent has not noticed yet (zombie)");
   } else if (facts.read == FactsRead::kRefused) {
     why = join(why, sentence(attach::why_unreadable(facts.stat.pid)));

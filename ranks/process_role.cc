@@ -221,6 +221,22 @@ ProcessRole role_of_script(std::string_view script, std::span<const std::string>
 
 }  // namespace
 
+// The code is multiprocessing/spawn.py's and forkserver.py's own, CPython 3.4 to 3.14.
+bool is_multiprocessing_child(std::span<const std::string> arguments) {
+  if (!is_python(arguments)) {
+    return false;
+  }
+  const std::string_view code = python_run(arguments).code;
+  return code.starts_with("from multiprocessing.spawn import spawn_main") ||
+         code.starts_with("from multiprocessing.forkserver import main");
+}
+
+bool adopts_orphans(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kAdopters = {
+      "systemd", "init", "slurmstepd", "tini", "dumb-init", "docker-init", "catatonit", "conmon"};
+  return std::find(kAdopters.begin(), kAdopters.end(), name) != kAdopters.end();
+}
+
 bool is_python(std::span<const std::string> arguments) {
   return !arguments.empty() && is_python_name(base_name(arguments.front()));
 }

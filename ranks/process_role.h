@@ -21,6 +21,14 @@ enum class ProcessRole : std::uint8_t {
 // `name`: comm, which counts where there are no arguments (a zombie).
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name);
 
+// Returns whether multiprocessing has started it with a new interpreter, as a worker of a Python
+// program: start methods "spawn" and "forkserver".
+bool is_multiprocessing_child(std::span<const std::string> arguments);
+
+// Returns whether a process of this comm is given orphans as its children by the kernel: an init,
+// or SLURM's step.
+bool adopts_orphans(std::string_view name);
+
 // Returns true for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".
 bool is_python(std::span<const std::string> arguments);
 

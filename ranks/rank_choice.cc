@@ -189,15 +189,57 @@ void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
   }
 }
 
+bool is_orphan(const ProcessTree& tree, std::size_t index) {
+  const TreeNode& node = tree[index];
+  return node.parent == kNoProcess || node.facts->stat.parent <= 1 ||
+         adopts_orphans(tree[node.parent].facts->stat.name);
+}
+
+// Recognises an orphan that a rank has left behind: what the rank has forked, or what
+// multiprocessing has started for it. A program may also fork to become a daemon; but then all
+// ranks of a job do.
+bool is_left_behind(const ProcessTree& tree,
+                    const std::vector<std::size_t>& candidates,
+                    std::size_t index) {
+  if (!is_orphan(tree, index)) {
+    return false;
+  }
+  const ProcessFacts& facts = *tree[index].facts;
+  const auto& identity = *tree[index].identity;
+  return is_multiprocessing_child(facts.arguments) ||
+         (facts.stat.forked &&
+          std::any_of(candidates.begin(), candidates.end(), [&](std::size_t other) {
+            return tree[other].identity->job == identity.job &&
+                   tree[other].identity->rank != identity.rank && !is_orphan(tree, other);
+          }));
+}
+
+// Takes those out of the candidates whose rank is gone. If another process of the rank's is there,
+// an orphan is its worker, which the choice among them tells.
+std::vector<std::size_t> take_survivors(const ProcessTree& tree,
+                                        std::vector<std::size_t>& candidates) {
+  std::vector<std::size_t> survivors;
+  for (const auto& [key, group] : by_rank(tree, candidates)) {
+    if (std::all_of(group.begin(), group.end(),
+                    [&](std::size_t i) { return is_left_behind(tree, candidates, i); })) {
+      survivors.insert(survivors.end(), group.begin(), group.end());
+    }
+  }
+  std::erase_if(candidates, [&survivors](std::size_t i) {
+    return std::find(survivors.begin(), survivors.end(), i) != survivors.end();
+  });
+  return survivors;
+}
+
 // How well a process fits if there are several for one rank: the smallest is the rank. An orphan
 // may be a worker that outlived its rank; a program that is not Python may be a monitor beside it.
 auto fitness(const ProcessTree& tree, std::size_t index) {
   const TreeNode& node = tree[index];
   const bool is_sleep = node.facts->stat.name == "sleep";
-  const bool is_orphan = node.facts->stat.parent <= 1 || node.parent == kNoProcess;
+  const bool orphan = is_orphan(tree, index);
   const bool is_other = !is_python(node.facts->arguments);
   const bool follows = node.facts->stat.group != node.facts->stat.pid;
-  return std::tuple(is_sleep, is_orphan, is_other, is_orphan && follows, node.facts->stat.start_us,
+  return std::tuple(is_sleep, orphan, is_other, orphan && follows, node.facts->stat.start_us,
                     node.facts->stat.pid);
 }
 
@@ -231,14 +273,16 @@ RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
     drop_single_tasks(tree, candidates);
   }
   split_jobs(tree, candidates);
+  if (options.pids.empty()) {
+    choice.survivors = take_survivors(tree, candidates);
+  }
   for (const auto& [key, group] : by_rank(tree, candidates)) {
     const std::size_t best = *std::min_element(
         group.begin(), group.end(),
         [&tree](std::size_t a, std::size_t b) { return fitness(tree, a) < fitness(tree, b); });
     choice.ranks.push_back(best);
     for (const std::size_t i : group) {
-      const bool orphan = tree[i].facts->stat.parent <= 1 || tree[i].parent == kNoProcess;
-      if (orphan && tree[i].facts->stat.start_us < tree[best].facts->stat.start_us) {
+      if (is_orphan(tree, i) && tree[i].facts->stat.start_us < tree[best].facts->stat.start_us) {
         choice.leftovers.push_back(i);
       }
     }

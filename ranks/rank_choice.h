@@ -19,6 +19,8 @@ struct RankChoice {
   std::vector<std::size_t> ranks;
   // Carry the variables of one of `ranks` but began earlier: left over from another run.
   std::vector<std::size_t> leftovers;
+  // Orphans that outlive the process that was their rank, none of whose own is there any more.
+  std::vector<std::size_t> survivors;
   // [index] -> the process below it that it only waits for, or kNoProcess if it is no wrapper.
   std::vector<std::size_t> wrapped;
 

@@ -30,6 +30,7 @@ class Decider {
     }
     add_expected();
     const std::size_t heads = rows_.size();
+    add_survivors();
     add_children(heads);
     add_notes();
     return finish();
@@ -179,6 +180,33 @@ class Decider {
     }
   }
 
+  // Processes whose rank is gone, which they belonged to.
+  void add_survivors() {
+    for (const std::size_t i : choice_.survivors) {
+      if (row_of_[i] != kNoProcess) {
+        continue;
+      }
+      const RankIdentity& identity = *tree_[i].identity;
+      RankRow& row = add_row(i, false, pid_of_gone_rank(i));
+      row.outlives_rank = true;
+      row.rank = identity.rank;
+      row.local_rank = identity.local_rank;
+      row.world_size = identity.world_size;
+      row.job = identity.job;
+    }
+  }
+
+  // Returns the leader of its process group or session, if that is gone: what ranks are, if their
+  // launcher gives each a group of its own. -1: unknown.
+  pid_t pid_of_gone_rank(std::size_t i) const {
+    for (const pid_t leader : {stat(i).group, stat(i).session}) {
+      if (leader > 1 && leader != stat(i).pid && tree_.find(leader) == kNoProcess) {
+        return leader;
+      }
+    }
+    return -1;
+  }
+
   // What a rank has forked, and what carries its variables without being below it (orphans, helpers
   // beside it).
   void add_children(std::size_t heads) {
@@ -237,6 +265,14 @@ class Decider {
         const auto& ranks = tree_[row.process].identity->node_ranks;
         listed.insert(ranks.begin(), ranks.end());
       }
+    }
+    // A process that outlives its rank shows that the rank was here.
+    if (listed.empty() && !choice_.survivors.empty()) {
+      listed = found;
+    }
+    for (const std::size_t i : choice_.survivors) {
+      jobs.insert(tree_[i].identity->job);
+      listed.insert(tree_[i].identity->rank);
     }
     const bool complete = std::includes(listed.begin(), listed.end(), found.begin(), found.end());
     if (jobs.size() == 1 && complete && options_.pids.empty()) {

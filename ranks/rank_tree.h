@@ -37,7 +37,8 @@ struct DiscoverOptions {
 struct RankRow {
   std::size_t process = 0;  // index into the facts
   bool is_rank = false;
-  pid_t owner = 0;
+  pid_t owner = 0;  // of a process that outlives its rank: -1 if the rank's pid is not known
+  bool outlives_rank = false;
   std::int32_t rank = -1;
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;

@@ -9,7 +9,7 @@ using List = std::vector<std::size_t>;
 
 // Returns whether both are to be the same rank of the same job; variables of an outer launcher may
 // name the same number, too.
-bool same_rank(const RankIdentity& inner, const RankIdentity& outer) {
+bool names_same_rank(const RankIdentity& inner, const RankIdentity& outer) {
   return inner.rank == outer.rank && inner.source <= outer.source &&
          (inner.rendezvous == outer.rendezvous || inner.rendezvous.empty() ||
           outer.rendezvous.empty());
@@ -26,7 +26,7 @@ class Wrappers {
       // Shells and launchers stand in between.
       const std::size_t outer = question.tree.ancestor(i, question.may_be_rank);
       if (outer != kNoProcess &&
-          same_rank(*question.tree[i].identity, *question.tree[outer].identity)) {
+          names_same_rank(*question.tree[i].identity, *question.tree[outer].identity)) {
         below_[outer].push_back(i);
       }
     }

@@ -211,6 +211,20 @@ Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) 
   return json;
 }
 
+std::string_view ending_name(snapshot::Ending ending) {
+  switch (ending) {
+    case snapshot::Ending::kInOrder:
+      return "in_order";
+    case snapshot::Ending::kSystemExit:
+      return "system_exit";
+    case snapshot::Ending::kAfterException:
+      return "after_exception";
+    case snapshot::Ending::kNone:
+      break;
+  }
+  return "none";
+}
+
 void add_process(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  bool with_threads,
@@ -222,6 +236,12 @@ void add_process(const aggregate::JobView& view,
   json["command"] = or_null(view.text(process.command));
   json["python_version"] = or_null(view.text(process.python_version));
   json["exit_code"] = or_null_if(process.exit_code, -1);
+  if (process.ending != snapshot::Ending::kNone) {
+    json["ending"] = ending_name(process.ending);
+  }
+  if (const std::string_view exception = view.text(process.exception); !exception.empty()) {
+    json["exception"] = printable(exception);
+  }
   json["why"] = or_null(view.text(process.why));
   if (process.stopped != 0) {
     json["stops"] = {{"threads", process.stopped}, {"longest_us", process.longest_stop_us}};

@@ -90,7 +90,7 @@ void Carrier::carry(ThreadCapture& thread) {
 
 ProcessCapture Carrier::process(ProcessCapture process) {
   carry(process.job_key, process.name, process.executable, process.command, process.why,
-        process.python_version);
+        process.python_version, process.exception);
   for (auto& [name, value] : process.environment) {
     carry(name, value);
   }

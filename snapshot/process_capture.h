@@ -21,6 +21,14 @@ enum class ReadState : std::uint8_t {
   kFull,
 };
 
+// How far a process of Python is on its way out.
+enum class Ending : std::uint8_t {
+  kNone = 0,        // it is not, or that is not known
+  kInOrder,         // it has left its main program
+  kSystemExit,      // the same by sys.exit(); its status is not known
+  kAfterException,  // ProcessCapture::exception has ended its main program
+};
+
 struct ProcessCapture {
   std::uint32_t node = 0;  // index into Capture::nodes
   pid_t pid = 0;           // in the agent's pid namespace
@@ -38,8 +46,15 @@ struct ProcessCapture {
   std::uint64_t start_us = 0;  // after the boot of its node
   std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
   ReadState read = ReadState::kNone;
-  StringId why{};               // if read is not kFull: a sentence
-  StringId python_version{};    // "3.11.7"; empty: no CPython found
+  StringId why{};             // if read is not kFull: a sentence
+  StringId python_version{};  // "3.11.7"; empty: no CPython found
+  // Belongs to `rank` by what it was started with, but the rank's own process is gone; `owner` is
+  // its pid, -1 = unknown. Never with is_rank.
+  bool outlives_rank = false;
+  Ending ending = Ending::kNone;
+  // Type of the last exception that nothing in the program has caught: sys.last_type, "ValueError".
+  // Empty if there was none in the main thread. Libraries set it, too, if they print an exception.
+  StringId exception{};
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
   // How often a thread was stopped to be read, in all samples together; and the longest stop, from
   // the first thread's until the last one went on.

@@ -16,7 +16,7 @@ constexpr DeviceCall waits_in(std::string_view library, std::string_view functio
 constexpr DeviceCall may_wait(std::string_view library, std::string_view function) {
   return {function, library, DeviceCallKind::kMayWait};
 }
-constexpr DeviceCall polls(std::string_view library, std::string_view function) {
+constexpr DeviceCall polls_in(std::string_view library, std::string_view function) {
   return {function, library, DeviceCallKind::kPolls};
 }
 
@@ -54,8 +54,8 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kCuda, "cuMemcpy2DUnaligned"),
     waits_in(kCuda, "cuMemcpy3D"),
     waits_in(kCuda, "cuMemcpy3DPeer"),
-    polls(kCuda, "cuStreamQuery"),
-    polls(kCuda, "cuEventQuery"),
+    polls_in(kCuda, "cuStreamQuery"),
+    polls_in(kCuda, "cuEventQuery"),
     may_wait(kCuda, "cuInit"),
     may_wait(kCuda, "cuCtxCreate"),
     may_wait(kCuda, "cuCtxDestroy"),
@@ -133,8 +133,8 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kCudart, "cudaMemcpy2DArrayToArray"),
     waits_in(kCudart, "cudaMemcpy3D"),
     waits_in(kCudart, "cudaMemcpy3DPeer"),
-    polls(kCudart, "cudaStreamQuery"),
-    polls(kCudart, "cudaEventQuery"),
+    polls_in(kCudart, "cudaStreamQuery"),
+    polls_in(kCudart, "cudaEventQuery"),
     may_wait(kCudart, "cudaDeviceReset"),
     may_wait(kCudart, "cudaLaunchKernel"),
     may_wait(kCudart, "cudaLaunchKernelExC"),
@@ -172,8 +172,8 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kTorchCuda, "c10::cuda::memcpy_and_sync"),
     waits_in(kTorchCuda, "c10::cuda::CUDAStream::synchronize"),
     waits_in(kTorchCuda, "at::cuda::CUDAEvent::synchronize"),
-    polls(kTorchCuda, "c10::cuda::CUDAStream::query"),
-    polls(kTorchCuda, "at::cuda::CUDAEvent::query"),
+    polls_in(kTorchCuda, "c10::cuda::CUDAStream::query"),
+    polls_in(kTorchCuda, "at::cuda::CUDAEvent::query"),
     waits_in(kTorchHip, "c10::hip::device_synchronize"),
     waits_in(kTorchHip, "c10::hip::stream_synchronize"),
     waits_in(kTorchHip, "c10::hip::memcpy_and_sync"),
@@ -188,7 +188,7 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kNccl, "ncclProxyProgress"),
     waits_in(kNccl, "ncclStrongStreamSynchronize"),
     waits_in(kNccl, "waitWorkFifoAvailable"),
-    polls(kNccl, "ncclCommGetAsyncError"),
+    polls_in(kNccl, "ncclCommGetAsyncError"),
 
     // AMD: HIP and the runtime below it.
     waits_in(kHip, "hipDeviceSynchronize"),
@@ -206,8 +206,8 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kHip, "hipMemcpy2D"),
     waits_in(kHip, "hipMemcpyParam2D"),
     waits_in(kHip, "hipMemcpy3D"),
-    polls(kHip, "hipStreamQuery"),
-    polls(kHip, "hipEventQuery"),
+    polls_in(kHip, "hipStreamQuery"),
+    polls_in(kHip, "hipEventQuery"),
     may_wait(kHip, "hipLaunchKernel"),
     may_wait(kHip, "hipModuleLaunchKernel"),
     may_wait(kHip, "hipExtModuleLaunchKernel"),
@@ -235,8 +235,8 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kZe, "zeCommandListHostSynchronize"),
     waits_in(kZe, "zeFenceHostSynchronize"),
     waits_in(kZe, "zeEventHostSynchronize"),
-    polls(kZe, "zeFenceQueryStatus"),
-    polls(kZe, "zeEventQueryStatus"),
+    polls_in(kZe, "zeFenceQueryStatus"),
+    polls_in(kZe, "zeEventQueryStatus"),
     may_wait(kZe, "zeCommandQueueExecuteCommandLists"),
     may_wait(kZe, "zeMemFree"),
     may_wait(kZe, "zeModuleCreate"),
@@ -253,15 +253,15 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
     waits_in(kSynapse, "synDeviceSynchronize"),
     waits_in(kSynapse, "synStreamSynchronize"),
     waits_in(kSynapse, "synEventSynchronize"),
-    polls(kSynapse, "synStreamQuery"),
-    polls(kSynapse, "synEventQuery"),
+    polls_in(kSynapse, "synStreamQuery"),
+    polls_in(kSynapse, "synEventQuery"),
     waits_in(kAcl, "aclrtSynchronizeDevice"),
     waits_in(kAcl, "aclrtSynchronizeDeviceWithTimeout"),
     waits_in(kAcl, "aclrtSynchronizeStream"),
     waits_in(kAcl, "aclrtSynchronizeStreamWithTimeout"),
     waits_in(kAcl, "aclrtSynchronizeEvent"),
     waits_in(kAcl, "aclrtMemcpy"),
-    polls(kAcl, "aclrtQueryEventStatus"),
+    polls_in(kAcl, "aclrtQueryEventStatus"),
     waits_in(kNeuron, "nrt_execute"),
     waits_in(kNeuron, "nrt_execute_repeat"),
 });
@@ -270,9 +270,9 @@ constexpr auto kDeviceCalls = std::to_array<DeviceCall>({
 constexpr std::array<std::string_view, 4> kHints = {"cuda", "hip", "xpu", "sycl"};
 
 // Each name in the table begins with one of these, once it is readable.
-constexpr std::array<std::string_view, 15> kStarts = {"cu",   "hip",  "hsa",   "nccl", "pnccl",
-                                                      "wait", "ze",   "ur",    "cl",   "syn",
-                                                      "aclr", "nrt_", "c10::", "at::", "sycl::"};
+constexpr std::array<std::string_view, 15> kNameStarts = {
+    "cu", "hip", "hsa",  "nccl", "pnccl", "wait", "ze",    "ur",
+    "cl", "syn", "aclr", "nrt_", "c10::", "at::", "sycl::"};
 
 // The drivers' own files, which keep nothing but the names of their entries.
 constexpr std::array<std::string_view, 4> kDrivers = {"libcuda.so", "libnvidia-ptxjitcompiler.so",
@@ -327,7 +327,7 @@ const DeviceCall* find_device_call(std::string_view symbol) {
     }
     readable = short_name(symbol);
     symbol = readable;
-  } else if (std::none_of(kStarts.begin(), kStarts.end(),
+  } else if (std::none_of(kNameStarts.begin(), kNameStarts.end(),
                           [&](std::string_view start) { return symbol.starts_with(start); })) {
     return nullptr;
   }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kFirstFormatWithTracers = 10;
 constexpr int kFirstFormatWithLoops = 10;
+constexpr int kFirstFormatWithEndings = 10;
 
 // All tables of one document, read side by side: a parent row says how many rows of each child
 // table are its own.
@@ -256,6 +257,9 @@ void Decoder::decode_processes() {
   while (processes_.next()) {
     ProcessCapture process;
     process_fields(processes_, process);
+    if (format_ >= kFirstFormatWithEndings) {
+      ending_fields(processes_, process);
+    }
     if (process.node >= capture_.nodes.size()) {
       processes_.refuse("a process is on a node that does not exist");
     }

@@ -131,6 +131,7 @@ void encode_processes(const Capture& capture, Document& document) {
   RowWriter connections(document.tables["connections"]);
   for (const ProcessCapture& process : capture.processes) {
     process_fields(processes, process);
+    ending_fields(processes, process);
     processes("threads", process.threads.size());
     processes("environment", process.environment.size());
     processes("groups", process.groups.size());

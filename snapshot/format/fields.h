@@ -300,4 +300,12 @@ void process_fields(Io& io, Row& process) {
   io("longest_stop_us", process.longest_stop_us);
 }
 
+// New in number 10.
+template <typename Io, typename Row>
+void ending_fields(Io& io, Row& process) {
+  io("outlives_rank", process.outlives_rank);
+  io("ending", process.ending);
+  io("exception", process.exception);
+}
+
 }  // namespace oddrank::snapshot

@@ -57,6 +57,9 @@ constexpr WaitOn last_value(WaitOn /*type*/) {
 constexpr WaitHow last_value(WaitHow /*type*/) {
   return WaitHow::kFrozen;
 }
+constexpr Ending last_value(Ending /*type*/) {
+  return Ending::kAfterException;
+}
 constexpr WaitAbout last_value(WaitAbout /*type*/) {
   return WaitAbout::kPool;
 }

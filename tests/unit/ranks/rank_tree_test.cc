@@ -61,6 +61,11 @@ class Node {
     facts_.back().environment = Environment();
     return *this;
   }
+  // The one added last runs the program of the process that has forked it.
+  Node& forked() {
+    facts_.back().stat.forked = true;
+    return *this;
+  }
   // What the one added last does, and whether it has a communication library.
   Node& does(Conduct conduct, bool communicates = false) {
     facts_.back().conduct_read = true;
@@ -585,4 +590,33 @@ TEST_CASE("the conduct of few processes is read") {
       .does(Conduct::kUnknown, true)
       .add(102, 101, "python train.py", one);
   CHECK(next.wanted().empty());
+}
+
+TEST_CASE("what a rank has left behind is not the rank") {
+  Node node;
+  node.add(90, 50, "bash run.sh")
+      .add(100, 90, "python train.py", torch(0, 0, 2))
+      .add(111, 1, "python train.py", torch(1, 1, 2))
+      .forked()
+      .group(110);
+  const RankDecision decision = node.decide();
+  CHECK(node.ranks() == "0:100");
+  REQUIRE(decision.rows.size() == 2);
+  CHECK(decision.rows[1].outlives_rank);
+  CHECK(decision.rows[1].rank == 1);
+  CHECK(decision.rows[1].owner == 110);
+  CHECK(decision.expected == std::vector<std::int32_t>{0, 1});
+}
+
+TEST_CASE("ranks that all became daemons are ranks, and so is an orphan that runs a program") {
+  Node daemons;
+  daemons.add(100, 1, "python train.py", torch(0, 0, 2))
+      .forked()
+      .add(110, 1, "python train.py", torch(1, 1, 2))
+      .forked();
+  CHECK(daemons.ranks() == "0:100 1:110");
+  Node program;
+  program.add(100, 50, "python train.py", torch(0, 0, 2))
+      .add(110, 1, "python train.py", torch(1, 1, 2));
+  CHECK(program.ranks() == "0:100 1:110");
 }

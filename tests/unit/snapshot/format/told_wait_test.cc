@@ -98,6 +98,9 @@ Document of_format_9(Document document) {
   for (const char* name : {"locals_changed", "stopped", "tracer", "tracer_name"}) {
     REQUIRE(document.tables["samples"].erase(name) == 1);
   }
+  for (const char* name : {"outlives_rank", "ending", "exception"}) {
+    REQUIRE(document.tables["processes"].erase(name) == 1);
+  }
   document.tables.erase("loops");
   document.tables.erase("loop_calls");
   REQUIRE(document.tables["threads"].erase("wait_key") == 1);
