@@ -389,6 +389,41 @@ std::set<std::size_t> closed_circles(const JobView& view, const WaitGraph& graph
   return closed;
 }
 
+std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
+  if (ranks.empty() || ranks.size() > kMaxCut) {
+    return JobView::kNone;
+  }
+  std::vector<std::size_t> nodes;
+  std::map<std::size_t, std::size_t> place;
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    if (graph.component[node] == graph.component[ranks.front()]) {
+      place.emplace(node, nodes.size());
+      nodes.push_back(node);
+    }
+  }
+  std::size_t cut = JobView::kNone;
+  for (const std::size_t without : ranks) {
+    Adjacency rest(nodes.size());
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      for (const std::size_t to : graph.out[nodes[at]]) {
+        const auto target = place.find(to);
+        if (nodes[at] != without && to != without && target != place.end()) {
+          rest[at].push_back(target->second);
+        }
+      }
+    }
+    const std::vector<std::size_t> components = components_of(rest);
+    const std::set<std::size_t> different(components.begin(), components.end());
+    if (different.size() == components.size()) {  // no circle is left
+      if (cut != JobView::kNone) {
+        return JobView::kNone;
+      }
+      cut = without;
+    }
+  }
+  return cut;
+}
+
 std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph) {
   const std::set<std::size_t> closed = closed_circles(view, graph);
   std::vector<const Slot*> slots;

@@ -68,6 +68,11 @@ std::set<std::size_t> closed_circles(const JobView& view,
                                      const WaitGraph& graph,
                                      Guess guess = Guess::kNone);
 
+// Returns the rank (index) of a circle through which every way round leads: without it there would be
+// no circle. JobView::kNone if there is none, or several. For circles of at most kMaxCut ranks.
+inline constexpr std::size_t kMaxCut = 256;
+std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks);
+
 // Returns the slots of these circles, in the order of WaitGraph::slots.
 std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph);
 

@@ -28,6 +28,11 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
   const RankView& first = input.view.ranks()[ranks.front()];
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto hit = input.view.model().story(*rank.sample(), Story::kFailed);
+    const std::string exception = printable(input.view.text(rank.process->exception), 60);
+    if (!hit) {
+      return "has failed already: it ends after " +
+             (exception.empty() ? "an exception" : exception);
+    }
     return fmt::format("has failed already: it is in {}", hit->pattern->words);
   });
   const std::string output = printable(input.view.capture().job.output_path);

@@ -5,6 +5,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/leader.h"
+#include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
 #include "snapshot/freezer.h"
@@ -127,12 +128,14 @@ bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {
 
 bool is_failed(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
-         input.view.model().story(*rank.sample(), Story::kFailed).has_value();
+         (rank.process->ending == snapshot::Ending::kAfterException ||
+          input.view.model().story(*rank.sample(), Story::kFailed).has_value());
 }
 
 bool is_ending(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
-         input.view.model().story(*rank.sample(), Story::kEnds).has_value();
+         (rank.process->ending != snapshot::Ending::kNone ||
+          input.view.model().story(*rank.sample(), Story::kEnds).has_value());
 }
 
 bool has_doomed_child(const RuleInput& input, const RankView& rank) {
@@ -203,6 +206,22 @@ bool is_frozen(const JobView& view, const RankView& rank) {
 bool waits_for_key(const JobView& view, const RankView& rank) {
   return rank.sample() != nullptr && !rank.leader->call &&
          view.model().story(*rank.sample(), Story::kStore).has_value();
+}
+
+bool may_need_others(const JobView& view, const RankView& rank) {
+  if (waits_for_key(view, rank)) {
+    return true;
+  }
+  if (rank.leader == nullptr) {
+    return false;
+  }
+  if (const auto poll = rank.polls ? poll_of(view, *rank.leader) : std::nullopt) {
+    return poll->on == PollOn::kKey || poll->on == PollOn::kFile || poll->on == PollOn::kLockFile ||
+           poll->on == PollOn::kDatabase || poll->on == PollOn::kReady ||
+           poll->on == PollOn::kConnection;
+  }
+  const WaitOn on = rank.leader->wait.on;
+  return on == WaitOn::kSocket || on == WaitOn::kPipe || on == WaitOn::kFileLock;
 }
 
 bool talks_to_service(const JobView& view, const RankView& rank) {

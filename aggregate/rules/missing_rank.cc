@@ -52,10 +52,22 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }
 
-std::string absence_predicate(const RankView& rank) {
+// Returns a process that a rank without a process of its own has started; null if there is none.
+const snapshot::ProcessCapture* child_left_by(const JobView& view, const RankView& rank) {
+  const auto& processes = view.capture().processes;
+  const auto at = std::find_if(processes.begin(), processes.end(), [&rank](const auto& process) {
+    return process.outlives_rank && process.rank == rank.rank && rank.rank >= 0;
+  });
+  return at == processes.end() ? nullptr : &*at;
+}
+
+std::string absence_predicate(const JobView& view, const RankView& rank) {
   if (rank.presence == Presence::kDead) {
     const std::string how = exit_words(rank.process->exit_code);
     return fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
+  }
+  if (const auto* left = child_left_by(view, rank); left != nullptr) {
+    return fmt::format("is gone; pid {}, which it started, lives on", left->pid);
   }
   return rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
 }
@@ -94,7 +106,8 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
     finding.ground = Ground::kNobody;  // a consequence explains nothing
   }
   const auto first = gone.front();
-  finding.summary = sentence(input, gone, absence_predicate);
+  finding.summary = sentence(
+      input, gone, [&input](const RankView& rank) { return absence_predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for = {};
     culprit.waits_for.what =

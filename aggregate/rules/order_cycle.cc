@@ -127,7 +127,11 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       continue;
     }
     const bool p2p = cycle.groups.empty();
-    const std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
+    std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
+    const std::size_t cut = p2p ? JobView::kNone : sole_cut(input.graph, cycle.ranks);
+    if (cut != JobView::kNone && ranks == cycle.ranks) {
+      ranks = {cut};
+    }
     if (ranks.empty()) {
       continue;
     }

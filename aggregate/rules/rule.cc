@@ -9,7 +9,6 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
-#include "aggregate/view/polling.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -57,14 +56,6 @@ bool are_young(const JobView& view) {
     }
   }
   return any;
-}
-
-// Returns whether the rank polls for something that another rank may have, or may have to make.
-bool asks_for_what_others_have(const JobView& view, const RankView& rank) {
-  const auto poll = rank.polls ? poll_of(view, *rank.leader) : std::nullopt;
-  return poll && (poll->on == PollOn::kKey || poll->on == PollOn::kFile ||
-                  poll->on == PollOn::kLockFile || poll->on == PollOn::kDatabase ||
-                  poll->on == PollOn::kReady || poll->on == PollOn::kConnection);
 }
 
 }  // namespace
@@ -247,9 +238,7 @@ Finding accuse(const RuleInput& input,
   const bool vague = input.ground == Ground::kVague &&
                      std::any_of(ranks.begin(), ranks.end(), [&input, kind](std::size_t at) {
                        const RankView& rank = input.view.ranks()[at];
-                       return asks_for_what_others_have(input.view, rank) ||
-                              waits_for_key(input.view, rank) ||
-                              kind == Kind::kFileLock;
+                       return may_need_others(input.view, rank) || kind == Kind::kFileLock;
                      });
   const bool odd = input.ground == Ground::kOdd && evidence != Evidence::kState;
   const bool young = input.young && row_of(kind).place_only;

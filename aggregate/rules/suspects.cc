@@ -8,6 +8,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
+#include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
 
@@ -105,17 +106,18 @@ bool has_company(const RuleInput& input, std::size_t rank) {
   });
 }
 
-// Returns the one rank that moves while all others wait, for whomever; kNone if there is none.
-std::size_t only_mover(const RuleInput& input, const std::vector<Stand>& stands) {
+// Returns the one rank that stands so while all others stand otherwise, still, and wait, for
+// whomever; kNone if there is none.
+std::size_t only_one(const RuleInput& input, const std::vector<Stand>& stands, Stand stand) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < stands.size(); ++at) {
     const RankView& rank = input.view.ranks()[at];
-    if (stands[at] == Stand::kRoot) {
+    if (stands[at] == stand) {
       if (found != JobView::kNone) {
         return JobView::kNone;
       }
       found = at;
-    } else if (stands[at] == Stand::kUnknown || rank.motion.stack) {
+    } else if (stands[at] == Stand::kUnknown || stands[at] == Stand::kRoot || rank.motion.stack) {
       return JobView::kNone;
     }
     if (rank.presence == Presence::kRead && !rank.motion.measured) {
@@ -154,8 +156,11 @@ std::size_t only_elsewhere(const RuleInput& input) {
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stand>& stands) {
   std::vector<std::size_t> odd;
-  if (const std::size_t mover = only_mover(input, stands); mover != JobView::kNone) {
+  if (const std::size_t mover = only_one(input, stands, Stand::kRoot); mover != JobView::kNone) {
     odd.push_back(mover);
+  } else if (const std::size_t vague = only_one(input, stands, Stand::kVague);
+             vague != JobView::kNone && input.anybody_in_call) {
+    odd.push_back(vague);
   } else if (!input.anybody_in_call || std::all_of(stands.begin(), stands.end(), [](Stand stand) {
                return stand == Stand::kInCall;
              })) {
@@ -194,6 +199,23 @@ bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
+// Returns those of the ranks to name if no root explains the waiting ranks. What waits for
+// something of its own process is nobody else's business. What may wait for another rank is named
+// only if it is alone, and if no other rank can move: that one may be the rank that it waits for.
+std::vector<std::size_t> choose_vague(const RuleInput& input,
+                                      const std::vector<Stand>& stands,
+                                      std::vector<std::size_t> ranks) {
+  std::vector<std::size_t> own;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(own), [&input](std::size_t at) {
+    return !may_need_others(input.view, input.view.ranks()[at]);
+  });
+  if (!own.empty()) {
+    return own;
+  }
+  const bool movers = std::find(stands.begin(), stands.end(), Stand::kRoot) != stands.end();
+  return ranks.size() == 1 && !movers ? ranks : std::vector<std::size_t>();
+}
+
 }  // namespace
 
 Stand stand_of(const RuleInput& input, std::size_t at) {
@@ -215,7 +237,8 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
   }
   switch (local_story(input, at)) {
     case Kind::kUnknown:
-      return Stand::kUnknown;
+      // In a library that could not be read: it waits, or it talks to others that do.
+      return is_in_unread_call(input, rank) ? Stand::kInCall : Stand::kUnknown;
     case Kind::kDeviceStall:
       return Stand::kVague;
     case Kind::kExternalWait:
@@ -244,7 +267,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
       tiers.push_back({ground, std::move(ranks)});
     }
   };
-  // Of several ranks that may have done their part, any may have.
+  // If several ranks may have done their part, any of them may have.
   if (awaited.roots.empty() && awaited.left.size() == 1) {
     awaited.roots = awaited.left;
   }
@@ -256,7 +279,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   const bool explained = !awaited.roots.empty();
   add(Ground::kRoot, std::move(awaited.roots));
   if (!explained && !outnumber_waiters(input, awaited.vague)) {
-    add(Ground::kVague, std::move(awaited.vague));
+    add(Ground::kVague, choose_vague(input, stands, std::move(awaited.vague)));
   }
   if (tiers.empty()) {
     std::vector<std::size_t> alone = find_alone(input, stands);

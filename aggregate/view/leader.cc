@@ -162,7 +162,7 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   const bool woke = last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
   if (!thread.call) {
     motion.cpu = worked && thread.wait.on != WaitOn::kDevice;  // the driver spins, too
-  } else if (thread.call->kind != CallKind::kRendezvous) {
+  } else if (thread.call->kind != CallKind::kRendezvous && thread.wait.on != WaitOn::kDevice) {
     motion.woke = worked && woke && last.state == 'S' && first.state == 'S';
   }
   return motion;

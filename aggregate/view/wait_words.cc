@@ -125,6 +125,24 @@ std::string lock_words(const ProcessCapture& process, const Wait& wait) {
   return "a lock";
 }
 
+// Returns whether the rank waits in its loader, not in code of the program that the loader runs in
+// this very thread.
+bool is_loader_innermost(const JobView& view, const snapshot::ThreadSample& sample) {
+  const auto hit = view.model().story(sample, Story::kLoader);
+  if (!hit) {
+    return false;
+  }
+  for (const snapshot::FrameId id : view.model().all_frames(sample)) {
+    if (id == hit->frame) {
+      break;
+    }
+    if (view.model().shown(id).user) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string group_words(const JobView& view, const CollectiveCall& call) {
@@ -368,7 +386,7 @@ bool waits_for_input(const JobView& view, const RankView& rank) {
     case WaitOn::kSocket:  // multiprocessing's queues may be socket pairs
     case WaitOn::kLock:
     case WaitOn::kThread:
-      return rank.state() != 'R' && view.model().story(*rank.sample(), Story::kLoader).has_value();
+      return rank.state() != 'R' && is_loader_innermost(view, *rank.sample());
     default:
       return false;
   }

@@ -302,7 +302,7 @@ TEST_CASE("collective_order: two groups, entered in different order") {
   replace(job, 2, in_call("all_gather", "b", {2, 3}));
   const Verdict verdict = verdict_of(job);
   CHECK(verdict.kind == Kind::kCollectiveOrder);
-  CHECK(culprit(verdict) == 2);
+  CHECK(verdict.culprits.size() == 2);  // only ranks 2 and 3 could choose the order
 }
 
 TEST_CASE("p2p_order: both receive, and the whole circle is named") {
