@@ -126,7 +126,7 @@ bool may_be_same(const Slot& slot, const Slot& other) {
 
 // Returns whether it is unknown which operation the slot is, and its ranks came there from different
 // places: then they may be in different calls.
-bool is_mixed(const JobView& view, const Slot& slot) {
+bool is_of_several_calls(const JobView& view, const Slot& slot) {
   if (!slot.op.empty() || slot.kind != CallKind::kCollective) {
     return false;
   }
@@ -239,7 +239,7 @@ std::vector<Slot> find_slots(const JobView& view) {
   assume_world(view, slots);
   find_unclear(view, slots);
   for (Slot& slot : slots) {
-    slot.mixed = is_mixed(view, slot);
+    slot.mixed = is_of_several_calls(view, slot);
   }
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });

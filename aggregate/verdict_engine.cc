@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "aggregate/rules/all_rules.h"
 
 namespace oddrank::aggregate {
@@ -93,6 +95,10 @@ Verdict decide(const RuleInput& input) {
   verdict.kind = best.kind;
   verdict.confidence = best.confidence;
   verdict.summary = std::move(best.summary);
+  if (input.young && row_of(best.kind).pace != Pace::kMoves) {
+    verdict.summary += fmt::format(" (the waits are young, {:.1f} s: the job may only be slow)",
+                                   static_cast<double>(input.oldest_wait_ms) / 1000);
+  }
   verdict.culprits = std::move(best.culprits);
   verdict.chain = std::move(best.chain);
   verdict.advice = std::move(best.advice);

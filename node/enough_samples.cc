@@ -44,7 +44,7 @@ struct Pacing {
 
 // Returns the frames that tell places apart: those of Python if there are any, since the native
 // ones below them differ from sample to sample in a wait that spins.
-std::vector<FrameId> place_of(const Capture& capture, const ThreadSample& sample) {
+std::vector<FrameId> sampled_place(const Capture& capture, const ThreadSample& sample) {
   const auto& tables = capture.tables;
   const bool apart = sample.python_stack != StackId{};
   const auto& frames = tables.stack(apart ? sample.python_stack : sample.stack).frames;
@@ -58,7 +58,7 @@ bool is_in_call(const Capture& capture, const ThreadCapture& thread) {
   if (thread.samples.empty()) {
     return false;
   }
-  const auto frames = place_of(capture, thread.samples.back());
+  const auto frames = sampled_place(capture, thread.samples.back());
   return std::any_of(frames.begin(), frames.end(), [&capture](FrameId id) {
     const snapshot::Frame& frame = capture.tables.frame(id);
     const std::string_view name = capture.tables.text(frame.function);
@@ -80,7 +80,7 @@ int motions(const Capture& capture, const ThreadCapture& thread) {
   std::vector<std::vector<FrameId>> known;
   int count = 0;
   for (const ThreadSample& sample : thread.samples) {
-    auto place = place_of(capture, sample);
+    auto place = sampled_place(capture, sample);
     const bool is_new = std::find(known.begin(), known.end(), place) == known.end();
     const bool moved = sample.locals_changed || (is_new && !place.empty());
     count += !known.empty() && moved ? 1 : 0;

@@ -67,7 +67,7 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }
 
-std::string circle_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+std::string cycle_of_things(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   constexpr std::size_t kMaxSides = 4;
   std::map<std::string, std::vector<std::size_t>> sides;
   for (const std::size_t at : ranks) {
@@ -102,7 +102,7 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     }
     finding.summary = fmt::format("{} wait for each other in a circle: {}",
-                                  ranks_words(input, ranks), circle_words(input, ranks));
+                                  ranks_words(input, ranks), cycle_of_things(input, ranks));
     finding.advice = {"give back locks and answer requests before entering a collective"};
     finding.disproves = {"one of these waits ending"};
     finding.weakness = "one of these waits may be for somebody else";

@@ -42,20 +42,21 @@ std::string others_words(const RuleInput& input, std::size_t rank) {
                                         : std::string("wait, for whom is not known"));
 }
 
-// Returns whether at least one rank is in a call and none of these has waited for long.
-bool are_young(const JobView& view) {
+// Returns how long the ranks in calls have waited at most, in milliseconds; -1 if there is none, or
+// if one of them has waited for long, or nobody knows how long.
+std::int64_t oldest_young_wait(const JobView& view) {
   constexpr std::int64_t kOldMs = 5000;
-  bool any = false;
+  std::int64_t oldest = -1;
   for (const RankView& rank : view.ranks()) {
     if (rank.leader != nullptr && rank.leader->call) {
       const std::int64_t quiet = rank.leader->wait.quiet_ms;
       if (quiet < 0 || quiet >= kOldMs) {
-        return false;
+        return -1;
       }
-      any = true;
+      oldest = std::max(oldest, quiet);
     }
   }
-  return any;
+  return oldest;
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ RuleInput make_input(const JobView& view,
                      const WaitGraph& graph,
                      const std::vector<Group>& groups,
                      const FlightReport* flight) {
-  RuleInput input{view, graph, groups, flight, {}, Ground::kNothing, {}, false, false, false, false, {}};
+  RuleInput input{.view = view, .graph = graph, .groups = groups, .flight = flight};
   std::size_t measured = 0;
   std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {
@@ -75,7 +76,8 @@ RuleInput make_input(const JobView& view,
                    (rank.presence == Presence::kPartial && rank.state() != 'D');
   }
   input.all_move = measured > 0 && moved == measured;
-  input.young = are_young(view);
+  input.oldest_wait_ms = oldest_young_wait(view);
+  input.young = input.oldest_wait_ms >= 0;
   input.tiers = find_suspects(input);
   return with_suspects(input, input.tiers.front());
 }

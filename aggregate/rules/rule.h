@@ -42,16 +42,18 @@ struct RuleInput {
   const std::vector<Group>& groups;
   const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
   // Those about which a rule is asked now: one entry of `tiers`.
-  std::vector<std::size_t> suspects;
+  std::vector<std::size_t> suspects = {};
   Ground ground = Ground::kNothing;  // of the suspects
-  std::vector<Suspects> tiers;       // never empty; the strongest ground first
+  std::vector<Suspects> tiers = {};       // never empty; the strongest ground first
   bool anybody_in_call = false;
   bool unread = false;    // a rank that may exist was not read
-  bool young = false;  // every rank in a call has waited there for less than some seconds
+  // Every rank in a call has waited there for less than some seconds: a hang, or a slow step.
+  bool young = false;
+  std::int64_t oldest_wait_ms = -1;  // if they are young
   bool all_move = false;  // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.
-  mutable std::map<std::vector<std::size_t>, bool> still;
+  mutable std::map<std::vector<std::size_t>, bool> still = {};
 };
 
 RuleInput make_input(const JobView& view,

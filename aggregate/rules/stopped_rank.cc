@@ -4,6 +4,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -12,9 +13,15 @@ std::string stop_predicate(const RuleInput& input, const RankView& rank) {
   std::string text =
       is_frozen(input.view, rank) ? "is frozen by its cgroup" : "is stopped (state T)";
   if (rank.state() == 't') {
-    const pid_t tracer = rank.leader == nullptr ? 0 : rank.leader->wait.holder_pid;
-    text = tracer != 0 ? fmt::format("is held by a tracer, pid {} (state t)", tracer)
-                       : "is held by a tracer (state t)";
+    const snapshot::ThreadSample* sample = rank.sample();
+    const std::string name =
+        sample == nullptr ? "" : printable(input.view.text(sample->tracer_name), 40);
+    const pid_t tracer = sample != nullptr && sample->tracer != 0 ? sample->tracer
+                         : rank.leader == nullptr                 ? 0
+                                                  : rank.leader->wait.holder_pid;
+    text = tracer == 0 ? "is held by a tracer (state t)"
+                       : fmt::format("is held by a tracer, {}pid {} (state t)",
+                                     name.empty() ? "" : name + ", ", tracer);
   }
   return text;
 }

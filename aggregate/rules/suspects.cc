@@ -11,6 +11,7 @@
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
+#include "base/parse_number.h"
 
 namespace oddrank::aggregate {
 
@@ -199,6 +200,22 @@ bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
+// Returns the rank whose number ends the key that this one waits for ("ready/2"); kNone if there is
+// none.
+std::size_t named_by_key(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  if (!waits_for_key(input.view, rank)) {
+    return JobView::kNone;
+  }
+  const std::string_view key = input.view.text(rank.leader->wait.key);
+  const std::size_t digits = key.find_last_not_of("0123456789");
+  if (digits == std::string_view::npos || digits + 1 == key.size()) {
+    return JobView::kNone;
+  }
+  const auto number = parse_number<std::int32_t>(key.substr(digits + 1));
+  return number ? input.view.index_of(*number) : JobView::kNone;
+}
+
 // Returns those of the ranks to name if no root explains the waiting ranks. What waits for
 // something of its own process is nobody else's business. What may wait for another rank is named
 // only if it is alone, and if no other rank can move: that one may be the rank that it waits for.
@@ -212,6 +229,12 @@ std::vector<std::size_t> choose_vague(const RuleInput& input,
   if (!own.empty()) {
     return own;
   }
+  // A key that is named after another of them is that one's to set.
+  const std::vector<std::size_t> all = ranks;
+  std::erase_if(ranks, [&](std::size_t at) {
+    const std::size_t other = named_by_key(input, at);
+    return other != at && std::find(all.begin(), all.end(), other) != all.end();
+  });
   const bool movers = std::find(stands.begin(), stands.end(), Stand::kRoot) != stands.end();
   return ranks.size() == 1 && !movers ? ranks : std::vector<std::size_t>();
 }

@@ -231,21 +231,20 @@ class Maker:
             call, _ = self.operation(self.random.choice(kinds), group)
             other.append(f"    {call}(i)")
         loop[place] = ([here, *other, "else:", *source.indent(lines)], kind, group)
-        part = group.part_of(self.rank)
         # Or the circle that it has made with those that wait for it in another group.
         sets = [[self.rank]]
         for each in sorted({tuple(each.part_of(self.rank)) for each in self.groups}):
             if 0 < len(each) < self.world and list(each) not in sets:
                 sets.append(list(each))
-        if len(part) < self.world:
-            sets += [sorted([self.rank, each]) for each in part if each != self.rank]
+        # A circle of two: nothing but numbers shows which of them left something out.
+        sets += [sorted([self.rank, each]) for each in range(self.world) if each != self.rank]
         # If some may leave an operation early, the others' places do not say whose fault it is.
         waits = all(each in steps.WAIT_FOR_ALL + steps.LOCAL + (steps.all_reduce_spun,)
                     for _, each, _ in loop)
         does = "skips" if self.category == "skip" else "calls something else instead of"
         return stories.Story(self.category, [], sets,
                              ("skipped_collective", "mismatched_collective", "collective_order",
-                              "early_exit"),
+                              "resource_cycle", "early_exit"),
                              f"rank {self.rank} {does} one {kind.__name__}", [self.rank],
                              unknown_is_right=not waits)
 

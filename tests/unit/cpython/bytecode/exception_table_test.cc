@@ -5,7 +5,7 @@
 namespace oddrank::cpython {
 namespace {
 
-std::vector<HandlerRange> read(const std::vector<int>& bytes) {
+std::vector<HandlerRange> read_ranges(const std::vector<int>& bytes) {
   std::vector<std::byte> table;
   for (const int one : bytes) {
     table.push_back(static_cast<std::byte>(one));
@@ -16,7 +16,7 @@ std::vector<HandlerRange> read(const std::vector<int>& bytes) {
 }  // namespace
 
 TEST_CASE("exception table: rows with numbers of several bytes") {
-  const auto rows = read({0x80 | 2, 4, 20, 3 << 1, 0x80 | 0x40 | 1, 2, 1, 0x40 | 1, 0, 1});
+  const auto rows = read_ranges({0x80 | 2, 4, 20, 3 << 1, 0x80 | 0x40 | 1, 2, 1, 0x40 | 1, 0, 1});
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].begin == 2);
   CHECK(rows[0].end == 6);
@@ -31,11 +31,11 @@ TEST_CASE("exception table: rows with numbers of several bytes") {
 }
 
 TEST_CASE("exception table: a damaged row ends it") {
-  CHECK(read({}).empty());
-  CHECK(read({0x82, 4, 20}).empty());
-  CHECK(read(std::vector<int>(64, 0x7f)).empty());  // a number without an end
-  CHECK(read({0x82, 4, 20, 6, 0x82, 4}).size() == 1);
-  CHECK(read(std::vector<int>(4 * (kMaxHandlers + 9), 0)).size() == kMaxHandlers);
+  CHECK(read_ranges({}).empty());
+  CHECK(read_ranges({0x82, 4, 20}).empty());
+  CHECK(read_ranges(std::vector<int>(64, 0x7f)).empty());  // a number without an end
+  CHECK(read_ranges({0x82, 4, 20, 6, 0x82, 4}).size() == 1);
+  CHECK(read_ranges(std::vector<int>(4 * (kMaxHandlers + 9), 0)).size() == kMaxHandlers);
 }
 
 }  // namespace oddrank::cpython
