@@ -22,6 +22,9 @@ namespace {
 
 // Returns "sleeps in evaluate (train.py:81)".
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
+  if (rank.leader->call) {
+    return "waits in " + call_words(input.view, *rank.leader->call);
+  }
   const auto frame = input.view.model().user_frame(*rank.sample());
   const std::string where =
       frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();

@@ -162,11 +162,13 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
   } else if (const std::size_t vague = only_one(input, stands, Stand::kVague);
              vague != JobView::kNone && input.anybody_in_call) {
     odd.push_back(vague);
-  } else if (!input.anybody_in_call || std::all_of(stands.begin(), stands.end(), [](Stand stand) {
-               return stand == Stand::kInCall;
-             })) {
-    if (const std::size_t elsewhere = only_elsewhere(input);
-        elsewhere != JobView::kNone && stands[elsewhere] != Stand::kWaits) {
+  } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
+    // The others are all inside of one call, and it does not end: somebody else is missing there.
+    bool others_in_call = true;
+    for (std::size_t at = 0; at < stands.size(); ++at) {
+      others_in_call = others_in_call && (at == elsewhere || stands[at] == Stand::kInCall);
+    }
+    if (others_in_call || (!input.anybody_in_call && stands[elsewhere] != Stand::kWaits)) {
       odd.push_back(elsewhere);
     }
   }
