@@ -154,9 +154,20 @@ std::size_t only_elsewhere(const RuleInput& input) {
   return a.size() == 1 ? a.front() : b.front();
 }
 
+// Returns whether all members of some call are known to be inside: nobody is missing there.
+bool has_complete_call(const RuleInput& input) {
+  return std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [](const Slot& slot) {
+    return slot.membership == Membership::kKnown && slot.absent.empty() && slot.unclear.empty() &&
+           !slot.mixed;
+  });
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stand>& stands) {
   std::vector<std::size_t> odd;
+  if (has_complete_call(input)) {
+    return odd;
+  }
   if (const std::size_t mover = only_one(input, stands, Stand::kRoot); mover != JobView::kNone) {
     odd.push_back(mover);
   } else if (const std::size_t vague = only_one(input, stands, Stand::kVague);

@@ -51,6 +51,7 @@ struct CallSpec {
   std::string group = {};
   bool whole_world = false;
   std::vector<std::int32_t> members = {};
+  std::int32_t root = -1;
   std::int32_t peer = -1;
   std::int64_t sequence = -1;
   std::string evidence = {};
