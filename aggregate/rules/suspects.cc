@@ -162,6 +162,14 @@ bool has_complete_call(const RuleInput& input) {
   });
 }
 
+// Returns whether the rank is in a call that all other ranks are to enter.
+bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
+  return std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [&](const Slot& slot) {
+    return slot.inside == std::vector<std::size_t>{rank} &&
+           slot.absent.size() + 1 == input.view.ranks().size();
+  });
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stand>& stands) {
   std::vector<std::size_t> odd;
@@ -175,7 +183,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
     odd.push_back(vague);
   } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
     // The others are all inside of one call, and it does not end: somebody else is missing there.
-    bool others_in_call = true;
+    bool others_in_call =
+        stands[elsewhere] != Stand::kWaits || waits_for_all_others(input, elsewhere);
     for (std::size_t at = 0; at < stands.size(); ++at) {
       others_in_call = others_in_call && (at == elsewhere || stands[at] == Stand::kInCall);
     }

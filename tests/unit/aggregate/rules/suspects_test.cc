@@ -56,7 +56,7 @@ ThreadSpec waiting_on(WaitOn on) {
   return spec;
 }
 
-using Ranks = std::vector<std::int32_t>;
+using Named = std::vector<std::int32_t>;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ TEST_CASE("suspects: after a broadcast, ranks in two calls are a consequence of 
   replace(job, 0, in_all_reduce());  // the root has given its part and gone on
   replace(job, 4, in_all_reduce());  // so has one that had received it
   replace(job, 2, tests::sleeping());
-  CHECK(named_in(job) == Ranks{2});
+  CHECK(named_in(job) == Named{2});
 }
 
 TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behind") {
@@ -78,9 +78,9 @@ TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behi
 TEST_CASE("suspects: a circle with a way out is a consequence") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 3, receiving_from(0));
-  CHECK(named_in(job) == Ranks{0, 3});
+  CHECK(named_in(job) == Named{0, 3});
   replace(job, 6, tests::sleeping());
-  CHECK(named_in(job) == Ranks{6});
+  CHECK(named_in(job) == Named{6});
 }
 
 TEST_CASE("suspects: two independent roots of one kind are both named, each with its place") {
@@ -89,7 +89,7 @@ TEST_CASE("suspects: two independent roots of one kind are both named, each with
   ThreadSpec other = tests::sleeping();
   other.frames.front() = tests::py("evaluate", "/home/ada/demo/eval.py", 81);
   replace(job, 6, other);
-  CHECK(named_in(job) == Ranks{1, 6});
+  CHECK(named_in(job) == Named{1, 6});
   const std::string summary = diagnose(job.capture).verdict.summary;
   INFO(summary);
   CHECK(summary.find("evaluate (demo/eval.py:81)") != std::string::npos);
@@ -99,10 +99,10 @@ TEST_CASE("suspects: two independent roots of one kind are both named, each with
 TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 5, waiting_on(WaitOn::kSocket));
-  CHECK(named_in(job) == Ranks{5});
+  CHECK(named_in(job) == Named{5});
   CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
   replace(job, 2, tests::sleeping());
-  CHECK(named_in(job) == Ranks{2});
+  CHECK(named_in(job) == Named{2});
 }
 
 TEST_CASE("suspects: of two that may wait for others, neither is named") {
@@ -118,7 +118,7 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
   ThreadSpec other = waiting_on(WaitOn::kLock);
   other.frames.front() = tests::py("other", "/home/ada/demo/train.py", 9);
   replace(job, 4, other);
-  CHECK(named_in(job) == Ranks{4});
+  CHECK(named_in(job) == Named{4});
   CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
   for (const std::int32_t rank : {5, 6, 7}) {
     replace(job, rank, other);
@@ -129,7 +129,7 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
 TEST_CASE("suspects: all others are in one call of an unknown group, so one is missing there") {
   CaptureBuilder job = eight_ranks(in_unknown_call(88));
   replace(job, 3, in_all_reduce());
-  CHECK(named_in(job) == Ranks{3});
+  CHECK(named_in(job) == Named{3});
   CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
   replace(job, 4, in_unknown_call(99));
   CHECK(named_in(job).empty());
@@ -171,7 +171,7 @@ TEST_CASE("suspects: a thread that is stopped in one sample only is not stopped"
   for (auto& sample : samples) {
     sample.state = 't';
   }
-  CHECK(named_in(job) == Ranks{2});
+  CHECK(named_in(job) == Named{2});
 }
 
 }  // namespace oddrank::aggregate
