@@ -260,16 +260,26 @@ std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>
   if (waiters.empty()) {
     return {};
   }
-  std::string who = ranks_words(input, waiters);
+  const auto slot = std::find_if(
+      input.graph.slots.begin(), input.graph.slots.end(), [&ranks](const Slot& one) {
+        return std::binary_search(one.absent.begin(), one.absent.end(), ranks.front());
+      });
+  const bool in_call = slot != input.graph.slots.end();
+  const std::vector<std::size_t>& direct = in_call ? slot->inside : waiters;
+  std::string who = ranks_words(input, direct);
   if (who.size() > kMaxColumns) {
-    who = fmt::format("{} ranks", waiters.size());
+    who = fmt::format("{} ranks", direct.size());
   }
-  std::string text = fmt::format("{} {} for {}", who, waiters.size() == 1 ? "waits" : "wait",
+  std::string text = fmt::format("{} {} for {}", who, direct.size() == 1 ? "waits" : "wait",
                                  ranks.size() == 1 ? "it" : "them");
-  for (const Slot& slot : input.graph.slots) {
-    if (std::binary_search(slot.absent.begin(), slot.absent.end(), ranks.front())) {
-      return fmt::format("{} in {}", text, slot.words);
-    }
+  if (in_call) {
+    text += " in " + slot->words;
+  }
+  if (waiters.size() > direct.size()) {
+    text += fmt::format(", and {} for those", waiters.size() - direct.size() == 1
+                                                  ? std::string("1 more waits")
+                                                  : fmt::format("{} more wait",
+                                                                waiters.size() - direct.size()));
   }
   return text;
 }

@@ -211,7 +211,7 @@ void JobView::add_processes() {
 // Looks what the leader polls for. If another thread of the process is to give it, and one is in a
 // call of a communication library, that thread speaks for the rank.
 void JobView::take_poll(RankView& rank) {
-  std::optional<Poll> poll = poll_of(*this, *rank.leader);
+  std::optional<Poll> poll = rank.leader->call ? std::nullopt : poll_of(*this, *rank.leader);
   const bool of_thread = poll && (poll->on == PollOn::kThread || poll->on == PollOn::kEvent ||
                                   poll->on == PollOn::kQueue || poll->on == PollOn::kLock);
   if (of_thread && !rank.beside.empty()) {
