@@ -21,7 +21,7 @@ VICTIM = os.path.join(os.path.dirname(HERE), "victims", "polled_locks.py")
 # The form of the lock, and the file that is named.
 HELD = {"flock": "data", "lockf": "data", "reopened": "data", "open_file": "data", "busy": "data",
         "wal": "data", "database": "data", "shared": "data", "exclusive": "data.lock",
-        "folder": "data.lock", "number": "data.lock"}
+        "folder": "data.lock", "number": "data.lock", "baton": "data.lock"}
 # Nobody is named: the lock is its own, of another kind, none is tried for, or several share it.
 UNHELD = ("own", "other_kind", "nothing", "absent", "shared_by_two")
 

@@ -114,6 +114,23 @@ def poll_number():
         time.sleep(0.05)
 
 
+# oddrank looks for the names of the library's file, class and attribute, so this uses them.
+BATON = """
+class FileBaton:
+    def __init__(self, path):
+        self.lock_file_path = path
+    def wait(self):
+        while os.path.exists(self.lock_file_path):
+            tried()
+            time.sleep(0.05)
+"""
+
+
+def poll_baton():
+    exec(compile(BATON, "torch/utils/file_baton.py", "exec"), globals())  # pylint: disable=exec-used
+    globals()["FileBaton"]("data.lock").wait()
+
+
 # Another open file of this very process has the lock.
 def poll_own():
     mine, again = open("own", "a"), open("own", "a")
@@ -160,8 +177,8 @@ def hold(form):  # pylint: disable=too-many-return-statements
         base.execute("CREATE TABLE rows (name)")
         base.execute("BEGIN EXCLUSIVE" if form != "wal" else "BEGIN IMMEDIATE")
         return base
-    if form == "exclusive":
-        return os.open("data.lock", os.O_CREAT | os.O_EXCL | os.O_RDWR)
+    if form in ("exclusive", "baton"):
+        return os.open("data.lock", os.O_CREAT | os.O_EXCL | (os.O_RDWR if form == "exclusive" else os.O_RDONLY))
     if form == "folder":
         os.mkdir("data.lock")
         with open("data.lock/pid", "w") as file:

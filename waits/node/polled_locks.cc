@@ -57,6 +57,17 @@ bool is_alive(pid_t pid) {
   return stat && stat->state != 'Z' && stat->state != 'X';
 }
 
+// Returns "" if that cannot be told. The links of open files are absolute.
+std::string absolute_path(pid_t pid, std::string_view path) {
+  const std::string folder = path.starts_with('/')
+                                 ? std::string("/")
+                                 : read_link(folder_of(pid) + "/cwd").value_or(std::string());
+  if (path.empty() || !folder.starts_with('/')) {
+    return {};
+  }
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
 struct FileOfProcess {
   std::string path;
   FileId id;
@@ -359,6 +370,22 @@ std::optional<std::pair<std::size_t, Found>> parse_found(std::string_view line) 
   return std::pair{*index, Found{*holder, std::string(line.substr(before)), words[2] == "1"}};
 }
 
+// Makes the paths of lock files absolute that were read out of frames (python/lock_files.h).
+void complete_paths(Capture& capture) {
+  for (ProcessCapture& process : capture.processes) {
+    for (snapshot::ThreadCapture& thread : process.threads) {
+      Wait& wait = thread.wait;
+      const std::string_view path = capture.tables.text(wait.path);
+      if (wait.how != snapshot::WaitHow::kLockFile || path.starts_with('/')) {
+        continue;
+      }
+      if (const std::string whole = absolute_path(process.pid, path); !whole.empty()) {
+        wait.path = capture.tables.string(whole);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<HeldLock> read_held_locks() {
@@ -368,6 +395,7 @@ std::vector<HeldLock> read_held_locks() {
 void name_polled_locks(const std::vector<HeldLock>& before,
                        Capture& capture,
                        std::chrono::milliseconds patience) {
+  complete_paths(capture);
   const std::vector<PolledPlace> polls = find_polls(capture);
   if (polls.empty()) {
     return;

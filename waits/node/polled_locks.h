@@ -23,6 +23,8 @@ std::vector<HeldLock> read_held_locks();
 // lock of SQLite, and others that can be shared, the holder is the one that writes, else the only
 // reader.
 //
+// Makes the paths of lock files absolute that are known from frames, too (python/lock_files.h).
+//
 // Reads the files of the waiting processes from /proc; those of others only for locks without a
 // process and files that are not open here. Stats lock files only on local file systems, in a child
 // that has `patience` (base/isolated.h: the caller has one thread only). Does nothing if no thread
