@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "snapshot/call_names.h"
 #include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
@@ -54,18 +55,9 @@ constexpr auto kTryingNames = std::to_array<TryingName>({
     {"access", Tries::kExistence},
 });
 
-constexpr auto kRestingNames =
-    std::to_array<std::string_view>({"sleep", "wait", "select", "nanosleep", "usleep"});
-
-// Calls that neither work nor try. (A loop that fetches rows waits for what is in the database.)
-constexpr auto kBesideNames = std::to_array<std::string_view>({
-    "time",    "monotonic", "monotonic_ns", "perf_counter", "now",        "print", "log",
-    "debug",   "info",      "warning",      "error",        "format",     "str",   "int",
-    "float",   "len",       "min",          "max",          "range",      "next",  "iter",
-    "uniform", "random",    "randint",      "getpid",       "fileno",     "close", "seek",
-    "read",    "write",     "flush",        "truncate",     "Path",       "join",  "joinpath",
-    "connect", "cursor",    "rollback",     "fspath",       "isinstance",
-});
+// Calls that follow a try, within the loop or in a handler of it.
+constexpr auto kBesideNames = std::to_array<std::string_view>(
+    {"fileno", "seek", "truncate", "fsync", "fdopen", "connect", "cursor", "rollback"});
 
 // Libraries that try in functions of their own.
 constexpr std::array kTryingFrames = {
@@ -88,11 +80,10 @@ const TryingName* trying_name(std::string_view name) {
   return row == kTryingNames.end() ? nullptr : &*row;
 }
 
+// (A loop that fetches rows of a database waits for what is in it: that counts as work.)
 bool may_be_work(std::string_view name) {
-  const bool raises = name.ends_with("Error") || name.ends_with("Exception") || name == "Timeout" ||
-                      name == "SystemExit";
-  return !raises && !is_among(kRestingNames, name) && !is_among(kBesideNames, name) &&
-         trying_name(name) == nullptr;
+  return !snapshot::call_rests(name) && !snapshot::call_is_idle(name) &&
+         !is_among(kBesideNames, name) && trying_name(name) == nullptr;
 }
 
 std::string_view base_name(std::string_view path) {
@@ -169,7 +160,7 @@ std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, const Tables& table
     if (may_be_work(name)) {
       return std::nullopt;
     }
-    rests = rests || is_among(kRestingNames, name);
+    rests = rests || snapshot::call_rests(name);
     const TryingName* row = trying_name(name);
     if (row == nullptr) {
       continue;
@@ -189,7 +180,7 @@ std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, const Tables& table
 
 bool only_rests(const PythonLoop& loop, const Tables& tables) {
   return !loop.cut && std::all_of(loop.calls.begin(), loop.calls.end(), [&](const LoopCall& call) {
-    return is_among(kRestingNames, tables.text(call.name));
+    return snapshot::call_rests(tables.text(call.name));
   });
 }
 
