@@ -102,6 +102,8 @@ def poll_folder():
     while True:
         try:
             os.mkdir("data.lock")
+            with open("data.lock/pid", "w") as file:
+                file.write(str(os.getpid()))
             break
         except FileExistsError:
             tried()

@@ -43,12 +43,12 @@ constexpr std::uint64_t kFirstWalByte = 120;
 constexpr std::uint64_t kEndOfWal = 128;
 constexpr std::string_view kWalIndex = "-shm";
 
-std::string folder_of(pid_t pid) {
+std::string proc_folder(pid_t pid) {
   return "/proc/" + std::to_string(pid);
 }
 
 std::string read_info(pid_t pid, int fd) {
-  return read_file(folder_of(pid) + "/fdinfo/" + std::to_string(fd), kMaxLockInfo)
+  return read_file(proc_folder(pid) + "/fdinfo/" + std::to_string(fd), kMaxLockInfo)
       .value_or(std::string());
 }
 
@@ -61,7 +61,7 @@ bool is_alive(pid_t pid) {
 std::string absolute_path(pid_t pid, std::string_view path) {
   const std::string folder = path.starts_with('/')
                                  ? std::string("/")
-                                 : read_link(folder_of(pid) + "/cwd").value_or(std::string());
+                                 : read_link(proc_folder(pid) + "/cwd").value_or(std::string());
   if (path.empty() || !folder.starts_with('/')) {
     return {};
   }
@@ -161,7 +161,7 @@ class LockSearch {
 
 std::optional<Found> LockSearch::find(const ProcessCapture& process, const LockPoll& poll) {
   pid_ = process.pid;
-  mountinfo_ = read_file(folder_of(pid_) + "/mountinfo", kMaxMountinfo).value_or(std::string());
+  mountinfo_ = read_file(proc_folder(pid_) + "/mountinfo", kMaxMountinfo).value_or(std::string());
   const std::set<std::string> names = resolve(poll.objects);
   if (poll.existence) {
     return named_lock_file(names);
@@ -245,10 +245,14 @@ std::optional<Found> LockSearch::named_lock_file(const std::set<std::string>& na
     const auto mount = is_lock_name(path) ? mount_of(mountinfo_, path) : std::nullopt;
     struct stat status {};
     if (mount && !is_remote(*mount) &&
-        ::lstat((folder_of(pid_) + "/root" + path).c_str(), &status) == 0) {
+        ::lstat((proc_folder(pid_) + "/root" + path).c_str(), &status) == 0) {
       locks.insert(path);
     }
   }
+  // A directory that is a lock has its maker's file in it.
+  std::erase_if(locks, [&locks](const std::string& path) {
+    return locks.contains(std::filesystem::path(path).parent_path().string());
+  });
   if (locks.size() != 1) {
     return std::nullopt;
   }
@@ -310,8 +314,9 @@ std::optional<pid_t> LockSearch::holder_of(const HeldLock& lock, const std::stri
 }
 
 std::set<std::string> LockSearch::resolve(const std::vector<std::string_view>& objects) const {
-  const std::string folder =
-      objects.empty() ? std::string() : read_link(folder_of(pid_) + "/cwd").value_or(std::string());
+  const std::string folder = objects.empty()
+                                 ? std::string()
+                                 : read_link(proc_folder(pid_) + "/cwd").value_or(std::string());
   std::set<std::string> paths;
   for (const std::string_view object : objects) {
     if (object.starts_with('/') || folder.starts_with('/')) {
