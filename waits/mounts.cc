@@ -60,6 +60,23 @@ std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view path)
   return longest;
 }
 
+std::optional<std::uint64_t> device_of_mount(std::string_view mountinfo, std::uint64_t id) {
+  for (const std::string_view line : split(mountinfo, '\n')) {
+    const auto words = split_blanks(line);
+    if (words.size() < 3 || parse_number<std::uint64_t>(words[0]) != id) {
+      continue;
+    }
+    const auto colon = words[2].find(':');
+    if (colon == std::string_view::npos) {
+      return std::nullopt;
+    }
+    const auto major = parse_number<std::uint32_t>(words[2].substr(0, colon));
+    const auto minor = parse_number<std::uint32_t>(words[2].substr(colon + 1));
+    return major && minor ? std::optional(std::uint64_t{*major} << 32 | *minor) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 bool is_remote(const Mount& mount) {
   return mount.kind.starts_with("fuse.") ||
          std::find(kRemote.begin(), kRemote.end(), mount.kind) != kRemote.end();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ std::optional<Mount> parse_mount(std::string_view line);
 // the last one, which covers the others. Returns nullopt if there is none (`path` is not absolute,
 // the table is cut).
 std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view path);
+
+// Returns the device of the mount with this id (mnt_id of fdinfo), as major << 32 | minor; nullopt
+// if the table has no such mount: the file was opened in another mount namespace.
+std::optional<std::uint64_t> device_of_mount(std::string_view mountinfo, std::uint64_t id);
 
 // Returns whether something other than this node's kernel must answer: a server, or (FUSE) another
 // process.

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "snapshot/call_names.h"
+
 namespace oddrank::aggregate {
 namespace {
 
+using snapshot::call_is_idle;
+using snapshot::call_rests;
 using snapshot::LoopCall;
 using snapshot::PythonLoop;
 using snapshot::StringId;
@@ -122,119 +126,9 @@ constexpr auto kAskingNames = std::to_array<AskingName>({
     {"finished", PollOn::kReady, Asking::kGenerally},
 });
 
-// Calls that let time pass.
-constexpr auto kRests = std::to_array<std::string_view>(
-    {"sleep", "wait", "join", "select", "pause", "sched_yield", "nanosleep", "usleep"});
-
-// Calls that neither work nor ask for anything: clocks, texts, numbers, logs.
-constexpr auto kIdleNames = std::to_array<std::string_view>({
-    "time",
-    "time_ns",
-    "monotonic",
-    "monotonic_ns",
-    "perf_counter",
-    "perf_counter_ns",
-    "now",
-    "utcnow",
-    "timedelta",
-    "total_seconds",
-    "ctime",
-    "strftime",
-    "localtime",
-    "gmtime",
-    "isoformat",
-    "print",
-    "write",
-    "flush",
-    "log",
-    "debug",
-    "info",
-    "warning",
-    "warn",
-    "error",
-    "critical",
-    "exception",
-    "getLogger",
-    "len",
-    "range",
-    "enumerate",
-    "zip",
-    "reversed",
-    "iter",
-    "next",
-    "min",
-    "max",
-    "abs",
-    "round",
-    "pow",
-    "sum",
-    "any",
-    "all",
-    "int",
-    "float",
-    "str",
-    "bool",
-    "bytes",
-    "list",
-    "tuple",
-    "dict",
-    "set",
-    "sorted",
-    "repr",
-    "format",
-    "isinstance",
-    "getattr",
-    "hasattr",
-    "split",
-    "strip",
-    "rstrip",
-    "lstrip",
-    "startswith",
-    "endswith",
-    "lower",
-    "upper",
-    "replace",
-    "encode",
-    "decode",
-    "append",
-    "items",
-    "keys",
-    "values",
-    "abspath",
-    "basename",
-    "dirname",
-    "fspath",
-    "joinpath",
-    "Path",
-    "with_suffix",
-    "read",
-    "close",
-    "uniform",
-    "random",
-    "randint",
-    "getpid",
-    "gettid",
-    "get_rank",
-    "loads",
-    "get_world_size",
-    "gethostname",
-    "getenv",
-    "as_posix",
-    "touch",
-    "utime",
-    "format_exc",
-    "print_exc",
-    "environ",
-});
-
 template <typename Names, typename Name>
 bool is_one_of(const Names& names, const Name& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// raise TimeoutError(...)
-bool makes_error(std::string_view name) {
-  return name.ends_with("Error") || name.ends_with("Exception") || name == "SystemExit";
 }
 
 const AskingName* asking_name(std::string_view name) {
@@ -245,7 +139,7 @@ const AskingName* asking_name(std::string_view name) {
 
 bool rests(const JobView& view, const PythonLoop& loop) {
   return std::any_of(loop.calls.begin(), loop.calls.end(),
-                     [&](const LoopCall& call) { return is_one_of(kRests, view.text(call.name)); });
+                     [&](const LoopCall& call) { return call_rests(view.text(call.name)); });
 }
 
 bool counts(const AskingName& row, const LoopCall& call, const PythonLoop& loop, bool rested) {
@@ -263,8 +157,7 @@ bool counts(const AskingName& row, const LoopCall& call, const PythonLoop& loop,
 // Returns whether the call may be work.
 bool may_work(const JobView& view, const LoopCall& call) {
   const std::string_view name = view.text(call.name);
-  return !is_one_of(kRests, name) && !is_one_of(kIdleNames, name) && !makes_error(name) &&
-         asking_name(name) == nullptr;
+  return !call_rests(name) && !call_is_idle(name) && asking_name(name) == nullptr;
 }
 
 bool has_work(const JobView& view, const PythonLoop& loop) {

@@ -1,8 +1,10 @@
 // The order of the steps matters:
-// - Ends and semaphores come first. join_processes describes holders that are known by then, and
+// - Locks that are polled come first: join_ends looks for who has open the lock files that are
+//   found.
+// - Ends and semaphores come next. join_processes describes holders that are known by then, and
 //   guesses from frames only where there is none.
-// - Lock files are dated after the ends are joined, so that the note says who has the file open,
-//   then how old it is.
+// - Who is written in a lock file counts only if nobody has it open. Lock files are dated after
+//   that, so that the note says who has the file, then how old it is.
 // - Sleepers in state D are counted after join_processes, which replaces the notes of a wait for a
 //   pool of workers.
 // - The node's pressure comes last: its page faults are counted up to the end.
@@ -18,6 +20,8 @@
 #include "waits/ends/read_ends.h"
 #include "waits/node/join_processes.h"
 #include "waits/node/lock_file_ages.h"
+#include "waits/node/lock_file_owners.h"
+#include "waits/node/polled_locks.h"
 #include "waits/node/uninterruptible.h"
 
 namespace oddrank::waits {
@@ -47,12 +51,14 @@ void note_pressure(const MajorFaults& before, Capture& capture) {
 }  // namespace
 
 NodeStart start_node(const Capture& capture) {
-  return {read_major_faults(capture)};
+  return {read_major_faults(capture), read_held_locks()};
 }
 
 void join_node(const NodeStart& start, const OpenTarget& open, Capture& capture) {
+  name_polled_locks(start.locks, capture);
   join_ends(read_ends(capture), capture);
   name_semaphore_owners(capture, open);
+  name_lock_file_owners(capture);
   date_lock_files(capture);
   join_processes(capture);
   count_uninterruptible(capture);

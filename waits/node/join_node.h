@@ -7,18 +7,23 @@
 //   join_node(start, open, capture);
 #pragma once
 
+#include <vector>
+
 #include "snapshot/capture.h"
+#include "waits/file_locks.h"
 #include "waits/node/node_pressure.h"
 #include "waits/node/semaphore_owners.h"
 
 namespace oddrank::waits {
 
-// Counters of the node before the first sample, which join_node compares with those after the last.
+// What is read of the node before the first sample; join_node compares it with what is after the
+// last.
 struct NodeStart {
   MajorFaults faults;
+  std::vector<HeldLock> locks;  // all file locks of the node
 };
 
-// Reads the counters of the capture's processes from /proc.
+// Reads the counters of the capture's processes, and the locks, from /proc.
 NodeStart start_node(const snapshot::Capture& capture);
 
 // Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per

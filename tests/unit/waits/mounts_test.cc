@@ -35,6 +35,17 @@ TEST_CASE("servers and other processes must answer for some file systems") {
   CHECK_FALSE(is_remote(*mount_of(kMounts, "/twice/x")));
 }
 
+TEST_CASE("the device of a mount") {
+  constexpr std::string_view kTwo =
+      "22 1 254:1 / / rw - ext4 a b\n30 22 0:30 / /tmp rw - tmpfs a b\n31 x\n32 22 0-30 / /y\n";
+  CHECK(device_of_mount(kTwo, 22) == (std::uint64_t{254} << 32 | 1));
+  CHECK(device_of_mount(kTwo, 30) == 30);
+  CHECK_FALSE(device_of_mount(kTwo, 31));
+  CHECK_FALSE(device_of_mount(kTwo, 32));
+  CHECK_FALSE(device_of_mount(kTwo, 2));
+  CHECK_FALSE(device_of_mount("", 0));
+}
+
 TEST_CASE("what is no path or no table has no mount") {
   CHECK_FALSE(mount_of(kMounts, "pipe:[5]"));
   CHECK_FALSE(mount_of(kMounts, ""));

@@ -1,0 +1,26 @@
+#include "waits/node/lock_file_owners.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::waits {
+namespace {
+
+TEST_CASE("a lock file is its maker's number, or that and this host's name") {
+  CHECK(number_in_lock_file("4711", "here") == 4711);
+  CHECK(number_in_lock_file("  4711\n", "here") == 4711);
+  CHECK(number_in_lock_file("4711\nhere\n", "here") == 4711);
+}
+
+TEST_CASE("other files have no number, and that of another host says nothing") {
+  CHECK(number_in_lock_file("4711\nthere\n", "here") == 0);
+  CHECK(number_in_lock_file("4711 here 2\n", "here") == 0);
+  CHECK(number_in_lock_file("step 4711", "here") == 0);
+  CHECK(number_in_lock_file("4711.5", "here") == 0);
+  CHECK(number_in_lock_file("-4711", "here") == 0);
+  CHECK(number_in_lock_file("1", "here") == 0);
+  CHECK(number_in_lock_file("99999999999999", "here") == 0);
+  CHECK(number_in_lock_file("", "here") == 0);
+}
+
+}  // namespace
+}  // namespace oddrank::waits

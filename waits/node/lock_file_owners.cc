@@ -1,0 +1,214 @@
+#include "waits/node/lock_file_owners.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "attach/proc_stat.h"
+#include "attach/proc_status.h"
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "base/unique_fd.h"
+#include "waits/add_note.h"
+#include "waits/mounts.h"
+#include "waits/node/node_family.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
+constexpr std::size_t kMaxLockText = 128;   // bytes; a longer file is no lock file
+constexpr std::size_t kMaxLockEntries = 8;  // of a directory; a larger one is no lock
+constexpr std::int64_t kNanosInSecond = 1'000'000'000;
+constexpr std::int64_t kClockSlack = kNanosInSecond;  // clocks of file systems tick slowly
+
+std::int64_t nanos_of(const timespec& time) {
+  return time.tv_sec * kNanosInSecond + time.tv_nsec;
+}
+
+std::int64_t nanos_now(clockid_t clock) {
+  timespec now{};
+  return ::clock_gettime(clock, &now) == 0 ? nanos_of(now) : 0;
+}
+
+// What is in one lock file, and when it was made.
+struct LockText {
+  std::string text;
+  std::int64_t made = 0;  // ns since 1970
+};
+
+std::optional<LockText> read_lock_text(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  LockText found;
+  found.made = nanos_of(status.st_mtim);
+  if (S_ISLNK(status.st_mode)) {
+    found.text = read_link(path).value_or(std::string());
+    return found;
+  }
+  if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) > kMaxLockText) {
+    return std::nullopt;
+  }
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
+  UniqueFd file(::open(path.c_str(), kFlags | O_NOATIME));
+  if (!file.valid()) {
+    file = UniqueFd(::open(path.c_str(), kFlags));  // of another user
+  }
+  std::array<char, kMaxLockText> bytes{};
+  const ssize_t size = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
+  if (size <= 0) {
+    return std::nullopt;
+  }
+  found.text.assign(bytes.data(), static_cast<std::size_t>(size));
+  return found;
+}
+
+// Returns the files of a directory that is a lock; empty if it is none.
+std::vector<std::string> entries_of(const std::string& folder) {
+  struct CloseDir {
+    void operator()(DIR* dir) const { ::closedir(dir); }
+  };
+  std::vector<std::string> paths;
+  const std::unique_ptr<DIR, CloseDir> dir(::opendir(folder.c_str()));
+  for (const dirent* entry = nullptr; dir && (entry = ::readdir(dir.get())) != nullptr;) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") {
+      continue;
+    }
+    if (paths.size() == kMaxLockEntries) {
+      return {};
+    }
+    paths.push_back(folder + "/" + std::string(name));
+  }
+  return paths;
+}
+
+std::vector<LockText> read_lock_texts(const std::string& path) {
+  struct stat status {};
+  std::vector<std::string> paths = {path};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    paths = entries_of(path);
+  }
+  std::vector<LockText> texts;
+  for (const std::string& each : paths) {
+    if (auto text = read_lock_text(each)) {
+      texts.push_back(std::move(*text));
+    }
+  }
+  return texts;
+}
+
+// Returns the process that has this number in the pid namespace of `waiter`; 0 if that cannot be
+// told.
+pid_t process_of_number(const Capture& capture, const ProcessCapture& waiter, pid_t number) {
+  const auto status = attach::read_proc_status(waiter.pid);
+  if (!status || status->ns_pids.empty()) {
+    return 0;
+  }
+  if (status->ns_pids.size() == 1) {
+    return number;
+  }
+  std::set<pid_t> found;
+  for (const ProcessCapture& each : capture.processes) {
+    const auto theirs = attach::read_proc_status(each.pid);
+    if (theirs && theirs->ns_pids.size() == status->ns_pids.size() &&
+        theirs->ns_pids.back() == number) {
+      found.insert(each.pid);
+    }
+  }
+  return found.size() == 1 ? *found.begin() : 0;
+}
+
+// Returns whether the process is alive and began before the file was made.
+bool may_have_made(pid_t pid, const LockText& lock) {
+  const auto stat = attach::read_proc_stat(pid);
+  if (!stat || stat->state == 'Z' || stat->state == 'X') {
+    return false;
+  }
+  const std::int64_t began = nanos_now(CLOCK_REALTIME) - nanos_now(CLOCK_BOOTTIME) +
+                             static_cast<std::int64_t>(stat->start_us) * 1000;
+  return began <= lock.made + kClockSlack;
+}
+
+// Returns the only process whose number is in the lock file; 0 if there is none, or several.
+pid_t owner_of_lock_file(const Capture& capture, const ProcessCapture& process, std::string path) {
+  const std::string folder = "/proc/" + std::to_string(process.pid);
+  const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
+  const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;
+  if (!mount || is_remote(*mount)) {
+    return 0;
+  }
+  std::set<pid_t> owners;
+  for (const LockText& lock : read_lock_texts(folder + "/root" + path)) {
+    const pid_t number = number_in_lock_file(lock.text, capture.nodes.front().host);
+    const pid_t pid = number == 0 ? 0 : process_of_number(capture, process, number);
+    if (pid != 0 && may_have_made(pid, lock)) {
+      owners.insert(pid);
+    }
+  }
+  const bool one = owners.size() == 1 && *owners.begin() != process.pid;
+  return one ? *owners.begin() : 0;
+}
+
+}  // namespace
+
+pid_t number_in_lock_file(std::string_view text, std::string_view host) {
+  const auto words = split_blanks(text);
+  if (words.empty() || words.size() > 2 || (words.size() == 2 && words[1] != host)) {
+    return 0;
+  }
+  const auto number = parse_number<pid_t>(words[0]);
+  return number && *number > 1 ? *number : 0;
+}
+
+void name_lock_file_owners(Capture& capture, std::chrono::milliseconds patience) {
+  const std::vector<WaitPlace> places = find_waits(capture, [&capture](const snapshot::Wait& wait) {
+    return wait.how == snapshot::WaitHow::kLockFile && wait.holder_pid == 0 &&
+           capture.tables.text(wait.path).starts_with('/');
+  });
+  if (places.empty() || capture.nodes.empty()) {
+    return;
+  }
+  const auto search = [&](int fd) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const ProcessCapture& process = capture.processes[places[i].process];
+      const snapshot::Wait& wait = process.threads[places[i].thread].wait;
+      const pid_t owner =
+          owner_of_lock_file(capture, process, std::string(capture.tables.text(wait.path)));
+      send_bytes(fd, std::to_string(i) + " " + std::to_string(owner) + "\n");
+    }
+  };
+  const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
+  for (const std::string_view line : split(result.bytes, '\n')) {
+    const auto blank = line.find(' ');
+    const auto index = parse_number<std::size_t>(line.substr(0, blank));
+    const auto owner = index && *index < places.size() && blank != std::string_view::npos
+                           ? parse_number<pid_t>(line.substr(blank + 1))
+                           : std::nullopt;
+    if (owner && *owner > 0) {
+      snapshot::Wait& wait =
+          capture.processes[places[*index].process].threads[places[*index].thread].wait;
+      wait.holder_pid = *owner;
+      wait.holder_alive = snapshot::Known::kYes;
+      add_note(capture, wait, "pid " + std::to_string(*owner) + " is written in it");
+    }
+  }
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,128 @@
+#include "waits/node/polled_locks.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "waits/node/lock_polls.h"
+#include "waits/node/lock_search.h"
+#include "waits/node/node_family.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+using snapshot::Wait;
+
+constexpr std::size_t kMaxLockTable = std::size_t{4} << 20;  // bytes
+
+struct PolledPlace {
+  WaitPlace place;
+  LockPoll poll;
+};
+
+std::vector<PolledPlace> find_polls(const Capture& capture) {
+  std::vector<PolledPlace> polls;
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    const auto& threads = capture.processes[i].threads;
+    for (std::size_t t = 0; t < threads.size(); ++t) {
+      if (auto poll = lock_poll_of(threads[t], capture.tables)) {
+        polls.push_back({{i, t}, std::move(*poll)});
+      }
+    }
+  }
+  return polls;
+}
+
+void set_found(const FoundLock& found, const LockPoll& poll, Capture& capture, Wait& wait) {
+  wait.on = snapshot::WaitOn::kFileLock;
+  wait.inferred = true;
+  wait.fd = -1;
+  wait.path = capture.tables.string(found.path);
+  wait.holder_pid = found.holder;
+  wait.holder_alive = found.holder != 0 ? snapshot::Known::kYes : snapshot::Known::kUnknown;
+  wait.how = found.existence ? snapshot::WaitHow::kLockFile : snapshot::WaitHow::kTold;
+  wait.limited = false;  // the limit was that of one sleep
+  wait.limit_ms = -1;
+  const std::string_view what = found.existence ? "polls the lock file"
+                                : poll.database ? "polls for the lock of a database"
+                                                : "polls for a file lock";
+  const bool named = !found.path.empty();
+  const std::string joint = !named ? "" : found.existence ? " " : poll.database ? ", " : " on ";
+  wait.detail = capture.tables.string(std::string(what) + joint + found.path);
+}
+
+// "INDEX HOLDER EXISTENCE PATH": the path goes to the end of the line.
+std::optional<std::pair<std::size_t, FoundLock>> parse_found(std::string_view line) {
+  const auto words = split(line, ' ');
+  const auto index = words.size() < 4 ? std::nullopt : parse_number<std::size_t>(words[0]);
+  const auto holder = index ? parse_number<pid_t>(words[1]) : std::nullopt;
+  if (!holder) {
+    return std::nullopt;
+  }
+  const std::size_t before = words[0].size() + words[1].size() + words[2].size() + 3;
+  return std::pair{*index, FoundLock{*holder, std::string(line.substr(before)), words[2] == "1"}};
+}
+
+// Makes the paths of lock files absolute that were read out of frames (python/lock_files.h).
+void complete_paths(Capture& capture) {
+  for (ProcessCapture& process : capture.processes) {
+    for (snapshot::ThreadCapture& thread : process.threads) {
+      Wait& wait = thread.wait;
+      const std::string_view path = capture.tables.text(wait.path);
+      if (wait.how != snapshot::WaitHow::kLockFile || path.starts_with('/')) {
+        continue;
+      }
+      if (const std::string whole = absolute_path(process.pid, path); !whole.empty()) {
+        wait.path = capture.tables.string(whole);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<HeldLock> read_held_locks() {
+  return held_locks(read_file("/proc/locks", kMaxLockTable).value_or(std::string()));
+}
+
+void name_polled_locks(const std::vector<HeldLock>& before,
+                       Capture& capture,
+                       std::chrono::milliseconds patience) {
+  complete_paths(capture);
+  const std::vector<PolledPlace> polls = find_polls(capture);
+  if (polls.empty()) {
+    return;
+  }
+  std::vector<HeldLock> held = read_held_locks();
+  const std::set<HeldLock> earlier(before.begin(), before.end());
+  std::erase_if(held, [&earlier](const HeldLock& lock) { return !earlier.contains(lock); });
+  const auto search = [&](int fd) {
+    LockSearch locks(capture, held);
+    for (std::size_t i = 0; i < polls.size(); ++i) {
+      const auto found = locks.find(capture.processes[polls[i].place.process], polls[i].poll);
+      if (found && found->path.find('\n') == std::string::npos) {
+        send_bytes(fd, std::to_string(i) + " " + std::to_string(found->holder) +
+                           (found->existence ? " 1 " : " 0 ") + found->path + "\n");
+      }
+    }
+  };
+  const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
+  for (const std::string_view line : split(result.bytes, '\n')) {
+    const auto found = parse_found(line);
+    if (found && found->first < polls.size()) {
+      const PolledPlace& each = polls[found->first];
+      set_found(found->second, each.poll, capture,
+                capture.processes[each.place.process].threads[each.place.thread].wait);
+    }
+  }
+}
+
+}  // namespace oddrank::waits
