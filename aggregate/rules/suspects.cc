@@ -200,9 +200,12 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<Stand>& stands) {
   std::vector<std::size_t> alone;
   for (std::size_t at = 0; at < stands.size(); ++at) {
-    if (stands[at] == Stand::kRoot && !input.graph.awaited[at] &&
+    const Kind story = local_story(input, at);
+    const bool outside = stands[at] == Stand::kVague &&
+                         (story == Kind::kExternalWait || story == Kind::kFileLock);
+    if ((stands[at] == Stand::kRoot || outside) && !input.graph.awaited[at] &&
         (!input.anybody_in_call || is_held(input, input.view.ranks()[at])) &&
-        (explains_itself(local_story(input, at)) || stands.size() == 1)) {
+        (explains_itself(story) || stands.size() == 1)) {
       alone.push_back(at);
     }
   }
@@ -334,6 +337,13 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
     });
     add(Ground::kAlone, std::move(alone));
     add(Ground::kOdd, std::move(odd));
+  } else {
+    // They explain nothing, but are worth a line.
+    std::vector<std::size_t> alone = find_alone(input, stands);
+    std::erase_if(alone, [&input](std::size_t at) {
+      return !is_held(input, input.view.ranks()[at]);
+    });
+    add(Ground::kAlone, std::move(alone));
   }
   if (tiers.empty()) {
     tiers.emplace_back();

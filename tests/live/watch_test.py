@@ -281,7 +281,6 @@ class WatchTest(unittest.TestCase):
 
     # The watch sees that nothing moves; the verdict on the capture still takes the CPU time of a poll
     # without pauses for motion ("healthy"), and so the alarm is withheld.
-    @unittest.expectedFailure
     def test_a_job_that_polls_a_file_without_pauses_does_not_move(self):
         self.both_ranks("rushes")
         self.wait_said("rank 0 has not moved for", 15)
