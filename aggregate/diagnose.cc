@@ -17,6 +17,7 @@
 #include "aggregate/verdict_engine.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/groups.h"
+#include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/hostlist.h"
 #include "base/printable.h"
@@ -170,6 +171,40 @@ void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advic
   }
 }
 
+// Returns "ranks 5-6 wait in a call, but for none of the ranks that are named"; "" if the named ones
+// explain all that wait, or nobody is named.
+std::string unexplained(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
+  std::vector<std::size_t> named;
+  const auto add = [&](const std::vector<Culprit>& culprits) {
+    for (const Culprit& culprit : culprits) {
+      const std::size_t at = culprit.rank < 0 ? JobView::kNone : view.index_of(culprit.rank);
+      if (at != JobView::kNone) {
+        named.push_back(at);
+      }
+    }
+  };
+  add(verdict.culprits);
+  for (const OtherStory& other : verdict.also) {
+    add(other.culprits);
+  }
+  if (named.empty() || !is_stall(verdict.kind)) {
+    return {};
+  }
+  const std::vector<std::size_t> distance = distances(graph.in, named);
+  std::vector<std::int32_t> left;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    if (graph.waits_for_rank[at] && distance[at] == kFar && view.ranks()[at].rank >= 0) {
+      left.push_back(view.ranks()[at].rank);
+    }
+  }
+  if (left.empty()) {
+    return {};
+  }
+  return fmt::format("{} {} {} for other ranks, but not for one that is named",
+                     left.size() == 1 ? "rank" : "ranks", format_ranks(left),
+                     left.size() == 1 ? "waits" : "wait");
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Capture& capture) {
@@ -220,6 +255,9 @@ Diagnosis diagnose(const JobView& view) {
   std::transform(capture.job.notes.begin(), capture.job.notes.end(),
                  std::inserter(report.notes, report.notes.begin()),
                  [](const std::string& note) { return printable(note, 400); });
+  if (std::string note = unexplained(view, graph, report.verdict); !note.empty()) {
+    report.notes.push_back(std::move(note));
+  }
   for (const SourceFinding& source : report.sources) {
     report.notes.push_back(source_words(source));
   }

@@ -179,7 +179,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
   if (const std::size_t mover = only_one(input, stands, Stand::kRoot); mover != JobView::kNone) {
     odd.push_back(mover);
   } else if (const std::size_t vague = only_one(input, stands, Stand::kVague);
-             vague != JobView::kNone && input.anybody_in_call) {
+             vague != JobView::kNone && input.anybody_in_call &&
+             !may_need_others(input.view, input.view.ranks()[vague])) {
     odd.push_back(vague);
   } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
     // The others are all inside of one call, and it does not end: somebody else is missing there.

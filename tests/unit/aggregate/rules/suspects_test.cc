@@ -1,4 +1,6 @@
 // The theory of blame, rule by rule: who may be named, before it is said why.
+#include <algorithm>
+
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -161,6 +163,24 @@ TEST_CASE("suspects: of waits that are young, ranks on their way are not accused
   CHECK(named_in(job).empty());
   wait.quiet_ms = 900'000;
   CHECK(named_in(job).size() == 7);
+}
+
+TEST_CASE("suspects: ranks that the verdict does not explain are noted") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  for (const std::int32_t rank : {0, 1, 2, 3, 4, 5}) {
+    job.process(pid_of(rank)).threads[0].call->group = job.capture.tables.string("left");
+    job.process(pid_of(rank)).threads[0].call->whole_world = false;
+    job.process(pid_of(rank)).threads[0].call->members = job.capture.tables.string("0-5");
+  }
+  replace(job, 2, tests::sleeping());
+  replace(job, 6, receiving_from(7));
+  replace(job, 7, receiving_from(6));
+  // A circle of which a rank moves is none.
+  job.process(pid_of(6)).threads[0].samples.back().locals_changed = true;
+  CHECK(named_in(job) == Named{2});
+  const auto notes = diagnose(job.capture).notes;
+  CHECK(std::count(notes.begin(), notes.end(),
+                   "ranks 6-7 wait for other ranks, but not for one that is named") == 1);
 }
 
 TEST_CASE("suspects: a thread that is stopped in one sample only is not stopped") {
