@@ -142,6 +142,11 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     }
     finding.summary = fmt::format("{} wait for each other in a circle: {}",
                                   ranks_words(input, cycle.ranks), cycle_words(input, cycle));
+    if (ranks.size() == 1 && cycle.ranks.size() > 2 && cut == ranks.front()) {
+      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.summary += fmt::format("; every way round leads through {}",
+                                     ranks_words(input, ranks));
+    }
     finding.advice = {p2p ? "use batch_isend_irecv, or let one side receive before it sends"
                           : "enter the groups in one order on all ranks"};
     finding.disproves = {"one of these calls returning"};

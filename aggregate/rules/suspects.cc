@@ -262,7 +262,7 @@ std::vector<std::size_t> choose_vague(const RuleInput& input,
     return other != at && std::find(all.begin(), all.end(), other) != all.end();
   });
   const bool movers = std::find(stands.begin(), stands.end(), Stand::kRoot) != stands.end();
-  return ranks.size() == 1 && !movers ? ranks : std::vector<std::size_t>();
+  return ranks.size() == 1 && !movers && !input.unread ? ranks : std::vector<std::size_t>();
 }
 
 }  // namespace
