@@ -221,9 +221,9 @@ bool is_lock_name(std::string_view path) {
   constexpr auto kWords =
       std::to_array<std::string_view>({"lock", "locks", "lockfile", "lockdir", "lck", "pid"});
   std::string word;
-  for (const unsigned char each : std::string(base_name(path)) + ".") {
-    if (std::isalpha(each) != 0) {
-      word += static_cast<char>(std::tolower(each));
+  for (const char each : std::string(base_name(path)) + ".") {
+    if (std::isalpha(static_cast<unsigned char>(each)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
       continue;
     }
     if (is_among(kWords, word)) {

@@ -73,11 +73,11 @@ TEST_CASE("calls: os.exists(path), as each version compiles it") {
                         {"LOAD_FAST", 0},
                         {"PRECALL", 1},
                         {"CALL", 1}}) == old);
-  for (const std::uint32_t minor : {12, 13}) {
+  for (const std::uint32_t minor : {12U, 13U}) {
     CHECK(call_words(minor,
                      {{"LOAD_GLOBAL", 0}, {"LOAD_ATTR", 3}, {"LOAD_FAST", 0}, {"CALL", 1}}) == old);
   }
-  for (const std::uint32_t minor : {14, 15}) {
+  for (const std::uint32_t minor : {14U, 15U}) {
     CHECK(call_words(
               minor,
               {{"LOAD_GLOBAL", 0}, {"LOAD_ATTR", 3}, {"LOAD_FAST_BORROW", 0}, {"CALL", 1}}) == old);
