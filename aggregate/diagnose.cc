@@ -171,8 +171,8 @@ void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advic
   }
 }
 
-// Returns "ranks 5-6 wait in a call, but for none of the ranks that are named"; "" if the named ones
-// explain all that wait, or nobody is named.
+// Returns "ranks 5-6 wait in a call, but for none of the ranks that are named"; "" if the named
+// ones explain all that wait, or nobody is named.
 std::string unexplained(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
   std::vector<std::size_t> named;
   const auto add = [&](const std::vector<Culprit>& culprits) {

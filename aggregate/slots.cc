@@ -124,8 +124,8 @@ bool may_be_same(const Slot& slot, const Slot& other) {
   return other.group.empty();
 }
 
-// Returns whether it is unknown which operation the slot is, and its ranks came there from different
-// places: then they may be in different calls.
+// Returns whether it is unknown which operation the slot is, and its ranks came there from
+// different places: then they may be in different calls.
 bool is_of_several_calls(const JobView& view, const Slot& slot) {
   if (!slot.op.empty() || slot.kind != CallKind::kCollective) {
     return false;

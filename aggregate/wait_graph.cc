@@ -364,7 +364,8 @@ std::set<std::size_t> closed_circles(const JobView& view, const WaitGraph& graph
   const auto is_sure = [guess](const Slot& slot) {
     const bool by_rule = guess == Guess::kRendezvous && slot.membership == Membership::kAssumed &&
                          slot.kind == CallKind::kRendezvous;
-    return slot.unclear.empty() && !slot.mixed && (by_rule || slot.membership == Membership::kKnown);
+    return slot.unclear.empty() && !slot.mixed &&
+           (by_rule || slot.membership == Membership::kKnown);
   };
   std::vector<bool> open(graph.component_size.size(), false);
   std::vector<std::size_t> ranks(graph.component_size.size(), 0);

@@ -59,17 +59,17 @@ struct WaitGraph {
 
 WaitGraph build_wait_graph(const JobView& view);
 
-// Returns the components (numbers) of at least two ranks that no wait leaves and in which everything
-// is known: all of their ranks were read, and all members of their slots. Only within these do
-// comparisons of calls show anything: a circle with a way out is a consequence of what is outside.
-// `guess`: slots whose members are known by rule, not by evidence, may count.
+// Returns the components (numbers) of at least two ranks that no wait leaves and in which
+// everything is known: all of their ranks were read, and all members of their slots. Only within
+// these do comparisons of calls show anything: a circle with a way out is a consequence of what is
+// outside. `guess`: slots whose members are known by rule, not by evidence, may count.
 enum class Guess : std::uint8_t { kNone = 0, kRendezvous };
 std::set<std::size_t> closed_circles(const JobView& view,
                                      const WaitGraph& graph,
                                      Guess guess = Guess::kNone);
 
-// Returns the rank (index) of a circle through which every way round leads: without it there would be
-// no circle. JobView::kNone if there is none, or several. For circles of at most kMaxCut ranks.
+// Returns the rank (index) of a circle through which every way round leads: without it there would
+// be no circle. JobView::kNone if there is none, or several. For circles of at most kMaxCut ranks.
 inline constexpr std::size_t kMaxCut = 256;
 std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks);
 

@@ -30,7 +30,8 @@ struct NativeCall {
   std::string_view name;
   std::string_view op;
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
-  // Reads or writes a store: a rendezvous if a group is being made, else the program's own business.
+  // Reads or writes a store: a rendezvous if a group is being made, else the program's own
+  // business.
   bool of_store = false;
 };
 

@@ -233,8 +233,8 @@ std::string report_text(const aggregate::Diagnosis& report,
                         const TextOptions& options) {
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
-                     unread_lines(report, style) + chain_lines(report, style) + since_lines(report, style) +
-                     group_lines(report, style, options.full_stacks) +
+                     unread_lines(report, style) + chain_lines(report, style) +
+                     since_lines(report, style) + group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;

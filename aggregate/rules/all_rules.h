@@ -77,8 +77,8 @@ struct LocalStory {
 
 struct KindRow {
   Kind kind = Kind::kUnknown;
-  std::string_view name;  // in the JSON and in every report: a contract with scripts
-  Rule rule = nullptr;    // tells why the suspects hold the job up; asked for each ground
+  std::string_view name;    // in the JSON and in every report: a contract with scripts
+  Rule rule = nullptr;      // tells why the suspects hold the job up; asked for each ground
   Rule job_rule = nullptr;  // looks at the whole job, once; may be the rule of several kinds
   Rule also = nullptr;      // the same, from another source than the stacks
   LocalStory story = {};

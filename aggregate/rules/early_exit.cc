@@ -30,14 +30,14 @@ std::vector<Finding> early_exit(const RuleInput& input) {
   }
   const RankView& first = input.view.ranks()[ranks.front()];
   const bool gone = first.presence == Presence::kDead;
-  Finding finding = accuse(input, Kind::kEarlyExit, ranks,
-                           gone ? Evidence::kState : Evidence::kOwnStall);
+  Finding finding =
+      accuse(input, Kind::kEarlyExit, ranks, gone ? Evidence::kState : Evidence::kOwnStall);
   // That the rank has ended is no fault by itself; that others wait for it is one of theirs or its.
   if (finding.explains == 0) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
-  finding.summary =
-      sentence(input, ranks, [&input](const RankView& rank) { return ending_predicate(input, rank); });
+  finding.summary = sentence(
+      input, ranks, [&input](const RankView& rank) { return ending_predicate(input, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kNothing;
     culprit.waits_for.detail = gone ? "ended with exit code 0" : "ends in order";

@@ -225,7 +225,8 @@ bool may_need_others(const JobView& view, const RankView& rank) {
 }
 
 bool talks_to_service(const JobView& view, const RankView& rank) {
-  return rank.sample() != nullptr && view.model().story(*rank.sample(), Story::kExternal).has_value();
+  return rank.sample() != nullptr &&
+         view.model().story(*rank.sample(), Story::kExternal).has_value();
 }
 
 bool reads_terminal(const JobView& view, const RankView& rank) {
@@ -262,8 +263,7 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
 
 Kind local_story(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
-  if (rank.presence == Presence::kDead && rank.process != nullptr &&
-      rank.process->exit_code == 0) {
+  if (rank.presence == Presence::kDead && rank.process != nullptr && rank.process->exit_code == 0) {
     return Kind::kEarlyExit;
   }
   if (rank.presence == Presence::kDead || rank.presence == Presence::kAbsent) {

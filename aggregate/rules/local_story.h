@@ -22,8 +22,8 @@ bool is_frozen(const JobView& view, const RankView& rank);
 // Returns whether the rank itself, not a library that makes a group, waits for a key of a store.
 bool waits_for_key(const JobView& view, const RankView& rank);
 
-// Returns whether what the rank waits for, while its system call names nobody, may be for another rank
-// to give: a key, a file, a lock on a file, an answer.
+// Returns whether what the rank waits for, while its system call names nobody, may be for another
+// rank to give: a key, a file, a lock on a file, an answer.
 bool may_need_others(const JobView& view, const RankView& rank);
 
 // Returns whether its frames are those of a library that talks to services outside of the job.

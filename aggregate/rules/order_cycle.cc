@@ -48,9 +48,9 @@ bool is_member(const Slot& slot, std::size_t rank) {
   return false;
 }
 
-// Returns the ranks of the cycle that deviate from what most of its ranks do. Only ranks that belong
-// to all of its groups show in which order these are entered. If no order has the majority, returns
-// all. Returns none if the members of a rooted call may have done their part and gone on.
+// Returns the ranks of the cycle that deviate from what most of its ranks do. Only ranks that
+// belong to all of its groups show in which order these are entered. If no order has the majority,
+// returns all. Returns none if the members of a rooted call may have done their part and gone on.
 std::vector<std::size_t> deviating(const Cycle& cycle) {
   std::map<const Slot*, std::vector<std::size_t>> sides;
   for (const Slot* slot : cycle.slots) {
@@ -59,9 +59,8 @@ std::vector<std::size_t> deviating(const Cycle& cycle) {
     }
     for (const std::size_t at : slot->inside) {
       const bool in_cycle = std::binary_search(cycle.ranks.begin(), cycle.ranks.end(), at);
-      const bool in_all =
-          std::all_of(cycle.slots.begin(), cycle.slots.end(),
-                      [at](const Slot* other) { return is_member(*other, at); });
+      const bool in_all = std::all_of(cycle.slots.begin(), cycle.slots.end(),
+                                      [at](const Slot* other) { return is_member(*other, at); });
       if (in_cycle && in_all) {
         sides[slot].push_back(at);
       }
@@ -116,8 +115,8 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
         std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
           return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
         });
-    // One group alone: skipped or mismatched. Processes in the circle, or transfers and collectives:
-    // resource_cycle.
+    // One group alone: skipped or mismatched. Processes in the circle, or transfers and
+    // collectives: resource_cycle.
     const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](auto at) {
       const auto* leader = input.view.ranks()[at].leader;
       return leader != nullptr && leader->call && leader->call->peer >= 0;
@@ -144,8 +143,8 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
                                   ranks_words(input, cycle.ranks), cycle_words(input, cycle));
     if (ranks.size() == 1 && cycle.ranks.size() > 2 && cut == ranks.front()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-      finding.summary += fmt::format("; every way round leads through {}",
-                                     ranks_words(input, ranks));
+      finding.summary +=
+          fmt::format("; every way round leads through {}", ranks_words(input, ranks));
     }
     finding.advice = {p2p ? "use batch_isend_irecv, or let one side receive before it sends"
                           : "enter the groups in one order on all ranks"};

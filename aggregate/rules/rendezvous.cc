@@ -97,8 +97,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   std::vector<std::size_t> late;
   bool absent = false;
   for (const std::size_t at : slot.absent) {
-    const bool suspect =
-        std::binary_search(input.suspects.begin(), input.suspects.end(), at);
+    const bool suspect = std::binary_search(input.suspects.begin(), input.suspects.end(), at);
     if (suspect && is_late(input, at)) {
       late.push_back(at);
       absent = absent || input.view.ranks()[at].presence == Presence::kAbsent;
@@ -118,8 +117,8 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   Finding finding =
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
   finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
-  finding.summary =
-      sentence(input, late, [&](const RankView& rank) { return rendezvous_predicate(input, slot, rank); });
+  finding.summary = sentence(
+      input, late, [&](const RankView& rank) { return rendezvous_predicate(input, slot, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }

@@ -13,8 +13,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Returns whether a member waits otherwise than in a call, or some in collectives and some in sends or
-// receives.
+// Returns whether a member waits otherwise than in a call, or some in collectives and some in sends
+// or receives.
 bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   bool between_two = false;
   bool collective = false;
@@ -24,8 +24,8 @@ bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
       return true;
     }
     const snapshot::CallKind kind = rank.leader->call->kind;
-    between_two = between_two || kind == snapshot::CallKind::kSend ||
-                  kind == snapshot::CallKind::kRecv;
+    between_two =
+        between_two || kind == snapshot::CallKind::kSend || kind == snapshot::CallKind::kRecv;
     collective = collective || kind == snapshot::CallKind::kCollective;
   }
   return between_two && collective;
@@ -62,7 +62,8 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   const auto* other = awaited_process(input.view, *rank.process);
   const std::string whom = other == nullptr ? "" : process_words(input.view, *other);
   if (wait.what == snapshot::WaitOn::kFileLock) {
-    return fmt::format("for the file lock {}{}", wait.path, whom.empty() ? "" : ", held by " + whom);
+    return fmt::format("for the file lock {}{}", wait.path,
+                       whom.empty() ? "" : ", held by " + whom);
   }
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }

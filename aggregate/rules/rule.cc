@@ -260,8 +260,8 @@ std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>
   if (waiters.empty()) {
     return {};
   }
-  const auto slot = std::find_if(
-      input.graph.slots.begin(), input.graph.slots.end(), [&ranks](const Slot& one) {
+  const auto slot =
+      std::find_if(input.graph.slots.begin(), input.graph.slots.end(), [&ranks](const Slot& one) {
         return std::binary_search(one.absent.begin(), one.absent.end(), ranks.front());
       });
   const bool in_call = slot != input.graph.slots.end();
@@ -276,10 +276,10 @@ std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>
     text += " in " + slot->words;
   }
   if (waiters.size() > direct.size()) {
-    text += fmt::format(", and {} for those", waiters.size() - direct.size() == 1
-                                                  ? std::string("1 more waits")
-                                                  : fmt::format("{} more wait",
-                                                                waiters.size() - direct.size()));
+    text += fmt::format(", and {} for those",
+                        waiters.size() - direct.size() == 1
+                            ? std::string("1 more waits")
+                            : fmt::format("{} more wait", waiters.size() - direct.size()));
   }
   return text;
 }

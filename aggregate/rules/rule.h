@@ -44,13 +44,13 @@ struct RuleInput {
   // Those about which a rule is asked now: one entry of `tiers`.
   std::vector<std::size_t> suspects = {};
   Ground ground = Ground::kNothing;  // of the suspects
-  std::vector<Suspects> tiers = {};       // never empty; the strongest ground first
+  std::vector<Suspects> tiers = {};  // never empty; the strongest ground first
   bool anybody_in_call = false;
-  bool unread = false;    // a rank that may exist was not read
+  bool unread = false;  // a rank that may exist was not read
   // Every rank in a call has waited there for less than some seconds: a hang, or a slow step.
   bool young = false;
   std::int64_t oldest_wait_ms = -1;  // if they are young
-  bool all_move = false;  // every measured rank, at least one, moved between the samples
+  bool all_move = false;             // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.
   mutable std::map<std::vector<std::size_t>, bool> still = {};
@@ -114,8 +114,8 @@ Finding accuse(const RuleInput& input,
 // Returns "on n2: " or "".
 std::string on_host(const RankView& rank);
 
-// Returns "ranks 0-3 wait for it in all_reduce in default group", of those that wait for the first of
-// `ranks`; "" if none does.
+// Returns "ranks 0-3 wait for it in all_reduce in default group", of those that wait for the first
+// of `ranks`; "" if none does.
 std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>& ranks);
 
 // Returns "rank 4" or "ranks 4,9"; pids if ranks are unknown.

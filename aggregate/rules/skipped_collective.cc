@@ -90,9 +90,8 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
 
 // Drops the ranks that may have done their part in the largest call of their group and gone on.
 void drop_left(const RuleInput& input, const Slot& largest, std::vector<std::size_t>& ranks) {
-  std::erase_if(ranks, [&](std::size_t at) {
-    return may_have_left(largest, input.view.ranks()[at].rank);
-  });
+  std::erase_if(
+      ranks, [&](std::size_t at) { return may_have_left(largest, input.view.ranks()[at].rank); });
 }
 
 // Drops calls without a number if numbered calls of the same operation exist: each may be any of
@@ -217,9 +216,8 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kAbsence);
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
-    return elsewhere(input, rank);
-  });
+  finding.summary =
+      sentence(input, ranks, [&input](const RankView& rank) { return elsewhere(input, rank); });
   add_advice(input, input.view.ranks()[ranks.front()], finding);
   finding.disproves = {"the rank entering that call later: then it was only late"};
   finding.weakness = "it may still be on its way to that call";

@@ -18,7 +18,7 @@ std::string stop_predicate(const RuleInput& input, const RankView& rank) {
         sample == nullptr ? "" : printable(input.view.text(sample->tracer_name), 40);
     const pid_t tracer = sample != nullptr && sample->tracer != 0 ? sample->tracer
                          : rank.leader == nullptr                 ? 0
-                                                  : rank.leader->wait.holder_pid;
+                                                                  : rank.leader->wait.holder_pid;
     text = tracer == 0 ? "is held by a tracer (state t)"
                        : fmt::format("is held by a tracer, {}pid {} (state t)",
                                      name.empty() ? "" : name + ", ", tracer);

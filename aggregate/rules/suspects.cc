@@ -202,8 +202,8 @@ std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<St
   std::vector<std::size_t> alone;
   for (std::size_t at = 0; at < stands.size(); ++at) {
     const Kind story = local_story(input, at);
-    const bool outside = stands[at] == Stand::kVague &&
-                         (story == Kind::kExternalWait || story == Kind::kFileLock);
+    const bool outside =
+        stands[at] == Stand::kVague && (story == Kind::kExternalWait || story == Kind::kFileLock);
     if ((stands[at] == Stand::kRoot || outside) && !input.graph.awaited[at] &&
         (!input.anybody_in_call || is_held(input, input.view.ranks()[at])) &&
         (explains_itself(story) || stands.size() == 1)) {
@@ -219,10 +219,9 @@ bool outnumber_waiters(const RuleInput& input, const std::vector<std::size_t>& r
 }
 
 bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  const auto own_code =
-      std::count_if(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-        return row_of(local_story(input, at)).place_only;
-      });
+  const auto own_code = std::count_if(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+    return row_of(local_story(input, at)).place_only;
+  });
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
@@ -341,9 +340,8 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   } else {
     // They explain nothing, but are worth a line.
     std::vector<std::size_t> alone = find_alone(input, stands);
-    std::erase_if(alone, [&input](std::size_t at) {
-      return !is_held(input, input.view.ranks()[at]);
-    });
+    std::erase_if(alone,
+                  [&input](std::size_t at) { return !is_held(input, input.view.ranks()[at]); });
     add(Ground::kAlone, std::move(alone));
   }
   if (tiers.empty()) {

@@ -11,17 +11,17 @@ namespace oddrank::aggregate {
 
 // Returns the main thread, unless it waits for another thread that is in a call of a communication
 // library, or that owns the lock and itself waits for something other than a thread of the process.
-// If the main thread is idle (an event loop, a server, a wait for a signal), returns the thread that
-// does the work. Null if no thread was read.
+// If the main thread is idle (an event loop, a server, a wait for a signal), returns the thread
+// that does the work. Null if no thread was read.
 const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& process,
                                            FrameModel& model);
 
-// Returns whether the thread sleeps or runs in code of the program. Such a thread waits for no other
-// thread, whatever these do.
+// Returns whether the thread sleeps or runs in code of the program. Such a thread waits for no
+// other thread, whatever these do.
 bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
 
-// Returns whether the thread was in the same function of the program in all samples. A poll goes round
-// there, and that is no motion.
+// Returns whether the thread was in the same function of the program in all samples. A poll goes
+// round there, and that is no motion.
 bool stays_in_function(const snapshot::ThreadCapture& thread, FrameModel& model);
 
 // Returns the other threads that are in a call of a communication library for the program, not for
