@@ -98,7 +98,7 @@ TEST_CASE("the debug offsets of 3.13 become a layout", "[cpython]") {
   CHECK(layout.semantics.entry == EntryRule::kBeforeShim);
 }
 
-TEST_CASE("what the process tells wins over the table", "[cpython]") {
+TEST_CASE("offsets from the process override the table", "[cpython]") {
   auto block = block_3_13();
   block[3 + 20] = 80;  // thread.current_frame
   const auto parsed = parse_debug_offsets(as_bytes(block));

@@ -1,4 +1,4 @@
-// The theory of blame, rule by rule: who may be named, before it is said why.
+// The theory of blame, rule by rule: which ranks may be named, before a verdict says why.
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -47,7 +47,7 @@ ThreadSpec in_unknown_call(std::uint32_t line) {
   return spec;
 }
 
-// Waits for something of which the kernel shows no other end.
+// Returns a thread that waits for something whose other end the kernel does not show.
 ThreadSpec waiting_on(WaitOn on) {
   ThreadSpec spec = tests::sleeping();
   spec.frames = {tests::py("do_it", "/home/ada/demo/train.py", 7)};
@@ -68,7 +68,7 @@ TEST_CASE("suspects: after a broadcast, ranks in two calls are a consequence of 
   CHECK(named_in(job) == Named{2});
 }
 
-TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behind") {
+TEST_CASE("suspects: without numbers, no rank in a rooted call counts as behind") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 3, in_broadcast(0));
   replace(job, 5, in_broadcast(0));
@@ -96,7 +96,7 @@ TEST_CASE("suspects: two independent roots of one kind are both named, each with
   CHECK(summary.find("likewise") == std::string::npos);
 }
 
-TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
+TEST_CASE("suspects: a wait for an unknown process is neither guilt nor alibi") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 5, waiting_on(WaitOn::kSocket));
   CHECK(named_in(job) == Named{5});
@@ -105,14 +105,14 @@ TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
   CHECK(named_in(job) == Named{2});
 }
 
-TEST_CASE("suspects: of two that may wait for others, neither is named") {
+TEST_CASE("suspects: if two ranks may wait for others, neither is named") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 5, waiting_on(WaitOn::kSocket));
   replace(job, 6, waiting_on(WaitOn::kPipe));
   CHECK(named_in(job).empty());
 }
 
-TEST_CASE("suspects: without a visible call, the odd one out is possible, and on a tie nobody") {
+TEST_CASE("suspects: without a visible call, the odd one out is possible, and a tie names none") {
   CaptureBuilder job = eight_ranks(waiting_on(WaitOn::kLock));
   CHECK(named_in(job).empty());
   ThreadSpec other = waiting_on(WaitOn::kLock);
@@ -153,7 +153,7 @@ TEST_CASE("suspects: a thread beside the main thread is a member of its call") {
   CHECK(named_in(job).empty());
 }
 
-TEST_CASE("suspects: of waits that are young, ranks on their way are not accused") {
+TEST_CASE("suspects: while waits are young, ranks on their way are not accused") {
   CaptureBuilder job = eight_ranks(tests::sleeping());
   replace(job, 7, in_all_reduce());
   auto& wait = job.process(pid_of(7)).threads[0].wait;

@@ -1,4 +1,4 @@
-// Threads at the same place, told once.
+// Threads at the same place, shown once.
 #include "aggregate/view/thread_classes.h"
 
 #include "tests/support/catch.h"
@@ -35,7 +35,7 @@ TEST_CASE("thread classes: the main thread alone, equal threads together, pools 
   CHECK(classes[2].pool == "in gomp_thread_start (OpenMP pool)");
 }
 
-TEST_CASE("thread classes: each alone where all are asked for") {
+TEST_CASE("thread classes: each alone if all threads are wanted") {
   const auto job = five_threads();
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
@@ -45,7 +45,7 @@ TEST_CASE("thread classes: each alone where all are asked for") {
   CHECK(classes[1].pool.empty());
 }
 
-TEST_CASE("thread classes: who runs is not idle") {
+TEST_CASE("thread classes: a thread that runs is not idle") {
   auto job = five_threads();
   job.capture.processes[0].threads[1].samples.back().state = 'R';
   FrameModel model(job.capture.tables);
