@@ -1,4 +1,4 @@
-// Interpreters beside the main one: whose frames a thread has, and whose GIL it holds.
+// Interpreters beside the main one: which one's frames a thread has, and which one's GIL it holds.
 #include <algorithm>
 #include <optional>
 #include <string>
