@@ -10,7 +10,7 @@ then a second one, 0 where there is none.
   threads    a future of a ThreadPoolExecutor with one thread working on it and one idle, while a
              worker of a process pool works on something else; OTHER is that worker
   processes  the other way round; OTHER is the thread
-  queued     a future that no thread has begun, while all threads and a worker process are at work:
+  queued     a future that no thread has started, while all threads and a worker process are busy:
              any of them may owe it; WORKER is 0
   killed     a queue whose only writer was killed by signal 9
   failed     a queue whose only writer has exited with status 3
