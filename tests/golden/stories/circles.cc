@@ -16,16 +16,16 @@ Frames main_loop(std::uint32_t line) {
 }
 
 ThreadSpec on_file_lock(pid_t holder) {
-  ThreadSpec waits = blocked(WaitOn::kFileLock, "flock",
-                             Frames{in_libc("flock"), in_interpreter("fcntl_flock")} +
-                                 main_loop(88));
+  ThreadSpec waits =
+      blocked(WaitOn::kFileLock, "flock",
+              Frames{in_libc("flock"), in_interpreter("fcntl_flock")} + main_loop(88));
   waits.wait.path = "/shared/cache/tokens.lock";
   waits.wait.holder_pid = holder;
   waits.wait.holder_alive = Known::kYes;
   return waits;
 }
 
-// Rank 0 prepares the cache under a lock, and calls barrier() before it gives the lock back.
+// Rank 0 prepares the cache under a lock, and calls barrier() before it releases the lock.
 CaptureBuilder lock_and_barrier() {
   CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("barrier"), main_loop(91)));
   replace(job, 2, on_file_lock(pid_of(0)));
@@ -43,23 +43,21 @@ CaptureBuilder receive_and_all_reduce() {
 // Rank 1 asks rank 5 on another node for a batch; rank 5 is in a barrier and does not answer.
 CaptureBuilder request_and_barrier() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("barrier"), main_loop(40)));
-  replace(job, 1,
-          blocked(WaitOn::kSocket, "recvfrom",
-                  Frames{in_libc("__libc_recv"), user_py("lm/feed.py", "ask", 31)} +
-                      main_loop(33)));
+  replace(
+      job, 1,
+      blocked(WaitOn::kSocket, "recvfrom",
+              Frames{in_libc("__libc_recv"), user_py("lm/feed.py", "ask", 31)} + main_loop(33)));
   set_peer(job, 1, "10.0.0.1:40000", "10.0.0.2:7000", {});
   auto& process = job.process(pid_of(5));
   auto& tables = job.capture.tables;
-  process.connections.push_back(
-      {tables.string("10.0.0.2:7000"), tables.string("10.0.0.1:40000")});
+  process.connections.push_back({tables.string("10.0.0.2:7000"), tables.string("10.0.0.1:40000")});
   return job;
 }
 
-// The same circle as lock_and_barrier, but rank 3 has yet to come to the barrier: it explains all.
+// The same circle as lock_and_barrier, but rank 3 has yet to reach the barrier: it explains all.
 CaptureBuilder a_circle_with_a_way_out() {
   CaptureBuilder job = lock_and_barrier();
-  replace(job, 3,
-          blocked(WaitOn::kUnknown, "clock_nanosleep", python_sleep() + main_loop(70)));
+  replace(job, 3, blocked(WaitOn::kUnknown, "clock_nanosleep", python_sleep() + main_loop(70)));
   return job;
 }
 
