@@ -1,5 +1,5 @@
 // Jobs that hang in known ways, as made-up captures: eight ranks on four nodes, training in
-// train.py. One function a story; what a test wants otherwise it changes itself.
+// train.py. One function a story; a test changes the details itself.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ ThreadSpec in_store();               // init_process_group
 
 // Eight ranks, each with this thread; and one thread of gloo's.
 CaptureBuilder eight_ranks(const ThreadSpec& spec);
-// The main thread of a rank replaced.
+// Replaces the main thread of a rank.
 void replace(CaptureBuilder& job, std::int32_t rank, const ThreadSpec& spec);
 
-// Plain locals of the outermost Python frame of every rank: name and value.
+// Sets plain locals of the outermost Python frame of every rank: name and value.
 void add_locals(
     CaptureBuilder& job,
     const std::function<std::vector<std::pair<std::string, std::string>>(std::int32_t)>& of_rank);

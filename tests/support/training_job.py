@@ -10,7 +10,7 @@
     training_job.py wait DIR --cluster LAB    returns when the job hangs as it should
     training_job.py feed DIR                  makes the stuck storage deliver
     training_job.py local DIR [--how ...]     runs the ranks here without SLURM, prints "hung" when
-                                              they are, and ends them at end of file on stdin
+                                              they hang, and ends them at end of file on stdin
 """
 
 import argparse
