@@ -1,6 +1,6 @@
 """What a rank of a generated job says about itself, and how the test reads it.
 
-A file of 16 bytes for each rank, mapped by both sides, so that saying costs no system call and
+A file of 16 bytes for each rank, mapped by both sides, so that a report costs no system call and
 leaves no frame behind: the number of operations that were begun, and a state.
 """
 
