@@ -66,8 +66,8 @@ class Job {
 
   std::uint64_t any(std::uint64_t below) { return random_() % below; }
 
-  // The rank's wait: the odd rank waits for its loader, its tensor group for it, its pipeline for
-  // that group, and the other replicas for their gradients.
+  // Returns the rank's main thread: the odd rank waits for its loader, its tensor group for it, its
+  // pipeline for that group, and the other replicas for their gradients.
   ThreadSpec main_thread(std::int32_t rank) {
     ThreadSpec spec = rank == odd_ ? tests::in_loader(0) : tests::in_all_reduce();
     spec.frames[spec.frames.size() - 8].line += static_cast<std::uint32_t>(rank % kReplica / 32);

@@ -52,7 +52,8 @@ std::int32_t innocent_of(const Story& story, const Diagnosis& report) {
   return guilty(largest->ranks.front()) ? -1 : largest->ranks.front();
 }
 
-// The place depends on the rank itself: it sends to a neighbour, or waits for this very rank.
+// Returns whether the place depends on the rank: it sends to a neighbour, or waits for this very
+// rank.
 bool is_about(Capture& capture, std::int32_t rank, std::int32_t other) {
   const ProcessCapture& process = *process_of(capture, rank);
   const pid_t pid = process_of(capture, other)->pid;
@@ -61,7 +62,7 @@ bool is_about(Capture& capture, std::int32_t rank, std::int32_t other) {
   });
 }
 
-// Two guilty ranks and two innocent ones: enough of a job in which all others do the same.
+// Returns two guilty ranks and two others: enough of a job in which the rest do the same.
 std::vector<std::int32_t> ranks_to_try(const Story& story,
                                        const Diagnosis& report,
                                        std::int32_t world) {

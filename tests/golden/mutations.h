@@ -37,7 +37,7 @@ struct Fact {
   void (*forget)(snapshot::ProcessCapture& process);
 };
 
-// One for each fact that rules use.
+// Returns one entry for each fact that rules use.
 std::vector<Fact> facts();
 
 // Returns the process of a rank; null if it has none.

@@ -7,7 +7,7 @@ stops), and the truth from then on.
 from dataclasses import dataclass
 
 FAULTY = "facts.faulty()"
-OUTSIDE_LOCK = "outside.lock"   # a file that a process outside of the job has locked
+OUTSIDE_LOCK = "outside.lock"   # a file that a process outside the job has locked
 FOREVER = "time.sleep(10**6)"
 
 
@@ -18,7 +18,7 @@ class Fault:
     kinds: tuple
     story: str
     stdin: str = "null"
-    listens: bool = False  # needs a service outside of the job; its port is in $OUTSIDE_PORT
+    listens: bool = False  # needs a service outside the job; its port is in $OUTSIDE_PORT
     zombies: bool = False  # no process reaps the job's exited ranks
     ends: bool = False     # the rank's process exits
     runs: bool = False     # the rank uses the CPU

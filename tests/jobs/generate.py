@@ -30,7 +30,7 @@ class Job:
     ranks: int
     stdin: list          # of each rank: "null", "pipe" or "pty"
     torchrun: bool       # its variables look like torchrun's
-    listens: bool        # needs a service outside of the job
+    listens: bool        # needs a service outside the job
     zombies: bool
     faulty: list         # ranks that report when they have stopped
     ends: list           # ranks whose processes exit

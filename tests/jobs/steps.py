@@ -1,7 +1,7 @@
 """The steps of healthy jobs: one function for each kind of operation. Each returns the lines of the
 operation; `group` holds the ranks that take part.
 
-A kind `waits_for_all` if nobody returns from it before all members have entered it. Others let some
+A kind `waits_for_all` if no member returns from it before all have entered it. Others let some
 members return early: a broadcast its root, a reduction the members that have sent their part.
 """
 

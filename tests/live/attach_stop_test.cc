@@ -238,7 +238,7 @@ TEST_CASE("stop: a thread that has exited is gone") {
   CHECK(stop_one(**target, seen).end == StopEnd::kGone);
 }
 
-TEST_CASE("stop: a process that is killed while it is held ends, and its parent is told") {
+TEST_CASE("stop: a process that is killed while it is held exits, and its parent is notified") {
   auto running = start_running("threads");
   REQUIRE(running);
   const auto target = LiveTarget::open(running->victim.pid());

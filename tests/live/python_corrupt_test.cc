@@ -22,7 +22,7 @@ class DamagedTarget final : public attach::Target {
  public:
   explicit DamagedTarget(const attach::Target& sound) : sound_(sound) {}
 
-  // About one byte in `rate` is replaced.
+  // Replaces about one byte in `rate`.
   void damage(unsigned seed, std::size_t rate) {
     random_.seed(seed);
     rate_ = rate;

@@ -234,7 +234,7 @@ std::ptrdiff_t count_flag(const std::vector<snapshot::Frame>& frames, snapshot::
 
 }  // namespace
 
-TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
+TEST_CASE("frames, lines and names agree with the interpreter", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");

@@ -26,7 +26,7 @@ struct Told {
   std::int64_t busy_interpreter = 0;
 };
 
-// nullopt: this Python has no module for interpreters.
+// Returns nullopt if this Python has no module for interpreters.
 std::optional<Told> listen(Victim& victim) {
   Told told;
   for (std::string key; key != "ready";) {

@@ -91,7 +91,7 @@ std::vector<PythonTask> read_tasks(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("a task awaits what the interpreter says", "[python]") {
+TEST_CASE("awaited objects agree with the interpreter", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");

@@ -13,7 +13,7 @@ namespace {
 
 using snapshot::StackEnd;
 
-// A victim that is ready and stuck in read().
+// Starts a victim; returns when it is stuck in read().
 Result<test::Victim> start_stuck(const std::string& program, const std::string& mode) {
   ODDRANK_TRY(auto victim, test::Victim::start({test::victim_path(program), mode}));
   ODDRANK_TRY(const auto line, victim.wait_line("ready"));

@@ -36,7 +36,7 @@ struct Loaded {
   Loaded(Loaded&&) = delete;
   Loaded& operator=(Loaded&&) = delete;
 
-  // As package managers do it: the new file gets the name, the old one stays mapped without it.
+  // Replaces the file as package managers do: the new one gets the name, the old one stays mapped.
   void replace() const {
     std::error_code error;
     fs::copy_file(test::victim_path("plugin_new.so"), folder + "/next", error);

@@ -19,7 +19,7 @@ namespace {
 using snapshot::StackEnd;
 using Addresses = std::vector<std::uint64_t>;
 
-// "4711 55d0c0a8 ..." -> tid and addresses.
+// Parses "4711 55d0c0a8 ..." into tid and addresses.
 std::pair<pid_t, Addresses> parse_stack(std::string_view line) {
   const auto words = split_blanks(line);
   REQUIRE(words.size() > 2);

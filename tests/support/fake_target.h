@@ -37,8 +37,8 @@ class FakeTarget final : public attach::Target {
   void add_real_file(std::string path, std::string real_path);
 
   void set_threads(std::vector<attach::ThreadState> threads) { threads_ = std::move(threads); }
-  // Called before each read of a thread (by threads() and thread()); may change it, so that a test
-  // can let a thread move while it is read.
+  // Sets a function that is called before each read of a thread (by threads() and thread()); it may
+  // change the thread, so that a test can let it move while it is read.
   void on_look(std::function<void(attach::ThreadState&)> look) { on_look_ = std::move(look); }
 
   // Lets threads be stopped: called for each requested thread, returns how the attempt ends, and

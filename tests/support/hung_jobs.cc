@@ -400,8 +400,8 @@ CaptureBuilder gil_deadlock_job() {
   return job;
 }
 
-// Two stages of a pipeline, each a tensor group of four. Stage 0 ranks 0, 1, 3 broadcast their
-// batch and wait for rank 2; stage 1 waits to receive from stage 0.
+// Returns two stages of a pipeline, each a tensor group of four. Stage 0 ranks 0, 1, 3 broadcast
+// their batch and wait for rank 2; stage 1 waits to receive from stage 0.
 CaptureBuilder three_dimensional_job() {
   CaptureBuilder job = input_stall_job();
   ThreadSpec broadcast = in_all_reduce();

@@ -134,7 +134,7 @@ class TrainingJob:
             return {}
 
     def host_pid(self, rank, kind="rank", lab=None):
-        """Returns the rank's pid as seen from here; None if it cannot be found (any more)."""
+        """Returns the rank's pid as seen from here; None if it cannot be found."""
         fact = self.fact(rank, kind)
         if not fact or lab is None:
             return fact.get("pid")

@@ -168,7 +168,7 @@ void allocates() {
   kept = std::malloc(kBlock);
 }
 
-// --- what has no owner ---
+// --- waits without an owner ---
 
 void awaits_condition() {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

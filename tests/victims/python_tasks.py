@@ -126,7 +126,7 @@ async def not_begun():
     pass
 
 
-# Name of a task -> what it waits for, if it waits for several.
+# Name of a task -> the objects it waits for, if there are several.
 MEMBERS = {}
 
 

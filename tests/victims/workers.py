@@ -1,6 +1,6 @@
-"""A rank that waits for what a worker of its own owes it: `workers.py MODE`. Prints
+"""A rank that waits for a result that its own worker owes it: `workers.py MODE`. Prints
 "ready RANK WORKER OTHER" before it blocks: its pid, then the pid (or tid) that its wait must name,
-then a second one, 0 where there is none.
+then a second one, 0 if there is none.
 
   executor   a future of a ProcessPoolExecutor with one worker at work and one idle
   pool       a result of a multiprocessing.Pool, likewise

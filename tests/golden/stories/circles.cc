@@ -40,7 +40,7 @@ CaptureBuilder receive_and_all_reduce() {
   return job;
 }
 
-// Rank 1 asks rank 5 on another node for a batch; rank 5 is in a barrier and does not answer.
+// Rank 1 requests a batch from rank 5 on another node; rank 5 is in a barrier and does not answer.
 CaptureBuilder request_and_barrier() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("barrier"), main_loop(40)));
   replace(

@@ -74,7 +74,7 @@ CaptureBuilder idle_in_its_tensor_group() {
   return job;
 }
 
-// Its sequences ended earlier than those of the others, who still generate (synced_gpus=False).
+// Its sequences ended earlier than those of the others, which still generate (synced_gpus=False).
 CaptureBuilder generation_ended_early() {
   const auto forward =
       Frames{pkg_py("deepspeed/runtime/zero/partitioned_param_coordinator.py",

@@ -15,7 +15,7 @@ Frames train(std::uint32_t line) {
 
 // --- failed_rank ---
 
-// dist.breakpoint(rank=1): the prompt went to a terminal that nobody watches.
+// dist.breakpoint(rank=1): the prompt went to an unattended terminal.
 CaptureBuilder debugger_prompt() {
   CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("barrier"), train(97)));
   ThreadSpec prompt = blocked(

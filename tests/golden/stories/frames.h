@@ -49,14 +49,15 @@ CallSpec group_call(std::string_view op,
 CallSpec unknown_call(std::string_view op);
 CallSpec transfer(snapshot::CallKind kind, std::int32_t peer);
 
-// In a call of gloo's, whose futex sleeps; or of NCCL's, which spins on the device.
+// Returns a thread in a call of gloo's, whose futex sleeps; or of NCCL's, which spins on the
+// device.
 ThreadSpec in_gloo(CallSpec call, const Frames& outer);
 ThreadSpec in_nccl_call(CallSpec call, const Frames& outer);
 // Autograd's hooks wait for the gradients' all_reduce: no frame of torch.distributed exists.
 ThreadSpec in_ddp_backward(const Frames& outer);
 ThreadSpec in_comm_init(const Frames& outer);  // ncclCommInitRank, waits for the other ranks
 ThreadSpec at_loader(pid_t worker, const Frames& outer);
-// Waits for a lock that thread `holder` of process `pid` has; 0: unknown.
+// Returns a thread that waits for a lock that thread `holder` of process `pid` has; 0: unknown.
 ThreadSpec on_lock(pid_t pid, pid_t holder, std::uint64_t address, Frames frames);
 ThreadSpec on_gil(pid_t pid, pid_t holder, const Frames& frames);
 

@@ -13,7 +13,7 @@ Frames step(std::uint32_t line) {
   return program_at("llama/pretrain.py", {{"train_step", line}, {"train", 210}, {"<module>", 305}});
 }
 
-// A collective of the step that is over by the next sample.
+// Returns a thread in a collective that is over by the next sample.
 ThreadSpec passing_all_reduce(std::uint32_t before, std::uint32_t now) {
   ThreadSpec spec = in_gloo(world_call("all_reduce"), step(now));
   spec.earlier = in_gloo(world_call("all_reduce"), step(before)).frames;

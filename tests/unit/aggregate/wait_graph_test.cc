@@ -101,7 +101,7 @@ TEST_CASE("a circle of holders ends") {
   CHECK(chain_to(built.view, built.graph, 5).size() <= 16);
 }
 
-// Ranks from 2 on wait in a broadcast of rank 0, which is elsewhere.
+// Returns a job whose ranks from 2 on wait in a broadcast of rank 0, which is elsewhere.
 tests::CaptureBuilder broadcast_from_rank_0() {
   auto spec = tests::in_all_reduce();
   spec.call->op = "broadcast";

@@ -27,7 +27,7 @@ void add_group(ThreadBuilder& builder,
                                                  tables.string(members)});
 }
 
-// The groups of a rank in the default group and in group 5 {4,6,2}.
+// Returns the groups of a rank in the default group and in group 5 {4,6,2}.
 ThreadBuilder in_two_groups() {
   ThreadBuilder builder;
   add_group(builder, "0", "");

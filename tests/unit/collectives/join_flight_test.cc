@@ -23,7 +23,7 @@ std::uint64_t looked_us(CaptureBuilder& job, std::int32_t rank) {
   return job.process(tests::pid_of(rank)).read_us;
 }
 
-// All eight are in their third all_reduce, made `age_us` before the sample.
+// Returns eight ranks in their third all_reduce, made `age_us` before the sample.
 Recorders third_all_reduce(std::uint64_t looked_us, std::uint64_t age_us) {
   Recorders recorders(8);
   recorders.description = "default_pg";

@@ -35,7 +35,7 @@ class Stores {
     heap_.put_pointer(string + 32, below);
     return store;
   }
-  // As pybind11 holds it.
+  // Adds a store's Python object as pybind11 holds it.
   Addr python(std::string_view type, Addr store, std::optional<Addr> holder = {}) {
     const Addr object = heap_.object(heap_.type(type));
     heap_.put_pointer(object + heap_.layout().object.head, store);

@@ -14,7 +14,7 @@ std::string print(const test::PythonHeap& heap, Addr object) {
   return print_object(memory, object);
 }
 
-// `tag` as the version has it: ob_size or lv_tag.
+// Writes an int; `tag` is the version's ob_size or lv_tag.
 Addr put_int(test::PythonHeap& heap,
              std::string_view type,
              std::int64_t tag,

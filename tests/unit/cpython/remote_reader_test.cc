@@ -14,7 +14,7 @@ using attach::Addr;
 
 constexpr std::uint64_t kPage = 4096;
 
-// 64 pages; each word is its own address.
+// Returns 64 pages; each word is its own address.
 std::vector<std::byte> pages_at(std::uint64_t start) {
   std::vector<std::byte> bytes(64 * kPage);
   for (std::uint64_t at = 0; at < bytes.size(); at += sizeof at) {
@@ -24,7 +24,7 @@ std::vector<std::byte> pages_at(std::uint64_t start) {
   return bytes;
 }
 
-// One word of each page, step by step.
+// Reads one word of each page, step by step.
 void walk(RemoteReader& reader, std::uint64_t first, std::int64_t step) {
   for (std::int64_t i = 0; i < 64; ++i) {
     const Addr at{first + static_cast<std::uint64_t>(i * step)};

@@ -22,7 +22,8 @@ ModuleFiles sample_files() {
   return files;
 }
 
-// A merged stack: native, Python with a local, native in train() where others are inlined, main.
+// Returns a merged stack: native, Python with a local, native in train() where others are inlined,
+// main.
 snapshot::Capture sample_capture(std::uint64_t offset, const std::string& build_id) {
   snapshot::Capture capture;
   auto& tables = capture.tables;
@@ -53,7 +54,7 @@ const snapshot::Stack& stack_of(const snapshot::Capture& capture) {
   return capture.tables.stack(capture.processes[0].threads[0].samples[0].stack);
 }
 
-// A return address in train() at which something is inlined.
+// Returns a return address in train() at which a function is inlined.
 std::uint64_t inlined_at(const ElfImage& image) {
   const auto train = image.functions_with_prefix("_ZN4work5train");
   REQUIRE(train.size() == 1);

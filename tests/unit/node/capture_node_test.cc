@@ -15,7 +15,7 @@ std::vector<pid_t> pids_of(const snapshot::Capture& capture) {
   return pids;
 }
 
-// Two jobs of two ranks each, and a loader worker of each job.
+// Returns two jobs of two ranks each, and a loader worker of each job.
 snapshot::Capture two_jobs() {
   tests::CaptureBuilder job({"n0"}, 2);
   job.rank(0, "n0", 10);

@@ -47,7 +47,7 @@ class Node {
  public:
   Capture capture;
 
-  // `quiet_ms`: of the last sample; -1: unknown.
+  // Adds a rank. `quiet_ms`: of the last sample; -1: unknown.
   ThreadCapture& rank(const std::vector<Seen>& seen, std::int64_t quiet_ms) {
     ProcessCapture& process = capture.processes.emplace_back();
     process.is_rank = true;
@@ -55,7 +55,7 @@ class Node {
     process.read = snapshot::ReadState::kFull;
     return thread(seen, quiet_ms);
   }
-  // Another thread of the last rank.
+  // Adds another thread to the last rank.
   ThreadCapture& thread(const std::vector<Seen>& seen, std::int64_t quiet_ms) {
     ThreadCapture thread;
     for (const Seen& one : seen) {

@@ -61,7 +61,7 @@ class Node {
     facts_.back().environment = Environment();
     return *this;
   }
-  // The last process runs the program of the process that has forked it.
+  // Marks the last process as forked: it runs the program of its parent.
   Node& forked() {
     facts_.back().stat.forked = true;
     return *this;
@@ -93,7 +93,7 @@ class Node {
     return decide_ranks(facts_, options);
   }
 
-  // "0:100[101,102] 1:110": rank, its pid, and what belongs to it.
+  // Returns "0:100[101,102] 1:110": rank, its pid, and the processes that belong to it.
   std::string ranks(const DiscoverOptions& options = {}) const {
     std::map<pid_t, std::string> children;
     const RankDecision decision = decide(options);

@@ -168,7 +168,7 @@ TEST_CASE("a line torn apart by another is lost, the frame in its middle is not"
 }
 
 TEST_CASE("lines cut as srun cuts them at the end of a task are put together") {
-  // Seen with slurm 22.05: what is left in the buffer when a task ends comes in pieces of 1024
+  // Seen with slurm 22.05: the rest of the buffer when a task exits comes in pieces of 1024
   // bytes, each ended by a newline and begun with the label again.
   const std::string payload = noise(20000, 6);
   const std::string text = encode_frames("n0", 1, payload);

@@ -322,7 +322,7 @@ TEST_CASE("a step that SLURM refuses is one error, not one a node") {
   CHECK(slurm.calls() == "all\n");
 }
 
-TEST_CASE("an interrupt ends it soon, with what is there") {
+TEST_CASE("an interrupt ends it soon, with the answers so far") {
   FakeSlurm slurm(2);
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n0.frames\nexec sleep 100\n");
   std::atomic<bool> interrupted{false};

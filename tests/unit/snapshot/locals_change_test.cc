@@ -15,7 +15,7 @@ struct FrameWith {
   std::vector<std::pair<std::string, std::string>> locals;
 };
 
-// A thread with these Python frames, innermost first, and a native one between them.
+// Returns a thread with these Python frames, innermost first, and a native one between them.
 ThreadCapture in(Tables& tables, const std::vector<FrameWith>& frames) {
   ThreadCapture thread;
   Stack stack;

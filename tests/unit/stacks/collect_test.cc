@@ -27,7 +27,7 @@ attach::ThreadState blocked(pid_t tid) {
   return state;
 }
 
-// Code without unwind tables and an empty stack: one frame a thread, then nothing to go on with.
+// Adds code without unwind tables and an empty stack: one frame a thread, then the stack ends.
 void add_memory(test::FakeTarget& target) {
   attach::Mapping code;
   code.start = kCode;
@@ -130,7 +130,7 @@ attach::ThreadState running(pid_t tid) {
   return state;
 }
 
-// A stop gives every register; a frame pointer of 0 ends the stack.
+// Sets every register, as a stop does; a frame pointer of 0 ends the stack.
 attach::StopEnd hold(attach::ThreadState& thread) {
   thread.registers = attach::Registers{};
   thread.registers->all = true;

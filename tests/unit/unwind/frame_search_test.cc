@@ -26,7 +26,7 @@ struct Fixture {
     target.add_mapping(mapping);
   }
   void put(std::size_t at, std::string_view bytes) { code.replace(at, bytes.size(), bytes); }
-  // "call to": its return address is kCode + at + 5.
+  // Writes "call to": its return address is kCode + at + 5.
   void put_call(std::size_t at, std::uint64_t to) {
     const auto distance = static_cast<std::int32_t>(to - (kCode + at + 5));
     put(at, "\xe8");

@@ -23,7 +23,7 @@ class CaptureBuilder {
  public:
   CaptureBuilder() { capture.nodes.push_back({}); }
 
-  // A process with one thread. Returns its index.
+  // Adds a process with one thread. Returns its index.
   std::size_t add(pid_t pid, pid_t parent, std::initializer_list<PythonFrameText> frames) {
     snapshot::ProcessCapture process;
     process.pid = pid;

@@ -107,7 +107,7 @@ struct Named {
     wait.on = snapshot::WaitOn::kLock;
     wait.how = snapshot::WaitHow::kLock;
   }
-  // Locked by thread 7 of pid 5.
+  // Sets a lock that thread 7 of pid 5 has.
   void lock(snapshot::LockKind kind) {
     wait.lock.kind = kind;
     wait.lock.owner = snapshot::LockOwner::kThread;

@@ -89,7 +89,7 @@ bool wait_readable(int fd, const Deadline& deadline) {
   return ::poll(&polled, 1, deadline.poll_timeout()) > 0 && (polled.revents & POLLIN) != 0;
 }
 
-// In a child: both of the two that split_off_watcher() returns in end here.
+// Runs in a child: both processes in which split_off_watcher() returns exit here.
 [[noreturn]] void split_off(int socket) {
   send_fd(socket, hold_naming_of_tracers());
   const auto beside = split_off_watcher();

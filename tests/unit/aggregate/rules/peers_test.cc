@@ -21,7 +21,7 @@ ThreadSpec waiting_on_path(WaitOn on, std::string path) {
   return spec;
 }
 
-// Two ranks on two nodes; rank 1 receives from rank 0, which has a story of its own.
+// Returns two ranks on two nodes; rank 1 receives from rank 0, which has a story of its own.
 CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
   CaptureBuilder job({"n0", "n1"}, 2);
   job.thread(job.rank(0, "n0", 10), of_rank_0);

@@ -22,7 +22,7 @@ Verdict verdict_of(const CaptureBuilder& job) {
   return diagnose(job.capture).verdict;
 }
 
-// The one culprit's rank; -1 if there is none or more than one.
+// Returns the one culprit's rank; -1 if there is none or more than one.
 std::int32_t culprit(const Verdict& verdict) {
   return verdict.culprits.size() == 1 ? verdict.culprits[0].rank : -1;
 }
@@ -339,7 +339,7 @@ TEST_CASE("healthy: not reported if one rank is still or was not read") {
   CHECK(verdict_of(job).kind != Kind::kHealthy);
 }
 
-TEST_CASE("healthy: a step that is sampled in the same line twice names nobody") {
+TEST_CASE("healthy: a step that is sampled in the same line twice names no rank") {
   ThreadSpec steps = in_all_reduce();
   steps.cpu_step_us = 60'000;
   steps.switch_step = 80;

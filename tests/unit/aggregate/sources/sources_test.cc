@@ -17,7 +17,7 @@ using tests::CaptureBuilder;
 
 constexpr std::size_t kAllReduce = 4;
 
-// Each node's agent reports its own two ranks; all have launched `count` AllReduces.
+// Adds RAS data: each node's agent reports its own two ranks; all have launched `count` AllReduces.
 void add_ras(CaptureBuilder& job, std::int64_t count) {
   for (std::uint32_t node = 0; node < 4; ++node) {
     RasCommunicator communicator;

@@ -137,7 +137,7 @@ TEST_CASE("a leftover does not hide the rank") {
   CHECK(view.notes()[0] == "rank 3 appears twice: pid 99 on n1 was left out");
 }
 
-TEST_CASE("dead, partial and unread are told apart") {
+TEST_CASE("dead, partial and unread are distinguished") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.process(pid_of(1)).state = 'Z';
   job.process(pid_of(2)).read = snapshot::ReadState::kPartial;

@@ -20,7 +20,7 @@ using tests::py;
 
 using Locals = std::vector<std::pair<std::string, std::string>>;
 
-// Ranks in the same recv; the loop's frame (index 2) has the locals that `locals_of` returns.
+// Returns ranks in the same recv; the loop's frame (index 2) has the locals of `locals_of`.
 snapshot::Capture job(std::int32_t size, const std::function<Locals(std::int32_t)>& locals_of) {
   tests::CaptureBuilder builder({"n0"}, size);
   for (std::int32_t rank = 0; rank < size; ++rank) {

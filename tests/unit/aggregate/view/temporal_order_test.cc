@@ -69,7 +69,7 @@ using Names = std::vector<std::string>;
 
 const Names kMostFirst = {"sync", "load"};  // if nothing decides
 
-// Two of eight ranks load, the others are in sync().
+// Returns "load" for two of eight ranks, "sync" for the others.
 std::string two_load(std::int32_t rank) {
   return rank == 3 || rank == 5 ? "load" : "sync";
 }

@@ -9,7 +9,7 @@ namespace {
 
 using Tids = std::vector<std::int32_t>;
 
-// Main thread 10; 11 and 13 of a pool; 12 and 14 where the main thread is.
+// Returns main thread 10; 11 and 13 of a pool; 12 and 14 at the main thread's place.
 tests::CaptureBuilder five_threads() {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);

@@ -81,7 +81,7 @@ TEST_CASE("timeline: a sample is not equal if the thread used the CPU or woke") 
   leader(woke, 5).samples.back().voluntary_switches += 3;
   CHECK_FALSE(timeline_of(woke.capture).all_equal());
   CHECK(timeline_of(woke.capture).rows[1].steps.at(0).wakes.most == 3);
-  // A counter that ran backwards is of another thread, and tells nothing.
+  // A counter that ran backwards belongs to another thread, and proves nothing.
   leader(woke, 5).samples.back().voluntary_switches = 0;
   CHECK(timeline_of(woke.capture).all_equal());
 }

@@ -160,7 +160,7 @@ TEST_CASE("a file that is no core of ours is refused, and the error says what it
   CHECK(CoreFile::open("/dev/null").error().code == Errc::kUnsupported);
 }
 
-TEST_CASE("a core that was cut at any length gives what it holds") {
+TEST_CASE("a core that was cut at any length yields its contents") {
   const std::string whole = two_threads().write();
   const TemporaryFile file(whole);
   std::size_t readable = 0;

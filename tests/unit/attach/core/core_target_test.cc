@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t kBase = 0x7f0000000000;
 
-// A library of three pages: headers with a build id, code, constants.
+// Returns a library of three pages: headers with a build id, code, constants.
 std::string library(char build, char fill = 'c') {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -50,7 +50,7 @@ std::string library(char build, char fill = 'c') {
   return bytes;
 }
 
-// A core that holds the library's first page only, as the kernel and gcore write it.
+// Returns a core that holds the library's first page only, as the kernel and gcore write it.
 CoreSample with_library(const std::string& path, bool code_segment) {
   CoreSample sample;
   sample.threads = {{100, 0, kBase + 0x1010, 0x7000, 0, 0, -512}};
@@ -194,7 +194,7 @@ TEST_CASE("memory that the core has lost is not taken from the file") {
   CHECK(memory_text(*target, kBase + 0x3008, 1).empty());
 }
 
-TEST_CASE("the main thread is first; blocked and running threads are told apart") {
+TEST_CASE("the main thread is first; blocked and running threads are distinguished") {
   CoreSample sample;
   sample.threads = {{102, SIGABRT, 0x1000, 0x7000, 0, 234, 0},  // came back from tgkill
                     {100, 0, 0x1000, 0x7000, 0, 202, -512},     // in futex
@@ -221,7 +221,7 @@ TEST_CASE("the main thread is first; blocked and running threads are told apart"
   CHECK(target->thread(7).error().code == Errc::kGone);
 }
 
-TEST_CASE("in a core that was written outside of a container, threads know their own numbers") {
+TEST_CASE("in a core that was written outside a container, threads know their own numbers") {
   CoreSample sample;
   const auto block = [](std::uint64_t address, std::int32_t tid) {
     std::string bytes(0x1000, '\0');

@@ -52,7 +52,7 @@ void add_communicator(
   target.add_object(kAbort, std::uint32_t{0});
 }
 
-// Two communicators, with a hole between them.
+// Adds two communicators, with a hole between them.
 void add_two(FakeTarget& target, const NcclLayout& layout) {
   add_list(target, {attach::value_of(kFirst), 0, attach::value_of(kSecond), 0});
   add_communicator(target, layout, kFirst, 0x11223344, 5);

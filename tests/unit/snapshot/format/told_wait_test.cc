@@ -93,7 +93,7 @@ Document one_thread(const std::string& words) {
   return to_document(capture);
 }
 
-// Without what is new in format 10.
+// Removes the fields that are new in format 10.
 Document of_format_9(Document document) {
   for (const char* name : {"locals_changed", "stopped", "tracer", "tracer_name"}) {
     REQUIRE(document.tables["samples"].erase(name) == 1);
@@ -108,7 +108,7 @@ Document of_format_9(Document document) {
   return document;
 }
 
-// Without what is new in format 9, either.
+// Removes the fields that are new in format 9, too.
 Document of_format_8(Document document) {
   document = of_format_9(std::move(document));
   document.tables.erase("awaited_files");

@@ -16,7 +16,7 @@ struct Node {
   CaptureBuilder build;
   NodeEnds node;
 
-  // A rank, which gets these ends of the pipe.
+  // Adds a rank, which gets these ends of the pipe.
   std::size_t add(pid_t pid, bool reads, bool writes) {
     const std::size_t index = build.add(pid, 1, {});
     node.namespace_of.push_back(kOutside);

@@ -21,7 +21,7 @@ struct Polling {
     thread.wait.syscall_name = tables.string("clock_nanosleep");
   }
 
-  // Innermost first.
+  // Adds a frame, innermost first.
   Polling& frame(FrameKind kind, std::string_view function, std::string_view file) {
     snapshot::Frame frame;
     frame.kind = kind;
