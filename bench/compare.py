@@ -7,7 +7,7 @@ import time
 
 
 class Candidate:
-    """One way to do the work: a list of commands, `at_once` of them at a time."""
+    """A way to do the work: a list of commands, `at_once` of them at a time."""
 
     def __init__(self, name, commands, at_once=1, every=1):
         self.name, self.commands, self.at_once, self.every = name, commands, at_once, every

@@ -1,8 +1,8 @@
-// What it costs to read the Python frames of a process, for bench/python_bench.py:
+// Measures what it costs to read the Python frames of a process, for bench/python_bench.py:
 //   python_read_cost PID ROUNDS [LOCALS]   LOCALS: none (default), deciding, all
-// prints the version, then one line a look: threads, frames, calls that read memory, microseconds.
-// The first look knows nothing (it finds the runtime, too, which the line before it tells apart);
-// the others have the code objects of the one before.
+// prints the version, then one line a sample: threads, frames, calls that read memory,
+// microseconds. The first sample has no cache; the search for the runtime has a line of its own
+// before it. The other samples have the code objects of the previous one.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// The least that it takes to stop all threads of a process and let them go again: `stop_floor PID`
-// seizes and interrupts each, waits for each, reads its registers, detaches it, and prints the
-// microseconds from the first request until the last one was let go.
+// Measures the least time that it takes to stop all threads of a process and let them go on:
+// `stop_floor PID` seizes and interrupts each, waits for each, reads its registers, detaches it,
+// and prints the microseconds from the first request until the last thread was released.
 #include <dirent.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -60,7 +60,7 @@ int main(int count, char** arguments) {
   const auto began = std::chrono::steady_clock::now();
   if (tids.empty() || !stop_all(tids)) {
     std::perror("stop_floor");
-    return 1;  // its end lets all of them go
+    return 1;  // its exit releases all of them
   }
   const auto took = std::chrono::steady_clock::now() - began;
   std::printf("%ld\n", static_cast<long>(

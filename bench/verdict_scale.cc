@@ -1,12 +1,12 @@
-// What a verdict costs by the number of ranks:
+// Measures what a verdict costs by the number of ranks:
 //   verdict_scale RANKS [THREADS]         threads a rank, default 4
 //   verdict_scale RANKS THREADS FOLDER    writes the nodes' captures there, for `oddrank report`
 //
 // A job of eight ranks a node, tensor groups of eight, pipelines of sixteen stages and data groups
-// over all the rest hangs since one rank waits for its loader. Every node's capture is made,
-// encoded (its size is told), decoded and merged, as `oddrank report FOLDER` does with files; then
-// the view, the verdict, the text and the JSON are made. Each part is timed; memory is the peak of
-// the process. Ranks differ as real ones do: addresses, counters, lines of the program, steps, idle
+// over the rest hangs because one rank waits for its loader. Every node's capture is made, encoded
+// (its size is printed), decoded and merged, as `oddrank report FOLDER` does with files; then the
+// view, the verdict, the text and the JSON are made. Each part is timed; memory is the peak of the
+// process. Ranks differ as real ones do: addresses, counters, lines of the program, steps, idle
 // threads.
 #include <sys/resource.h>
 
@@ -66,8 +66,8 @@ class Job {
 
   std::uint64_t any(std::uint64_t below) { return random_() % below; }
 
-  // What a rank does: the odd one waits for its loader, its tensor group for it, its pipeline for
-  // those, and the other replicas for their gradients.
+  // Returns the rank's main thread: the odd rank waits for its loader, its tensor group for it, its
+  // pipeline for that group, and the other replicas for their gradients.
   ThreadSpec main_thread(std::int32_t rank) {
     ThreadSpec spec = rank == odd_ ? tests::in_loader(0) : tests::in_all_reduce();
     spec.frames[spec.frames.size() - 8].line += static_cast<std::uint32_t>(rank % kReplica / 32);
@@ -173,7 +173,7 @@ class Job {
   std::mt19937_64 random_;
 };
 
-// Seconds of CPU time that a piece of work takes, added up: other work of the machine does not
+// Adds up the seconds of CPU time that a piece of work takes: other work on the machine does not
 // count.
 class Timer {
  public:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How good are the verdicts on jobs whose truth is known?
+"""Measures how good the verdicts are on jobs whose truth is known.
 
     verdict_score.py --oddrank PATH [FOLDER or ARCHIVE]
 
-Analyses captures of generated jobs (tests/jobs/record.py makes them; without an argument those that
-are kept in tests/golden/jobs.tar). Prints each answer that is not right with the seed and the story
-of its job, then right, wrong and unknown ones by fault and by what the programs do.
+Analyses captures of generated jobs (tests/jobs/record.py makes them; without an argument those in
+tests/golden/jobs.tar). Prints each answer that is not right with the seed and the story of its job,
+then counts of right, wrong and unknown answers by fault and by what the programs do.
 """
 
 import argparse

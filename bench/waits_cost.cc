@@ -1,7 +1,7 @@
-// What it takes to find what all threads of a process wait for: `waits_cost PID [ROUNDS]` reads its
-// stacks, then times what oddrank does for its waits, and prints the microseconds of each step in
-// each round: in the reader of the process, and over the node (ends of pipes, sockets, files;
-// names).
+// Measures what it costs to find the waits of all threads of a process: `waits_cost PID [ROUNDS]`
+// reads its stacks, then times oddrank's work for the waits, and prints the microseconds of each
+// step in each round: in the reader of the process, and over the node (ends of pipes, sockets,
+// files; names).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

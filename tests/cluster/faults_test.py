@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Causes faults while `oddrank job` collects, on a real cluster. Each fault is named, nothing that was read
-is lost, no process of oddrank is left, and the job goes on."""
+"""Causes faults while `oddrank job` collects, on a real cluster. The report names each fault, no
+data is lost, no process of oddrank is left, and the job goes on."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ IN_VFORK = 3  # its main thread is in state D
 # Agents take two samples; the faults happen in between.
 SLOW = ["--interval", "8s", *harness.PATIENTLY]
 FOR_EVER = ["--interval", "1h", "--timeout", "10m"]
-# Only after the limit is it known that a node does not answer.
+# A node counts as silent only after this limit.
 LIMITED = ["--timeout", "30s"]
 LIMIT = "30 s"
 # Runs in the place of one node's agent: like the others, but it never reaches its second sample.
@@ -67,7 +67,8 @@ class FaultsTest(unittest.TestCase):
 
     def setUp(self):
         self.killed = set()
-        # A node that had no network learns late what to start; that agent ends at its own time limit.
+        # A node that had no network learns late what to start; that agent exits at its own time
+        # limit.
         proc_facts.wait_until(lambda: not self.agents(), "no agent is left")
 
     def tearDown(self):

@@ -93,7 +93,7 @@ class RecordedJobTest(unittest.TestCase):
         self.assertEqual(report["verdict"]["confidence"], "possible", report["verdict"])
 
     def test_cut_dumps(self):
-        """A dump may be cut anywhere: what is left of it is read, and the report says no more than that."""
+        """A dump may be cut anywhere: the rest is read, and the report claims no more than that."""
         with tempfile.TemporaryDirectory(prefix="oddrank-fr-") as scratch:
             for rank in range(6):
                 shutil.copy(f"{self.folder}/behind/trace_rank_{rank}", scratch)

@@ -122,7 +122,7 @@ class GroupsTest(unittest.TestCase):
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
 
     def test_groups_of_a_device_mesh(self):
-        """Here the ranks' flight recorders can be queried: the number of each call is known, and the
+        """The ranks' flight recorders can be queried: the number of each call is known, and the
         recorders name the same rank."""
         report, _ = self.diagnose("mesh", IN_GROUPS)
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")

@@ -92,7 +92,7 @@ class HostsTest(unittest.TestCase):
             f"exec $(command -v sshd) -f {cls.folder}/sshd_config"])
         if result.returncode != 0:
             raise RuntimeError(f"sshd on {node}: {result.stderr}")
-        # It goes into the background before that.
+        # sshd goes into the background before it listens.
         cls.lab.wait_listens(node, 22)
 
     def oddrank(self, *arguments, program=None):

@@ -21,7 +21,7 @@ from harness import Options, Run
 from training_job import TrainingJob, find_torch_python
 
 HEALTHY = [0, 1, 2, 3, 4, 6, 7]
-# What the watchdog of a GPU job would have printed.
+# The line that the watchdog of a GPU job would have printed.
 SAYS = ("[rank0]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:632] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, "
         "NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.")

@@ -1,4 +1,4 @@
-// Any bytes as a dump of the flight recorder, pickle or JSON, read and analysed: no crash, no hang,
+// Reads and analyses any bytes as a dump of the flight recorder, pickle or JSON: no crash, no hang,
 // and memory in proportion to the input.
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
-  // One rank has the whole, another one what came before the middle.
+  // One rank has the whole dump, another one the first half.
   for (const std::string_view part : {bytes, bytes.substr(0, size / 2)}) {
     const fuzz::PeakMemory memory(part.size());
     const std::string name = "rank_" + std::to_string(records.size());

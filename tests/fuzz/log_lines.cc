@@ -1,5 +1,5 @@
-// Any bytes as the end of a job's output, and as what nvidia-smi prints: no crash, no hang, and no
-// more kept than is promised.
+// Reads any bytes as the end of a job's output, and as the output of nvidia-smi: no crash, no hang,
+// and no more lines kept than promised.
 #include "collectives/sources/log_lines.h"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// How much memory was in use at once: what each reader of foreign bytes keeps within 16 times their
-// size. By hooks of the sanitizer's allocator; one thread.
+// Measures the peak of memory in use: each reader of foreign bytes must stay within 16 times their
+// size. Uses hooks of the sanitizer's allocator; one thread.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace oddrank::fuzz {
 
 class PeakMemory {
  public:
-  // For `size` bytes of input. Counts from here on.
+  // Starts to count, for `size` bytes of input.
   explicit PeakMemory(std::size_t size) : limit_(size * 16 + kFixed) {
     static const int installed = __sanitizer_install_malloc_and_free_hooks(&taken, &given);
     if (installed == 0) {
@@ -26,7 +26,7 @@ class PeakMemory {
   PeakMemory(PeakMemory&&) = delete;
   PeakMemory& operator=(PeakMemory&&) = delete;
 
-  // Ends the fuzzer with a crash if it was too much.
+  // Crashes the fuzzer if the peak was too high.
   ~PeakMemory() {
     if (peak() > static_cast<std::ptrdiff_t>(limit_)) {
       std::fprintf(stderr, "%td bytes were in use at once, more than %zu\n", peak(), limit_);
@@ -35,7 +35,7 @@ class PeakMemory {
   }
 
  private:
-  // Tables and buffers that are as large for an empty input; plain_data.h allows 64 KiB.
+  // Tables and buffers have this size even for an empty input; plain_data.h allows 64 KiB.
   static constexpr std::size_t kFixed = 256 * 1024;
 
   static std::ptrdiff_t& now() {

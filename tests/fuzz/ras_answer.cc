@@ -1,5 +1,5 @@
-// Any bytes as an answer of NCCL's RAS service, JSON or text: no crash, no hang, and memory in
-// proportion to the input.
+// Reads any bytes as an answer of NCCL's RAS service, JSON or text: no crash, no hang, and memory
+// in proportion to the input.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace oddrank;               // NOLINT(google-build-using-namespace)
   using namespace oddrank::collectives;  // NOLINT(google-build-using-namespace)
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // What is repaired once needs no second repair, where not too much was broken.
+  // Text that was repaired once needs no second repair, unless too much was broken.
   const std::string repaired = repair_json(bytes);
   const std::size_t added = repaired.size() - size;
   if (added > size / 32 + 16 || (added < 16 && repair_json(repaired) != repaired)) {

@@ -1,6 +1,6 @@
-// Each story without one of the facts that it is told by, or with the facts of one rank on another:
-// the verdict may become weaker, never wrong. Nobody is named who is innocent, a job that hangs
-// does not become healthy, and who is still named is named for a kind that the story allows.
+// Takes one fact from each story, or gives one rank the facts of another: the verdict may become
+// weaker, never wrong. No innocent rank is named, a job that hangs does not become healthy, and a
+// rank that is still named is named with a kind that the story allows.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -22,10 +22,10 @@ using snapshot::ProcessCapture;
 
 namespace {
 
-// The verdict is the story's, names nobody, or says of a rank no more than where it stands. What
-// moves is seen, and does not come of what was not read.
+// Returns whether the verdict is the story's, names no rank, or says of a rank no more than its
+// place. Motion is observed, so it cannot come from missing data.
 bool is_no_stronger(const Diagnosis& report, const Story& story) {
-  if (report.verdict.kind == Kind::kMissingRank) {  // of those that are gone
+  if (report.verdict.kind == Kind::kMissingRank) {  // its culprits are ranks that are gone
     return is_subset(named(report), nameable(report, {}));
   }
   const aggregate::KindRow& row = row_of(report.verdict.kind);
@@ -34,7 +34,7 @@ bool is_no_stronger(const Diagnosis& report, const Story& story) {
          report.verdict.confidence == aggregate::Confidence::kPossible;
 }
 
-// An innocent rank at the place where most are, with everything read; -1: there is none.
+// Returns an innocent rank of the largest group with frames; -1 if there is none.
 std::int32_t innocent_of(const Story& story, const Diagnosis& report) {
   const aggregate::ReportedGroup* largest = nullptr;
   for (const auto& group : report.groups) {
@@ -52,7 +52,8 @@ std::int32_t innocent_of(const Story& story, const Diagnosis& report) {
   return guilty(largest->ranks.front()) ? -1 : largest->ranks.front();
 }
 
-// Where it stands is said relative to itself: it sends to a neighbour, or waits for this very rank.
+// Returns whether the place depends on the rank: it sends to a neighbour, or waits for this very
+// rank.
 bool is_about(Capture& capture, std::int32_t rank, std::int32_t other) {
   const ProcessCapture& process = *process_of(capture, rank);
   const pid_t pid = process_of(capture, other)->pid;
@@ -61,7 +62,7 @@ bool is_about(Capture& capture, std::int32_t rank, std::int32_t other) {
   });
 }
 
-// Two that are guilty, two that are not: enough of a job in which all others do the same.
+// Returns two guilty ranks and two others: enough of a job in which the rest do the same.
 std::vector<std::int32_t> ranks_to_try(const Story& story,
                                        const Diagnosis& report,
                                        std::int32_t world) {
@@ -80,7 +81,7 @@ std::vector<std::int32_t> ranks_to_try(const Story& story,
 
 }  // namespace
 
-TEST_CASE("stories: a fact that is taken away makes nobody guilty") {
+TEST_CASE("stories: a missing fact makes no other rank guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const Diagnosis whole = aggregate::diagnose(capture);
@@ -103,7 +104,7 @@ TEST_CASE("stories: a fact that is taken away makes nobody guilty") {
   }
 }
 
-TEST_CASE("stories: a culprit that stands where the innocent stand is named no more") {
+TEST_CASE("stories: a culprit at the place of the innocent is no longer named") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const std::int32_t innocent = innocent_of(story, aggregate::diagnose(capture));
@@ -121,13 +122,13 @@ TEST_CASE("stories: a culprit that stands where the innocent stand is named no m
   const Diagnosis report = aggregate::diagnose(other);
   INFO(story.path() << ", rank " << culprit << " as rank " << innocent << ": "
                     << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
-  // Behind the root there may be a circle, which was its consequence until now.
+  // A circle may be behind the root; until now it was the root's consequence.
   CHECK((is_subset(named(report), nameable(report, guilty)) ||
          report.verdict.kind == aggregate::Kind::kResourceCycle ||
          report.verdict.kind == aggregate::Kind::kCollectiveOrder));
 }
 
-TEST_CASE("stories: an innocent that stands where a culprit stands makes nobody else guilty") {
+TEST_CASE("stories: an innocent rank at a culprit's place makes no other rank guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const std::int32_t innocent = innocent_of(story, aggregate::diagnose(capture));
@@ -144,7 +145,7 @@ TEST_CASE("stories: an innocent that stands where a culprit stands makes nobody 
   const Diagnosis report = aggregate::diagnose(other);
   INFO(story.path() << ", rank " << innocent << " as rank " << story.culprits.front() << ": "
                     << aggregate::kind_name(report.verdict.kind) << ": " << report.verdict.summary);
-  // One more may make both sides equal: then no side is named alone.
+  // The additional rank may make both sides equal: then no side is named alone.
   const bool tie = report.verdict.confidence == aggregate::Confidence::kPossible &&
                    is_subset(guilty, named(report));
   CHECK((tie || is_subset(named(report), nameable(report, guilty))));

@@ -13,7 +13,7 @@ std::string compare_golden(std::string_view name, const std::string& actual) {
   const std::string path = std::string(ODDRANK_GOLDEN_FOLDER) + '/' + std::string(name);
   const char* update = std::getenv("UPDATE_GOLDEN");
   if (update != nullptr && std::string_view(update) == "1") {
-    std::error_code ignored;  // writing says what is wrong
+    std::error_code ignored;  // the write itself reports errors
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
     const auto written = write_file(path, actual);
     std::cout << "wrote " << path << std::endl;

@@ -1,5 +1,5 @@
-// The table of verdict kinds against what has to follow it: the rules, the stories and the docs. A
-// kind that is missing in one of them fails here.
+// Compares the table of verdict kinds with the rules, the stories and the docs, which must follow
+// it. A kind that is missing from one of them fails here.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -38,7 +38,7 @@ std::string doc(const std::string& name) {
   return text ? *text : text.error().what;
 }
 
-// What stands between backticks, in order.
+// Returns the texts between backticks, in order.
 Names names_in_quotes(std::string_view text) {
   Names names;
   const auto parts = split(text, '`');
@@ -48,7 +48,7 @@ Names names_in_quotes(std::string_view text) {
   return names;
 }
 
-// What the first column of a table has between backticks. The table is the one with that heading.
+// Returns the texts between backticks in the first column of the table with that heading.
 Names first_column(const std::string& text, const std::string& heading) {
   Names names;
   const std::size_t begin = text.find("| " + heading + " |");
@@ -97,7 +97,7 @@ TEST_CASE("kinds: docs/verdicts.md lists those of the table, in its order") {
   CHECK(first_column(doc("verdicts.md"), "kind") == table_names());
 }
 
-TEST_CASE("kinds: docs/runbook.md says what to do for each, and for nothing else") {
+TEST_CASE("kinds: docs/runbook.md has advice for each, and for nothing else") {
   const std::string text = doc("runbook.md");
   const Names names = table_names();
   for (const std::string& name : first_column(text, "the verdict says")) {
@@ -116,12 +116,12 @@ TEST_CASE("kinds: docs/json.md sends its reader to docs/verdicts.md") {
         std::string::npos);
 }
 
-TEST_CASE("kinds: every name is there once") {
+TEST_CASE("kinds: every name is unique") {
   const Names names = table_names();
   CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
 }
 
-TEST_CASE("kinds: each has three stories at least, which its own rule tells") {
+TEST_CASE("kinds: each has at least three stories, which its own rule finds") {
   std::map<Kind, std::size_t> told;
   for (const Story& story : all_stories()) {
     if (!story.is_near_miss()) {
@@ -137,7 +137,7 @@ TEST_CASE("kinds: each has three stories at least, which its own rule tells") {
   }
 }
 
-TEST_CASE("kinds: a rule finds only those in whose rows it stands") {
+TEST_CASE("kinds: a rule finds only kinds whose rows name it") {
   for (const Story& story : all_stories()) {
     std::vector<Rule> rules(aggregate::suspect_rules().begin(), aggregate::suspect_rules().end());
     rules.insert(rules.end(), aggregate::job_rules().begin(), aggregate::job_rules().end());
@@ -151,14 +151,14 @@ TEST_CASE("kinds: a rule finds only those in whose rows it stands") {
   }
 }
 
-TEST_CASE("kinds: those that name nobody have stories without culprits, the others none such") {
+TEST_CASE("kinds: kinds that name no rank have stories without culprits, the others have none") {
   for (const Story& story : all_stories()) {
     INFO(story.path());
     CHECK(row_of(story.kind).names_culprits == !story.culprits.empty());
   }
 }
 
-TEST_CASE("kinds: one that is out of range is unknown") {
+TEST_CASE("kinds: a kind that is out of range is unknown") {
   CHECK(aggregate::kind_name(static_cast<Kind>(255)) == "unknown");
 }
 

@@ -31,7 +31,7 @@ std::string number_of(snapshot::StringId id) {
   return std::to_string(static_cast<std::uint32_t>(id));
 }
 
-// "evaluate" becomes "f17": by the number of the text, so that equal names stay equal.
+// Renames "evaluate" to "f17", by the number of the text, so that equal names stay equal.
 snapshot::StackId with_other_names(snapshot::Tables& tables, snapshot::StackId id) {
   snapshot::Stack stack = tables.stack(id);
   for (snapshot::FrameId& at : stack.frames) {
@@ -268,7 +268,7 @@ void stand_as(Capture& capture, std::int32_t rank, std::int32_t other) {
   });
   const ProcessCapture from = *process_of(capture, other);
   ProcessCapture& to = *process_of(capture, rank);
-  // Threads of a process have numbers of its own, also where they wait for each other.
+  // Each process has its own thread numbers, even in waits for each other.
   const auto moved = [&](pid_t id) {
     return id >= from.pid && id < from.pid + 1000 ? to.pid + (id - from.pid) : id;
   };

@@ -1,4 +1,4 @@
-// Whom a report names, and whom it may name.
+// The ranks that a report names, and those that it may name.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline bool is_subset(const Ranks& part, const Ranks& whole) {
   return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
 }
 
-// Those that are guilty; and it may say that ranks are gone that are.
+// Returns the guilty ranks; if the verdict is missing_rank, also those that are gone.
 inline Ranks nameable(const aggregate::Diagnosis& report, Ranks guilty) {
   if (report.verdict.kind == aggregate::Kind::kMissingRank) {
     for (const auto& row : report.coverage.unread) {

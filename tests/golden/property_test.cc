@@ -1,4 +1,4 @@
-// What holds for every story, whatever its verdict: names follow the evidence when ranks are
+// Properties of every story, whatever its verdict: names follow the evidence if ranks are
 // renumbered, the order in which nodes answer decides nothing, and evidence that is missing may
 // turn a name into `unknown`, but never into another name.
 #include <algorithm>
@@ -44,7 +44,7 @@ Ranks without(Ranks from, const Ranks& these) {
   return from;
 }
 
-// Ranks worth a try in a large job: those that are guilty, their neighbours, and the ends.
+// Returns the ranks worth a try in a large job: guilty ones, their neighbours, and the ends.
 Ranks some_ranks(const Story& story, std::int32_t world) {
   Ranks ranks = {0, 1, world / 2, world - 1};
   for (const std::int32_t guilty : story.culprits) {
@@ -72,7 +72,7 @@ TEST_CASE("stories: the order of nodes and processes does not matter") {
   }
 }
 
-TEST_CASE("stories: captures of nodes in any order, also twice, are the same job") {
+TEST_CASE("stories: captures of nodes in any order, even twice, are the same job") {
   const Story story = GENERATE(from_range(all_stories()));
   INFO(story.path());
   const Capture capture = story.build().take();
@@ -109,7 +109,7 @@ TEST_CASE("stories: ranks with other numbers are named by their other numbers") 
   CHECK(named(report) == expected);
 }
 
-TEST_CASE("stories: a culprit that changes places with an innocent is named in its new place") {
+TEST_CASE("stories: a culprit that swaps with an innocent rank is named in its new place") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const auto world = static_cast<std::size_t>(capture.job.world_size);
@@ -134,7 +134,7 @@ TEST_CASE("stories: a culprit that changes places with an innocent is named in i
   }
 }
 
-TEST_CASE("stories: a node that is not read makes nobody guilty") {
+TEST_CASE("stories: a node that is not read makes no other rank guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const Ranks guilty(story.culprits.begin(), story.culprits.end());
@@ -148,7 +148,7 @@ TEST_CASE("stories: a node that is not read makes nobody guilty") {
   }
 }
 
-TEST_CASE("stories: two nodes that are not read make nobody guilty") {
+TEST_CASE("stories: two nodes that are not read make no other rank guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const Ranks guilty(story.culprits.begin(), story.culprits.end());
@@ -165,7 +165,7 @@ TEST_CASE("stories: two nodes that are not read make nobody guilty") {
   }
 }
 
-TEST_CASE("stories: a rank that could not be read is named by nobody, and makes nobody guilty") {
+TEST_CASE("stories: a rank that could not be read is not named, and makes no other rank guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const Ranks guilty(story.culprits.begin(), story.culprits.end());
@@ -182,7 +182,7 @@ TEST_CASE("stories: a rank that could not be read is named by nobody, and makes 
   }
 }
 
-TEST_CASE("stories: a rank that is gone is guilty of that, and makes nobody else guilty") {
+TEST_CASE("stories: a rank that is gone is guilty of that, and makes no other rank guilty") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   for (const std::int32_t rank : some_ranks(story, capture.job.world_size)) {
@@ -197,8 +197,8 @@ TEST_CASE("stories: a rank that is gone is guilty of that, and makes nobody else
   }
 }
 
-// Nothing of this is evidence against anybody.
-TEST_CASE("stories: what idle threads do, and when a rank was read, changes nothing") {
+// None of this is evidence against any rank.
+TEST_CASE("stories: idle threads, and the time at which a rank was read, change nothing") {
   const Story story = GENERATE(from_range(all_stories()));
   CaptureBuilder job = story.build();
   const Diagnosis before = aggregate::diagnose(job.capture);
@@ -220,7 +220,7 @@ TEST_CASE("stories: what idle threads do, and when a rank was read, changes noth
   CHECK(named(after) == named(before));
 }
 
-TEST_CASE("stories: one sample makes nobody guilty, and is never healthy") {
+TEST_CASE("stories: one sample makes no other rank guilty, and is never healthy") {
   const Story story = GENERATE(from_range(all_stories()));
   const Capture capture = story.build().take();
   const Ranks guilty(story.culprits.begin(), story.culprits.end());

@@ -13,9 +13,9 @@ namespace oddrank::tests {
 namespace {
 
 constexpr std::size_t kMaxArchive = std::size_t{64} << 20;
-constexpr std::size_t kBlock = 512;  // of a tar file: POSIX.1-1988 ustar
+constexpr std::size_t kBlock = 512;  // block of a tar file: POSIX.1-1988 ustar
 
-// Files by name. The archive has nothing but regular files with short names.
+// Returns files by name. The archive has nothing but regular files with short names.
 std::map<std::string, std::string> read_archive(const std::string& path) {
   const auto text = read_file(path, kMaxArchive);
   REQUIRE(text);

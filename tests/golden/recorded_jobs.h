@@ -17,7 +17,7 @@ struct RecordedJob {
   Ranks nameable;     // ranks that a right answer may name
 };
 
-// Reads tests/golden/jobs.tar. Ends the test if it is no such archive.
+// Reads tests/golden/jobs.tar. Fails the test if it is no such archive.
 const std::vector<RecordedJob>& recorded_jobs();
 
 snapshot::Capture decode(const RecordedJob& job);

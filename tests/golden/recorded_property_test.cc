@@ -1,4 +1,4 @@
-// What holds for every recorded job, whatever its verdict: names of user code and numbers of ranks
+// Properties of every recorded job, whatever its verdict: names of user code and numbers of ranks
 // decide nothing, and a rank that is missing from the capture never moves the blame to another one.
 // (Whether the verdicts are right is tested by job_score_test.py.)
 #include <algorithm>
@@ -19,12 +19,13 @@ using snapshot::ProcessCapture;
 
 namespace {
 
-// The culprits that a job without this rank may have: nobody in its place, but the rank itself.
+// Returns the culprits that a job without this rank may have: no rank in its place, but the rank
+// itself.
 Ranks still_nameable(const RecordedJob& job, const Diagnosis& before, std::int32_t gone) {
   Ranks ranks = job.nameable;
   const Ranks first = named(before);
   ranks.insert(first.begin(), first.end());
-  ranks.insert({gone, -1});  // -1: a process of the job whose number is not known, mostly the dead
+  ranks.insert({gone, -1});  // -1: a process of the job with an unknown number, mostly a dead one
   return ranks;
 }
 
@@ -48,13 +49,13 @@ void check_without(const RecordedJob& job, bool keep_row) {
 
 }  // namespace
 
-TEST_CASE("recorded jobs: a rank that was not read makes nobody else guilty") {
+TEST_CASE("recorded jobs: a rank that was not read makes no other rank guilty") {
   for (const RecordedJob& job : recorded_jobs()) {
     check_without(job, true);
   }
 }
 
-TEST_CASE("recorded jobs: a rank that is gone makes nobody else guilty") {
+TEST_CASE("recorded jobs: a rank that is gone makes no other rank guilty") {
   for (const RecordedJob& job : recorded_jobs()) {
     check_without(job, false);
   }

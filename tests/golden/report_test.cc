@@ -1,4 +1,4 @@
-// Every made-up job: its report as text and as JSON, byte by byte; and what must hold for all.
+// Every made-up job: its report as text and as JSON, byte by byte; and properties of all reports.
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -121,7 +121,7 @@ TEST_CASE("a rank that is gone never makes an innocent rank guilty") {
   CHECK(is_subset(named(report), guilty));
 }
 
-TEST_CASE("one sample is never healthy, and no more than possible but by state") {
+TEST_CASE("one sample is never healthy, and at most possible unless a state proves more") {
   const HungJob job = GENERATE(from_range(hung_jobs()));
   const snapshot::Capture capture = once(job.build().capture);
   const Diagnosis report = aggregate::diagnose(capture);

@@ -1,5 +1,5 @@
-// The table of hangs: every kind of verdict with stories that must give it, and with near misses
-// that must not (how many: kind_test.cc); the report of each as it was reviewed.
+// The table of hangs: every kind of verdict with stories that must get it, and with near misses
+// that must not (kind_test.cc checks how many); the report of each as it was reviewed.
 #include "tests/golden/stories/story.h"
 
 #include <set>
@@ -33,7 +33,7 @@ TEST_CASE("no two stories have one name") {
   }
 }
 
-TEST_CASE("stories give the verdict that is told of them, with the report that was reviewed") {
+TEST_CASE("stories get their verdict, with the report that was reviewed") {
   const Story story = GENERATE(from_range(all_stories()));
   const snapshot::Capture capture = story.build().take();
   const Diagnosis report = aggregate::diagnose(capture);

@@ -1,5 +1,5 @@
-"""Folders and archives of captures of generated jobs: NNNN.capture, and NNNN.json with what is true
-of it."""
+"""Folders and archives of captures of generated jobs: NNNN.capture, and NNNN.json with the truth
+about it."""
 
 import concurrent.futures
 import contextlib
@@ -30,7 +30,7 @@ def pack(folder, path):
 
 @contextlib.contextmanager
 def opened(path):
-    """Yields a folder: the path itself, or what an archive holds."""
+    """Yields a folder: the path itself, or the contents of an archive."""
     if os.path.isdir(path):
         yield path
         return

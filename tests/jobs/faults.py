@@ -1,13 +1,13 @@
 """Faults of one rank on its own. The others end up waiting for it.
 
 Each function returns a Fault: the lines that the faulty rank runs (`facts.faulty()` right before it
-stops), and what is true then.
+stops), and the truth from then on.
 """
 
 from dataclasses import dataclass
 
 FAULTY = "facts.faulty()"
-OUTSIDE_LOCK = "outside.lock"   # a file that a process outside of the job has locked
+OUTSIDE_LOCK = "outside.lock"   # a file that a process outside the job has locked
 FOREVER = "time.sleep(10**6)"
 
 
@@ -18,12 +18,12 @@ class Fault:
     kinds: tuple
     story: str
     stdin: str = "null"
-    listens: bool = False  # needs a service outside of the job; its port is in $OUTSIDE_PORT
-    zombies: bool = False  # nobody collects the job's ended ranks
-    ends: bool = False     # the rank's process ends
+    listens: bool = False  # needs a service outside the job; its port is in $OUTSIDE_PORT
+    zombies: bool = False  # no process reaps the job's exited ranks
+    ends: bool = False     # the rank's process exits
     runs: bool = False     # the rank uses the CPU
-    not_rank_0: bool = False  # rank 0 has the store
-    place: str = "any"     # "between": not in the midst of a library's call
+    not_rank_0: bool = False  # cannot be rank 0, which has the store
+    place: str = "any"     # "between": not inside a library's call
 
 
 def sleeps(random, names):

@@ -5,13 +5,13 @@
 
 A request {directory, script, ranks: [{environment, stdin}, ...], keep_zombies} forks a launcher,
 the parent of the job's ranks, in a session of its own. The answer is the launcher's pid. A rank
-runs `script` as __main__ at the top level of this file, and ends as the interpreter ends. stdin:
+runs `script` as __main__ at the top level of this file, and exits as the interpreter does. stdin:
 "null", "pipe" or "pty"; the launcher holds the other end, and writes nothing. The launcher writes
-"RANK STATUS" lines to DIR/ended, and ends when all ranks have.
+"RANK STATUS" lines to DIR/ended, and exits when all ranks have.
 
-/proc/PID/environ shows what a process was started with, and that is where ranks are found. So the
-server is started with a long variable of no meaning (`room`), and each rank writes its own
-variables over it.
+/proc/PID/environ shows the variables that a process was started with, and oddrank finds ranks
+there. So the server is started with a long meaningless variable (`room`), and each rank writes its
+own variables over it.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ def room():
 
 
 def overwrite_environment(variables):
-    """Makes `variables` part of what /proc/self/environ shows, in place of the room."""
+    """Makes `variables` part of /proc/self/environ, in place of the room."""
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     start, end = int(fields[47]), int(fields[48])  # env_start, env_end: fields 50 and 51
@@ -52,7 +52,7 @@ def overwrite_environment(variables):
 
 
 def end_with(parent, how):
-    """Has this process sent the signal `how` when its parent dies."""
+    """Sets the signal `how` that this process gets when its parent dies."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, how, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -84,8 +84,8 @@ def become_rank(request, rank, stdin):
 
 
 def launch(request, server):
-    """Forks the ranks. Returns the script in each of them; the launcher does not come back. With
-    the server, the launcher and all that the ranks have started end."""
+    """Forks the ranks. Returns the script in each of them; the launcher does not come back. When
+    the server dies, the launcher and all processes that the ranks have started die, too."""
     os.setsid()
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
     end_with(server, signal.SIGTERM)
@@ -131,8 +131,7 @@ def serve(channel):
 
 
 def import_everything():
-    """Imports what jobs need. Nothing is run that would start a thread: threads do not survive
-    fork."""
+    """Imports what jobs need. It must not start a thread: threads do not survive fork."""
     # pylint: disable=import-outside-toplevel,unused-import
     import warnings
     warnings.filterwarnings("ignore")
@@ -151,7 +150,7 @@ def import_everything():
     try:
         import numpy
     except ImportError:
-        # Objects that are received are read by numpy; it is never on a waiting thread's stack.
+        # Received objects are read by numpy, which is never on a waiting thread's stack.
         torch.distributed.distributed_c10d._tensor_to_object = read_object
     gc.collect()
     gc.freeze()
@@ -162,7 +161,7 @@ def read_object(tensor, size, group):
 
 
 def run(script):
-    """Runs the script as the interpreter would, but for the frames below it."""
+    """Runs the script as the interpreter would, except for the frames below it."""
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=script, __builtins__=__builtins__)
     sys.modules["__main__"] = main

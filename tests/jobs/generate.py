@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a random distributed program, of which one rank has a fault, and says what is true of it.
+"""Makes a random distributed program in which one rank has a fault, and the truth about it.
 
     generate.py SEED        prints the program and its truth
 
@@ -30,10 +30,10 @@ class Job:
     ranks: int
     stdin: list          # of each rank: "null", "pipe" or "pty"
     torchrun: bool       # its variables look like torchrun's
-    listens: bool        # needs a service outside of the job
+    listens: bool        # needs a service outside the job
     zombies: bool
-    faulty: list         # ranks that say so when they have stopped
-    ends: list           # ranks whose processes end
+    faulty: list         # ranks that report when they have stopped
+    ends: list           # ranks whose processes exit
     runs: list           # ranks that use the CPU while the job hangs
     moves: bool          # no hang
     truth: dict
@@ -63,7 +63,7 @@ class Maker:
         self.groups.append(group)
 
     def late(self, lines):
-        """Returns setup lines, before which one rank may be late."""
+        """Returns setup lines; one rank may be late before them."""
         if self.category != "setup" or self.fault or self.random.random() < 0.4:
             return lines
         self.fault = self.random.choice((faults.sleeps, faults.busy_python, faults.absent_file,
@@ -141,8 +141,8 @@ class Maker:
         return call, None if everybody else f"RANK in {tuple(group.members())}"
 
     def make_steps(self):
-        """Returns the loop: a list of (lines, kind, group). The first that waits for all of the
-        world keeps the ranks together."""
+        """Returns the loop: a list of (lines, kind, group). The first operation that waits for the
+        whole world keeps the ranks together."""
         random, loop = self.random, []
         keeper = (random.choice(steps.WAIT_FOR_ALL), self.groups[0])
         chosen = [keeper]
@@ -162,8 +162,7 @@ class Maker:
         return loop
 
     def add_parts(self, loop, hook):
-        """Adds models and threads; `hook` is called in the midst of one of them, or between
-        steps."""
+        """Adds models and threads; `hook` is called inside one of them, or between steps."""
         random, extra = self.random, []
         if random.random() < 0.35:
             extra.append(random.choice(parts.HOSTS))
@@ -190,7 +189,7 @@ class Maker:
                                   depth=self.random.choice((0, 0, 1)))
 
     def choose_fault(self):
-        """Chooses the fault of the category; returns the hook where it happens, or None."""
+        """Chooses a fault of the category; returns the hook where it happens, or None."""
         random, here = self.random, f"RANK == {self.rank} and i == {self.at}"
         if self.category == "solo":
             while self.fault is None or (self.fault.not_rank_0 and self.rank == 0):
@@ -215,7 +214,7 @@ class Maker:
         return self.hook(self.fault.lines, f"i == {self.at}")
 
     def spoil_order(self, loop):
-        """Makes the rank skip an operation, or do another one. Returns the Story, or None."""
+        """Makes the rank skip an operation, or run another one. Returns the Story, or None."""
         places = [place for place, (_, kind, group) in enumerate(loop)
                   if group is not None and kind in steps.COLLECTIVES + (steps.monitored_barrier,)
                   and self.rank in group.members()]
@@ -231,14 +230,15 @@ class Maker:
             call, _ = self.operation(self.random.choice(kinds), group)
             other.append(f"    {call}(i)")
         loop[place] = ([here, *other, "else:", *source.indent(lines)], kind, group)
-        # Or the circle that it has made with those that wait for it in another group.
+        # Or the circle that it forms with the ranks that wait for it in another group.
         sets = [[self.rank]]
         for each in sorted({tuple(each.part_of(self.rank)) for each in self.groups}):
             if 0 < len(each) < self.world and list(each) not in sets:
                 sets.append(list(each))
-        # A circle of two: nothing but numbers shows which of them left something out.
+        # A circle of two: only numbers show which of them skipped an operation.
         sets += [sorted([self.rank, each]) for each in range(self.world) if each != self.rank]
-        # If some may leave an operation early, the others' places do not say whose fault it is.
+        # If some ranks may leave an operation early, the others' places do not show whose fault it
+        # is.
         waits = all(each in steps.WAIT_FOR_ALL + steps.LOCAL + (steps.all_reduce_spun,)
                     for _, each, _ in loop)
         does = "skips" if self.category == "skip" else "calls something else instead of"
@@ -249,7 +249,7 @@ class Maker:
                              unknown_is_right=not waits)
 
     def leave_early(self):
-        """The rank leaves the loop, and goes on to what comes behind it."""
+        """The rank leaves the loop, and goes on with the code behind it."""
         random = self.random
         ways = {"sleeps": ["ctx.last = 1"], "barrier": ["dist.barrier()"],
                 "all_reduce": ["dist.all_reduce(torch.ones(64))"],
@@ -265,7 +265,7 @@ class Maker:
             f"rank {self.rank} leaves the loop early ({way})", [self.rank])
 
     def pace(self):
-        """A job that goes on: steps of some milliseconds, in one rank perhaps longer."""
+        """Makes a job that goes on: steps of some milliseconds, in one rank perhaps longer."""
         random = self.random
         pause = random.choice((0.005, 0.02, 0.08, 0.2, 0.2, 1.0))
         lines = [f"time.sleep({pause} * (1 + (i * 7 + RANK * 3) % 5 / 10))"]
@@ -321,7 +321,7 @@ class Maker:
             stdin[self.rank], faulty = fault.stdin, [self.rank]
             ends, runs = [self.rank] * fault.ends, [self.rank] * fault.runs
         elif fault:
-            # A story says who it concerns; any of them may run.
+            # A story lists the ranks that it concerns; any of them may run.
             faulty, ends, runs = fault.faulty, fault.ends, fault.faulty
         if "all_reduce_spun" in self.features:
             runs = list(range(self.world))
@@ -332,7 +332,7 @@ class Maker:
 
 
 def generate(seed):
-    """Returns the Job of a seed, or None if that seed makes none."""
+    """Returns the Job of a seed, or None if the seed yields none."""
     maker = Maker(seed)
     if maker.category == "order" and maker.world < 3:
         return None

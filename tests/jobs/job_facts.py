@@ -1,13 +1,13 @@
-"""What a rank of a generated job says about itself, and how the test reads it.
+"""The facts that a rank of a generated job reports, and how the test reads them.
 
-A file of 16 bytes for each rank, mapped by both sides, so that saying costs no system call and
+A file of 16 bytes for each rank, mapped by both sides, so that a report costs no system call and
 leaves no frame behind: the number of operations that were begun, and a state.
 """
 
 import mmap
 import struct
 
-RUNNING, FAULTY, RESTING = 0, 1, 2  # RESTING: outside of the loop, or asleep as part of the story
+RUNNING, FAULTY, RESTING = 0, 1, 2  # RESTING: outside the loop, or asleep as part of the story
 SIZE = 16
 
 

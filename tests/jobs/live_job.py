@@ -1,9 +1,9 @@
-"""Runs generated jobs here, several at once, and hands each over when it hangs as it should: by
-what the ranks say and by /proc, never by time alone.
+"""Runs generated jobs here, several at once, and yields each when it hangs as it should: judged by
+the ranks' reports and by /proc, never by time alone.
 
-A job is ripe when all ranks that the fault concerns have said so, nobody has begun an operation or
-used the CPU (but for those that the fault makes run) for a while, and the waits are no longer
-young.
+A job is ripe when all ranks that the fault concerns have reported it, no rank has begun an
+operation or used the CPU for a while (except those that the fault makes run), and the waits are no
+longer young.
 """
 
 import fcntl
@@ -23,9 +23,9 @@ import fork_server
 import job_facts
 import training_job
 
-QUIET_S = 0.6        # that long nothing may change before the job counts as hung
+QUIET_S = 0.6        # nothing may change for so long before the job counts as hung
 RIPE_S = 3.0         # then its waits age
-MOVING_S = 2.0       # a job that goes on is looked at after that time
+MOVING_S = 2.0       # a job that goes on is read after that time
 PATIENCE_S = 40.0
 BUSY_SHARE = 0.3     # of one CPU: a rank that uses more has something to do
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -84,7 +84,7 @@ class LiveJob:
                 file.write(text)
         job_facts.make(f"{directory}/facts", job.ranks)
         self.facts = job_facts.Facts(f"{directory}/facts", job.ranks)
-        # The world outside of the job: who has a lock, and a service that does not answer.
+        # The world outside the job: a process that has a lock, and a service that does not answer.
         self._lock = open(f"{directory}/outside.lock", "w", encoding="utf-8")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
@@ -125,7 +125,7 @@ class LiveJob:
                                 f"{self._text('log').strip()[-300:]}")
 
     def _busy(self, now):
-        """Returns whether a rank works that should not, since the last change."""
+        """Returns whether a rank that should not has used the CPU since the last change."""
         used = [_cpu_ticks(pid) for pid in self.pids]
         if self._ticks is None:
             self._ticks = now, used
@@ -139,7 +139,7 @@ class LiveJob:
         return busy
 
     def ripe(self):
-        """Returns whether the job is to be looked at now. Raises Discarded."""
+        """Returns whether the job is ready to be read. Raises Discarded."""
         now = time.monotonic()
         if not self.pids:
             text = self._text("pids")
@@ -182,7 +182,7 @@ class LiveJob:
 
 def jobs(server, made, directory, at_once=4):
     """Runs the jobs of `made`, an iterable of (number, Job). Yields (number, job, LiveJob or
-    Discarded): a LiveJob is ripe, and is closed when the caller comes back."""
+    Discarded): a LiveJob is ripe, and is closed when the caller resumes the generator."""
     waiting, running = iter(made), {}
     while True:
         while len(running) < at_once:

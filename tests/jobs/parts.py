@@ -2,7 +2,7 @@
 their own.
 
 Each function adds what it needs to the source and returns the lines of its step. `inside`: the
-expression of a function of one argument that is called in the midst of it, where a fault may be; or
+expression of a function of one argument that is called inside the step, where a fault may be; or
 None.
 """
 
@@ -55,7 +55,7 @@ def fsdp(source, inside):
 
 
 def loader(source, inside):
-    """A DataLoader without workers: its dataset is read in the rank's own thread."""
+    """Adds a DataLoader without workers: its dataset is read in the rank's own thread."""
     name, variable = source.names.type(), source.names.noun()
     source.blocks.append("\n".join([
         f"class {name}(torch.utils.data.IterableDataset):", "    def __iter__(self):",
@@ -72,7 +72,8 @@ def _side_group(source):
 
 
 def side_thread(source, inside):
-    """A thread with a group of its own that goes on by itself, and that nobody waits for."""
+    """Adds a thread with a group of its own that goes on by itself; no other thread waits for
+    it."""
     group, pause = _side_group(source), source.random.choice((0.05, 0.3, 1.0))
     body = ["while True:", f"    dist.all_reduce(torch.ones(2), group=ctx.{group})",
             f"    time.sleep({pause})"]
@@ -82,8 +83,7 @@ def side_thread(source, inside):
 
 
 def fed_thread(source, inside):
-    """A thread that makes one collective for each step, when it is told to; the step does not
-    wait."""
+    """Adds a thread that makes one collective for each step, on request; the step does not wait."""
     group, feed = _side_group(source), source.names.noun()
     run = source.define(["while True:", f"    values = ctx.{feed}.get()",
                          f"    dist.all_reduce(values, group=ctx.{group})"], depth=0)
@@ -93,7 +93,7 @@ def fed_thread(source, inside):
 
 
 def joined_thread(source, inside):
-    """A thread that makes a collective while the main thread waits for it."""
+    """Adds a thread that makes a collective while the main thread waits for it."""
     group = _side_group(source)
     run = source.define([f"dist.all_reduce(torch.ones(4), group=ctx.{group})"], depth=0)
     return [f"thread = threading.Thread(target={run}, args=(i,))", "thread.start()",
@@ -108,7 +108,7 @@ def pooled_thread(source, inside):
 
 
 def event_loop(source, inside):
-    """The main thread runs an event loop that waits for a thread in a collective."""
+    """Lets the main thread run an event loop that waits for a thread in a collective."""
     group, name = _side_group(source), source.names.function()
     source.blocks.append("\n".join([
         f"async def {name}(i):",
@@ -117,9 +117,9 @@ def event_loop(source, inside):
 
 
 def compute(source, inside):
-    """Nothing but a place for the fault."""
+    """Adds nothing but a place for the fault."""
     return ["total = sum(range(500))", *_call(inside)]
 
 
-HOSTS = (ddp, ddp_buffers, fsdp, loader)  # a fault may be in the midst of these
+HOSTS = (ddp, ddp_buffers, fsdp, loader)  # a fault may be inside these
 OTHERS = (side_thread, fed_thread, joined_thread, pooled_thread, event_loop)

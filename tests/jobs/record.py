@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs generated jobs, captures them when they hang, and says how good the verdicts are.
+"""Runs generated jobs, captures them when they hang, and prints how good the verdicts are.
 
     record.py --seeds 1-60 --out DIR --oddrank PATH   records: DIR/0001.capture, DIR/0001.json
                                                       (truth), DIR/0001.txt (program)
     record.py --replay --out DIR --oddrank PATH       analyses the captures in DIR again
     record.py --golden 220 --oddrank PATH             records tests/golden/jobs.tar anew
 
-Options that are not known go to oddrank, as in --samples 4. A seed whose job does not hang as it
-should is left out, and said to be.
+Unknown options go to oddrank, as in --samples 4. A seed whose job does not hang as it should is
+left out, and reported.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def parse_seeds(text):
 
 
 def made(seeds, fault=None):
-    """Yields (seed, Job) of those seeds that make one, with that fault."""
+    """Yields (seed, Job) of the seeds that yield a job with that fault."""
     for seed in seeds:
         job = generate.generate(seed)
         if job is not None and fault in (None, job.truth["fault"]):
@@ -44,8 +44,8 @@ def made(seeds, fault=None):
 
 
 def choose_golden(count):
-    """Returns the first `count` seeds, of which the last make way for those of rare faults: there
-    are to be RARE jobs of each fault."""
+    """Returns the first `count` seeds; seeds of rare faults replace the last ones, so that there
+    are RARE jobs of each fault."""
     truths = {seed: job.truth["fault"] for seed, job in made(range(1, 20 * count))}
     kept, extra = list(truths)[:count], []
     faults = sorted(set(truths.values()))

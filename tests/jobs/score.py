@@ -1,4 +1,4 @@
-"""Compares verdicts on generated jobs with what is true of them."""
+"""Compares verdicts on generated jobs with the truth about them."""
 
 import collections
 
@@ -11,7 +11,7 @@ def named(verdict):
 
 def judge(truth, verdict):
     """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG:
-    somebody else is named, or nobody although somebody is to blame (`healthy`, `below_host`)."""
+    another rank is named, or none although one is to blame (`healthy`, `below_host`)."""
     ranks = named(verdict)
     if verdict["kind"] == "unknown" and not ranks:
         return RIGHT if truth["unknown_is_right"] else UNKNOWN
@@ -21,7 +21,8 @@ def judge(truth, verdict):
 
 
 def innocents(truth, verdict):
-    """Returns the named ranks that no acceptable answer names: they wait for others of the job."""
+    """Returns the named ranks that no acceptable answer names: they wait for other ranks of the
+    job."""
     guilty = {rank for culprits in truth["culprits"] for rank in culprits}
     return sorted(set(named(verdict)) - guilty)
 

@@ -1,5 +1,5 @@
-"""Puts the text of a generated job together: functions with random names that call each other, in
-one file or two."""
+"""Assembles the text of a generated job: functions with random names that call each other, in one
+file or two."""
 
 import textwrap
 

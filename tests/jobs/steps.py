@@ -1,8 +1,8 @@
-"""What healthy jobs do in a step: one function for each kind of operation. Each returns the lines
-of the operation; `group` says among whom.
+"""The steps of healthy jobs: one function for each kind of operation. Each returns the lines of the
+operation; `group` holds the ranks that take part.
 
-A kind `waits_for_all` if nobody returns from it before all members have entered it. Others let some
-members go early: a broadcast its root, a reduction those that have sent their part.
+A kind `waits_for_all` if no member returns from it before all have entered it. Others let some
+members return early: a broadcast its root, a reduction the members that have sent their part.
 """
 
 SHAPE = 64
@@ -22,11 +22,11 @@ class Group:
         return min(map(len, self.parts))
 
     def count(self):
-        """Returns the expression of the number of members."""
+        """Returns the expression for the number of members."""
         return f"dist.get_world_size({self.expression})" if self.expression else "WORLD"
 
     def root(self, index):
-        """Returns the expression of the global rank of a member."""
+        """Returns the expression for the global rank of a member."""
         return (f"dist.get_global_rank({self.expression}, {index})" if self.expression
                 else str(self.parts[0][index]))
 

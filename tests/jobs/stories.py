@@ -1,7 +1,7 @@
-"""Faults that take more than one rank, or that are in the order of the program's operations.
+"""Faults that need more than one rank, or that lie in the order of the program's operations.
 
-Each function returns a Story: lines that all ranks run at one point of the loop, and what is true
-then. `culprits` are the sets of ranks that an expert may name; naming any other set is wrong.
+Each function returns a Story: lines that all ranks run at one point of the loop, and the truth from
+then on. `culprits` are the sets of ranks that an expert may name; naming any other set is wrong.
 """
 
 from dataclasses import dataclass, field
@@ -19,15 +19,15 @@ class Story:
     culprits: list
     kinds: tuple
     story: str
-    faulty: list                # ranks that say so
+    faulty: list                # ranks that report it
     prepare: list = field(default_factory=list)  # lines before the loop
     unknown_is_right: bool = False
-    ends: list = field(default_factory=list)  # ranks whose processes end
+    ends: list = field(default_factory=list)  # ranks whose processes exit
     zombies: bool = False
 
 
 def _two(first, lines, second, others):
-    """Returns the lines of two ranks."""
+    """Returns the lines for two ranks."""
     return [f"if RANK == {first}:", *("    " + line for line in lines),
             f"elif RANK == {second}:", *("    " + line for line in others)]
 
@@ -152,7 +152,7 @@ def receives_cross(random, names, first, second):
 
 def ended_rank(random, names, ending, other):
     """All others wait for something that the rank would have left behind. Its connections close,
-    but nobody reads from them. Rank 0 has the store, so it cannot be the one."""
+    but no rank reads from them. Rank 0 has the store, so it cannot be the faulty one."""
     name, failed = f"{names.noun()}-{ending}", random.random() < 0.3
     wait = random.choice(([f"ctx.store.get('{name}')"], _until(name)))
     end = "raise ValueError('no such record')" if failed else random.choice(
@@ -176,7 +176,8 @@ def two_late(random, names, first, second):
 
 
 def side_story(random, names, late, absent):
-    """Threads in a group of their own that nobody waits for stand still for another reason."""
+    """Threads in a group of their own, for which no thread waits, stand still for another
+    reason."""
     group, run = names.noun(), names.function()
     return Story("side_story", [
         f"def {run}():", f"    if RANK == {absent}:", f"        {FOREVER}",

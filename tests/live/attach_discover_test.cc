@@ -1,5 +1,5 @@
-// Discovery on real process trees. Other jobs may run on this machine: each test looks at its own
-// job only, told by an address that no other has.
+// Discovery on real process trees. Other jobs may run on this machine: each test reads only its own
+// job, identified by an address that no other job has.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ using oddrank::test::VictimOptions;
 
 namespace {
 
-// "oddrank-test-PID-N:1": the address of this test's job.
+// Returns the address of this test's job: "oddrank-test-PID-N:1".
 std::string new_address() {
   static int count = 0;
   return "oddrank-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
@@ -49,7 +49,7 @@ Victim start(const std::vector<std::string>& command, const VictimOptions& optio
   return *std::move(victim);
 }
 
-// The pid that "ready ADDRESS VALUE PID" names.
+// Returns the pid that "ready ADDRESS VALUE PID" names.
 pid_t ready_pid(Victim& victim) {
   const auto line = victim.wait_line("ready");
   REQUIRE(line);
@@ -107,7 +107,7 @@ TEST_CASE("bash and its ranks, one with a forked child") {
   CHECK(rows[2].is_rank);
   CHECK(rows[2].rank == 1);
   CHECK(rows[2].local_rank == 1);
-  // "child" names its child, "pause" itself; which comes first is open.
+  // "child" names its child, "pause" itself; either may come first.
   CHECK(std::min(one, other) == std::min(rows[1].pid, rows[2].pid));
   CHECK(std::max(one, other) == std::max(rows[1].pid, rows[2].pid));
 
@@ -118,7 +118,7 @@ TEST_CASE("bash and its ranks, one with a forked child") {
   }
 }
 
-TEST_CASE("a launcher's children are ranks, and a dead one is told by its brothers") {
+TEST_CASE("a launcher's children are ranks, and a dead one is recognised by its siblings") {
   const std::string address = new_address();
   // `sleep` under a launcher's name: unlike a shell it does not reap its children.
   Victim launcher = start({"bash", "-c",
@@ -134,7 +134,7 @@ TEST_CASE("a launcher's children are ranks, and a dead one is told by its brothe
   while (oddrank::attach::read_proc_stat(launcher.pid())->name != "sleep") {
     REQUIRE_FALSE(deadline.passed());
   }
-  launcher.close_stdin();  // what rank 1 reads: it ends with status 1
+  launcher.close_stdin();  // rank 1 reads this: it exits with status 1
   REQUIRE(launcher.wait_state("Z", dead));
   const Capture capture = found();
   const auto rows = rows_of(capture, address);
@@ -180,7 +180,7 @@ TEST_CASE("a rank in state D is found") {
   CHECK(rows[0].state == 'D');
 }
 
-TEST_CASE("a process that was asked for needs to be no rank") {
+TEST_CASE("a requested process need not be a rank") {
   Victim plain = start({victim_path("blocked"), "child"}, {});
   const pid_t child = ready_pid(plain);
   const Capture capture = found(only(plain.pid()));
@@ -192,7 +192,7 @@ TEST_CASE("a process that was asked for needs to be no rank") {
   CHECK(capture.processes[1].owner == plain.pid());
 }
 
-TEST_CASE("a process that was asked for and is not there is an error with a hint") {
+TEST_CASE("a requested process that does not exist is an error with a hint") {
   Capture capture;
   const auto gone = discover(only(0x7ffffff0), capture);
   REQUIRE_FALSE(gone);
@@ -206,7 +206,7 @@ TEST_CASE("a process that was asked for and is not there is an error with a hint
   REQUIRE(stuck.wait_state("Z", dead));
   CHECK(discover(only(dead), capture).error().code == Errc::kGone);
 
-  // One of two is there: what can be read is read, and the other is noted.
+  // One of two exists: it is read, and a note names the other.
   capture.nodes.emplace_back();
   DiscoverOptions both;
   both.pids = {stuck.pid(), 0x7ffffff0};
@@ -216,7 +216,7 @@ TEST_CASE("a process that was asked for and is not there is an error with a hint
   CHECK(capture.nodes[0].notes[0].find("does not exist") != std::string::npos);
 }
 
-TEST_CASE("the job that is asked for, by Slurm's variables") {
+TEST_CASE("the requested job is found by Slurm's variables") {
   VictimOptions options;
   const std::string job = std::to_string(100000000 + ::getpid());
   options.environment = {{"SLURM_JOB_ID", job},        {"SLURM_STEP_ID", "0"},
@@ -237,7 +237,7 @@ TEST_CASE("the job that is asked for, by Slurm's variables") {
   CHECK(found(wanted).processes.empty());
 }
 
-TEST_CASE("a process that does not answer holds nobody up") {
+TEST_CASE("a process that does not answer delays no other") {
   using oddrank::attach::Environment;
   using oddrank::ranks::FactsRead;
   using oddrank::ranks::ProcessFacts;

@@ -1,4 +1,4 @@
-// LiveTarget against real processes that are stuck in known ways.
+// LiveTarget on real processes that are stuck in known ways.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,7 +35,7 @@ using oddrank::test::victim_path;
 
 namespace {
 
-// A victim "blocked MODE" that has said where its object lies.
+// A victim "blocked MODE" that has printed the address of its object.
 struct Stuck {
   Victim victim;
   Addr address{};
@@ -88,7 +88,7 @@ TEST_CASE("memory that is not mapped is an error, not a crash") {
   }
 }
 
-TEST_CASE("many reads: each says what it got, bad ones between good ones") {
+TEST_CASE("many reads: each returns what it got, bad ones between good ones") {
   const Stuck stuck = start_stuck({"pause"});
   const auto target = open_target(stuck.victim.pid());
   std::vector<std::uint64_t> values(3000, 0);
@@ -107,7 +107,7 @@ TEST_CASE("many reads: each says what it got, bad ones between good ones") {
   target->read_many({});
 }
 
-TEST_CASE("a read across the end of a mapping gives the part that is there") {
+TEST_CASE("a read across the end of a mapping returns the part that is mapped") {
   const Stuck stuck = start_stuck({"pause"});
   const auto target = open_target(stuck.victim.pid());
   const auto& all = target->maps().listed();
@@ -121,8 +121,8 @@ TEST_CASE("a read across the end of a mapping gives the part that is there") {
   CHECK_FALSE(target->read(Addr{stack->end - 4096}, bytes));
 }
 
-// Asked one by one where the kernel takes the question (6.11 and later), read as text elsewhere.
-TEST_CASE("every mapping of a process is found as its text says") {
+// Queries mappings one by one if the kernel can (6.11 and later), reads them as text otherwise.
+TEST_CASE("every mapping of a process is found as /proc/PID/maps lists it") {
   const Stuck stuck = start_stuck({"pause"});
   const auto target = open_target(stuck.victim.pid());
   const auto text = read_proc_maps(stuck.victim.pid());
@@ -131,7 +131,7 @@ TEST_CASE("every mapping of a process is found as its text says") {
   for (const Mapping& known : text->listed()) {
     CAPTURE(known.path, known.start);
     if (known.path == "[vsyscall]") {
-      continue;  // the kernel's own, which no question finds
+      continue;  // the kernel's own, which no query finds
     }
     const Mapping* const found = target->maps().find(Addr{known.end - 1});
     REQUIRE(found != nullptr);
@@ -152,7 +152,7 @@ TEST_CASE("every mapping of a process is found as its text says") {
     CHECK(std::any_of(listed.begin(), listed.end(),
                       [&path](const Mapping& mapping) { return mapping.path == path; }));
   }
-  // Where the kernel is new enough, it was asked: anonymous memory is not listed.
+  // A new kernel was queried: anonymous memory is not listed.
   const auto query = MappingQuery::open(stuck.victim.pid());
   CHECK((query || query.error().code == Errc::kUnsupported));
   if (query) {
@@ -161,7 +161,7 @@ TEST_CASE("every mapping of a process is found as its text says") {
   }
 }
 
-TEST_CASE("blocked threads tell call, sp and pc") {
+TEST_CASE("blocked threads have call, sp and pc") {
   const auto check = [](const ThreadState& state, long number) {
     CHECK(state.state == 'S');
     REQUIRE(state.syscall);
@@ -208,7 +208,7 @@ TEST_CASE("blocked threads tell call, sp and pc") {
   }
 }
 
-TEST_CASE("a sleeping thread does not move between two looks, a running one does") {
+TEST_CASE("a sleeping thread does not move between two reads, a running one does") {
   const Stuck stuck = start_stuck({"pause"});
   REQUIRE(stuck.victim.wait_syscall(SYS_pause));
   const auto target = open_target(stuck.victim.pid());
@@ -239,7 +239,7 @@ TEST_CASE("a process in state D is read without waiting for it") {
   CHECK(threads->at(0).registers);
 }
 
-TEST_CASE("a zombie cannot be read, and is said to be one") {
+TEST_CASE("a zombie cannot be read, and the error says that it is one") {
   const Stuck stuck = start_stuck({"zombie"});
   REQUIRE(stuck.victim.wait_state("Z", stuck.number));
   const auto target = LiveTarget::open(stuck.number);
@@ -248,7 +248,7 @@ TEST_CASE("a zombie cannot be read, and is said to be one") {
   CHECK(target.error().what.find("zombie") != std::string::npos);
 }
 
-TEST_CASE("a process that ends while it is read is gone, not unreadable") {
+TEST_CASE("a process that exits while it is read is gone, not unreadable") {
   Stuck stuck = start_stuck({"exit"});
   const auto target = open_target(stuck.victim.pid());
   REQUIRE_FALSE(target->maps().listed().empty());
@@ -279,7 +279,7 @@ TEST_CASE("reading leaves the victim as it was") {
   CHECK(*status == 0);
 }
 
-TEST_CASE("the file behind a mapping opens, also when it was deleted") {
+TEST_CASE("the file behind a mapping opens, even if it was deleted") {
   // A copy of the victim's program, which can be deleted under it.
   const std::string copy = "/tmp/oddrank-test-" + std::to_string(::getpid()) + "-deleted";
   const auto bytes = oddrank::read_file(victim_path("blocked"));
@@ -319,7 +319,7 @@ TEST_CASE("the file behind a mapping opens, also when it was deleted") {
   }
 }
 
-TEST_CASE("devices, FIFOs and what is no file are never opened") {
+TEST_CASE("devices, FIFOs and non-files are never opened") {
   const Stuck stuck = start_stuck({"pause"});
   const auto target = open_target(stuck.victim.pid());
   Mapping mapping;
@@ -338,12 +338,12 @@ TEST_CASE("devices, FIFOs and what is no file are never opened") {
   CHECK(target->open_file(mapping).error().code == Errc::kNotFound);
 }
 
-TEST_CASE("a number that is no pid is wrong usage") {
+TEST_CASE("an invalid pid is a usage error") {
   CHECK(LiveTarget::open(0).error().code == Errc::kUsage);
   CHECK(LiveTarget::open(-1).error().code == Errc::kUsage);
 }
 
-TEST_CASE("a read that never comes back is given up in time, and the victim goes on") {
+TEST_CASE("a read that never returns times out, and the victim goes on") {
   auto victim = Victim::start({victim_path("blocked"), "tarpit"});
   REQUIRE(victim);
   const auto line = victim->wait_line("ready");
@@ -360,7 +360,8 @@ TEST_CASE("a read that never comes back is given up in time, and the victim goes
     static_cast<void>(read_object<std::uint64_t>(**target, address));
     oddrank::send_bytes(fd, "came back");
   };
-  // The reader has to get as far within the time, which on a loaded machine takes more tries.
+  // The reader must get that far before the deadline; on a loaded machine that may take several
+  // tries.
   std::string bytes;
   for (const int milliseconds : {300, 3000, 20000}) {
     task.timeout = std::chrono::milliseconds(milliseconds);

@@ -1,5 +1,5 @@
-// Why a process may not be read, with real processes. The one that reads gives its rights up
-// first, in a child, so these need root.
+// Why a process may not be read, with real processes. The reader first drops its privileges, in a
+// child, so these tests need root.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr uid_t kNobody = 65534;
 constexpr uid_t kSomebody = 65533;
 
-// What LiveTarget::open says when user `uid` tries: "readable", or the error.
+// Returns the result of LiveTarget::open for user `uid`: "readable", or the error.
 std::string open_as(uid_t uid, pid_t pid) {
   oddrank::IsolatedTask task;
   task.run = [uid, pid](int fd) {
@@ -42,7 +42,7 @@ std::string open_as(uid_t uid, pid_t pid) {
   return results[0].bytes;
 }
 
-// `blocked MODE` running as `uid`.
+// Starts `blocked MODE` as user `uid`.
 Victim start_as(uid_t uid, const std::string& mode) {
   const std::string number = std::to_string(uid);
   auto victim = Victim::start({"setpriv", "--reuid=" + number, "--regid=" + number,
@@ -65,13 +65,13 @@ TEST_CASE("a process of the same user is readable without root") {
   const Victim victim = start_as(kNobody, "pause");
   const std::string said = open_as(kNobody, victim.pid());
   if (contains(said, "ptrace_scope")) {
-    CHECK(contains(said, "[P]"));  // Yama is on here, and was named
+    CHECK(contains(said, "[P]"));  // Yama is on here, and the error names it
     return;
   }
   CHECK(said == "readable");
 }
 
-TEST_CASE("a process of another user is refused, and both users are named") {
+TEST_CASE("a process of another user is refused, and the error names both users") {
   if (::geteuid() != 0) {
     ODDRANK_SKIP("needs root, to become other users");
   }
@@ -113,7 +113,7 @@ TEST_CASE("a process in another user namespace is refused to root of that user's
   CHECK(contains(said, "[P]"));
 }
 
-TEST_CASE("what is not there, and threads of the kernel, are told apart") {
+TEST_CASE("missing processes and kernel threads have different errors") {
   const auto gone = LiveTarget::open(0x7ffffff0);
   REQUIRE_FALSE(gone);
   CHECK(gone.error().code == Errc::kGone);

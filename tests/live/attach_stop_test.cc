@@ -1,4 +1,4 @@
-// Stopping threads of real processes for a moment, and what they notice of it.
+// Stops threads of real processes for a moment, and checks what they notice.
 #include <sys/ptrace.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
@@ -26,8 +26,8 @@ using test::RunningVictim;
 using test::start_running;
 using test::Victim;
 
-// The tool itself waits 100 ms; a loaded machine may give a thread no CPU to stop on for longer,
-// and what is tested here are threads that do stop.
+// The tool itself waits 100 ms. On a loaded machine a thread may get no CPU to stop on for longer,
+// and these tests are about threads that do stop.
 constexpr std::chrono::milliseconds kPatience{20000};
 
 void look_at_nothing(std::span<const StopAttempt>) {}
@@ -39,7 +39,7 @@ ThreadState as_running(pid_t tid) {
   return thread;
 }
 
-// One stop of one thread; where it got no CPU in time, again.
+// Stops one thread; tries again if the thread got no CPU in time.
 StopAttempt stop_one(const Target& target, const ThreadState& thread) {
   const Deadline deadline = Victim::soon();
   while (true) {
@@ -52,7 +52,7 @@ StopAttempt stop_one(const Target& target, const ThreadState& thread) {
   }
 }
 
-// A child that traces a thread, and stops it or lets it run, until the object goes.
+// A child that traces a thread, and stops it or lets it run, until the object is destroyed.
 class OtherTracer {
  public:
   OtherTracer(pid_t tid, bool stops) {
@@ -91,7 +91,7 @@ class OtherTracer {
   pid_t pid_ = -1;
 };
 
-TEST_CASE("stop: a thread that runs stands still while it is looked at, and runs on") {
+TEST_CASE("stop: a running thread stands still while it is read, and then runs on") {
   const auto running = start_running("spin");
   REQUIRE(running);
   const auto target = LiveTarget::open(running->victim.pid());
@@ -126,7 +126,7 @@ TEST_CASE("stop: a thread that runs stands still while it is looked at, and runs
   CHECK(harm_of(running->victim.pid(), "R").empty());
 }
 
-TEST_CASE("stop: a thread that has blocked meanwhile is spared") {
+TEST_CASE("stop: a thread that has blocked meanwhile is not stopped") {
   const auto running = start_running("thread");
   REQUIRE(running);
   const pid_t main = running->victim.pid();
@@ -150,7 +150,7 @@ TEST_CASE("stop: a thread that has blocked meanwhile is spared") {
   CHECK(goes_on(*running));
 }
 
-TEST_CASE("stop: a blocked thread that was seen so gives its call and its registers") {
+TEST_CASE("stop: a thread that was already seen blocked yields its call and its registers") {
   auto victim = Victim::start({test::victim_path("frames"), "threads"});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
@@ -190,7 +190,7 @@ TEST_CASE("stop: a process stopped by SIGSTOP stays so, and goes on at SIGCONT")
   CHECK(harm_of(running->victim.pid(), "R").empty());
 }
 
-TEST_CASE("stop: a thread that somebody else traces is left to him, and he is named") {
+TEST_CASE("stop: a thread that another process traces is left alone, and the tracer is named") {
   const auto running = start_running("spin");
   REQUIRE(running);
   const OtherTracer tracer(running->tid, false);
@@ -203,7 +203,7 @@ TEST_CASE("stop: a thread that somebody else traces is left to him, and he is na
   CHECK(goes_on(*running));
 }
 
-TEST_CASE("stop: state D and held by another: not even tried") {
+TEST_CASE("stop: no attempt on a thread in state D or held by another process") {
   auto victim = Victim::start({test::victim_path("blocked"), "vfork"});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
@@ -227,7 +227,7 @@ TEST_CASE("stop: state D and held by another: not even tried") {
   CHECK(stop_one(**traced, *stopped).end != StopEnd::kHeld);
 }
 
-TEST_CASE("stop: a thread that has ended is gone") {
+TEST_CASE("stop: a thread that has exited is gone") {
   auto running = start_running("spin");
   REQUIRE(running);
   const auto target = LiveTarget::open(running->victim.pid());
@@ -238,7 +238,7 @@ TEST_CASE("stop: a thread that has ended is gone") {
   CHECK(stop_one(**target, seen).end == StopEnd::kGone);
 }
 
-TEST_CASE("stop: a process that is killed while it is held ends, and its parent is told") {
+TEST_CASE("stop: a process that is killed while it is held exits, and its parent is notified") {
   auto running = start_running("threads");
   REQUIRE(running);
   const auto target = LiveTarget::open(running->victim.pid());
@@ -258,7 +258,7 @@ TEST_CASE("stop: a process that is killed while it is held ends, and its parent 
   CHECK(WTERMSIG(*status) == SIGKILL);
 }
 
-// SIGTERM's default action; had it been swallowed, the victim would run on.
+// SIGTERM's default action ends the victim; if the signal were lost, it would run on.
 TEST_CASE("stop: a signal that comes while a thread is held is delivered afterwards") {
   auto running = start_running("spin");
   REQUIRE(running);
@@ -300,7 +300,7 @@ TEST_CASE("stop: stops of a thread in a storm of signals lose none") {
   CHECK(words[3] != "0");
 }
 
-// What the sparing is for; and that the victim's own record can tell.
+// Why such threads are not stopped; and that the victim's own record shows it.
 TEST_CASE("stop: calls that a stop ends early notice it") {
   auto victim = Victim::start({test::victim_path("interrupted")});
   REQUIRE(victim);

@@ -28,7 +28,7 @@ threading.Thread(target=spin, daemon=True).start()
 print("ready", flush=True)
 threading.Event().wait()
 """
-# The child takes more memory than the cgroup may have, and is the one that is killed.
+# The child takes more memory than the cgroup may have, and is the process that is killed.
 EAT = """
 import os, time
 child = os.fork()

@@ -33,7 +33,7 @@ Result<UniqueFd> open_module(pid_t, const std::string& path) {
   return fd.valid() ? Result<UniqueFd>(std::move(fd)) : fail(Errc::kIo, "cannot open " + path);
 }
 
-std::chrono::nanoseconds groups_took{0};  // of the last look
+std::chrono::nanoseconds groups_took{0};  // of the last read
 std::optional<std::chrono::milliseconds> group_timeout;
 
 Capture look(pid_t pid) {
@@ -55,7 +55,7 @@ Capture look(pid_t pid) {
   return capture;
 }
 
-// The function of the victim that a thread is in: its innermost frame of torch_calls.py.
+// Returns the function of the victim that a thread is in: its innermost frame of torch_calls.py.
 std::string function_of(const Capture& capture, const ThreadCapture& thread) {
   for (const auto id : capture.tables.stack(thread.samples.back().stack).frames) {
     const snapshot::Frame& frame = capture.tables.frame(id);
@@ -67,7 +67,7 @@ std::string function_of(const Capture& capture, const ThreadCapture& thread) {
   return {};
 }
 
-// By the function of the victim that makes the call; threads of gloo's have none.
+// Returns the calls by the function of the victim that makes them; gloo's threads have none.
 std::map<std::string, const ThreadCapture*> calls_of(const Capture& capture) {
   std::map<std::string, const ThreadCapture*> calls;
   for (const ThreadCapture& thread : capture.processes[0].threads) {
@@ -116,7 +116,7 @@ class Job {
   std::vector<test::Victim> ranks_;
 };
 
-// Looks again until every thread is where it will stay: nothing else tells that from outside.
+// Reads again until every thread is where it will stay: nothing else shows that from outside.
 Capture look_until_hung(pid_t pid, std::size_t calls) {
   const Deadline deadline = test::Victim::soon();
   Capture capture = look(pid);
@@ -126,7 +126,7 @@ Capture look_until_hung(pid_t pid, std::size_t calls) {
   return capture;
 }
 
-TEST_CASE("every call of a real gloo rank is found, with its group where there is evidence") {
+TEST_CASE("every call of a real gloo rank is found, with its group if there is evidence") {
   const auto python = test::torch_python();
   if (!python) {
     ODDRANK_SKIP("no Python with PyTorch: set ODDRANK_TORCH_PYTHON, or run scripts/setup");

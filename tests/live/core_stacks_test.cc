@@ -31,8 +31,8 @@ namespace {
 using attach::CoreTarget;
 using test::Victim;
 
-// A folder of its own that victims and their cores are put into; the test's own folder and limits
-// are as before at the end.
+// A scratch folder for victims and their cores; restores the test's own folder and limits at the
+// end.
 class CoreFolder {
  public:
   CoreFolder() : before_(std::filesystem::current_path()) {
@@ -57,7 +57,7 @@ class CoreFolder {
 
   const std::string& path() const { return path_; }
 
-  // The file there whose name begins so.
+  // Returns the file there whose name begins with the prefix.
   std::optional<std::string> find(std::string_view prefix) const {
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       if (entry.path().filename().string().starts_with(prefix)) {
@@ -73,7 +73,7 @@ class CoreFolder {
   rlimit limit_{};
 };
 
-// Empty, with a reason for the skip, where the kernel writes no core file here.
+// Returns nothing, with a reason for the skip, if the kernel writes no core file here.
 std::string kernel_core(const CoreFolder& folder, Victim& victim, std::string& reason) {
   victim.signal(SIGQUIT);
   REQUIRE(victim.wait_end());
@@ -112,7 +112,7 @@ std::ostream& operator<<(std::ostream& out, const Frame& frame) {
 
 struct ThreadFrames {
   std::vector<Frame> frames;
-  std::vector<Frame> python;  // where they could not be merged
+  std::vector<Frame> python;  // if they could not be merged
   snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
   snapshot::MergeState merge = snapshot::MergeState::kNativeOnly;
 };
@@ -315,7 +315,7 @@ TEST_CASE("Python and native frames of cores are those of the live process") {
   }
 }
 
-TEST_CASE("waits of a core are told by registers and memory alone") {
+TEST_CASE("waits of a core follow from registers and memory alone") {
   const CoreFolder folder;
   Victim victim = start_frames({"read", SYS_read});
   std::string reason;

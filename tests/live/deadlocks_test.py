@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on real processes whose threads wait for each other. Checks every thread and every
-lock of the circle against what the process itself says.
+"""Runs `oddrank node` on real processes whose threads wait for each other. Compares every thread
+and every lock of the circle with what the process itself prints.
 
     deadlocks_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """

@@ -20,10 +20,10 @@ import harness
 
 VICTIM = os.path.join(os.path.dirname(HERE), "victims", "device_rank.py")
 TABLE = os.environ.get("ODDRANK_DEVICE_CALLS", "")
-# Threads that spin at once: more would keep a small machine from stopping them.
+# Number of threads that spin at once: more would keep a small machine from stopping them.
 SPINNERS = 8
 
-# What every made-up library waits with. `way`: see device_rank.py.
+# The code with which every made-up library waits. `way`: see device_rank.py.
 BODY = r"""
 #include <pthread.h>
 #include <sched.h>
@@ -107,8 +107,9 @@ class DeviceWait(unittest.TestCase):
                "_ZN5train8cudaSync4waitEv"]
         build(cls.folder, "libtrain.so", BODY + "".join(
             CALL % (i, symbol, i) for i, symbol in enumerate(own)))
-        # A driver without names, as the real one is but for its entries, which the runtime fetches as
-        # addresses; and a runtime that is linked statically into a library without names.
+        # A driver without names. The real one has names only for its entries, which the runtime
+        # fetches as addresses; and a runtime that is linked statically into a library without
+        # names.
         bare = os.path.join(cls.folder, "bare")
         os.mkdir(bare)
         build(bare, "libcuda.so.1", BODY + """

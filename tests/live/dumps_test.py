@@ -100,7 +100,7 @@ class Dumps(unittest.TestCase):
         self.assertIn(f"{RANKS} dumps of {RANKS} ranks", rows[0]["text"], run)
 
     def test_where_variables_say(self):
-        """Tests both names, and one relative to the working directory."""
+        """Tests both variable names, and a path relative to the working directory."""
         self.start(0, TORCH_FR_DUMP_TEMP_FILE=f"{self.scratch}/new_")
         self.start(1, TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{self.scratch}/old_")
         self.start(2, TORCH_FR_DUMP_TEMP_FILE="here/near_")
@@ -130,7 +130,7 @@ class Dumps(unittest.TestCase):
             self.write("elsewhere/trace_rank_", rank)
         self.assertNotIn("sources", self.diagnose().json())
         self.check(self.diagnose("--fr", f"{self.scratch}/elsewhere/trace_rank_*"))
-        # The same with a capture that was made before.
+        # The same with an earlier capture.
         saved = f"{self.scratch}/saved.odd"
         self.diagnose("--save", saved)
         again = harness.Run(harness.run_here([harness.Options.oddrank, "report", saved, "--json",

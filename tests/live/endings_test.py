@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on ranks that have ended, or are on their way out: in order, by sys.exit(), after an
-exception; and on what a rank has left behind, which is not the rank.
+"""Runs `oddrank node` on ranks that have exited, or are about to: at the end of the program, by
+sys.exit(), after an exception; and on processes that a rank has left behind, which are not the
+rank.
 
     endings_test.py --oddrank PATH
 """
@@ -70,7 +71,7 @@ class Endings(unittest.TestCase):
         self.left, self.started = [], []
 
     def begin_again(self):
-        """Ends this job, so that the next one has no zombies of another beside its ranks."""
+        """Ends this job, so that the next one has no foreign zombies beside its ranks."""
         self.end()
         self.setUp()
 
@@ -99,7 +100,8 @@ class Endings(unittest.TestCase):
         return {row["rank"]: row for row in run.json()["ranks"]}, run
 
     def ending(self, code):
-        """Returns how rank 0 is said to end, whose main thread waits for its last thread."""
+        """Returns how the report says that rank 0 ends, while its main thread waits for its last
+        thread."""
         process, _ = self.start(0, THREAD + code, 1)
         wait_for("the end", lambda: asleep(process.pid))
         row = self.look()[0][0]

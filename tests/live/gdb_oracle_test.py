@@ -71,8 +71,8 @@ def resting_frames(pid):
 
 
 def compare_resting(test, pid):
-    """Returns [(tid, ours, gdb's)] after up to three attempts: a thread that moves differs at times, but
-    a stack that is read wrongly always differs."""
+    """Returns [(tid, ours, gdb's)] after up to three attempts: a moving thread differs at times,
+    but a stack that is read wrongly always differs."""
     equal, rows = set(), []
     for _ in range(3):
         ours, oracle = resting_frames(pid), gdb_frames.frames(pid)
@@ -113,7 +113,7 @@ class GdbOracle(unittest.TestCase):
         """For a running thread, compares all frames except those that it is passing through."""
         for mode in ("spin", "thread", "threads", "altstack", "handlers", "vdso", "malloc"):
             with self.subTest(mode=mode), Victim("running", mode) as process:
-                for _ in range(7 if mode == "threads" else 0):  # each thread says when it runs
+                for _ in range(7 if mode == "threads" else 0):  # each thread reports when it runs
                     self.assertTrue(process.stdout.readline().startswith("ready"))
                 ours = our_frames(process.pid, "--stop")
                 oracle = gdb_frames.frames(process.pid)

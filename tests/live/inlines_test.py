@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests `oddrank node PID --inlines`: with the program's own debug information, and with a debuginfod
-server (a stand-in for its client program on PATH) that answers, fails, or must not be asked.
+server (a stand-in for its client program on PATH) that answers, fails, or must not be queried.
 
     inlines_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """

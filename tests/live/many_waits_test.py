@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs `oddrank node` on one process whose threads wait for locks of the C library, for things without an
-owner, and for several files at once. Checks each wait against what the process itself says.
+owner, and for several files at once. Compares each wait with what the process itself prints.
 
     many_waits_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """

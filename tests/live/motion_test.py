@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on threads that wait for nothing: what they did between two samples tells whether
-they spin, poll, work or sleep.
+"""Runs `oddrank node` on threads that wait for nothing: the change between two samples shows
+whether they spin, poll, work or sleep.
 
     motion_test.py --oddrank PATH        ODDRANK_VICTIMS names the folder of the victim programs
 """

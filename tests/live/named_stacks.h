@@ -1,5 +1,4 @@
-// Reading a live process with all the names there are, as the agent does it, for tests that look at
-// names.
+// Reads a live process with all available names, as the agent does, for tests that compare names.
 #pragma once
 
 #include <sys/types.h>
@@ -16,38 +15,39 @@
 
 namespace oddrank::test {
 
-// Stacks of all threads of a live process, without names.
+// Reads the stacks of all threads of a live process, without names.
 Result<snapshot::Capture> read_process(pid_t pid, const stacks::CollectOptions& options = {});
 
-// Reads until `is_so`, or for as long as a test waits (Victim::soon): the last reading.
+// Reads until `is_so`, or for as long as a test waits (Victim::soon); returns the last reading.
 Result<snapshot::Capture> read_until(pid_t pid,
                                      const std::function<bool(const snapshot::Capture&)>& is_so,
                                      const stacks::CollectOptions& options = {});
 
-// A file of a process by its path, as that process sees it: an elf::OpenModule.
+// Opens a file of a process by its path, as that process sees it: an elf::OpenModule.
 Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);
 
-// Short names of a stack's frames, innermost first; evaluation loops as "*".
+// Returns short names of a stack's frames, innermost first; evaluation loops as "*".
 std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack);
 
-// As the agent opens them (node/module_opener.h), for that process alone. Keeps a reference.
+// Returns an opener like the agent's (node/module_opener.h), for that process alone. Keeps a
+// reference.
 elf::ModuleFiles files_of(const attach::Target& target);
 
-// Stacks of all threads, with names.
+// Reads the stacks of all threads, with names.
 Result<snapshot::Capture> read_named(const attach::Target& target, const elf::ModuleFiles& files);
 
-// The main thread's frames in the last sample, innermost first.
+// Returns the main thread's frames in the last sample, innermost first.
 std::vector<snapshot::Frame> main_frames(const snapshot::Capture& capture);
 snapshot::StackEnd main_end(const snapshot::Capture& capture);
 
-// Short names of the main thread's frames, innermost first; "" where there is none.
+// Returns short names of the main thread's frames, innermost first; "" for a frame without one.
 std::vector<std::string> main_names(const snapshot::Capture& capture);
 
-// Whether `wanted` are among `names` in this order.
+// Returns whether `wanted` are among `names` in this order.
 bool in_order(const std::vector<std::string>& names, const std::vector<std::string>& wanted);
 
-// A target whose files are opened by their paths alone, on this side: what remains to somebody who
-// may not use /proc/PID/map_files, or mistakes one mount namespace for another.
+// A target whose files are opened by their paths alone, in our mount namespace: as for a user that
+// may not use /proc/PID/map_files, or a tool that confuses mount namespaces.
 class ByPath final : public attach::Target {
  public:
   explicit ByPath(const attach::Target& target) : target_(target) {}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs `oddrank node` on processes that wait for another process's end of a pipe or connection. The holder
-is the process that has that end, even if oddrank was not asked to read it.
+is the process that has that end, even if it is not among the requested processes.
 
     peers_test.py --oddrank PATH
 """
@@ -83,7 +83,7 @@ class Peers(unittest.TestCase):
         run = self.read(waiter, holder)
         wait = self.wait_of(run, waiter)
         self.assertEqual((wait["what"], wait["pid"]), ("socket", holder), run)
-        # The parent is found even if oddrank was not asked to read it.
+        # The parent is found even if it is not among the requested processes.
         run = self.read(waiter)
         self.assertEqual(self.wait_of(run, waiter)["pid"], holder, run)
 

@@ -22,7 +22,8 @@ VICTIM = os.path.join(os.path.dirname(HERE), "victims", "polled_locks.py")
 HELD = {"flock": "data", "lockf": "data", "reopened": "data", "open_file": "data", "busy": "data",
         "wal": "data", "database": "data", "shared": "data", "exclusive": "data.lock",
         "folder": "data.lock", "number": "data.lock", "baton": "data.lock"}
-# Nobody is named: the lock is its own, of another kind, none is tried for, or several share it.
+# No process is named: the waiter itself has the lock, the lock is of another kind, the waiter tries
+# for none, or several share it.
 UNHELD = ("own", "other_kind", "nothing", "absent", "shared_by_two")
 
 

@@ -64,7 +64,8 @@ else:
 
 class ProcessGroup(unittest.TestCase):
     def ranks(self, how, *says):
-        """Starts two ranks; returns what oddrank takes for them, and what they say they are."""
+        """Starts two ranks; returns the processes that oddrank takes for them, and the real
+        ones."""
         with tempfile.TemporaryDirectory(prefix="oddrank-test-") as folder:
             port, reserved = training_job.reserve_port()
             self.addCleanup(reserved.close)

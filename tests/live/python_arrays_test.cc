@@ -1,4 +1,4 @@
-// Locals that are arrays: shape and type, against what numpy and PyTorch say of them.
+// Locals that are arrays: shape and type, compared with numpy and PyTorch themselves.
 #include <map>
 #include <set>
 #include <string>
@@ -23,7 +23,7 @@ using test::Victim;
 // Importing torch takes seconds.
 constexpr std::chrono::seconds kImports{60};
 
-// Name -> text; empty where this Python has no arrays.
+// Returns name -> text; empty if this Python has no arrays.
 std::map<std::string, std::string> listen(Victim& victim) {
   std::map<std::string, std::string> told;
   while (true) {

@@ -1,5 +1,5 @@
-// A real Python whose memory reads come back damaged: stacks may be wrong or short, the reader
-// neither crashes nor runs away.
+// Reads a real Python through damaged memory: stacks may be wrong or short, but the reader neither
+// crashes nor loops.
 #include <cstddef>
 #include <memory>
 #include <random>
@@ -16,13 +16,13 @@
 namespace oddrank {
 namespace {
 
-// Flips bytes of what another target reads; where and how many depends on the seed alone. Harmless
+// Flips bytes in another target's reads; their places and number depend on the seed alone. Harmless
 // while `rate` is 0.
 class DamagedTarget final : public attach::Target {
  public:
   explicit DamagedTarget(const attach::Target& sound) : sound_(sound) {}
 
-  // About one byte in `rate` is replaced.
+  // Replaces about one byte in `rate`.
   void damage(unsigned seed, std::size_t rate) {
     random_.seed(seed);
     rate_ = rate;
@@ -55,7 +55,7 @@ class DamagedTarget final : public attach::Target {
     }
     for (std::size_t at = random_() % (2 * rate_); at < bytes.size();
          at += 1 + random_() % (2 * rate_)) {
-      // Small numbers, large ones, and near misses of what was there.
+      // Small numbers, large ones, and numbers close to the original.
       const unsigned kind = random_() % 4;
       bytes[at] = kind == 0   ? std::byte{0}
                   : kind == 1 ? std::byte{0xff}
@@ -68,7 +68,7 @@ class DamagedTarget final : public attach::Target {
   std::size_t rate_ = 0;
 };
 
-// Tasks are followed from object to object: fewer of them come, and all once the memory is sound.
+// Tasks are followed from object to object: damage loses some, and sound memory yields all.
 void read_damaged_tasks(const test::Interpreter& interpreter) {
   auto victim = test::Victim::start({interpreter.path, test::victim_script("python_tasks.py")});
   REQUIRE(victim);
@@ -79,7 +79,7 @@ void read_damaged_tasks(const test::Interpreter& interpreter) {
   elf::ModuleMap modules(target);
   const auto python = cpython::PythonProcess::find(target, modules);
   REQUIRE(python);
-  // First sound: which files are mapped (asyncio's may be one of its own) is found out once.
+  // First without damage: the mapped files (asyncio's may be separate) are found only once.
   const auto before = python->tasks();
   REQUIRE(before);
   CHECK(before->size() >= 15);
@@ -125,7 +125,7 @@ TEST_CASE("damaged memory ends a stack, not the reader", "[python]") {
       target.damage(seed, 0);
     }
     CHECK(whole > 0);
-    // Nothing of the damage stays behind.
+    // No damage stays behind.
     const auto sound = python->threads(cpython::Locals::kAll);
     REQUIRE(sound);
     CHECK(sound->size() == 12);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "python3.11" -> 11; "python3.14t" is free-threaded.
+// Parses the name: "python3.11" -> 11; "python3.14t" is free-threaded.
 std::optional<Interpreter> interpreter_of(const std::string& name) {
   constexpr std::string_view kStart = "python3.";
   if (name.rfind(kStart, 0) != 0) {

@@ -13,7 +13,7 @@ struct Interpreter {
   bool free_threaded = false;  // "python3.14t"
 };
 
-// Each with its own symbolic links resolved, so that none is tried twice.
+// Returns each with its symbolic links resolved, so that none is tried twice.
 std::vector<Interpreter> find_interpreters();
 
 }  // namespace oddrank::test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests what `oddrank node` finds out about loops of Python code that threads are in, for each interpreter
-at hand: the calls, and the objects that they ask about. Compares the tables of instructions with
-what each interpreter says of itself.
+"""Tests what `oddrank node` finds in loops of Python code that threads are in, for each interpreter
+at hand: the calls, and the objects that they check. Compares the tables of instructions with each
+interpreter's own.
 
     python_loops_test.py --oddrank PATH
 """

@@ -24,7 +24,7 @@ VICTIMS = os.path.join(os.path.dirname(HERE), "victims")
 RANKS = 4
 SKEW = "step=1207 on 0-2; step=1206 on 3"
 
-# How python_waits.py waits -> what the report calls it.
+# How python_waits.py waits -> the report's word for it.
 WAITS = {
     "asyncio": "waits in asyncio's event loop",
     "future": "waits for a future (concurrent.futures)",

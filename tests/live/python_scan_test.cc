@@ -1,5 +1,5 @@
-// A CPython of which neither symbol nor section tells where its runtime is: it is found by looking
-// for it in memory.
+// A CPython without a symbol or section for its runtime: the runtime is found by a search of
+// memory.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ using cpython::Locals;
 using cpython::PythonProcess;
 using test::Victim;
 
-// A folder that goes with the test.
+// A folder that is removed with the test.
 class Folder {
  public:
   Folder() {
@@ -46,8 +46,8 @@ class Folder {
   fs::path path_;
 };
 
-// Overwrites a byte of each place where the text stands. In place: the process has mapped the file,
-// and has bound what it needs of these names already.
+// Overwrites a byte of each occurrence of the text. In place: the process has mapped the file, and
+// has already bound the names that it needs.
 void spoil(const fs::path& file, std::string_view text) {
   const auto bytes = read_file(file.string(), std::size_t{256} << 20);
   REQUIRE(bytes);
@@ -66,7 +66,7 @@ bool is_mapped(pid_t pid, const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a runtime without names is found by looking for it", "[python]") {
+TEST_CASE("a runtime without names is found by a search of memory", "[python]") {
   std::size_t tried = 0;
   for (const test::Interpreter& interpreter : test::find_interpreters()) {
     const fs::path prefix = fs::path(interpreter.path).parent_path().parent_path();

@@ -1,4 +1,4 @@
-// Python frames of real interpreters, frame by frame against what they say of themselves.
+// Python frames of real interpreters, compared frame by frame with what they print themselves.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -49,7 +49,7 @@ struct ToldThread {
   std::vector<std::string> frames;  // "LINE\tFUNCTION\tFILE", innermost first
 };
 
-// What the victim says of itself.
+// The stacks that the victim prints itself.
 struct Told {
   std::string version;
   std::map<pid_t, ToldThread> threads;
@@ -182,7 +182,7 @@ void check_locals(const std::vector<PythonThread>& threads, const Told& told) {
   CHECK(local(frame_named(thread_named(threads, told, "sorted"), "key_function"), "item") == "3");
 }
 
-// What is read without being asked for: numbers and texts of the main thread.
+// Checks the locals that are read by default: numbers and texts of the main thread.
 void check_deciding_locals(const std::vector<PythonThread>& threads, pid_t main) {
   bool any = false;
   for (const PythonThread& thread : threads) {
@@ -198,7 +198,7 @@ void check_deciding_locals(const std::vector<PythonThread>& threads, pid_t main)
   CHECK(any);
 }
 
-// Native frames of one thread, with the marks that merge() wants.
+// Returns native frames of one thread, with the marks that merge() needs.
 std::vector<snapshot::Frame> native_frames(const unwind::NativeStack& stack,
                                            const PythonProcess& python) {
   std::vector<snapshot::Frame> frames;
@@ -234,7 +234,7 @@ std::ptrdiff_t count_flag(const std::vector<snapshot::Frame>& frames, snapshot::
 
 }  // namespace
 
-TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
+TEST_CASE("frames, lines and names agree with the interpreter", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
@@ -265,7 +265,7 @@ TEST_CASE("frames, lines and names are what the interpreter says", "[python]") {
         destructor.begin(), destructor.end(),
         [](const PythonFrame& frame) { return frame.function == kNoFrame && !frame.readable; });
     CHECK(empty_loops == (interpreter.minor >= kFirstWithShims ? 1 : 0));
-    // A second look has its code objects from the cache.
+    // A second sample has its code objects from the cache.
     CHECK(as_told(reading.threads().front()) == as_told(threads.front()));
     check_deciding_locals(reading.threads(Locals::kDeciding), victim.pid());
   }
@@ -310,7 +310,7 @@ TEST_CASE("a recursion beyond the limit is cut", "[python]") {
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
-    // The deepest takes the victim a second to tell about: one will do.
+    // The victim needs a second to print the deepest one: one is enough.
     const char* depth = &interpreter == &interpreters.back() ? "100000" : "6000";
     Victim victim = start(interpreter, "python_stacks.py", {{"VICTIM_DEPTH", depth}});
     const Told told = listen(victim);
@@ -326,7 +326,7 @@ TEST_CASE("a recursion beyond the limit is cut", "[python]") {
   }
 }
 
-TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
+TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
@@ -335,7 +335,7 @@ TEST_CASE("who holds the GIL while it blocks is known", "[python]") {
   constexpr long kPause = 34;
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
-    // A free-threaded build has a GIL, too, if it is asked for.
+    // A free-threaded build has a GIL, too, if that is requested.
     Victim victim = start(interpreter, "python_gil.py", {{"PYTHON_GIL", "1"}});
     const auto waiter = victim.wait_line("waiter");
     REQUIRE(waiter);
@@ -410,7 +410,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
   }
 }
 
-TEST_CASE("a process without Python is no Python", "[python]") {
+TEST_CASE("a process without Python has no runtime", "[python]") {
   auto victim = Victim::start({"cat"});
   REQUIRE(victim);
   REQUIRE(victim->wait_syscall(0));

@@ -1,4 +1,4 @@
-// Interpreters beside the main one: whose frames a thread has, and whose GIL it holds.
+// Interpreters beside the main one: which one's frames a thread has, and which one's GIL it holds.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ struct Told {
   std::int64_t busy_interpreter = 0;
 };
 
-// nullopt: this Python has no module for interpreters.
+// Returns nullopt if this Python has no module for interpreters.
 std::optional<Told> listen(Victim& victim) {
   Told told;
   for (std::string key; key != "ready";) {

@@ -1,4 +1,4 @@
-// asyncio tasks of real interpreters, against what they say of themselves.
+// asyncio tasks of real interpreters, compared with what they print themselves.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -91,7 +91,7 @@ std::vector<PythonTask> read_tasks(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("what a task awaits is what the interpreter says", "[python]") {
+TEST_CASE("awaited objects agree with the interpreter", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");

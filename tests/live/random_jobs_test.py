@@ -26,9 +26,9 @@ import training_job
 
 FEW_FAULTS = ("sleeps", "busy_native", "lock_circle", "crossed_groups", "leave_sleeps", "lock_file")
 MANY = range(1, 331)
-RIGHT_SHARE = 0.95  # of many
-FEW_RIGHT = 4       # of the few: on a busy machine, one may be read too early to say
-LEFT_OUT = 0.05  # jobs that did not hang as they should have
+RIGHT_SHARE = 0.95  # of many jobs
+FEW_RIGHT = 4       # of the few: on a busy machine, one may be read too early for a verdict
+LEFT_OUT = 0.05  # share of jobs that may fail to hang as they should
 
 
 def few():
@@ -54,7 +54,7 @@ class RandomJobs(unittest.TestCase):
         self.assertGreaterEqual(total.count(score.RIGHT), enough, total.text())
 
     def test_ranks_of_the_fork_server_are_found_by_their_own_variables(self):
-        """The server, and the launcher of each job, are no ranks."""
+        """Neither the server nor a job's launcher is a rank."""
         python = training_job.find_torch_python()
         with tempfile.TemporaryDirectory(prefix="jobs-") as folder, \
                 live_job.Server(python) as server:

@@ -122,7 +122,7 @@ class RasTest(unittest.TestCase):
                 self.assertIn(f"rank {BEHIND} (", row["text"], run)
                 self.assertIn(f"pid {ranks.pid(BEHIND)})", row["text"], run)
                 self.assertIn("launched AllReduce 41 times, the others 42", row["text"], run)
-                # Versions that crash when polled are asked only once: then no rank is named.
+                # Versions that crash when polled are queried only once: then no rank is named.
                 twice = "no count moved" in row["text"]
                 self.assertEqual(row["ranks"], str(BEHIND) if twice else "", run)
                 self.assertEqual(twice, re.search(r"NCCL 2\.2[4-7]\.", row["text"]) is None, run)

@@ -12,7 +12,7 @@ namespace oddrank::test {
 Result<RunningVictim> start_running(const std::string& mode) {
   ODDRANK_TRY(auto victim, Victim::start({victim_path("running"), mode}));
   ODDRANK_TRY(const std::string line, victim.wait_line("ready"));
-  // Each thread says when it runs.
+  // Each thread reports when it runs.
   const int others = mode == "threads" ? 7 : mode == "handmades" ? 98 : 0;
   for (int i = 0; i < others; ++i) {
     ODDRANK_TRY_STATUS(victim.wait_line("ready"));
@@ -23,7 +23,7 @@ Result<RunningVictim> start_running(const std::string& mode) {
   }
   const auto tid = parse_number<pid_t>(words[1]).value_or(0);
   if (tid != victim.pid()) {
-    ODDRANK_TRY_STATUS(victim.wait_syscall(SYS_pause));  // the main thread is not to be stopped
+    ODDRANK_TRY_STATUS(victim.wait_syscall(SYS_pause));  // the main thread must not be stopped
   }
   return RunningVictim{std::move(victim),
                        attach::Addr{parse_number<std::uint64_t>(words[0], 16).value_or(0)}, tid};

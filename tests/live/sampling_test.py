@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on ranks that hang, move or run: how many samples it takes until that is decided.
+"""Runs `oddrank node` on ranks that hang, move or run: checks how many samples each decision takes.
 
     sampling_test.py --oddrank PATH
 """
@@ -152,8 +152,8 @@ class Sampling(unittest.TestCase):
         return proc_facts.comm(os.getpid())
 
     def stopped_in_one_sample(self, ranks):
-        """Returns what oddrank says about the main thread of the first rank, which is stopped in its
-        third sample if this machine is fast enough, and let go before the fourth."""
+        """Returns what oddrank reports about the main thread of the first rank, which is stopped in
+        its third sample if this machine is fast enough, and released before the fourth."""
         tracer, stopped, said = Tracer(ranks[0].pid), False, []
         with subprocess.Popen(self.command(ranks), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:

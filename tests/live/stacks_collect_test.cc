@@ -30,8 +30,8 @@ Result<snapshot::Capture> read_process(pid_t pid, const CollectOptions& options 
   return capture;
 }
 
-// Reads until the fact that the test is about has come to be: a thread that waits for the GIL wakes
-// up every 5 ms, one that printed has given the GIL away for that time.
+// Reads until the tested fact is true: a thread that waits for the GIL wakes up every 5 ms, and a
+// thread that prints releases the GIL meanwhile.
 Result<snapshot::Capture> read_until(
     pid_t pid,
     const std::function<bool(const snapshot::ProcessCapture&)>& is_so,
@@ -126,7 +126,7 @@ train(7)
   CHECK(stack.merge == MergeState::kMerged);
   const Names names = names_of(*capture, stack);
   CAPTURE(names);
-  // map() is native: load has an evaluation loop of its own.
+  // map() is native, so load has an evaluation loop of its own.
   CHECK(in_order(names, {"load", "*", "train", "<module>", "*"}));
   const bool has_shard = std::any_of(
       process.threads[0].locals.begin(), process.threads[0].locals.end(),
@@ -139,11 +139,11 @@ train(7)
   CHECK(has_shard);
 }
 
-TEST_CASE("collect: who holds the GIL and who wants it") {
+TEST_CASE("collect: the thread that holds the GIL and the one that wants it") {
   if (!has_python()) {
     ODDRANK_SKIP(kNoPython);
   }
-  // A call through PyDLL keeps the GIL. Its way leads through libffi, which keeps a frame pointer.
+  // A call through PyDLL keeps the GIL. The call goes through libffi, which keeps a frame pointer.
   auto victim = test::Victim::start({"python3", "-c", R"(
 import ctypes, threading
 def spin():
@@ -204,7 +204,7 @@ spin()
   CHECK(process.threads.at(0).holds_gil);
 }
 
-TEST_CASE("collect: one half alone, where the other is not wanted") {
+TEST_CASE("collect: one half alone, if the other is not wanted") {
   if (!has_python()) {
     ODDRANK_SKIP(kNoPython);
   }

@@ -55,7 +55,7 @@ struct TempFolder {
   std::string path;
 };
 
-// The first process of the pid namespace, as we number it; 0 if there is none.
+// Returns our number of the pid namespace's first process; 0 if there is none.
 pid_t child_of(pid_t pid) {
   const std::string number = std::to_string(pid);
   const auto text = read_file("/proc/" + number + "/task/" + number + "/children");
@@ -79,7 +79,7 @@ Result<Contained> start_stuck(const Command& command) {
   return Contained{std::move(victim), pid};
 }
 
-TEST_CASE("container: its file is meant, not the one with the same path outside") {
+TEST_CASE("container: its own file is opened, not the one with the same path outside") {
   if (!may_make_namespaces()) {
     ODDRANK_SKIP(kNotPermitted);
   }
@@ -97,7 +97,7 @@ TEST_CASE("container: its file is meant, not the one with the same path outside"
   CHECK(thread->tid == contained->pid);
   CHECK(thread->target_tid == 1);
 
-  SECTION("by way of the process") {
+  SECTION("through the process") {
     const auto capture = test::read_named(**target, test::files_of(**target));
     REQUIRE(capture);
     const auto names = test::main_names(*capture);
@@ -105,7 +105,7 @@ TEST_CASE("container: its file is meant, not the one with the same path outside"
     CHECK(test::main_end(*capture) == StackEnd::kComplete);
     CHECK(test::in_order(names, {"plugin_new_wait", "plugin_run", "main"}));
   }
-  SECTION("a file of this side is no answer, even under the same path") {
+  SECTION("a file outside is not used, even under the same path") {
     const test::ByPath outside(**target);
     elf::ModuleMap modules(outside);
     bool refused = false;
@@ -123,7 +123,7 @@ TEST_CASE("container: its file is meant, not the one with the same path outside"
   }
 }
 
-TEST_CASE("container: a root folder that nobody else sees") {
+TEST_CASE("container: a root folder that no other process sees") {
   if (!may_make_namespaces()) {
     ODDRANK_SKIP(kNotPermitted);
   }

@@ -13,7 +13,7 @@ namespace {
 
 using snapshot::StackEnd;
 
-// A victim that is ready and stuck in read().
+// Starts a victim; returns when it is stuck in read().
 Result<test::Victim> start_stuck(const std::string& program, const std::string& mode) {
   ODDRANK_TRY(auto victim, test::Victim::start({test::victim_path(program), mode}));
   ODDRANK_TRY(const auto line, victim.wait_line("ready"));
@@ -51,7 +51,7 @@ TEST_CASE("edges: a static program has whole stacks, with an index of its tables
   }
 }
 
-TEST_CASE("edges: assembler without tables is passed, and its caller marked as a guess") {
+TEST_CASE("edges: assembler without tables is skipped, and its caller marked as a guess") {
   const auto victim = start_stuck("edges", "no_cfi");
   REQUIRE(victim);
   const auto capture = read_all(victim->pid());
@@ -66,7 +66,7 @@ TEST_CASE("edges: assembler without tables is passed, and its caller marked as a
   CHECK((frames.at(static_cast<std::size_t>(at)).flags & snapshot::kHeuristic) != 0);
 }
 
-TEST_CASE("edges: code made at run time is passed, with a frame pointer and without") {
+TEST_CASE("edges: code made at run time is skipped, with a frame pointer and without") {
   for (const char* mode : {"jit", "jit_bare"}) {
     CAPTURE(mode);
     const auto victim = start_stuck("edges", mode);

@@ -35,7 +35,7 @@ Result<snapshot::Capture> read_stuck(const std::string& program, bool with_debug
   return capture;
 }
 
-// The line of the victim's source that ends with this mark.
+// Returns the line of the victim's source that ends with this mark.
 std::uint32_t line_of(const std::string& mark) {
   const auto text = read_file(test::victim_script("inlined.cc")).value_or("");
   const auto at = text.find("// " + mark + "\n");
@@ -80,7 +80,7 @@ TEST_CASE("inlines: from a separate debug file of the same build") {
   check_inlined(*capture);
 }
 
-TEST_CASE("inlines: a debug file of another build is not believed") {
+TEST_CASE("inlines: a debug file of another build is not used") {
   const auto capture = read_stuck("frames_stripped", true);
   REQUIRE(capture);
   for (const auto& frame : test::main_frames(*capture)) {

@@ -1,4 +1,4 @@
-// A library that was loaded, and whose file was deleted or replaced by another build since.
+// A library whose file was deleted or replaced by another build after it was loaded.
 #include <stdlib.h>
 #include <sys/syscall.h>
 
@@ -36,7 +36,7 @@ struct Loaded {
   Loaded(Loaded&&) = delete;
   Loaded& operator=(Loaded&&) = delete;
 
-  // As package managers do it: the new file gets the name, the old one goes on without.
+  // Replaces the file as package managers do: the new one gets the name, the old one stays mapped.
   void replace() const {
     std::error_code error;
     fs::copy_file(test::victim_path("plugin_new.so"), folder + "/next", error);
@@ -83,7 +83,7 @@ TEST_CASE("library: deleted, or replaced by another build") {
   check_old_names(*capture);
 }
 
-TEST_CASE("library: where only paths can be opened, memory has tables and names") {
+TEST_CASE("library: if only paths can be opened, memory has tables and names") {
   const Loaded loaded;
   REQUIRE(loaded.is_stuck);
   SECTION("deleted") {

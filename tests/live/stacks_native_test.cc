@@ -1,5 +1,5 @@
-// Native stacks of real processes against what those processes found themselves, by the C library's
-// own unwinder, just before they got stuck.
+// Native stacks of real processes, compared with those that the processes found themselves, with
+// the C library's own unwinder, just before they got stuck.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 using snapshot::StackEnd;
 using Addresses = std::vector<std::uint64_t>;
 
-// "4711 55d0c0a8 ..." -> tid and addresses.
+// Parses "4711 55d0c0a8 ..." into tid and addresses.
 std::pair<pid_t, Addresses> parse_stack(std::string_view line) {
   const auto words = split_blanks(line);
   REQUIRE(words.size() > 2);
@@ -38,7 +38,7 @@ Addresses addresses_of(const unwind::NativeStack& stack) {
   return addresses;
 }
 
-// The frames outside of block() are the same to the last; inside of it are the C library's.
+// Compares the frames outside block(), all of which must agree; those inside are the C library's.
 void check_same(const unwind::NativeStack& stack, const Addresses& own) {
   const Addresses found = addresses_of(stack);
   REQUIRE(found.size() > own.size());
@@ -79,7 +79,7 @@ Result<Found> read_main_thread(const std::string& program, const std::string& mo
   return Found{parse_stack(line).second, unwinder.unwind(thread)};
 }
 
-TEST_CASE("native stacks: a thread in read(), also without symbols and without frame pointers") {
+TEST_CASE("native stacks: a thread in read(), even without symbols and frame pointers") {
   for (const char* program : {"frames", "frames_stripped", "frames_pointer"}) {
     CAPTURE(program);
     const auto found = read_main_thread(program, "read");

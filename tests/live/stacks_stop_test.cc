@@ -1,4 +1,4 @@
-// Stacks of threads that run, and what their processes notice of being read.
+// Stacks of threads that run, and what their processes notice when they are read.
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/sem.h>
@@ -37,7 +37,7 @@ using test::start_running;
 using test::Victim;
 using Names = std::vector<std::string>;
 
-// Outside of what the victim does in each mode.
+// Returns the frames outside the victim's work in each mode.
 Names workers() {
   return {"work::inner", "work::middle", "work::outer"};
 }
@@ -60,9 +60,8 @@ const snapshot::Stack& stack_of(const snapshot::Capture& capture, pid_t tid) {
   return capture.tables.stack(thread_of(capture, tid).samples.back().stack);
 }
 
-// A machine may be so busy that a thread gets no CPU to stop on, or waits for a page of its own
-// code; then it is read again. Without Python frames its stack is unknown, with them it says that
-// it runs.
+// On a busy machine a thread may get no CPU to stop on, or wait for a page of its own code; then it
+// is read again. Without Python frames its stack is unknown, with them it is marked as running.
 Result<snapshot::Capture> read_held(pid_t pid, pid_t tid) {
   return read_until(pid, [tid](const snapshot::Capture& seen) {
     const StackEnd end = stack_of(seen, tid).end;
@@ -89,7 +88,7 @@ bool has_python() {
   return start_python("print('ready', flush=True)").has_value();
 }
 
-// The words of the line that the victim has for its record.
+// Returns the words of the line that the victim prints as its record.
 std::vector<std::string> record_of(Victim& victim) {
   REQUIRE(victim.send("\n"));
   const auto line = victim.wait_line("record");
@@ -136,7 +135,7 @@ TEST_CASE("stopped: eight threads that run are stopped once, together") {
   const auto running = start_running("threads");
   REQUIRE(running);
   REQUIRE(running->victim.wait_syscall(SYS_pause));
-  // A loaded machine may not give all of them a CPU to stop on in time, or none to us meanwhile.
+  // On a loaded machine some of them may get no CPU to stop on in time, or we may get none.
   const auto capture = read_until(running->victim.pid(), [](const snapshot::Capture& seen) {
     return seen.processes[0].stopped == 8 && seen.processes[0].longest_stop_us < 150'000;
   });
@@ -185,7 +184,7 @@ train(7)
   CHECK(harm_of(python->tid, "R").empty());
 }
 
-TEST_CASE("stopped: code that keeps its frame in a register that nobody saved") {
+TEST_CASE("stopped: code that keeps its frame in a register that is saved nowhere") {
   const auto running = start_running("handmade");
   REQUIRE(running);
   REQUIRE(running->victim.wait_syscall(SYS_pause));
@@ -231,7 +230,7 @@ TEST_CASE("stopped: a process stopped by SIGSTOP is read, and stays stopped") {
   CHECK(goes_on(*running));
 }
 
-TEST_CASE("stopped: a process that somebody else traces") {
+TEST_CASE("stopped: a process that another process traces") {
   const bool held = GENERATE(true, false);
   const auto running = start_running("spin");
   REQUIRE(running);
@@ -337,7 +336,7 @@ TEST_CASE("stopped: captures of a process in a storm of signals lose none") {
   CHECK(record[3] != "0");
 }
 
-// Reads again and again, until it is killed; says so before the first time.
+// Reads again and again, until it is killed; reports that it is ready before the first time.
 [[noreturn]] void read_for_ever(pid_t pid, int started) {
   (void)!::write(started, "x", 1);
   while (true) {
@@ -375,7 +374,7 @@ TEST_CASE("stopped: a reader killed at any moment leaves its target as it was") 
   REQUIRE(::waitpid(-1, nullptr, WNOHANG) <= 0);  // the victim is the only child, and it lives
 }
 
-TEST_CASE("stopped: threads that begin and end while they are read") {
+TEST_CASE("stopped: threads that start and exit while they are read") {
   auto victim = Victim::start({test::victim_path("storm"), "threads"});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a user sees who mistypes: exit status 2, nothing on stdout, and an error that fits a screen.
+"""Tests the answer to a mistyped command: exit status 2, nothing on stdout, and an error that fits
+a screen.
 
     usage_test.py --oddrank PATH
 """
@@ -26,7 +27,7 @@ def run(*arguments):
 
 
 def commands():
-    """The subcommands, as --help lists them."""
+    """Returns the subcommands, as --help lists them."""
     listed = run("--help").stdout.partition("Subcommands:")[2].partition("\n\n")[0]
     return re.findall(r"^  (\w+) ", listed, re.MULTILINE)
 

@@ -28,8 +28,8 @@ using snapshot::Capture;
 using snapshot::Known;
 using snapshot::WaitOn;
 
-// Two ranks of tests/victims/train.py, of which rank 1 gets no data. The script that runs them ends
-// them at the end of its stdin, so it must not be killed before it could.
+// Two ranks of tests/victims/train.py; rank 1 gets no data. The script that runs them ends them at
+// the end of its stdin, so it must not be killed before that.
 class Job {
  public:
   explicit Job(const std::string& python) {
@@ -55,7 +55,7 @@ class Job {
   Job(Job&&) = delete;
   Job& operator=(Job&&) = delete;
 
-  // The pid of rank 1, when the job hangs.
+  // Returns the pid of rank 1 when the job hangs.
   pid_t wait_hung() {
     // Importing torch alone takes seconds on a loaded machine.
     const auto line = script_->wait_line("hung", Deadline::after(std::chrono::seconds(50)));

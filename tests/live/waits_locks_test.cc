@@ -1,5 +1,5 @@
-// Who owns the locks that threads of real processes wait for: the owner that the wait names,
-// against the one that the process itself knows.
+// Owners of the locks that threads of real processes wait for: compares the owner that the wait
+// names with the one that the process itself knows.
 #include <sys/syscall.h>
 
 #include <optional>
@@ -22,7 +22,7 @@ using snapshot::WaitOn;
 
 struct Locked {
   test::Victim victim;
-  pid_t owner = 0;  // as the victim says
+  pid_t owner = 0;  // as the victim prints
   snapshot::Tables tables;
   snapshot::ProcessCapture process;
 
@@ -33,7 +33,7 @@ struct Locked {
   }
 };
 
-// Started, blocked, and read.
+// Starts the victim, waits until it blocks, and reads it.
 Locked look(const std::string& mode) {
   auto victim = test::Victim::start({test::victim_path("locks"), mode});
   REQUIRE(victim);
@@ -75,7 +75,7 @@ TEST_CASE("every kind of mutex names its owner") {
   check_owner("inheriting", "priority-inheriting mutex locked by thread ");
 }
 
-TEST_CASE("a mutex that the thread has itself names the thread") {
+TEST_CASE("a mutex that the waiting thread owns itself names that thread") {
   check_owner("twice", "mutex that this thread has locked itself");
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a stdio stream names the thread that has locked it") {
   check_owner("stream", "lock of a stdio stream locked by thread ");
 }
 
-TEST_CASE("a join names the thread that is to end") {
+TEST_CASE("a join names the awaited thread") {
   const Locked locked = look("join");
   CHECK(locked.wait().on == WaitOn::kThread);
   CHECK(locked.wait().holder_pid == locked.victim.pid());
@@ -117,7 +117,7 @@ TEST_CASE("a mutex shared by processes names the other process") {
   CHECK(locked.wait().holder_alive == Known::kYes);
 }
 
-TEST_CASE("a shared mutex whose process has ended: its owner is gone") {
+TEST_CASE("a shared mutex whose process has exited: its owner is gone") {
   const Locked locked = look("abandoned");
   CHECK(locked.wait().holder_pid == 0);
   CHECK(locked.wait().holder_tid == 0);

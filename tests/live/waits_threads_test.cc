@@ -1,4 +1,4 @@
-// What threads of real processes wait for, against what those processes know of themselves.
+// Waits of threads of real processes, compared with what those processes know themselves.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -147,7 +147,7 @@ TEST_CASE("sockets") {
   CHECK(seen.syscall() == "connect");
 }
 
-TEST_CASE("an event counter has no kind, but a name") {
+TEST_CASE("an event counter has a name but no kind") {
   const Waiting reader = start("eventfd", SYS_read);
   const Seen seen = look(reader.victim.pid());
   CHECK(seen.wait().on == WaitOn::kUnknown);
@@ -236,7 +236,7 @@ TEST_CASE("a mutex names the thread that has locked it") {
   CHECK(seen.wait().holder_tid == waiter.number);
 }
 
-TEST_CASE("a mutex that a fork has left locked: nobody here can release it") {
+TEST_CASE("a mutex that a fork has left locked: no thread here can release it") {
   auto victim = test::Victim::start({test::victim_path("waiting"), "inherited"});
   REQUIRE(victim);
   const auto line = victim->wait_line("ready");
@@ -269,7 +269,7 @@ TEST_CASE("stopped by SIGSTOP") {
   CHECK(seen.says().find("SIGSTOP") != std::string::npos);
 }
 
-TEST_CASE("how many other processes of the node are in state D at the same place") {
+TEST_CASE("other processes of the node in state D at the same place are counted") {
   auto first = test::Victim::start({test::victim_path("blocked"), "vfork"});
   auto second = test::Victim::start({test::victim_path("blocked"), "vfork"});
   REQUIRE(first);
@@ -277,8 +277,8 @@ TEST_CASE("how many other processes of the node are in state D at the same place
   for (test::Victim* victim : {&*first, &*second}) {
     REQUIRE(victim->wait_line("ready"));
     REQUIRE(victim->wait_state("D"));
-    // Since Linux 6.12 one that has just gone to sleep may stay in its CPU's queue for a while, and
-    // has no wchan until it leaves it. To ask for its call takes it out.
+    // Since Linux 6.12 a thread that has just gone to sleep may stay in its CPU's queue for a
+    // while, and has no wchan until it leaves. Reading its call removes it from the queue.
     REQUIRE(victim->wait_syscall(SYS_vfork));
   }
   Seen seen = look(first->pid());
@@ -295,7 +295,7 @@ TEST_CASE("how many other processes of the node are in state D at the same place
   CHECK(words.find(" of this node") != std::string::npos);
 }
 
-TEST_CASE("a thread row that is no thread any more is left alone") {
+TEST_CASE("the row of a thread that is gone is left alone") {
   const Waiting reader = start("read-pipe", SYS_read);
   Seen seen;
   seen.process.pid = reader.victim.pid();

@@ -123,7 +123,7 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(self.run_watched("/etc/passwd").returncode, 126)
 
     def test_arguments_files_and_dispositions_are_the_commands_own(self):
-        # Words that our parser would interpret, and that it must not see.
+        # Options that our parser would interpret, and must not see.
         words = ["[1,2]", "", "--", "-v", "--save", "a b"]
         show = "for word; do echo \"<$word>\"; done; grep SigIgn /proc/self/status; ls /proc/$$/fd"
         plain = subprocess.run(["/bin/sh", "-c", show, "sh", *words], capture_output=True,
@@ -137,7 +137,7 @@ class WatchTest(unittest.TestCase):
         self.wait_watcher(process)
         numbers = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2]
         for number in numbers:
-            os.killpg(process.pid, number)  # as a terminal, or a launcher
+            os.killpg(process.pid, number)  # as a terminal or a launcher does
             self.assertEqual(process.stdout.readline(), f"got {int(number)}\n")
         process.stdin.close()
         self.assertEqual((process.stdout.read(), process.wait(60)), ("", 0), self.said())
@@ -187,7 +187,7 @@ class WatchTest(unittest.TestCase):
                 f"mv {self.folder}/hook.json.new {self.folder}/hook.json")
         # All captures are kept, because a stall is captured again while it lasts.
         options = (*QUICK, "--save", f"{self.folder}/save", "--keep", "100", "--on-stall", hook)
-        # It has to be recognised as a watcher under another name too.
+        # It must be recognised as a watcher under another name too.
         program = f"{self.folder}/python-wrapper"
         os.symlink(harness.Options.oddrank, program)
         ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=options, rank=rank,
@@ -298,7 +298,7 @@ class WatchTest(unittest.TestCase):
 
     @staticmethod
     def watch_for(seconds, watcher):
-        """Returns after that time, when the watcher has taken some more samples."""
+        """Returns after that time, once the watcher has taken some more samples."""
         end = time.monotonic() + seconds
         proc_facts.wait_until(lambda: time.monotonic() > end, f"{seconds} s pass")
         enough = proc_facts.wake_ups(watcher) + 12  # a few for each sample

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on ranks that wait for their own workers. The wait names the worker that owes the rank
-something, by the pid or tid that the rank itself knows.
+"""Runs `oddrank node` on ranks that wait for their own workers. The wait names the worker that owes
+the rank something, with the pid or tid that the rank itself knows.
 
     workers_test.py --oddrank PATH
 """

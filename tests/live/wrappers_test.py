@@ -146,7 +146,7 @@ class Wrappers(unittest.TestCase):
     def test_wrappers_of_different_kinds(self):
         self.check(["bash", "run", "waiter-threads", "asyncio", "env", "mp_fork"], self.library)
 
-    # What is no wrapper: CODE runs in the rank, which prints a line when all is as it should be.
+    # Programs that are no wrappers: CODE runs in the rank, which prints a line when it is ready.
     CHILD = "import subprocess, sys, time, os, signal, ctypes\n" \
             "sleeper = [sys.executable, '-c', 'print(1, flush=True); import signal; signal.pause()']\n"
 

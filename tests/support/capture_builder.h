@@ -1,5 +1,5 @@
-// Made-up captures for tests of what thinks: jobs with ranks, children, stacks, waits and calls,
-// without any process. Ids are interned as a real agent would do it.
+// Made-up captures for tests of the analysis: jobs with ranks, children, stacks, waits and calls,
+// without any process. Ids are interned as a real agent does it.
 #pragma once
 
 #include <sys/types.h>
@@ -57,7 +57,7 @@ struct CallSpec {
   std::string evidence = {};
 };
 
-// A thread; its samples are alike but for what is said here.
+// A thread; its samples are equal except for the fields below.
 struct ThreadSpec {
   Frames frames = {};
   Frames earlier = {};  // of all samples but the last; empty: as in the last
@@ -82,25 +82,25 @@ struct TaskSpec {
 
 class CaptureBuilder {
  public:
-  // A SLURM job of `hosts`, all of which answer; ranks are added by hand.
+  // Makes a SLURM job of `hosts`, all of which answer; ranks are added by hand.
   CaptureBuilder(std::vector<std::string> hosts, std::int32_t world_size);
 
   snapshot::Capture capture;
   std::size_t samples = 2;
 
-  // The capture, moved out.
+  // Moves the capture out.
   snapshot::Capture take() { return std::move(capture); }
 
   snapshot::ProcessCapture& rank(std::int32_t number, std::string_view host, pid_t pid);
-  // A child of `owner`, which may move: processes are a vector.
+  // Adds a child of `owner`, which may move: processes are a vector.
   snapshot::ProcessCapture& child(pid_t owner, std::string_view host, pid_t pid);
   // Adds a thread; the first one is the main thread (tid = pid).
   snapshot::ThreadCapture& thread(snapshot::ProcessCapture& process, const ThreadSpec& spec);
   void task(snapshot::ProcessCapture& process, const TaskSpec& spec);
-  // A process by its pid, which must be there.
+  // Returns a process by its pid, which must exist.
   snapshot::ProcessCapture& process(pid_t pid);
   void remove(pid_t pid);
-  // As if the node had not answered: its processes are dropped.
+  // Marks the node as silent: its processes are dropped.
   void silence(std::string_view host, std::string_view why);
 
  private:

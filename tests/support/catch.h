@@ -1,4 +1,4 @@
-// Catch2 v2 (Debian 12) or v3 (Debian 13), and the way a test is skipped in both.
+// Includes Catch2 v2 (Debian 12) or v3 (Debian 13), and skips tests in both.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

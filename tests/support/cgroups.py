@@ -1,4 +1,4 @@
-"""Starts ranks in cgroups of their own, to test what a cgroup keeps from them."""
+"""Starts ranks in cgroups of their own, to test the limits of a cgroup."""
 
 import contextlib
 import os

@@ -8,8 +8,8 @@ host name, a real slurmd in each, and a real slurmctld. It starts in about two s
         lab.wait_job_running(job)
         lab.run_client(["oddrank", "job", job])
 
-    cluster.py up [DIR]      starts one that stays, and prints its folder
-    cluster.py env DIR       prints what a shell has to eval to use it:  eval "$(cluster.py env DIR)"
+    cluster.py up [DIR]      starts a cluster that stays, and prints its folder
+    cluster.py env DIR       prints the lines for a shell to eval:  eval "$(cluster.py env DIR)"
     cluster.py down DIR      ends it (does nothing if it is already down)
     cluster.py status        lists the clusters of this machine
     cluster.py check         says whether this machine permits such a cluster, and if not, why
@@ -55,7 +55,7 @@ def daemon_path():
 
 
 def can_namespaces():
-    """Returns None if this machine permits a cluster, otherwise the reason."""
+    """Returns None if this machine permits a cluster, otherwise the reason why not."""
     if os.geteuid() != 0:
         return "a throwaway cluster needs root (namespaces, a bridge)"
     missing = [tool for tool in TOOLS if shutil.which(tool, path=daemon_path()) is None]

@@ -1,5 +1,5 @@
-// Core files made up by a test: segments, threads and notes as it says, written byte by byte like
-// the kernel does (core(5)).
+// Core files made up by a test: its segments, threads and notes are written byte by byte as the
+// kernel does (core(5)).
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@ namespace oddrank::test {
 
 struct SampleSegment {
   std::uint64_t address = 0;
-  std::string bytes;              // that the core holds
-  std::uint64_t memory_size = 0;  // 0: as many as there are bytes
+  std::string bytes;              // in the core
+  std::uint64_t memory_size = 0;  // 0: the size of `bytes`
   std::uint32_t flags = 6;        // PF_R 4, PF_W 2, PF_X 1
 };
 
@@ -48,15 +48,15 @@ struct CoreSample {
   std::uint64_t signal_address = 0;
   bool extended_numbering = false;  // as if there were more than 65534 segments
 
-  // The bytes of the core file.
+  // Returns the bytes of the core file.
   std::string write() const;
 };
 
-// A note with padding: "CORE", NT_PRSTATUS, ...
+// Returns a note with padding: "CORE", NT_PRSTATUS, ...
 std::string make_note(std::string_view owner, std::uint32_t type, std::string_view body);
 
-// The stack of a process at exec, as the kernel lays it out, and the auxiliary vector that tells
-// where. Ends at `top`.
+// The stack of a process at exec, as the kernel lays it out, and the auxiliary vector that points
+// to it. Ends at `top`.
 struct StartSample {
   SampleSegment segment;
   std::vector<std::uint64_t> auxiliary;
@@ -65,7 +65,7 @@ StartSample make_start(std::uint64_t top,
                        const std::vector<std::string>& arguments,
                        const std::vector<std::string>& environment);
 
-// A file in a temporary place that is gone at the end.
+// A temporary file that the destructor removes.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view bytes);

@@ -1,4 +1,4 @@
-// For tests in Python: prints the table of calls that wait for a device (waits/device_calls.h), one
+// Prints the table of calls that wait for a device (waits/device_calls.h), for tests in Python, one
 // row a line: "KIND LIBRARY FUNCTION", KIND is waits, may_wait or polls.
 #include "waits/device_calls.h"
 

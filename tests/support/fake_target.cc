@@ -41,8 +41,8 @@ std::size_t FakeTarget::copy_out(Addr address, std::span<std::byte> into) const 
   const std::uint64_t first = value_of(address);
   std::vector<char> covered(into.size(), 0);
   for (const Segment& segment : segments_) {
-    // Positions relative to `first`, which wrap round: a segment that does not meet the range has
-    // both its ends out of it.
+    // Positions are relative to `first` and wrap round: a segment that does not overlap the range
+    // has both ends outside.
     for (std::size_t i = 0; i < into.size(); ++i) {
       const std::uint64_t at = first + i - segment.start;
       if (first + i >= segment.start && at < segment.bytes.size()) {

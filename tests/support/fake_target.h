@@ -1,4 +1,4 @@
-// A target made up by a test: memory, mappings, files and threads as the test says.
+// A target made up by a test: the test sets memory, mappings, files and threads.
 #pragma once
 
 #include <chrono>
@@ -20,36 +20,36 @@ class FakeTarget final : public attach::Target {
   explicit FakeTarget(pid_t pid = 4711, std::string name = "python3")
       : pid_(pid), name_(std::move(name)) {}
 
-  // Memory that can be read. Segments may touch and overlap; the later one wins. Memory needs no
-  // mapping to be readable.
+  // Adds memory that can be read. Segments may touch and overlap; the later one wins. Memory needs
+  // no mapping to be readable.
   void add_memory(attach::Addr address, std::span<const std::byte> bytes);
   void add_memory(attach::Addr address, std::string_view bytes);
-  // The bytes of one object of trivially copyable type.
+  // Adds the bytes of one object of trivially copyable type.
   template <typename T>
   void add_object(attach::Addr address, const T& object) {
     add_memory(address, std::as_bytes(std::span<const T, 1>(&object, 1)));
   }
 
   void add_mapping(attach::Mapping mapping);
-  // What open_file gives for mappings with this path (a memfd with these bytes).
+  // Sets the file that open_file returns for mappings with this path (a memfd with these bytes).
   void add_file(std::string path, std::string bytes);
-  // What open_file gives: the real file at `real_path`.
+  // The same, but open_file returns the real file at `real_path`.
   void add_real_file(std::string path, std::string real_path);
 
   void set_threads(std::vector<attach::ThreadState> threads) { threads_ = std::move(threads); }
-  // Called before each look at a thread (by threads() and thread()); may change it, so that a test
-  // can let a thread move while it is read.
+  // Sets a function that is called before each read of a thread (by threads() and thread()); it may
+  // change the thread, so that a test can let it move while it is read.
   void on_look(std::function<void(attach::ThreadState&)> look) { on_look_ = std::move(look); }
 
-  // Lets threads be stopped: called for each thread that is asked for, says how the attempt goes,
-  // and gives a thread that is held its registers. Without it, stops are not supported.
+  // Lets threads be stopped: called for each requested thread, returns how the attempt ends, and
+  // sets the registers of a stopped thread. Without it, stops are not supported.
   void on_stop(std::function<attach::StopEnd(attach::ThreadState&)> stop) {
     on_stop_ = std::move(stop);
   }
-  // The tids of each call of while_stopped.
+  // Returns the tids of each call of while_stopped.
   const std::vector<std::vector<pid_t>>& stops() const { return stops_; }
 
-  // How many calls of read() and read_many() there were.
+  // Returns the number of calls of read() and read_many().
   std::size_t read_calls() const { return read_calls_; }
 
   pid_t pid() const override { return pid_; }
@@ -75,7 +75,7 @@ class FakeTarget final : public attach::Target {
     std::string real_path;  // instead of bytes, if not empty
   };
 
-  // How many bytes from `address` on are there.
+  // Copies the bytes from `address` on; returns how many exist.
   std::size_t copy_out(attach::Addr address, std::span<std::byte> into) const;
 
   pid_t pid_;

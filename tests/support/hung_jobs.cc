@@ -25,7 +25,7 @@ constexpr std::string_view kWorker =
     "/home/ada/venv/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py";
 constexpr std::string_view kProgram = "/home/ada/demo/train.py";
 
-// The outer end of the main thread of a Python program.
+// Returns the outermost frames of the main thread of a Python program.
 Frames program(std::string_view function, std::uint32_t line) {
   return {
       py(function, kProgram, line),
@@ -57,7 +57,7 @@ Frames called_from_python() {
   };
 }
 
-// gloo's background thread, which is there in every rank.
+// Returns gloo's background thread, which every rank has.
 ThreadSpec gloo_loop() {
   ThreadSpec spec;
   spec.frames = {
@@ -344,7 +344,7 @@ CaptureBuilder child_deadlock_job() {
 
 namespace {
 
-// A thread that waits for what another thread of its rank holds.
+// Returns a thread that waits for a lock that another thread of its rank holds.
 ThreadSpec wants_lock(std::int32_t rank, pid_t holder, std::uint64_t address, Frames outer) {
   ThreadSpec spec;
   spec.frames = Frames{native("__futex_abstimed_wait_common", kLibc),
@@ -400,8 +400,8 @@ CaptureBuilder gil_deadlock_job() {
   return job;
 }
 
-// Two stages of a pipeline, each a tensor group of four. Stage 0 ranks 0, 1, 3 broadcast their
-// batch and wait for rank 2; stage 1 waits to receive from stage 0.
+// Returns two stages of a pipeline, each a tensor group of four. Stage 0 ranks 0, 1, 3 broadcast
+// their batch and wait for rank 2; stage 1 waits to receive from stage 0.
 CaptureBuilder three_dimensional_job() {
   CaptureBuilder job = input_stall_job();
   ThreadSpec broadcast = in_all_reduce();

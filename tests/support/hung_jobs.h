@@ -1,5 +1,5 @@
 // Jobs that hang in known ways, as made-up captures: eight ranks on four nodes, training in
-// train.py. One function a story; what a test wants otherwise it changes itself.
+// train.py. One function a story; a test changes the details itself.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ ThreadSpec computing();              // R, uses the CPU
 ThreadSpec training_on();            // another line in each sample
 ThreadSpec in_store();               // init_process_group
 
-// Eight ranks, each with this thread; and one thread of gloo's.
+// Returns eight ranks, each with this thread; and one thread of gloo's.
 CaptureBuilder eight_ranks(const ThreadSpec& spec);
-// The main thread of a rank replaced.
+// Replaces the main thread of a rank.
 void replace(CaptureBuilder& job, std::int32_t rank, const ThreadSpec& spec);
 
-// Plain locals of the outermost Python frame of every rank: name and value.
+// Sets plain locals of the outermost Python frame of every rank: name and value.
 void add_locals(
     CaptureBuilder& job,
     const std::function<std::vector<std::pair<std::string, std::string>>(std::int32_t)>& of_rank);
@@ -37,7 +37,7 @@ void add_locals(
 CaptureBuilder input_stall_job();         // rank 5, worker pid 3380 in read() of a shard
 CaptureBuilder skipped_collective_job();  // rank 3 sleeps
 CaptureBuilder missing_rank_job();        // rank 7 is gone
-CaptureBuilder stopped_rank_job();        // rank 2, inside of the collective
+CaptureBuilder stopped_rank_job();        // rank 2, inside the collective
 CaptureBuilder unread_node_job();         // n2 (ranks 4, 5) did not answer
 CaptureBuilder below_host_job();
 CaptureBuilder loop_skew_job();    // the same, but rank 5 is one step behind in its loop

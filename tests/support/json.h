@@ -1,4 +1,4 @@
-// JSON in tests: what reads and prints it is compiled once.
+// JSON in tests: the parser and the printer are compiled once.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace oddrank::tests {
 
 using Json = nlohmann::json;
 
-// Ends the test where it is none.
+// Parses the text; fails the test if it is no JSON.
 Json parse_json(std::string_view text);
 
 }  // namespace oddrank::tests

@@ -1,9 +1,9 @@
 """The process that keeps one throwaway SLURM cluster: it starts it, holds it, and takes it down.
 
 Everything in the cluster is a child of the keeper with PR_SET_PDEATHSIG, and each node is a pid
-namespace whose init dies with the keeper. So the cluster ends when the keeper gets SIGTERM, when the
-process that asked for it is gone (end of file on stdin), and when the keeper itself is killed. In the
-last case only the bridge and a folder are left; the next cluster removes them (lab_slot.py).
+namespace whose init dies with the keeper. So the cluster ends when the keeper gets SIGTERM, when
+the process that requested it is gone (end of file on stdin), and when the keeper itself is killed.
+In the last case only the bridge and a folder are left; the next cluster removes them (lab_slot.py).
 
 Only cluster.py starts it. It reports that it is ready by writing state.json into the cluster's folder.
 """

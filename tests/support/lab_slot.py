@@ -53,7 +53,7 @@ class Slot:
         return f"oddr{self.number}v{index}"
 
     def record(self, nodes, directory, temporary, pids):
-        """Records what a successor has to clean up if we die; call it again as that grows."""
+        """Records what a successor must clean up if we die; call it again as that grows."""
         entry = {"nodes": nodes, "directory": directory, "temporary": temporary,
                  "keeper": [os.getpid(), start_time(os.getpid())],
                  "pids": [[pid, start_time(pid)] for pid in pids]}

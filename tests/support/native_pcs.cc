@@ -1,7 +1,7 @@
-// Prints the native stacks of processes as bare addresses, for a comparison with another unwinder:
+// Prints the native stacks of processes as bare addresses, to compare them with another unwinder:
 //   native_pcs [--stop] PID...   ->   "PID TID STATE END PC PC ..." a thread, innermost first,
-// hexadecimal. END is snapshot::StackEnd as a number. A thread that runs has no PCs unless it may
-// be stopped for them.
+// hexadecimal. END is snapshot::StackEnd as a number. A running thread has no PCs unless it may be
+// stopped for them.
 #include <charconv>
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,6 @@
-"""Finds where NCCL keeps what its RAS service needs, from the symbols and debug information of a real
-libnccl.so.2: the addresses of two internal functions and the offsets of a few fields.
+"""Finds where NCCL keeps the data that its RAS service needs, from the symbols and debug
+information of a real libnccl.so.2: the addresses of two internal functions and the offsets of a few
+fields.
 
     nccl_layout.py LIBRARY        prints them as JSON
 

@@ -1,4 +1,4 @@
-// Flight recorders of a made-up job, a call at a time.
+// Flight recorders of a made-up job, filled call by call.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Recorders {
 
   snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
-  std::string description = "undefined";  // of groups that are seen for the first time
+  std::string description = "undefined";  // of new groups
   std::uint64_t created_us = 0;           // of calls
 
   explicit Recorders(std::int32_t ranks) {
@@ -33,7 +33,7 @@ class Recorders {
     }
   }
 
-  // A call of that group on each of these ranks; `ended` or still under way.
+  // Records a call of that group on each of these ranks; `ended` or still open.
   void call(const std::string& group,
             const Ranks& members,
             const Ranks& on,
@@ -62,13 +62,13 @@ class Recorders {
     records[static_cast<std::size_t>(rank)].entries.push_back(entry);
   }
 
-  // The ring loses its oldest calls.
+  // Drops the oldest calls from the ring.
   void lose(std::int32_t rank, std::size_t count) {
     auto& entries = records[static_cast<std::size_t>(rank)].entries;
     entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
-  // As an agent would have put them into a capture.
+  // Adds them to a capture as an agent does.
   void into(snapshot::Capture& capture, std::uint64_t written_us) const {
     snapshot::Carrier carrier(texts, capture.tables);
     for (const snapshot::FlightRecord& record : records) {

@@ -11,8 +11,8 @@
 
 namespace oddrank::test {
 
-// ODDRANK_TORCH_PYTHON, or the virtual environment that scripts/setup makes in the repository.
-// nullopt: neither is there.
+// Returns ODDRANK_TORCH_PYTHON, or the virtual environment that scripts/setup makes in the
+// repository; nullopt if neither exists.
 inline std::optional<std::string> torch_python() {
   if (const char* named = std::getenv("ODDRANK_TORCH_PYTHON")) {
     return std::string(named);

@@ -10,7 +10,7 @@
     training_job.py wait DIR --cluster LAB    returns when the job hangs as it should
     training_job.py feed DIR                  makes the stuck storage deliver
     training_job.py local DIR [--how ...]     runs the ranks here without SLURM, prints "hung" when
-                                              they are, and ends them at end of file on stdin
+                                              they hang, and ends them at end of file on stdin
 """
 
 import argparse
@@ -134,7 +134,7 @@ class TrainingJob:
             return {}
 
     def host_pid(self, rank, kind="rank", lab=None):
-        """Returns the rank's pid as seen from here; None if it cannot be found (any more)."""
+        """Returns the rank's pid as seen from here; None if it cannot be found."""
         fact = self.fact(rank, kind)
         if not fact or lab is None:
             return fact.get("pid")

@@ -74,7 +74,7 @@ struct ChildPlan {
   bool die_with_test = true;
 };
 
-// Between fork and exec: calls that are safe there only.
+// Runs between fork and exec: only calls that are safe there.
 [[noreturn]] void become_victim(const ChildPlan& plan) {
   ::setpgid(0, 0);
   if (plan.die_with_test) {
@@ -132,7 +132,7 @@ Result<Victim> Victim::start(const std::vector<std::string>& command,
   if (pid == 0) {
     become_victim(plan);
   }
-  ::setpgid(pid, pid);  // in both, so that neither has to wait for the other
+  ::setpgid(pid, pid);  // in parent and child, so that neither must wait for the other
   Victim victim(pid, std::move(in.write_end), std::move(out.read_end));
   error.write_end.reset();
   int reason = 0;
@@ -248,7 +248,7 @@ Result<int> Victim::wait_end(Deadline deadline) {
   };
   ODDRANK_TRY_STATUS(
       wait_until(ended, deadline, "victim " + std::to_string(pid_) + " does not end"));
-  ::kill(-pid_, SIGKILL);  // what is left of its group, before its number is free again
+  ::kill(-pid_, SIGKILL);  // the rest of its group, before its number is free again
   int status = 0;
   ::waitpid(pid_, &status, 0);
   pid_ = 0;

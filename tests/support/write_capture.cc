@@ -1,6 +1,6 @@
 // Writes a made-up capture to a file, as --save does:
 //   write_capture NAME FILE             one of hung_jobs.h
-//   write_capture tasks FILE            one rank with asyncio tasks
+//   write_capture tasks FILE            a job of one rank with asyncio tasks
 //   write_capture late_loader FILE      a rank that is a step behind the others
 //   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it

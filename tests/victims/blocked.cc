@@ -7,15 +7,15 @@
 //   futex      a second thread named "waiter" waits for a mutex that the main thread holds, which
 //              is in pause()
 //   spin       main thread runs
-//   vfork      main thread in state D: in vfork(), until the child ends, which is in pause()
-//   zombie     main thread in pause(), its child has ended with status 3 and is not reaped
+//   vfork      main thread in state D: in vfork(), until its child, which is in pause(), exits
+//   zombie     main thread in pause(), its child has exited with status 3 and is not reaped
 //   child      main thread in pause(), its forked child too
 //   hidden     as pause, but not dumpable: another process of the same user may not read it
 //   fifo FILE  main thread in pause(), after it has mapped nothing but opened the FIFO
-//   tarpit     as pause, but who reads the object waits until it is killed: its page faults are
-//              never answered (userfaultfd), as if a file system were gone; ends with status 77
-//              where this machine does not allow that
-//   exit       ends when a line comes in on stdin
+//   tarpit     as pause, but a process that reads the object waits until it is killed: its page
+//              faults are never answered (userfaultfd), as if a file system were gone; exits with
+//              status 77 if this machine does not allow that
+//   exit       exits when a line arrives on stdin
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -87,7 +87,7 @@ void* waiter(void*) {
   wait_for_ever();
 }
 
-// An object in memory whose page faults nobody answers; nullptr where that is not allowed.
+// Returns an object in memory whose page faults are never answered; nullptr if that is not allowed.
 volatile std::uint64_t* object_in_tarpit() {
   constexpr std::size_t kPage = 4096;
   void* page = ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-"""A process whose threads are inside of calls of a device's driver or runtime. The libraries are made up
-(device_wait_test.py builds them): each of their functions waits in the way that it is told.
+"""A process whose threads are inside calls of a device's driver or runtime. The libraries are made
+up (device_wait_test.py builds them): each of their functions waits in the given way.
 
     device_rank.py FOLDER WAY LIBRARY:FUNCTION...
 
@@ -21,7 +21,7 @@ def load(folder, library):
 
 
 def enter(function, way, inside):
-    """Calls it; libraries of Python's own are loaded from the folder, too."""
+    """Calls it; Python libraries are loaded from the folder, too."""
     function(WAYS.index(way), ctypes.byref(inside))
 
 

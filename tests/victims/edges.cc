@@ -1,4 +1,4 @@
-// A process that is stuck below code that no table describes: `edges MODE`. Its main thread prints
+// A process that is stuck below code without unwind tables: `edges MODE`. Its main thread prints
 // "ready PID" and reads stdin. The calls are main, outer, inner, the code in question, block.
 //   no_cfi    a function in assembler without call frame information
 //   jit       code made at run time that keeps a frame pointer

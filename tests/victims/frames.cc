@@ -1,5 +1,6 @@
 // A process whose threads stand still in known places: `frames MODE`. Each thread that gets stuck
-// first prints where it is, by the C library's own unwinder, as it will be found from outside:
+// first prints its stack, found by the C library's own unwinder, as a reader from outside will find
+// it:
 //   stack TID ADDRESS ADDRESS ...        innermost first, hexadecimal, of block() and its callers
 // Then, when all threads have printed, "ready PID". Modes:
 //   read       main thread in read() of stdin, called by inner, middle, outer
@@ -22,13 +23,13 @@ namespace work {
 volatile int sink = 0;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-unsigned waiting = 0;  // by `mutex`
+unsigned waiting = 0;  // guarded by `mutex`
 
 void print_stack() {
   static thread_local void* addresses[16384];
   const int count = ::backtrace(addresses, 16384);
   std::string line = "stack " + std::to_string(::syscall(SYS_gettid));
-  for (int i = 1; i < count; ++i) {  // without this function
+  for (int i = 1; i < count; ++i) {  // this function is left out
     char text[32];
     std::snprintf(text, sizeof text, " %lx", reinterpret_cast<unsigned long>(addresses[i]));
     line += text;
@@ -61,7 +62,7 @@ void ready() {
 }
 
 // A thread that gets the mutex while `waiting` has this value knows that all have begun to wait, so
-// that no other futex call can be mistaken for the one that is meant.
+// no other futex call can be mistaken for the tested one.
 void wait_for_threads(unsigned count) {
   ::pthread_mutex_lock(&mutex);
   while (waiting < count) {

@@ -1,9 +1,9 @@
 // A process that notices when one of its calls was interrupted: `interrupted`. Each of its threads,
-// named after the call, is blocked in a call that fails with EINTR, or returns early, when somebody
-// stops the thread; one more, "runs", runs. Prints
+// named after the call, is blocked in a call that fails with EINTR, or returns early, if the thread
+// is stopped; one more, "runs", runs. Prints
 //   ready SEMAPHORES
-// the id of its System V semaphores, which whoever kills it has to remove. For each line on stdin
-// it prints how often each call came back:
+// the id of its System V semaphores, which the process that kills it must remove. For each line on
+// stdin it prints how often each call returned:
 //   record epoll 0 recv 0 sigtimedwait 0 semop 0 nanosleep 0 runs COUNT
 #include <pthread.h>
 #include <sys/epoll.h>

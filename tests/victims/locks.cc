@@ -20,7 +20,7 @@ namespace {
 pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t read_write = PTHREAD_RWLOCK_INITIALIZER;
-std::array<int, 2> told{-1, -1};  // a thread tells its tid when it has what it shall have
+std::array<int, 2> told{-1, -1};  // a thread stores its tid when it has its lock
 
 [[noreturn]] void wait_for_ever() {
   while (true) {
@@ -57,7 +57,7 @@ pthread_t start(Work work) {
   return thread;
 }
 
-// Has `first`, then wants `second`: the other half of a circle.
+// Takes `first`, then wants `second`: the other half of a circle.
 void take_both() {
   (void)::pthread_mutex_lock(&first);
   tell();
@@ -93,7 +93,7 @@ void two_in_a_circle() {
   (void)::pthread_mutex_lock(&first);
 }
 
-// Main joins a thread that waits for main's lock.
+// Joins a thread that waits for main's lock.
 void join_in_a_circle() {
   (void)::pthread_mutex_lock(&second);
   const pthread_t thread = start(take_both);
@@ -103,7 +103,7 @@ void join_in_a_circle() {
 
 std::atomic<bool> both_have_one{false};
 
-// Runs until both have what they shall have, so that a futex is nothing but the wait to be read.
+// Runs until both have their locks, so that the only futex call is the wait to be read.
 void take_crosswise(pthread_mutex_t& mine, pthread_mutex_t& other) {
   (void)::pthread_mutex_lock(&mine);
   tell();
@@ -112,7 +112,7 @@ void take_crosswise(pthread_mutex_t& mine, pthread_mutex_t& other) {
   (void)::pthread_mutex_lock(&other);
 }
 
-// Main waits for a thread that is in a circle with another one.
+// Waits for a thread that is in a circle with another one.
 void circle_of_others() {
   start([] { take_crosswise(first, second); });
   const long owner = hear();
@@ -209,7 +209,7 @@ void wait_for_thread() {
   (void)::pthread_join(thread, nullptr);
 }
 
-// Main joins the last of 99 threads that all want main's lock.
+// Joins the last of 99 threads that all want main's lock.
 void hundred_threads() {
   (void)::pthread_mutex_lock(&second);
   pthread_t thread{};
@@ -231,7 +231,7 @@ void wait_for_condition() {
   (void)::pthread_cond_wait(&condition, &first);
 }
 
-// The mutex lies in memory that two processes share; the other one has it.
+// Waits for a mutex in memory that two processes share; the other one has it.
 void shared_by_processes() {
   auto* mutex = static_cast<pthread_mutex_t*>(::mmap(
       nullptr, sizeof(pthread_mutex_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -247,7 +247,7 @@ void shared_by_processes() {
   (void)::pthread_mutex_lock(mutex);
 }
 
-// As before, but the other process ends while it has the mutex.
+// As before, but the other process exits while it has the mutex.
 void abandoned_by_process() {
   auto* mutex = static_cast<pthread_mutex_t*>(::mmap(
       nullptr, sizeof(pthread_mutex_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

@@ -1,7 +1,7 @@
 // A process in which each thread waits for something else: `many_waits PLUGIN`. PLUGIN is the
-// library slow_plugin. Prints "ready NAME=NUMBER ..." when all threads have come to their waits
-// (the last steps of which the reader of that line must see in /proc). Names are those of threads,
-// with their tids, and:
+// library slow_plugin. Prints "ready NAME=NUMBER ..." when all threads are about to wait (the
+// reader of that line must check in /proc that they do). Names are those of threads, with their
+// tids, and:
 //   child   pid of a process that has the other ends of the pipe and the socket
 //   port    that `accepts` listens at
 //   full    port of a listener that takes no more connections
@@ -12,7 +12,7 @@
 //   prints, writes        a stdio stream: by flockfile, in fputs
 //   begins, comes_later   pthread_once
 //   allocates, wants_heap the allocator's: a signal came while `allocates` had it; main in malloc
-// What has no owner: awaits_condition, awaits_semaphore, awaits_barrier.
+// Waits without an owner: awaits_condition, awaits_semaphore, awaits_barrier.
 // Several files at once, whose other ends `child` has: polls, selects, epolls.
 // Others: accepts, connects, reads_device, awaits_message (System V).
 #include <dlfcn.h>
@@ -44,7 +44,7 @@
 namespace {
 
 const char* plugin = "";
-std::array<int, 2> told{-1, -1};  // a thread tells its tid right before it waits
+std::array<int, 2> told{-1, -1};  // a thread stores its tid right before it waits
 std::array<char, 4096> line{};
 std::size_t line_size = 0;
 std::array<char, 64> buffer{};
@@ -84,7 +84,7 @@ void* run(void* work) {
   return nullptr;
 }
 
-// Returns when the thread has told its tid.
+// Returns when the thread has stored its tid.
 void start(const char* name, Work work) {
   pthread_t thread{};
   check(::pthread_create(&thread, nullptr, run, reinterpret_cast<void*>(work)) == 0);
@@ -119,7 +119,7 @@ void unwinds() {
 }
 
 FILE* sink = nullptr;
-const char* volatile text = "some text";  // so that fputs is not replaced
+const char* volatile text = "some text";  // so that the compiler does not replace fputs
 
 void prints() {
   ::flockfile(sink);
@@ -147,19 +147,19 @@ void comes_later() {
 }
 
 constexpr std::size_t kBlock = 40000;  // too large for a thread's cache, too small for mmap
-void* volatile kept = nullptr;         // so that no call is left out
+void* volatile kept = nullptr;         // so that no call is optimised away
 
 void on_fault(int) {
   tell();
   wait_for_ever();
 }
 
-// The free end of the heap may not be written any more, so that malloc faults when it cuts a block
-// from it, and a handler runs while the thread has the lock.
+// Makes the free end of the heap inaccessible, so that malloc faults when it cuts a block from it,
+// and a handler runs while the thread has the lock.
 void allocates() {
   kept = std::malloc(kBlock);
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  char* begin = static_cast<char*>(kept) + kBlock + 64;  // the header of the free end lies before
+  char* begin = static_cast<char*>(kept) + kBlock + 64;  // after the header of the free end
   begin += page - reinterpret_cast<std::uintptr_t>(begin) % page;
   const auto* end = static_cast<const char*>(::sbrk(0));
   (void)std::signal(SIGSEGV, on_fault);
@@ -168,7 +168,7 @@ void allocates() {
   kept = std::malloc(kBlock);
 }
 
-// --- what has no owner ---
+// --- waits without an owner ---
 
 void awaits_condition() {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -245,7 +245,7 @@ void connects() {
   (void)::connect(fd, reinterpret_cast<sockaddr*>(&full_listener), sizeof full_listener);
 }
 
-// A terminal at whose other side nobody writes.
+// A terminal whose other side never writes.
 void reads_device() {
   const int fd = ::open("/dev/ptmx", O_RDWR | O_NOCTTY);
   check(fd >= 0 && ::grantpt(fd) == 0 && ::unlockpt(fd) == 0);
@@ -290,7 +290,7 @@ void open_listeners() {
   say("port", ntohs(name.sin_port));
   (void)listen_at(full_listener, 0);
   say("full", ntohs(full_listener.sin_port));
-  for (int i = 0; i < 3; ++i) {  // one is taken, the others see no answer
+  for (int i = 0; i < 3; ++i) {  // one is accepted, the others get no answer
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     (void)::connect(fd, reinterpret_cast<sockaddr*>(&full_listener), sizeof full_listener);
   }
@@ -334,7 +334,7 @@ int main(int count, char** arguments) {
   start("walks", walks);
   start("unwinds", unwinds);
   start("allocates", allocates);
-  // From here on nobody can allocate memory.
+  // From here on no thread can allocate memory.
   say("wants_heap", ::getpid());
   line[line_size] = '\n';
   (void)!::write(1, "ready", 5);

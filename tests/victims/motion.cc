@@ -1,8 +1,8 @@
-// Threads that do not wait for anybody, each in its own way. Prints "ready NAME=TID ..." when all
-// of them run:
-//   spins     looks at a word in memory for ever
-//   yields    the same, and gives the CPU up between looks (as NCCL and MPI do)
-//   polls     looks every few milliseconds, and sleeps between
+// Threads that wait for no other thread, each in its own way. Prints "ready NAME=TID ..." when
+// all of them run:
+//   spins     reads a word in memory for ever
+//   yields    the same, and gives up the CPU between reads (as NCCL and MPI do)
+//   polls     reads it every few milliseconds, and sleeps between
 //   works     computes, in one function after the other
 //   sleeps    for a long time (main)
 #include <sched.h>
@@ -59,13 +59,13 @@ void burn(std::chrono::milliseconds time) {
   }
 }
 
-// Deeper all the time, so that no two looks less than a few seconds apart find the same stack.
+// Goes deeper all the time, so that no two samples within a few seconds find the same stack.
 void go_deeper(int depth) {
   burn(std::chrono::milliseconds(10));
   if (depth < 1000) {
     go_deeper(depth + 1);
   }
-  never = false;  // so that it is no jump
+  never = false;  // so that the call does not become a jump
 }
 
 void works() {

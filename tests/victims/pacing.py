@@ -1,10 +1,10 @@
-"""A rank, without torch, whose pace a sampler has to find out: `pacing.py MODE`. Prints "ready" first, and
-exits when its stdin ends, but for "hang", which waits for that.
+"""A rank, without torch, whose pace a sampler must find out: `pacing.py MODE`. Prints "ready"
+first, and exits when its stdin ends, but for "hang", which waits for that.
 
   hang   reads stdin, which stays silent
   step   takes a step of a loop every 20 ms
   spin   runs at one place
-  poll   asks again and again whether a file exists
+  poll   checks again and again whether a file exists
 """
 import os
 import sys

@@ -8,9 +8,9 @@ Tensor groups {0-3}, {4-7}; data groups {0,4}, {1,5}, {2,6}, {3,7}; pipeline gro
 {4,5}, {6,7}. In each step a rank reduces in its tensor group, then broadcasts in its pipeline group
 from the lower rank, then reduces in its data group. In step 2 rank 5 sleeps before all of them.
 
---how is where the groups are kept, for a reader from outside to find. "megatron": in the globals of a
-module called megatron.core.parallel_state; "mesh": in a DeviceMesh; "plain": in locals. "p2p": a
-pipeline 0 -> 1 -> ... -> 7 that passes on batches of sends and receives; rank 5 sleeps in step 2.
+--how says where the groups are kept, for a reader from outside to find. "megatron": in the globals
+of a module called megatron.core.parallel_state; "mesh": in a DeviceMesh; "plain": in locals. "p2p":
+a pipeline 0 -> 1 -> ... -> 7 with batches of sends and receives; rank 5 sleeps in step 2.
 
 If TORCH_WORKER_SERVER_SOCKET is set, each rank serves PyTorch's control plane there.
 

@@ -1,5 +1,5 @@
-// A library that a victim loads. Built twice with other names for the same code, so that whoever
-// believes the wrong file of the two gets a wrong name at the right place.
+// A library that a victim loads. Built twice with different names for the same code, so that a
+// reader that uses the wrong file gets a wrong name at the right place.
 #include <unistd.h>
 
 #include <cstdio>

@@ -2,8 +2,8 @@
 
     polled_locks.py hold|poll FORM
 
-In the working folder. Prints a line when it holds the lock, or has tried for it several times (or
-is about to, if the library itself tries again).
+Runs in the working folder. Prints a line when it holds the lock, or has tried for it several times
+(or is about to, if the library itself tries again).
 """
 import fcntl
 import os
@@ -133,7 +133,7 @@ def poll_baton():
     globals()["FileBaton"]("data.lock").wait()
 
 
-# Another open file of this very process has the lock.
+# Polls for a lock that another open file of this process has.
 def poll_own():
     mine, again = open("own", "a"), open("own", "a")
     fcntl.flock(mine, fcntl.LOCK_EX)
@@ -146,7 +146,7 @@ def poll_own():
             time.sleep(0.05)
 
 
-# Another kind of lock is tried for than the one that is held.
+# Polls for a lock of another kind than the one that is held.
 def poll_other_kind():
     mine, again = open("data", "a"), open("data", "a")
     fcntl.flock(mine, fcntl.LOCK_EX)

@@ -99,8 +99,8 @@ def crossed_deep():
 
 
 def left_before():
-    """One thread has left a `with` of the lock, and its stack slot still has the lock. Another thread got
-    the lock by acquire(), which cannot be known. So no thread may be named."""
+    """One thread has left a `with` of the lock, and its stack slot still has the lock. Another
+    thread got the lock by acquire(), which leaves no trace. So no thread may be named."""
     def acquires(said):
         first.acquire()
         said.release()

@@ -1,8 +1,9 @@
 """Threads that wait in loops of their own, one for each shape of loop, named after it.
 
-Prints one line: a JSON object of each thread's name and its loops, innermost first, each with
-whether it is a `for` loop and what it calls with which object (null: none), sorted. The line comes when
-every thread has been around its loop often enough for the interpreter to have specialised the code.
+Prints one line: a JSON object of each thread's name and its loops, innermost first. Each loop says
+whether it is a `for` loop, and lists its calls with their objects (null: none), sorted. The line is
+printed when every thread has repeated its loop so often that the interpreter has specialised the
+code.
 """
 import asyncio
 import glob
@@ -246,7 +247,7 @@ def computes():
         block(step)
 
 
-# The closure's variable is in a cell.
+# The variable of the closure is in a cell.
 @shape((False, [("exists", "/nonexistent/cell"), ("sleep", None)]))
 def in_a_cell():
     path = "/nonexistent/cell"
@@ -273,7 +274,7 @@ def generator():
 expected["generator"].append({"iterates": True, "calls": []})
 
 
-# Code that stands behind the loop, and handlers that are moved behind all else, are not in it.
+# Code behind the loop, and handlers that the compiler moves to the end, are not in the loop.
 @shape((False, [("exists", MARKER), ("enumerate", None), ("sleep", None)]))
 def much_around():
     before = sorted(range(3))
@@ -291,7 +292,7 @@ def much_around():
     os.listdir(MARKER)
 
 
-# A chain of conditions leaves values on the stack on several ways.
+# A chain of conditions leaves values on the stack on several paths.
 @shape((False, [("exists", "/nonexistent/a"), ("isfile", "/nonexistent/b"), ("max", None),
                 ("sleep", None)]))
 def conditions():
@@ -326,8 +327,8 @@ def no_loop():
 
 NEVER_HELD = threading.Lock()
 if sys.version_info < (3, 9):
-    # The code of a `finally` is shared by all ways through it, so ways out of the loop seem to lead
-    # back into it.
+    # The code of a `finally` is shared by all paths through it, so paths out of the loop seem to
+    # lead back into it.
     expected["with_finally"][0]["calls"].insert(1, ["print", "it came"])
     expected["much_around"][0]["calls"].insert(0, ["SystemExit", None])
 

@@ -144,7 +144,7 @@ def frames_of(frame):
 
 
 def is_blocked(thread):
-    # At the line that blocks, and not on its way there: a thread that wants the GIL waits, too, but
+    # Requires that the thread is at the blocking line: a thread that wants the GIL waits, too, but
     # with a time limit (the fourth argument of futex).
     frame = sys._current_frames().get(thread.ident)
     if frame is None:

@@ -1,7 +1,8 @@
 """Threads in interpreters other than the main one; lines on stdout say which, then "ready".
 
   nested TID     runs code of another interpreter, which blocks in read(): frames of both. From 3.11
-                 on the main thread made that interpreter; before, nothing tells which thread runs it
+                 on the main thread made that interpreter; before, nothing shows which thread runs
+                 it
   busy TID ID    from 3.12 on: runs in interpreter ID without end, under a GIL of its own
   none           this Python has no module for that
 Everything exits when stdin ends.

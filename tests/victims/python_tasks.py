@@ -1,9 +1,9 @@
-"""asyncio tasks that wait in each way there is; lines on stdout say what is true, then "ready".
+"""asyncio tasks that wait in every possible way; prints the truth about each, then "ready".
 
   task NAME STATE AWAITS     STATE: waits, runs, new; AWAITS: name of a task, "<Type>", or -
   member NAME            of what it gathers or waits for, where that has not ended: as AWAITS
   frame LINE\tFUNCTION\tFILE   of the task before, innermost first; of the running one the outermost
-All of it comes from Python itself: cr_frame, cr_await and the like, and gc.get_referents for small
+The facts come from Python itself: cr_frame, cr_await and the like, and gc.get_referents for small
 objects that have no such attributes. The main thread blocks in the task "main" until stdin ends.
 """
 import asyncio
@@ -126,7 +126,7 @@ async def not_begun():
     pass
 
 
-# Name of a task -> what it waits for, if it waits for several.
+# Name of a task -> the objects it waits for, if there are several.
 MEMBERS = {}
 
 

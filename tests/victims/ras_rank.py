@@ -4,10 +4,10 @@ made-up communicator, and sleeps.
 
     RANK=r WORLD_SIZE=n NCCL_RAS_ADDR=... ras_rank.py LAYOUT.json DIR COUNT
 
-LAYOUT.json is the output of tests/support/nccl_layout.py. The ranks meet in DIR. COUNT is the number
-of AllReduces that this rank pretends to have launched; with "0+20" a thread starts at 0 and adds one
-20 times a second until the first line arrives. Each line on stdin is a new count; at the end of stdin
-the rank exits. It writes DIR/ready-R when its RAS knows all ranks.
+LAYOUT.json is the output of tests/support/nccl_layout.py. The ranks meet in DIR. COUNT is the
+number of AllReduces that this rank pretends to have launched; with "0+20" a thread starts at 0 and
+adds 20 a second until the first line arrives. Each line on stdin is a new count; at the end of
+stdin the rank exits. It writes DIR/ready-R when its RAS knows all ranks.
 """
 
 import ctypes

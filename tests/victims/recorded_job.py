@@ -5,13 +5,14 @@ OUT/HOW/trace_rank_R (pickle) and OUT/HOW/json/trace_rank_R.json.
     recorded_job.py OUT HOW [HOW ...]      prints "done" at the end, and leaves no process behind
 
 There are two groups beside the default one: "left", the first half of the ranks, and "right", the
-other. In three healthy steps each rank reduces in its half, then in all. The fourth step is one of:
+other. In three healthy steps each rank reduces in its half, then in the default group. The fourth
+step is one of:
 
-behind     rank 5 makes no more calls; 3 and 4 wait for it in "right", 0-2 for "right" in all
+behind     rank 5 makes no more calls; 3 and 4 wait for it in "right", 0-2 wait in the default group
 wrapped    the same, after so many steps that the ring has lost its beginning
-skip       rank 5 skips the call of its half, and makes that of all with the others
+skip       rank 5 skips the call of its half, and joins the others in the default group
 operation  in its half, rank 5 broadcasts while the others reduce
-order      rank 5 makes the call of all first, the others that of their half: a circle
+order      rank 5 begins with the default group, the others with their half: a circle
 uneven     no rank hangs: the halves exchange tensors of different sizes
 healthy    no rank hangs
 

@@ -1,6 +1,6 @@
 // A process with threads that run, in known places: `running MODE`. Prints, when they do,
 //   ready ADDRESS TID
-// ADDRESS, hexadecimal, of a 64-bit count of what they have done, and a thread that runs. Modes:
+// ADDRESS, hexadecimal, of a 64-bit counter of their work, and TID of a thread that runs. Modes:
 //   spin       main thread in inner, called by middle, outer, main; rbp and rbx are in use
 //   thread     the same in a second thread; the main thread is in pause()
 //   threads    the same in 8 threads
@@ -12,7 +12,7 @@
 //   naps       main thread sleeps for 50 us again and again
 //   handmade   main thread in pause(), called by code that keeps its frame in rbx and saves it
 //              nowhere: without registers its stack cannot be unwound
-//   handmades  the same in 99 threads, of which each prints a line
+//   handmades  the same in 99 threads, each of which prints a line
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>

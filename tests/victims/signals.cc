@@ -1,7 +1,7 @@
-// A process that knows whether one of its signals was lost: `signals`. Its main thread runs; every
+// A process that notices if one of its signals is lost: `signals`. Its main thread runs; every
 // 200 us a timer sends it SIGALRM, and a second thread sends it a real-time signal with a number,
-// which the kernel queues and never merges with another. Prints "ready". When a line comes in on
-// stdin, no more signals are sent, and when all have arrived, or 5 s later, it prints
+// which the kernel queues and never merges with another. Prints "ready". When a line arrives on
+// stdin, it sends no more signals, and when all have arrived, or 5 s later, it prints
 //   record SENT ARRIVED OUT_OF_ORDER ALARMS
 #include <poll.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 
     RANK=r WORLD_SIZE=n skewed_loop.py
 
-Prints "ready" and then waits for the end of its reduce(), which never comes.
+Prints "ready" and then waits in its reduce(), which never returns.
 """
 import os
 import threading

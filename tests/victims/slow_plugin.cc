@@ -1,4 +1,4 @@
-// A library whose constructor does not return: it waits in the program that loads it.
+// A library whose constructor does not return: it calls a function of the program, which waits.
 extern "C" void wait_in_constructor();
 
 namespace {

@@ -64,7 +64,7 @@ def file(_):
     store.get("in/a/file")
 
 
-# The poll's object is in its loop; between the looks it asks no store.
+# The poll's object is in its loop; between the checks it queries no store.
 @waits_for(None)
 def polls(store):
     rounds = 0

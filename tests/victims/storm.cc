@@ -1,7 +1,7 @@
-// A process that does not stay the same while it is read: `storm MODE [ROUND]`. Prints "ready" at
-// first, then "round N" now and then. Modes:
-//   threads  starts threads, lets them run, and waits for their end, without a pause
-//   exec     runs for a moment, with a second thread, and executes itself anew
+// A process that changes while it is read: `storm MODE [ROUND]`. First prints "ready", then "round
+// N" now and then. Modes:
+//   threads  starts threads, lets them run, and joins them, without a pause
+//   exec     runs for a moment, with a second thread, and calls exec on itself
 #include <pthread.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
     RANK=0 WORLD_SIZE=2 torch_calls.py STORE      STORE: a file that does not exist yet
     RANK=1 WORLD_SIZE=2 torch_calls.py STORE
 
-Each of rank 0's threads is in another function of this file, which tells them apart; its main thread
+Each of rank 0's threads is in another function of this file, which identifies it; its main thread
 waits in DDP's backward. Both ranks print "ready" when all groups exist, rank 0 just before its main
 thread starts to wait. Both exit at end of file on stdin.
 """

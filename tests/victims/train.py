@@ -11,7 +11,7 @@ gradients by hand with dist.all_reduce (gloo). One rank (--rank) leaves the comm
     input    its shard-R.tar is a FIFO without data, so the worker is stuck in read()
     lock     its worker wants a lock that a thread of the rank held when the worker was forked
     sleep    it sleeps in its own code, as if it waited for something outside the job
-    skip     it is out of data: it leaves the loop and waits in a barrier of another group
+    skip     it runs out of data, leaves the loop, and waits in a barrier of another group
     stopped  it is stopped (it sends itself SIGSTOP)
     none     no rank hangs; the job ends by itself
 

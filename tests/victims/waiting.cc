@@ -2,7 +2,7 @@
 // right before it waits; NUMBER is the fd, the pid of the child or the tid that MODE is about.
 //   read-pipe, write-pipe  a pipe with nothing in it, or full
 //   read-fifo FILE         a FIFO that it has open for reading and writing
-//   open-fifo FILE         a FIFO that nobody else opens
+//   open-fifo FILE         a FIFO that no other process opens
 //   recv, accept, connect  local and TCP sockets; connect: to a listener that takes no more
 //   eventfd
 //   poll, select, epoll    one pipe
@@ -69,7 +69,7 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-// A child that ends with its parent, after it has run `first` and said so.
+// Starts a child that exits with its parent; returns after the child has run `first`.
 template <typename Work>
 pid_t fork_child(Work first) {
   const auto done = make_pipe();

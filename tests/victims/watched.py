@@ -7,7 +7,7 @@
   yields   is in a call with the file name and function of torch's all_reduce, which gives up its CPU
            again and again: `watched.py yields FOLDER`, where that
            file would be
-  asks     asks for a file that nobody makes, with pauses
+  asks     checks for a file that no process makes, with pauses
   rushes   the same, without pauses
   lines    is quiet until a line arrives, prints "step", and is quiet again
 """

@@ -1,6 +1,6 @@
-"""A rank that waits for what a worker of its own owes it: `workers.py MODE`. Prints
+"""A rank that waits for a result that its own worker owes it: `workers.py MODE`. Prints
 "ready RANK WORKER OTHER" before it blocks: its pid, then the pid (or tid) that its wait must name,
-then a second one, 0 where there is none.
+then a second one, 0 if there is none.
 
   executor   a future of a ProcessPoolExecutor with one worker at work and one idle
   pool       a result of a multiprocessing.Pool, likewise
@@ -10,7 +10,7 @@ then a second one, 0 where there is none.
   threads    a future of a ThreadPoolExecutor with one thread working on it and one idle, while a
              worker of a process pool works on something else; OTHER is that worker
   processes  the other way round; OTHER is the thread
-  queued     a future that no thread has begun, while all threads and a worker process are at work:
+  queued     a future that no thread has started, while all threads and a worker process are busy:
              any of them may owe it; WORKER is 0
   killed     a queue whose only writer was killed by signal 9
   failed     a queue whose only writer has exited with status 3

@@ -82,14 +82,15 @@ def become(*words):
     return lambda *rest: os.execvp(words[0], [*words, *command(*rest)])
 
 
-# What only waits for its child as such.
+# Wrappers that do nothing but wait for their child.
 WRAPPERS = {"run": run, "thread": thread, "asyncio": aio, "fork": fork, "mp_fork": mp_fork,
             "mp_spawn": mp_spawn,
             "sh": become("sh", "-c", '"$@"; exit $?', "sh"),
             "bash": become("bash", "-c", 'trap : TERM; "$@"; exit $?', "bash"),
             "env": become("env", "ODDRANK_ANY=1"), "nice": become("nice", "-n", "1"),
             "timeout": become("timeout", "3000"), "setsid": become("setsid", "--wait")}
-# What sleeps, and could sleep for something else: capture, lines, poll. Programs that are not Python's.
+# Wrappers that sleep, and could sleep for something else: capture, lines, poll; and programs that
+# are not Python's.
 SLEEPERS = {"capture": capture, "lines": lines, "poll": poll}
 PROGRAMS = {f"waiter-{how}": how for how in ("wait", "signalfd", "pidfd", "threads")}
 

@@ -1,8 +1,8 @@
-// Starts a program and waits for its end: `wrapper HOW PROGRAM ARGUMENT...`. HOW:
+// Starts a program and waits until it exits: `wrapper HOW PROGRAM ARGUMENT...`. HOW:
 //   wait      waitpid()
 //   signalfd  poll() of a signalfd
 //   pidfd     epoll of a pidfd
-//   threads   as programs in Rust's tokio do: the main thread sleeps on a condition variable, a
+//   threads   like programs with Rust's tokio: the main thread sleeps on a condition variable, a
 //             second one in epoll of a pipe that a handler of SIGCHLD writes to, others are idle
 #include <fcntl.h>
 #include <poll.h>

@@ -24,7 +24,7 @@ CaptureBuilder job_with_children() {
 
 // --- input_stall ---
 
-// DALI has threads, no processes: that its pipeline does not deliver is all that frames tell.
+// DALI has threads, no processes: frames show only that its pipeline does not deliver.
 CaptureBuilder dali_pipeline() {
   CaptureBuilder job = job_with_children();
   replace(
@@ -54,7 +54,7 @@ CaptureBuilder worker_waits_for_the_store() {
   worker.wait.path = "socket:[7719]";
   worker.wait.fd = 31;
   add_child(job, 6, 7502, worker);
-  // A sibling that has delivered, and waits for more to do.
+  // A sibling that has delivered, and waits for more work.
   add_child(
       job, 6, 7503,
       blocked(WaitOn::kPipe, "read",
@@ -102,7 +102,7 @@ CaptureBuilder openmp_after_fork() {
   return job;
 }
 
-// An asynchronous checkpoint: the rank joins its writer, which writes to a pipe nobody reads.
+// An asynchronous checkpoint: the rank joins its writer, which writes to a pipe without a reader.
 CaptureBuilder join_before_drain() {
   CaptureBuilder job = job_with_children();
   ThreadSpec joins =
@@ -155,7 +155,7 @@ CaptureBuilder rayon_after_fork() {
   return job;
 }
 
-// vfork: the parent is in state D until the child has called exec, which a dead server holds up.
+// vfork: the parent is in state D until the child has called exec, which a dead server delays.
 CaptureBuilder vfork_of_a_stuck_child() {
   CaptureBuilder job = job_with_children();
   ThreadSpec forks = blocked(WaitOn::kChild, "vfork",
@@ -176,7 +176,7 @@ CaptureBuilder vfork_of_a_stuck_child() {
   return job;
 }
 
-// A worker that waits for work is idle: the queue's lock is where all of them wait.
+// A worker that waits for work is idle: all of them wait at the queue's lock.
 CaptureBuilder idle_worker() {
   CaptureBuilder job = job_with_children();
   replace(job, 6, at_loader(7550, fit(48)));

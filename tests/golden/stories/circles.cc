@@ -25,7 +25,7 @@ ThreadSpec on_file_lock(pid_t holder) {
   return waits;
 }
 
-// Rank 0 prepares the cache under a lock, and calls barrier() before it gives the lock back.
+// Rank 0 prepares the cache under a lock, and calls barrier() before it releases the lock.
 CaptureBuilder lock_and_barrier() {
   CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("barrier"), main_loop(91)));
   replace(job, 2, on_file_lock(pid_of(0)));
@@ -40,7 +40,7 @@ CaptureBuilder receive_and_all_reduce() {
   return job;
 }
 
-// Rank 1 asks rank 5 on another node for a batch; rank 5 is in a barrier and does not answer.
+// Rank 1 requests a batch from rank 5 on another node; rank 5 is in a barrier and does not answer.
 CaptureBuilder request_and_barrier() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("barrier"), main_loop(40)));
   replace(
@@ -54,7 +54,7 @@ CaptureBuilder request_and_barrier() {
   return job;
 }
 
-// The same circle as lock_and_barrier, but rank 3 has yet to come to the barrier: it explains all.
+// The same circle as lock_and_barrier, but rank 3 has yet to reach the barrier: it explains all.
 CaptureBuilder a_circle_with_a_way_out() {
   CaptureBuilder job = lock_and_barrier();
   replace(job, 3, blocked(WaitOn::kUnknown, "clock_nanosleep", python_sleep() + main_loop(70)));

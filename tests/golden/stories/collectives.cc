@@ -1,4 +1,4 @@
-// Ranks that left out a collective, and ranks that are in another one at the same number.
+// Ranks that skipped a collective, and ranks that are in another one at the same number.
 #include "tests/golden/stories/frames.h"
 #include "tests/golden/stories/story.h"
 
@@ -44,7 +44,7 @@ CaptureBuilder expert_without_tokens() {
   return job;
 }
 
-// The recorder of each rank counts: 640 is behind 641, however many are at which.
+// The recorder of each rank counts: 640 is behind 641, however many ranks are at either.
 CaptureBuilder behind_by_one() {
   CaptureBuilder job =
       job_of(4, 8, Backend::kNccl, in_nccl_call(world_call("all_gather", 641), loop(96)));
@@ -74,7 +74,7 @@ CaptureBuilder idle_in_its_tensor_group() {
   return job;
 }
 
-// Its sequences ended earlier than those of the others, who still generate (synced_gpus=False).
+// Its sequences ended earlier than those of the others, which still generate (synced_gpus=False).
 CaptureBuilder generation_ended_early() {
   const auto forward =
       Frames{pkg_py("deepspeed/runtime/zero/partitioned_param_coordinator.py",
@@ -91,7 +91,7 @@ CaptureBuilder equal_lines() {
   return loop_skew_job();
 }
 
-// Four wait in a group that nobody knows; the other four may have nothing to do with it.
+// Four wait in an unknown group; the other four may have nothing to do with it.
 CaptureBuilder members_not_known() {
   CaptureBuilder job =
       job_of(1, 8, Backend::kNccl, in_nccl_call(unknown_call("all_to_all"), loop(77)));
@@ -126,7 +126,7 @@ CaptureBuilder a_tower_was_skipped() {
   return job;
 }
 
-// Two and two: which side is wrong, nobody can say; so all four are named.
+// Two and two: nothing shows which side is wrong, so all four are named.
 CaptureBuilder two_against_two() {
   CaptureBuilder job =
       job_of(1, 4, Backend::kGloo, in_gloo(world_call("all_reduce", 902), loop(96)));

@@ -15,7 +15,7 @@ Frames train(std::uint32_t line) {
 
 // --- failed_rank ---
 
-// dist.breakpoint(rank=1): the prompt went to a terminal that nobody looks at.
+// dist.breakpoint(rank=1): the prompt went to an unattended terminal.
 CaptureBuilder debugger_prompt() {
   CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("barrier"), train(97)));
   ThreadSpec prompt = blocked(
@@ -45,7 +45,7 @@ CaptureBuilder destroys_its_group() {
   return job;
 }
 
-// A thread that is no daemon: the interpreter waits for it before it ends.
+// A non-daemon thread: the interpreter waits for it before it exits.
 CaptureBuilder thread_at_exit() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(train(120)));
   replace(job, 6,
@@ -107,7 +107,7 @@ CaptureBuilder all_of_them_end() {
                                in_interpreter("Py_FinalizeEx"), in_interpreter("Py_RunMain")}));
 }
 
-// A helper thread writes down an exception that was caught; the rank itself waits like all others.
+// A helper thread logs an exception that was caught; the rank itself waits like all others.
 CaptureBuilder a_helper_prints_an_exception() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(train(120)));
   add_thread(job, 4, 7420,
@@ -189,7 +189,7 @@ CaptureBuilder group_made_by_some() {
   return job;
 }
 
-// Started, and gone: that is no rank that never came.
+// Started, and gone: this is not a rank that never came.
 CaptureBuilder started_and_gone() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_store_barrier(41));
   expect_ranks(job, 4);

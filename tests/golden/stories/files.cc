@@ -43,7 +43,7 @@ CaptureBuilder nfs_truncate() {
   return job;
 }
 
-// Its memory cannot be read: what /proc told before its reader gave up is all there is.
+// Its memory cannot be read: only facts from /proc, read before the reader gave up, are known.
 CaptureBuilder fuse_server_is_gone() {
   CaptureBuilder job = job_with_files();
   auto& process = job.process(pid_of(3));
@@ -77,7 +77,7 @@ CaptureBuilder read_that_does_not_return() {
   return job;
 }
 
-// In one look of two: any access to a disk looks like this.
+// In one sample of two: any access to a disk looks like this.
 CaptureBuilder d_for_a_moment() {
   CaptureBuilder job = job_with_files();
   ThreadSpec reads = in_state_d("read", "/data/asr/7.flac", "folio_wait_bit_common",
@@ -124,7 +124,7 @@ CaptureBuilder held_by_a_rank() {
   return job;
 }
 
-// The holder is no rank of this job: the rank that waits for it is all that can be named.
+// The holder is no rank of this job: only the rank that waits for it can be named.
 CaptureBuilder held_by_somebody_else() {
   CaptureBuilder job = job_with_files();
   ThreadSpec waits = blocked(WaitOn::kFileLock, "fcntl",

@@ -21,7 +21,7 @@ std::string path(std::string_view folder, std::string_view file) {
   return std::string(folder) + std::string(file);
 }
 
-// Threads of libraries that are there in every rank, and idle.
+// Returns an idle thread of a library; every rank has such threads.
 ThreadSpec background(std::string_view name, Frames frames, std::string_view syscall) {
   ThreadSpec spec;
   spec.frames = std::move(frames) + Frames{native("start_thread", path(kSystem, "libc.so.6")),

@@ -1,5 +1,5 @@
-// Frames, threads and jobs as they look in real captures of training jobs: the words that the
-// stories are written in.
+// Frames, threads and jobs as they look in real captures of training jobs: the vocabulary of the
+// stories.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ FrameSpec user_py(std::string_view file, std::string_view function, std::uint32_
 Frames futex_wait();    // pthread_cond_wait
 Frames stream_wait();   // cudaStreamSynchronize
 Frames python_sleep();  // time.sleep
-Frames module_end();    // what is below <module> of the main thread
-Frames thread_end();    // what is below a Python thread's run()
+Frames module_end();    // the frames below <module> of the main thread
+Frames thread_end();    // the frames below a Python thread's run()
 
-// The program's own end of a main thread, innermost first.
+// Returns the program's own frames of a main thread, innermost first.
 Frames program_at(std::string_view file,
                   const std::vector<std::pair<std::string_view, std::uint32_t>>& calls);
 
@@ -49,38 +49,39 @@ CallSpec group_call(std::string_view op,
 CallSpec unknown_call(std::string_view op);
 CallSpec transfer(snapshot::CallKind kind, std::int32_t peer);
 
-// In a call of gloo's, whose futex sleeps; or of NCCL's, which spins on the device.
+// Returns a thread in a call of gloo's, whose futex sleeps; or of NCCL's, which spins on the
+// device.
 ThreadSpec in_gloo(CallSpec call, const Frames& outer);
 ThreadSpec in_nccl_call(CallSpec call, const Frames& outer);
-// Autograd's hooks wait for the gradients' all_reduce: no frame of torch.distributed is there.
+// Autograd's hooks wait for the gradients' all_reduce: no frame of torch.distributed exists.
 ThreadSpec in_ddp_backward(const Frames& outer);
 ThreadSpec in_comm_init(const Frames& outer);  // ncclCommInitRank, waits for the other ranks
 ThreadSpec at_loader(pid_t worker, const Frames& outer);
-// Waits for a lock that thread `holder` of process `pid` has; 0: nobody knows who.
+// Returns a thread that waits for a lock that thread `holder` of process `pid` has; 0: unknown.
 ThreadSpec on_lock(pid_t pid, pid_t holder, std::uint64_t address, Frames frames);
 ThreadSpec on_gil(pid_t pid, pid_t holder, const Frames& frames);
 
 // --- jobs ---
 enum class Backend { kGloo, kNccl };
 
-// nodes * per_node ranks, rank r with pid_of(r), each with this main thread and the threads that
-// its backend has beside it.
+// Returns nodes * per_node ranks, rank r with pid_of(r), each with this main thread and its
+// backend's own threads.
 CaptureBuilder job_of(std::int32_t nodes,
                       std::int32_t per_node,
                       Backend backend,
                       const ThreadSpec& spec,
                       std::size_t samples = 2);
-// As one that started with srun, which says where each rank belongs.
+// Marks the job as started with srun, which says where each rank belongs.
 void expect_ranks(CaptureBuilder& job, std::int32_t per_node);
 void replace_all(CaptureBuilder& job,
                  const std::vector<std::int32_t>& ranks,
                  const ThreadSpec& spec);
-// A child of a rank, with its main thread.
+// Adds a child of a rank, with its main thread.
 snapshot::ProcessCapture& add_child(CaptureBuilder& job,
                                     std::int32_t rank,
                                     pid_t pid,
                                     const ThreadSpec& spec);
-// Another thread of a rank.
+// Adds another thread to a rank.
 void add_thread(CaptureBuilder& job, std::int32_t rank, pid_t tid, const ThreadSpec& spec);
 void set_variable(CaptureBuilder& job,
                   std::int32_t rank,
@@ -91,7 +92,7 @@ struct Silence {
   std::int64_t sent_s = 0;
   bool tls = false;
 };
-// Both ends of a TCP connection, of which the main thread waits for the other one.
+// Adds both ends of a TCP connection; the main thread waits for the other end.
 void set_peer(CaptureBuilder& job,
               std::int32_t rank,
               std::string_view local,

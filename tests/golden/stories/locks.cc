@@ -57,7 +57,7 @@ CaptureBuilder import_lock() {
   return job;
 }
 
-// A finaliser ran in the middle of a `with lock`, and takes the same lock.
+// A finaliser runs in the middle of a `with lock`, and takes the same lock.
 CaptureBuilder finaliser() {
   CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(2);
@@ -74,7 +74,7 @@ CaptureBuilder finaliser() {
   return job;
 }
 
-// SIGTERM met malloc with its lock held, and the handler wants memory.
+// SIGTERM arrived while malloc held its lock, and the handler wants memory.
 CaptureBuilder signal_handler() {
   CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(7);
@@ -104,7 +104,7 @@ CaptureBuilder three_threads() {
   return job;
 }
 
-// The lock's owner works: it will let go of it.
+// The lock's owner works: it will release the lock.
 CaptureBuilder the_owner_works() {
   CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(3);
@@ -168,7 +168,7 @@ CaptureBuilder watchdog_wants_the_gil() {
   return job;
 }
 
-// A destructor gave up the GIL and takes it back while it has the allocator's mutex.
+// A destructor released the GIL and takes it again while it has the allocator's mutex.
 CaptureBuilder allocator_and_gil() {
   CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(1);
@@ -189,7 +189,7 @@ CaptureBuilder allocator_and_gil() {
   return job;
 }
 
-// The GIL's holder computes for a long time in C: that is slow, and no circle.
+// The GIL's holder computes for a long time in C: slow, but no circle.
 CaptureBuilder a_long_call_in_c() {
   CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(6);

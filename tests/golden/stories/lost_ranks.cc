@@ -15,7 +15,7 @@ Frames backward(std::uint32_t line) {
 
 // --- missing_rank ---
 
-// torchrun polls its workers; as long as it does not reap one, a dead worker is a zombie.
+// torchrun polls its workers; until it reaps it, a dead worker is a zombie.
 CaptureBuilder killed_for_memory() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(backward(233)));
   auto& dead = job.process(pid_of(4));
@@ -65,7 +65,7 @@ CaptureBuilder segfault_in_a_kernel() {
   return job;
 }
 
-// A node of which nothing is known may have every one of its ranks alive.
+// On an unknown node every rank may be alive.
 CaptureBuilder a_silent_node() {
   CaptureBuilder job =
       job_of(4, 2, Backend::kNccl, in_nccl_call(world_call("all_reduce"), backward(233)));
@@ -74,7 +74,7 @@ CaptureBuilder a_silent_node() {
   return job;
 }
 
-// The watchdog has ended those that waited. The one that is left is the one they waited for.
+// The watchdog has ended the ranks that waited. The remaining one is the one they waited for.
 CaptureBuilder a_survivor() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(backward(233)));
   replace(job, 2, at_loader(0, backward(229)));
@@ -118,7 +118,7 @@ CaptureBuilder suspended_job() {
                 held(in_nccl_call(world_call("all_gather"), backward(233)), 'T', WaitOn::kSignal));
 }
 
-// Job control: the shell stopped what wanted to read from its terminal.
+// Job control: the shell stopped the process that wanted to read from its terminal.
 CaptureBuilder stopped_by_the_terminal() {
   CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("broadcast"), backward(77)));
   ThreadSpec stopped =
@@ -130,7 +130,7 @@ CaptureBuilder stopped_by_the_terminal() {
   return job;
 }
 
-// A worker that is stopped is the loader's affair: the rank itself is not.
+// A worker is stopped, which concerns the loader: the rank itself is not stopped.
 CaptureBuilder stopped_worker() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(backward(233)));
   replace(job, 5, at_loader(7301, backward(229)));

@@ -1,4 +1,4 @@
-// Jobs in which nobody is to be named: all are where they should be, or the evidence is too thin.
+// Jobs in which no rank may be named: all are where they should be, or the evidence is too thin.
 #include "tests/golden/stories/frames.h"
 #include "tests/golden/stories/story.h"
 
@@ -38,7 +38,7 @@ CaptureBuilder everybody_at_one_number() {
   return job_of(8, 8, Backend::kNccl, in_nccl_call(world_call("all_to_all", 346), body(55)));
 }
 
-// One node is not known: who is on it may be anywhere.
+// One node is unknown: its ranks may be anywhere.
 CaptureBuilder one_node_unread() {
   CaptureBuilder job = everybody_at_one_number();
   job.silence("gpu05", "node did not answer in 20 s");
@@ -47,7 +47,7 @@ CaptureBuilder one_node_unread() {
 
 // --- unknown ---
 
-// Everyone waits, in two calls of groups that nobody knows.
+// Every rank waits, in two calls of unknown groups.
 CaptureBuilder groups_not_known() {
   CaptureBuilder job =
       job_of(2, 4, Backend::kNccl, in_nccl_call(unknown_call("all_gather"), body(48)));
@@ -63,7 +63,7 @@ CaptureBuilder looked_at_once() {
   return job;
 }
 
-// Each rank failed, and cleans up: who failed first stands in the log, not in the stacks.
+// Each rank failed, and cleans up: the log shows which one failed first, the stacks do not.
 CaptureBuilder all_of_them_clean_up() {
   return job_of(2, 8, Backend::kNccl,
                 blocked(WaitOn::kLock, "futex",
@@ -74,7 +74,7 @@ CaptureBuilder all_of_them_clean_up() {
                             body(97)));
 }
 
-// Asynchronous collectives: all threads wait for their devices, and no frame says for what.
+// Asynchronous collectives: all threads wait for their devices, and no frame shows for what.
 CaptureBuilder all_wait_for_their_devices() {
   ThreadSpec spec = running(
       stream_wait() + Frames{pkg_py("torch/cuda/streams.py", "Stream.synchronize", 105)} + body(70),

@@ -19,7 +19,7 @@ std::vector<std::int32_t> eight_members() {
 
 // --- collective_order ---
 
-// The world and a group of two: rank 2 took them the other way round.
+// The world and a group of two: rank 2 entered them in the other order.
 CaptureBuilder world_and_a_pair() {
   CaptureBuilder job = job_of(4, 2, Backend::kGloo, in_gloo(world_call("all_reduce"), sync(70)));
   replace(job, 2, in_gloo(group_call("all_gather", "eval", {2, 3}), sync(66)));
@@ -39,7 +39,7 @@ CaptureBuilder shards_and_replicas() {
   return job;
 }
 
-// 4 finalises with 5, 5 with 1, 1 with 4: nobody deviates, so the circle is the answer.
+// 4 finalises with 5, 5 with 1, 1 with 4: no rank deviates, so the circle is the answer.
 CaptureBuilder three_groups_in_a_circle() {
   CaptureBuilder job = job_of(1, 8, Backend::kNccl, in_nccl_call(world_call("barrier"), sync(150)));
   const auto leaves = [](std::string_view group, std::vector<std::int32_t> members) {
@@ -51,7 +51,7 @@ CaptureBuilder three_groups_in_a_circle() {
   return job;
 }
 
-// Two calls of one group are no order of groups: one side left out a call.
+// Two calls of one group are no order of groups: one side skipped a call.
 CaptureBuilder one_group_only() {
   CaptureBuilder job =
       job_of(1, 4, Backend::kGloo, in_gloo(group_call("all_reduce", "tp", {0, 1, 2, 3}), sync(70)));
@@ -88,7 +88,7 @@ CaptureBuilder both_send() {
   return job;
 }
 
-// Ring attention, unbatched: everybody sends to the next before it receives.
+// Ring attention, unbatched: every rank sends to the next before it receives.
 CaptureBuilder ring_of_sends() {
   CaptureBuilder job =
       job_of(1, 6, Backend::kNccl, in_nccl_call(transfer(CallKind::kSend, 0), sync(40)));

@@ -1,4 +1,4 @@
-// Ranks that wait for somebody outside of the job, or for their device.
+// Ranks that wait for a process outside the job, or for their device.
 #include "tests/golden/stories/frames.h"
 #include "tests/golden/stories/story.h"
 
@@ -37,7 +37,7 @@ CaptureBuilder telemetry_at_the_end() {
   return job;
 }
 
-// Six hours on an established connection over which nothing comes.
+// Six hours on an established connection on which nothing arrives.
 CaptureBuilder object_store() {
   CaptureBuilder job = nccl_job();
   replace(job, 5,
@@ -54,7 +54,7 @@ CaptureBuilder object_store() {
   return job;
 }
 
-// A licence server that no library of the table speaks with: its address is nobody's in the job.
+// A licence server that no library of the table uses: no rank of the job has its address.
 CaptureBuilder licence_server() {
   CaptureBuilder job = nccl_job();
   replace(

@@ -13,7 +13,7 @@ Frames step(std::uint32_t line) {
   return program_at("llama/pretrain.py", {{"train_step", line}, {"train", 210}, {"<module>", 305}});
 }
 
-// A collective of the step that is over by the next look.
+// Returns a thread in a collective that is over by the next sample.
 ThreadSpec passing_all_reduce(std::uint32_t before, std::uint32_t now) {
   ThreadSpec spec = in_gloo(world_call("all_reduce"), step(now));
   spec.earlier = in_gloo(world_call("all_reduce"), step(before)).frames;
@@ -33,7 +33,7 @@ CaptureBuilder compile_phase() {
                 elsewhere_before(running(inductor + step(88), 480'000), dynamo + step(88)));
 }
 
-// Writing is a system call that sleeps in state D for a moment; all of them get on with it.
+// A write is a system call that sleeps in state D for a moment; all ranks make progress.
 CaptureBuilder checkpoint_of_all_ranks() {
   ThreadSpec write = blocked(
       WaitOn::kFile, "write",
@@ -51,7 +51,7 @@ CaptureBuilder checkpoint_of_all_ranks() {
   return job;
 }
 
-// One forward, one backward: at each look other stages of the pipeline wait for their neighbours.
+// One forward, one backward: in each sample other stages of the pipeline wait for their neighbours.
 CaptureBuilder pipeline_at_work() {
   const Frames forward = {
       pkg_py("megatron/core/pipeline_parallel/schedules.py", "forward_step", 271)};
@@ -104,7 +104,7 @@ CaptureBuilder oversubscribed_optimizer() {
   return job;
 }
 
-// --- slow: what is none ---
+// --- slow: near misses ---
 
 CaptureBuilder two_looks_only() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, passing_all_reduce(91, 94), 2);
@@ -112,7 +112,7 @@ CaptureBuilder two_looks_only() {
   return job;
 }
 
-// In one look rank 3 was the last, in the next rank 5: that is how steps end.
+// In one sample rank 3 is the last, in the next rank 5: that is how steps end.
 CaptureBuilder another_one_each_time() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, passing_all_reduce(91, 94), 3);
   ThreadSpec early = passing_all_reduce(91, 94);

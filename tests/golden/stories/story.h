@@ -1,8 +1,8 @@
-// The table of hangs: each kind of verdict with stories of jobs that must give it, and with near
-// misses that look alike and must not. The reports are checked in, one text a story; properties
+// The table of hangs: each kind of verdict with stories of jobs that must get it, and with near
+// misses that look alike and must not. The reports are checked in, one text per story; properties
 // that hold for all jobs are tested on all of them.
 //
-// Stories are made up after hangs that happened; `after` says where such a one is told.
+// Stories are modelled on real hangs; `after` names a source that describes one.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace oddrank::tests {
 struct Story {
   std::string_view name;
   std::string_view after;
-  aggregate::Kind kind = aggregate::Kind::kUnknown;  // that it must give
-  std::vector<std::int32_t> culprits = {};           // ascending; all of them, and nobody else
+  aggregate::Kind kind = aggregate::Kind::kUnknown;  // that it must get
+  std::vector<std::int32_t> culprits = {};           // ascending; all of them, and no other
   CaptureBuilder (*build)() = nullptr;
-  // A near miss: the kind that it must not give. The same as `kind`: it is none.
+  // A near miss: the kind that it must not get. If equal to `kind`, the story is no near miss.
   aggregate::Kind not_kind = kind;
 
   bool is_near_miss() const { return not_kind != kind; }
@@ -29,7 +29,7 @@ struct Story {
   std::string path() const;
 };
 
-// By families of kinds, each in a file of its own.
+// Stories by families of kinds, each in a file of its own.
 std::vector<Story> stories_of_progress();      // healthy, slow, busy_rank
 std::vector<Story> stories_of_lost_ranks();    // missing_rank, stopped_rank
 std::vector<Story> stories_of_failed_ranks();  // failed_rank, early_exit, rendezvous

@@ -4,7 +4,7 @@
 
 namespace oddrank::aggregate {
 
-TEST_CASE("a circle is one component, what leads there another") {
+TEST_CASE("a circle is one component, a node that leads to it is another") {
   const Adjacency graph = {{1}, {2}, {0, 3}, {}, {0}};
   const auto component = components_of(graph);
   CHECK(component[0] == component[1]);
@@ -26,7 +26,7 @@ TEST_CASE("a chain of a million nodes does not exhaust the stack") {
   CHECK(component.back() == 0);
 }
 
-TEST_CASE("distances follow the edges, and say the way") {
+TEST_CASE("distances follow the edges, and show the path") {
   const Adjacency graph = {{1, 2}, {3}, {3}, {}, {0}};
   std::vector<std::size_t> came_from;
   const auto distance = distances(graph, {0}, &came_from);
@@ -35,7 +35,7 @@ TEST_CASE("distances follow the edges, and say the way") {
   CHECK(came_from[0] == kFar);
 }
 
-TEST_CASE("every edge is turned round") {
+TEST_CASE("every edge is reversed") {
   CHECK(reversed({{1, 2}, {2}, {}}) == Adjacency{{}, {0}, {0, 1}});
 }
 

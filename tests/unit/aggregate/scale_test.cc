@@ -1,4 +1,4 @@
-// Jobs of ten thousand ranks are diagnosed in seconds, also where thousands are to blame.
+// Jobs of ten thousand ranks are diagnosed in seconds, even if thousands are to blame.
 #include <ctime>
 
 #include "aggregate/diagnose.h"

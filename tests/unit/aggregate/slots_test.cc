@@ -24,7 +24,7 @@ ThreadSpec unknown_group() {
 
 }  // namespace
 
-TEST_CASE("a slot of the world lacks those that are elsewhere") {
+TEST_CASE("a slot of the world lacks the ranks that are elsewhere") {
   const auto slots = slots_of(tests::input_stall_job());
   REQUIRE(slots.size() == 1);
   CHECK(slots[0].membership == Membership::kKnown);
@@ -47,7 +47,7 @@ TEST_CASE("a stopped rank and one in state D take no part") {
   CHECK(slots_of(job)[0].absent == std::vector<std::size_t>{6});
 }
 
-TEST_CASE("an unknown group lacks nobody") {
+TEST_CASE("an unknown group lacks no rank") {
   const auto slots = slots_of(tests::unknown_job());
   REQUIRE(slots.size() == 1);
   CHECK(slots[0].membership == Membership::kUnknown);

@@ -60,13 +60,13 @@ TEST_CASE("waits through several groups lead to one root") {
   CHECK(chain[0].on == "recv");
 }
 
-TEST_CASE("an unknown group yields no edge to anybody") {
+TEST_CASE("an unknown group yields no edge") {
   const Built built(tests::unknown_job());
   CHECK(built.graph.roots.empty());
   CHECK(built.graph.opaque[0]);
 }
 
-TEST_CASE("both sides of one transfer wait for nobody's program") {
+TEST_CASE("both sides of one transfer wait for no rank's program") {
   auto job = tests::eight_ranks(tests::sleeping());
   tests::replace(job, 0, transfer(CallKind::kSend, 1));
   tests::replace(job, 1, transfer(CallKind::kRecv, 0));
@@ -85,7 +85,7 @@ TEST_CASE("two receivers wait for each other in a circle") {
   CHECK(built.graph.component_size[built.graph.component[0]] == 2);
 }
 
-TEST_CASE("peers that are nonsense lead nowhere") {
+TEST_CASE("nonsensical peers lead nowhere") {
   auto job = tests::eight_ranks(tests::sleeping());
   tests::replace(job, 0, transfer(CallKind::kRecv, 0));
   tests::replace(job, 1, transfer(CallKind::kRecv, 4711));
@@ -101,7 +101,7 @@ TEST_CASE("a circle of holders ends") {
   CHECK(chain_to(built.view, built.graph, 5).size() <= 16);
 }
 
-// Ranks from 2 on wait in a broadcast of rank 0, which is elsewhere.
+// Returns a job whose ranks from 2 on wait in a broadcast of rank 0, which is elsewhere.
 tests::CaptureBuilder broadcast_from_rank_0() {
   auto spec = tests::in_all_reduce();
   spec.call->op = "broadcast";
@@ -120,7 +120,7 @@ TEST_CASE("a root that may have left its broadcast is waited for as a guess") {
   CHECK(is_assumed(built.graph, 0));
   CHECK(!is_assumed(built.graph, 1));
   const Built alone(broadcast_from_rank_0());
-  CHECK(!is_assumed(alone.graph, 0));  // nobody else can be missing
+  CHECK(!is_assumed(alone.graph, 0));  // no other rank can be missing
 }
 
 }  // namespace oddrank::aggregate

@@ -1,4 +1,4 @@
-// The double that other rooms' tests rest on must itself behave like a target.
+// The test double that other rooms' tests use must itself behave like a target.
 #include "tests/support/fake_target.h"
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ TEST_CASE("fake memory is read whole or not at all") {
   CHECK(*read_object<std::uint32_t>(target, Addr{0x1000}) == 0x11aa3344U);
 }
 
-TEST_CASE("many fake reads say how much each got") {
+TEST_CASE("many fake reads return how much each got") {
   FakeTarget target;
   target.add_memory(Addr{0x2000}, "abcdef");
   std::array<std::byte, 4> first{};
@@ -55,7 +55,7 @@ TEST_CASE("fake files are opened by the path of their mapping") {
   CHECK_FALSE(target.open_file(mapping));
 }
 
-TEST_CASE("a fake thread can move between two looks") {
+TEST_CASE("a fake thread can move between two reads") {
   FakeTarget target;
   ThreadState state;
   state.tid = 7;

@@ -24,7 +24,7 @@ Mapping mapping(std::uint64_t start, std::uint64_t end, std::string path) {
 
 }  // namespace
 
-TEST_CASE("an address finds its mapping, also where mappings come unsorted") {
+TEST_CASE("an address finds its mapping, even if mappings come unsorted") {
   const MemoryMap map({mapping(0x3000, 0x4000, "b"), mapping(0x1000, 0x2000, "a")});
   REQUIRE(map.listed().size() == 2);
   REQUIRE(map.find(Addr{0x1000}) != nullptr);
@@ -33,7 +33,7 @@ TEST_CASE("an address finds its mapping, also where mappings come unsorted") {
   CHECK(map.find(Addr{0x3abc})->path == "b");
 }
 
-TEST_CASE("an address outside of all mappings finds none") {
+TEST_CASE("an address outside all mappings finds none") {
   const MemoryMap map({mapping(0x1000, 0x2000, "a"), mapping(0x3000, 0x4000, "b")});
   CHECK(map.find(Addr{0}) == nullptr);
   CHECK(map.find(Addr{0xfff}) == nullptr);
@@ -55,7 +55,7 @@ TEST_CASE("overlapping, empty and inverted mappings are dropped") {
 
 namespace {
 
-// Answers from a list, and counts.
+// Answers from a list, and counts the queries.
 class ListedSource final : public MappingSource {
  public:
   explicit ListedSource(std::vector<Mapping> mappings) : mappings_(std::move(mappings)) {}
@@ -78,7 +78,7 @@ class ListedSource final : public MappingSource {
 
 }  // namespace
 
-TEST_CASE("what is not listed is asked for, once") {
+TEST_CASE("a mapping that is not listed is queried once") {
   const auto source =
       std::make_shared<ListedSource>(std::vector{mapping(0x5000, 0x7000, "[heap]")});
   const MemoryMap map({mapping(0x1000, 0x2000, "a")}, source);
@@ -95,7 +95,7 @@ TEST_CASE("what is not listed is asked for, once") {
   CHECK(map.listed().size() == 1);
 }
 
-TEST_CASE("words that cannot be addresses are not asked about") {
+TEST_CASE("words that cannot be addresses are not queried") {
   const auto source = std::make_shared<ListedSource>(std::vector<Mapping>{});
   const MemoryMap map({}, source);
   CHECK(map.find(Addr{0}) == nullptr);
@@ -105,7 +105,7 @@ TEST_CASE("words that cannot be addresses are not asked about") {
   CHECK(source->asked == 0);
 }
 
-TEST_CASE("an answer that does not hold the address is no answer") {
+TEST_CASE("an answer that does not contain the address is ignored") {
   class Liar final : public MappingSource {
    public:
     std::optional<Mapping> at(Addr /*address*/) const override {

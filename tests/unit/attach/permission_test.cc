@@ -20,7 +20,7 @@ ProcStatus owned_by(uid_t uid) {
   return status;
 }
 
-// A sleeping process of user 1000, looked at by the same user.
+// Returns a sleeping process of user 1000, read by the same user.
 AccessFacts readable() {
   AccessFacts facts;
   facts.pid = 4250;

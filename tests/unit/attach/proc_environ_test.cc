@@ -28,7 +28,7 @@ TEST_CASE("only the known names of an environment are kept") {
   CHECK_FALSE(environment.has("PATH"));
 }
 
-TEST_CASE("of a name that is set twice the first counts, as for getenv") {
+TEST_CASE("if a name is set twice the first value counts, as for getenv") {
   const Environment environment = parse_proc_environ(block("RANK=3\0RANK=4\0"));
   CHECK(environment.get("RANK") == "3");
   CHECK(environment.entries().size() == 1);

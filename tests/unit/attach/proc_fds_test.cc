@@ -16,7 +16,7 @@ using oddrank::attach::OpenFd;
 using oddrank::attach::parse_fd_link;
 using oddrank::attach::parse_fdinfo;
 
-TEST_CASE("links of descriptors say what they are") {
+TEST_CASE("a descriptor's link shows its kind") {
   CHECK(parse_fd_link(3, "pipe:[123]").kind == FdKind::kPipe);
   CHECK(parse_fd_link(3, "pipe:[123]").inode == 123);
   CHECK(parse_fd_link(4, "socket:[18446744073709551615]").inode == ~std::uint64_t{0});

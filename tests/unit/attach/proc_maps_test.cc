@@ -47,7 +47,7 @@ TEST_CASE("deleted files, blanks and newlines in paths") {
   CHECK_FALSE(map.find(Addr{0x5000})->deleted);
 }
 
-TEST_CASE("what is no mapping is left out, a cut last line too") {
+TEST_CASE("lines that are no mappings are left out, and so is a cut last line") {
   const MemoryMap map = parse_proc_maps(
       "\n \nnonsense\n1000 r--p 0 8:1 5 /a\n1000-2000 r-- 0 8:1 5 /a\n1000-2000 r--p zz 8:1 5 /a\n"
       "1000-2000 r--p 0 81 5 /a\n2000-3000 r--p 0 8:1 5 /whole\n3000-4000 r--p 0 8:1 5 /cu");

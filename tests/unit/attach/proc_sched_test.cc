@@ -32,7 +32,7 @@ TEST_CASE("the time of a thread's last run is read in milliseconds") {
   CHECK(parse_last_run("se.exec_start : 12") == 12ms);
 }
 
-TEST_CASE("a sched file without a time gives none") {
+TEST_CASE("a sched file without a time returns none") {
   for (const char* text : {"", "se.exec_start", "se.exec_start :", "se.exec_start : x",
                            "se.exec_start : -5.0", "se.exec_start : 99999999999999999999.0",
                            "se.vruntime : 5.0", "se.exec_start : 0.000000"}) {
@@ -41,7 +41,7 @@ TEST_CASE("a sched file without a time gives none") {
   }
 }
 
-TEST_CASE("pauses are told by CPU") {
+TEST_CASE("pauses are counted per CPU") {
   const auto pauses = parse_cpu_pauses(
       "cpu  9931939 635773 1495319 2523274 13729 0 8473 43840 0 0\n"
       "cpu0 4932480 326245 728940 1312441 3570 2 1285 21029 0 0\n"
@@ -55,7 +55,7 @@ TEST_CASE("pauses are told by CPU") {
   CHECK(pauses[2].stolen == 228'100ms);
 }
 
-TEST_CASE("lines of CPUs that are none are passed over") {
+TEST_CASE("lines of nonexistent CPUs are skipped") {
   CHECK(parse_cpu_pauses("").empty());
   CHECK(parse_cpu_pauses("\n\n").empty());
   CHECK(parse_cpu_pauses("cpu0 1 2 3\ncpux 1 2 3 4 5 6 7 8\n").empty());
@@ -66,7 +66,7 @@ TEST_CASE("lines of CPUs that are none are passed over") {
   CHECK(odd[0].hard_interrupts == 0ms);
 }
 
-TEST_CASE("clocks that leave out nothing say how long a thread has not run") {
+TEST_CASE("clocks that include all time show how long a thread has not run") {
   const RunClock clock(at(0s, 0s, 0), {CpuPauses(), CpuPauses()});
   CHECK(clock.not_run_for(at(0s, 41min, 1)) == 41min);
   // It ran since.
@@ -79,10 +79,10 @@ TEST_CASE("time stolen from one CPU is no time of quiet") {
   const std::vector<CpuPauses> pauses{{0s, 0s, 200s}, {0s, 0s, 700s}};
   const RunClock clock(at(200s, 0s, 0), pauses);
   CHECK(clock.not_run_for(at(200s, 3s, 0)) == 3s);
-  // By 1% of what was stolen from both we may be wrong: of 3 s nothing can be said.
+  // The error may be 1 % of the time stolen from both, so 3 s are unknown.
   CHECK(clock.not_run_for(at(700s, 3s, 1)) == std::nullopt);
   CHECK(clock.not_run_for(at(700s, 1h, 1)) == 1h - 9s);
-  // A kernel that does not take stolen time out of its clocks.
+  // A kernel that leaves stolen time in its clocks.
   const RunClock other(at(0s, 0s, 0), pauses);
   CHECK(other.not_run_for(at(0s, 3s, 1)) == 3s);
 }
@@ -91,12 +91,12 @@ TEST_CASE("a kernel that times interrupts leaves them out, too") {
   const std::vector<CpuPauses> pauses{{50s, 50s, 0s}, {300s, 100s, 0s}};
   const RunClock clock(at(100s, 0s, 0), pauses);
   CHECK(clock.not_run_for(at(400s, 3s, 1)) == 3s);
-  // One that does not: its clocks stand where they stand without.
+  // A kernel that does not: its clocks include the interrupts.
   const RunClock other(at(0s, 0s, 0), pauses);
   CHECK(other.not_run_for(at(0s, 3s, 1)) == 3s);
 }
 
-TEST_CASE("where it is not clear what a clock leaves out, short times are unknown") {
+TEST_CASE("if it is unclear what a clock leaves out, short times are unknown") {
   // On the first CPU both are possible, and on the second they lie a minute apart.
   const std::vector<CpuPauses> pauses{{1s, 1s, 0s}, {30s, 30s, 0s}};
   const RunClock clock(at(0s, 0s, 0), pauses);
@@ -106,7 +106,7 @@ TEST_CASE("where it is not clear what a clock leaves out, short times are unknow
   CHECK(clock.not_run_for(at(0s, 1h, 1)) == 1h - 58s);
 }
 
-TEST_CASE("by clocks that fit to no kernel known only the own CPU's threads are told") {
+TEST_CASE("if clocks match no known kernel, only threads of the own CPU have times") {
   // As in a virtual machine that was stopped and resumed elsewhere.
   const RunClock clock(at(3000s, 0s, 0), {CpuPauses(), CpuPauses()});
   CHECK(clock.not_run_for(at(3000s, 1h, 0)) == 1h);

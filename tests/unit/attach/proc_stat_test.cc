@@ -18,7 +18,7 @@ std::string stat_line(const std::string& name, char state, const std::string& fl
 
 }  // namespace
 
-TEST_CASE("a stat line gives state, parent, times and exit code") {
+TEST_CASE("a stat line has state, parent, times and exit code") {
   const auto stat = parse_proc_stat(stat_line("python3", 'Z'));
   REQUIRE(stat);
   CHECK(stat->pid == 4250);
@@ -47,13 +47,13 @@ TEST_CASE("a name may hold blanks, brackets and newlines") {
   }
 }
 
-TEST_CASE("a kernel thread is told by its flags") {
+TEST_CASE("a kernel thread is recognised by its flags") {
   const auto stat = parse_proc_stat(stat_line("kworker/0:1", 'I', "69238880"));
   REQUIRE(stat);
   CHECK(stat->kernel_thread);
 }
 
-TEST_CASE("what is no stat line is refused") {
+TEST_CASE("text that is no stat line is refused") {
   const std::string whole = stat_line("python3", 'S');
   for (const std::string& text :
        {std::string(), std::string("4250"), std::string("4250 (python3"), std::string(")("),

@@ -7,7 +7,7 @@
 using oddrank::Errc;
 using oddrank::attach::parse_proc_status;
 
-TEST_CASE("a status gives owner, tracer, namespaces, signals and switches") {
+TEST_CASE("a status has owner, tracer, namespaces, signals and switches") {
   const auto status = parse_proc_status(
       "Name:\tpython3\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t4250\nNgid:\t0\nPid:\t4251\n"
       "PPid:\t1\nTracerPid:\t77\nUid:\t1000\t1001\t1002\t1003\nGid:\t100\t101\t102\t103\n"
@@ -30,7 +30,7 @@ TEST_CASE("a status gives owner, tracer, namespaces, signals and switches") {
   CHECK(status->involuntary_switches == 545);
 }
 
-TEST_CASE("missing and broken lines leave their fields alone") {
+TEST_CASE("missing and broken lines leave their fields unset") {
   const auto status = parse_proc_status(
       "Uid:\t7\nUid:\t8\t8\t8\nTracerPid:\tx\nNSpid:\t5 y 6\nno colon\n:\nSigPnd:\tzz\n"
       "voluntary_ctxt_switches:\t-1");
@@ -43,7 +43,7 @@ TEST_CASE("missing and broken lines leave their fields alone") {
   CHECK(status->voluntary_switches == 0);
 }
 
-TEST_CASE("endless namespaces are cut") {
+TEST_CASE("an endless list of namespaces is cut") {
   std::string text = "Uid:\t0\t0\t0\t0\nNSpid:";
   for (int i = 1; i < 1000; ++i) {
     text += "\t" + std::to_string(i);
@@ -51,7 +51,7 @@ TEST_CASE("endless namespaces are cut") {
   CHECK(parse_proc_status(text)->ns_pids.size() == 33);
 }
 
-TEST_CASE("a text without an owner is no status") {
+TEST_CASE("text without an owner is no status") {
   for (const char* text : {"", "\n\n", "Name:\tpython3\n", "Uid"}) {
     const auto status = parse_proc_status(text);
     REQUIRE_FALSE(status);

@@ -30,7 +30,7 @@ TEST_CASE("a thread in a system call has number, arguments, sp and pc") {
   CHECK_FALSE(blocked->registers->all);
 }
 
-TEST_CASE("a thread blocked outside of a system call has sp and pc") {
+TEST_CASE("a thread blocked outside a system call has sp and pc") {
   const auto blocked = parse_proc_syscall("-1 0x7ffd00000010 0x7f1234567890\n");
   REQUIRE(blocked);
   CHECK(blocked->syscall->number == -1);

@@ -19,7 +19,7 @@ TEST_CASE("bytes beyond ASCII are in no class") {
   }
 }
 
-TEST_CASE("classes of ASCII end where they should") {
+TEST_CASE("character classes end where they should") {
   CHECK((is_digit('0') && is_digit('9') && !is_digit('/') && !is_digit(':')));
   CHECK((is_control('\0') && is_control('\x1f') && is_control('\x7f') && !is_control(' ')));
   CHECK((is_printable_ascii(' ') && is_printable_ascii('~') && !is_printable_ascii('\x7f')));

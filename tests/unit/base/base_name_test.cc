@@ -4,7 +4,7 @@
 
 namespace oddrank {
 
-TEST_CASE("base_name is what stands behind the last slash") {
+TEST_CASE("base_name returns what follows the last slash") {
   CHECK(base_name("/usr/bin/python3") == "python3");
   CHECK(base_name("./train.py") == "train.py");
   CHECK(base_name("train.py") == "train.py");

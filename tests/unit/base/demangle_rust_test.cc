@@ -46,7 +46,7 @@ TEST_CASE("demangle_rust: both manglings, with generics and without") {
   }
 }
 
-TEST_CASE("demangle_rust: what is not Rust's stays what it is") {
+TEST_CASE("demangle_rust: names that are not Rust's stay as they are") {
   for (const char* symbol : {"_ZN4gloo9transport3tcp4Loop3runEv", "read", "_R", "_RN", "_Rx",
                              "_RNvC", "_RNvB_4main", "_RNvC99999999999999999999a", ""}) {
     CAPTURE(symbol);
@@ -55,7 +55,7 @@ TEST_CASE("demangle_rust: what is not Rust's stays what it is") {
   CHECK(short_name("_RNvC") == "_RNvC");
 }
 
-TEST_CASE("demangle_rust: damaged symbols end, whatever they say") {
+TEST_CASE("demangle_rust: damaged symbols terminate") {
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same bytes each time
   static constexpr std::string_view kLetters = "BCNMXYIREsTFDLKSA_pnu0123456789abcdez";
   std::size_t read = 0;

@@ -15,7 +15,7 @@ TEST_CASE("demangle: a mangled name becomes readable, others stay as they are") 
   CHECK(demangle("").empty());
 }
 
-TEST_CASE("demangle: what only looks mangled stays as it is") {
+TEST_CASE("demangle: a name that only looks mangled stays as it is") {
   for (const char* symbol : {"_Z", "_ZN", "_ZN99999999999999999999a", "_ZNNNNNN", "_ZGVdN4v_sin"}) {
     CAPTURE(symbol);
     CHECK(demangle(symbol) == symbol);
@@ -71,7 +71,7 @@ TEST_CASE("short_name: operators keep their signs") {
   }
 }
 
-TEST_CASE("short_name: what is local to a function keeps the way to it") {
+TEST_CASE("short_name: a function's local entity keeps the name of the function") {
   CHECK(short_name("_ZZ4mainENKUlvE_clEv") == "main::{lambda#1}::operator()");
   CHECK(short_name("_ZZNK1A1fEiENKUlifE0_clEif") == "A::f::{lambda#2}::operator()");
   CHECK(short_name("_ZN12_GLOBAL__N_11fEv") == "(anonymous namespace)::f");
@@ -82,7 +82,7 @@ TEST_CASE("short_name: marks of the compiler's clones are left out") {
   CHECK(short_name("_ZN1A3fooEi.isra.0") == "A::foo");
 }
 
-TEST_CASE("short_name: a name that is too long for the demangler still says where it is") {
+TEST_CASE("short_name: a name too long for the demangler still shows its scope") {
   const std::string deep(1500, 'P');
   CHECK(short_name("_ZN3c1012function_refI" + deep + "iEE4callEv") == "c10::function_ref<...>");
   CHECK(short_name("_ZZNSt17_Function_handlerI" + deep) == "std::_Function_handler<...>");

@@ -76,7 +76,7 @@ TEST_CASE("expand_hosts and compress_hosts agree") {
   }
 }
 
-TEST_CASE("expand_hosts refuses what is no list") {
+TEST_CASE("expand_hosts refuses text that is no list") {
   for (const char* text : {"n[0-3", "n0-3]", "n[[0]]", "n[3-1]", "n[a-b]", "n[x],m", "n[-1]", "n[]",
                            "n[1-]", "n[1,,2]", "n[1,]", "n[1 , 2]", "n[99999999999999999999]"}) {
     INFO(text);

@@ -20,7 +20,7 @@ IsolatedTask saying(const std::string& text) {
   return {[text](int fd) { send_bytes(fd, text); }, milliseconds(20000)};
 }
 
-TEST_CASE("results come in the order of the tasks, whoever ends first") {
+TEST_CASE("results come in the order of the tasks, whichever ends first") {
   std::vector<IsolatedTask> tasks;
   for (int i = 0; i < 20; ++i) {
     tasks.push_back(saying("task " + std::to_string(i)));
@@ -33,13 +33,13 @@ TEST_CASE("results come in the order of the tasks, whoever ends first") {
   }
 }
 
-TEST_CASE("a task that never returns is ended at its deadline, what it sent counts") {
+TEST_CASE("a task that never returns is killed at its deadline, and its output counts") {
   IsolatedTask stuck{[](int fd) {
                        send_bytes(fd, std::to_string(::getpid()));
                        ::poll(nullptr, 0, -1);
                      },
                      {}};
-  // It has to begin within the time, which on a loaded machine takes more than one try.
+  // The task must start before the deadline; on a loaded machine that may take several tries.
   std::string bytes;
   for (const milliseconds timeout : {milliseconds(200), milliseconds(2000), milliseconds(20000)}) {
     stuck.timeout = timeout;
@@ -57,7 +57,7 @@ TEST_CASE("a task that never returns is ended at its deadline, what it sent coun
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
-TEST_CASE("time in which everybody stood still is not the task's") {
+TEST_CASE("time in which all processes stood still does not count for the task") {
   constexpr milliseconds kTimeout(2000);
   std::array<int, 2> begun{};
   std::array<int, 2> go{};
@@ -92,7 +92,7 @@ TEST_CASE("time in which everybody stood still is not the task's") {
   }
 }
 
-TEST_CASE("a task that closes its pipe and does not end is ended as well") {
+TEST_CASE("a task that closes its pipe and goes on is killed as well") {
   const IsolatedTask lingering{[](int fd) {
                                  ::close(fd);
                                  ::poll(nullptr, 0, -1);
@@ -103,7 +103,7 @@ TEST_CASE("a task that closes its pipe and does not end is ended as well") {
   CHECK(results[0].took < std::chrono::seconds(10));
 }
 
-TEST_CASE("a crash is told apart from an end, and names its signal") {
+TEST_CASE("a crash differs from an exit, and names its signal") {
   const IsolatedTask crash{[](int fd) {
                              send_bytes(fd, "before");
                              ::raise(SIGKILL);
@@ -115,7 +115,7 @@ TEST_CASE("a crash is told apart from an end, and names its signal") {
   CHECK(results[0].bytes == "before");
 }
 
-TEST_CASE("a task that floods is ended at the limit") {
+TEST_CASE("a task that writes too much is killed at the limit") {
   const IsolatedTask flood{[](int fd) {
                              while (send_bytes(fd, std::string(65536, 'x'))) {
                              }

@@ -18,7 +18,7 @@ UniqueFd memory_file(std::string_view text) {
   return fd;
 }
 
-TEST_CASE("a file is mapped whole, and what is mapped moves with its owner") {
+TEST_CASE("a file is mapped whole, and the mapping moves with its owner") {
   auto mapped = MappedFile::map(memory_file("abc"));
   REQUIRE(mapped);
   const std::byte* const at = mapped->span().data();
@@ -33,7 +33,7 @@ TEST_CASE("a file is mapped whole, and what is mapped moves with its owner") {
   CHECK(third.span().data() == at);
 }
 
-TEST_CASE("what is empty, no file or not open is not mapped") {
+TEST_CASE("an empty file, a non-file or a closed descriptor is not mapped") {
   CHECK(MappedFile::map(memory_file("")).error().code == Errc::kBadData);
   CHECK(MappedFile::map(UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC))).error().code ==
         Errc::kBadData);

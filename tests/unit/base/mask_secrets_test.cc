@@ -17,7 +17,7 @@ std::string mask(const std::vector<std::string>& arguments, std::size_t limit = 
 
 }  // namespace
 
-TEST_CASE("names of secrets are told from other names") {
+TEST_CASE("names of secrets are distinguished from other names") {
   for (const char* name :
        {"--token", "HF_TOKEN", "WANDB_API_KEY", "--api-key", "apikey", "password", "db.password",
         "--hftoken", "AWS_SECRET_ACCESS_KEY", "--auth", "MY_CREDENTIALS", "PASSWD"}) {
@@ -50,7 +50,7 @@ TEST_CASE("tokens of known shape are masked wherever they stand") {
   CHECK(mask({"x", "sk-learn"}) == "x sk-learn");
 }
 
-TEST_CASE("what is no secret stays") {
+TEST_CASE("text that is no secret stays") {
   const std::string line =
       "python -u train.py --tokenizer /data/tok --max-tokens=4096 --url http://n0:29500/x?a=b";
   CHECK(mask_text(line) == line);

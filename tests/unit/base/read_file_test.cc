@@ -36,7 +36,7 @@ TEST_CASE("an error names file and reason") {
   CHECK(missing.error().what == "cannot open /nonexistent/file: no such file or directory");
 }
 
-TEST_CASE("a write that fails leaves the old file and no litter") {
+TEST_CASE("a failed write leaves the old file and no temporary one") {
   const ScratchFolder folder;
   const std::string path = folder.path + "/f";
   REQUIRE(write_file(path, "old"));

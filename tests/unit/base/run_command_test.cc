@@ -28,7 +28,7 @@ Deadline soon() {
   return Deadline::after(milliseconds(20000));
 }
 
-// True once the process is gone, or a zombie that init has yet to reap.
+// Returns whether the process ends in time: it is gone, or a zombie that init has yet to reap.
 bool ends(pid_t pid) {
   const Deadline deadline = soon();
   while (!deadline.passed()) {
@@ -81,7 +81,7 @@ TEST_CASE("a command gets exactly the environment that it is given") {
   CHECK(run_command(command, soon())->out.rfind("inherited||/", 0) == 0);
 }
 
-TEST_CASE("stdin is empty, and arguments are no shell's business") {
+TEST_CASE("stdin is empty, and no shell interprets the arguments") {
   ProgramCall command;
   command.argv = {"cat"};
   CHECK(run_command(command, soon())->out.empty());
@@ -89,7 +89,7 @@ TEST_CASE("stdin is empty, and arguments are no shell's business") {
   CHECK(run_command(command, soon())->out == "a b|$HOME|*||\"'|");
 }
 
-TEST_CASE("output is bounded, and what is over the bound does not block") {
+TEST_CASE("output is bounded, and excess output does not block") {
   const auto output =
       run_command(shell("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2"), soon(), 1000);
   REQUIRE(output);
@@ -99,8 +99,8 @@ TEST_CASE("output is bounded, and what is over the bound does not block") {
   CHECK(output->cut);
 }
 
-TEST_CASE("a deadline ends a command, its children, and whoever ignores SIGTERM") {
-  // Both shells have to begin within the time, which on a loaded machine takes more than one try.
+TEST_CASE("a deadline ends a command, its children, and processes that ignore SIGTERM") {
+  // Both shells must start before the deadline; on a loaded machine that may take several tries.
   std::vector<std::string> pids;
   for (const milliseconds patience : {milliseconds(300), milliseconds(3000), milliseconds(20000)}) {
     const auto began = Deadline::Clock::now();
@@ -127,7 +127,7 @@ TEST_CASE("a deadline ends a command, its children, and whoever ignores SIGTERM"
   }
 }
 
-TEST_CASE("a child that keeps the pipe open does not keep us") {
+TEST_CASE("a child that keeps the pipe open does not delay us") {
   const auto began = Deadline::Clock::now();
   const auto output = run_command(shell("echo $$; sleep 30 & echo $!"), soon());
   REQUIRE(output);
@@ -154,7 +154,7 @@ TEST_CASE("a command that goes out of scope is ended; one that was moved is not"
   CHECK(::kill(pid, 0) == -1);
 }
 
-TEST_CASE("a command that must not be killed is told to end, and left") {
+TEST_CASE("a command that must not be killed gets SIGTERM, and is left") {
   ProgramCall command = shell("trap '' TERM; echo ready; exec sleep 100");
   command.never_kill = true;
   auto child = ChildCommand::start(command);
@@ -178,7 +178,7 @@ TEST_CASE("a command that must not be killed is told to end, and left") {
   CHECK(child->exit_status()->signal == SIGKILL);
 }
 
-TEST_CASE("a command is ended when the one who started it dies") {
+TEST_CASE("a command is killed when the process that started it dies") {
   int ends_of_pipe[2];
   REQUIRE(::pipe(ends_of_pipe) == 0);
   const pid_t parent = ::fork();
@@ -199,7 +199,7 @@ TEST_CASE("a command is ended when the one who started it dies") {
 }
 
 TEST_CASE("pipes are not inherited by other children") {
-  // Boost.Process' own would be: the first child's pipe would then stay open until the second ends.
+  // Boost.Process's own pipes would be: the first child's would stay open until the second exits.
   auto first = ChildCommand::start(shell("echo one"));
   auto second = ChildCommand::start(shell("exec sleep 100"));
   REQUIRE(first);

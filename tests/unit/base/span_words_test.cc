@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a span is told as exactly as it matters") {
+TEST_CASE("a span is worded as exactly as it matters") {
   CHECK(span_words(0us) == "0 s");
   CHECK(span_words(99'999us) == "0 s");
   CHECK(span_words(100ms) == "0.1 s");
@@ -26,7 +26,7 @@ TEST_CASE("a span is told as exactly as it matters") {
   CHECK(span_words(200'000s) == "2 d 7 h");
 }
 
-TEST_CASE("spans that no clock shows have words") {
+TEST_CASE("impossible spans have words") {
   CHECK(span_words(-5s) == "0 s");
   CHECK(span_words(std::chrono::microseconds::min()) == "0 s");
   CHECK(span_words(std::chrono::hours::max()) == "11574074 d 1 h");

@@ -21,7 +21,7 @@ TEST_CASE("a Python function counts in its own file only") {
   CHECK(find_python_call("get_rank", file) == nullptr);
 }
 
-TEST_CASE("parameters end with the group, where there are any") {
+TEST_CASE("parameters end with the group, if there are any") {
   for (const PythonCall& call : python_calls()) {
     INFO(call.function);
     CHECK((call.parameters.empty() || call.parameters == "group" ||
@@ -42,7 +42,7 @@ TEST_CASE("native functions are found mangled and readable") {
   CHECK(find_native_call("MPI_Reduce")->op == "reduce");
 }
 
-TEST_CASE("what only sounds like a call is none") {
+TEST_CASE("a name that only sounds like a call is none") {
   CHECK(find_native_call("") == nullptr);
   CHECK(find_native_call("epoll_wait") == nullptr);
   CHECK(find_native_call("_ZN4gloo9transport3tcp4Loop3runEv") == nullptr);

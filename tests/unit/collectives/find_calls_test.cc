@@ -60,7 +60,7 @@ TEST_CASE("roots and peers come from the frame") {
   CHECK(found_call(hostile).peer == -1);
 }
 
-TEST_CASE("a rank within the group is a global rank in the group of all only") {
+TEST_CASE("a rank within the group is a global rank only in the world group") {
   ThreadBuilder world;
   world.python("broadcast", kC10dFile, 1, {{"src", "None"}, {"group_src", "1"}, {"group", "None"}});
   CHECK(found_call(world).root == 1);
@@ -70,7 +70,7 @@ TEST_CASE("a rank within the group is a global rank in the group of all only") {
   CHECK(found_call(group).root == -1);
 }
 
-TEST_CASE("a collective of an object collective is on its group") {
+TEST_CASE("a collective inside an object collective has the same group") {
   ThreadBuilder builder;
   builder.python("broadcast", kC10dFile, 3140, {{"group", "<ProcessGroup>"}})
       .python("wrapper", kLoggerFile, 83, {{"args", "(<Tensor>,)"}, {"kwargs", "<dict of 2>"}})
@@ -82,7 +82,7 @@ TEST_CASE("a collective of an object collective is on its group") {
   CHECK(builder_text(builder, call.evidence).find("broadcast_object_list") != std::string::npos);
 }
 
-TEST_CASE("initialisation is called by the name that the program used") {
+TEST_CASE("initialisation has the name that the program used") {
   ThreadBuilder builder;
   builder.native(kDoWait)
       .python("_store_based_barrier", kC10dFile, 700)
@@ -149,7 +149,7 @@ TEST_CASE("a wait for work whose operation no frame names") {
   CHECK(builder_text(builder, found_call(builder).op).empty());
 }
 
-TEST_CASE("stacks that did not merge are searched both") {
+TEST_CASE("if stacks did not merge, both are searched") {
   ThreadBuilder builder;
   builder.native(kDoWait);
   snapshot::Tables& tables = builder.capture.tables;
@@ -170,7 +170,7 @@ TEST_CASE("stacks that did not merge are searched both") {
   CHECK(call.whole_world);
 }
 
-TEST_CASE("a call of the parent below the frames of a forked worker is none of the worker") {
+TEST_CASE("a parent's call below the frames of a forked worker is not the worker's") {
   ThreadBuilder builder;
   builder.python("work", "/job/train.py")
       .python("BaseProcess._bootstrap", "/usr/lib/python3.11/multiprocessing/process.py")
@@ -179,7 +179,7 @@ TEST_CASE("a call of the parent below the frames of a forked worker is none of t
   CHECK(!builder.thread().call);
 }
 
-TEST_CASE("threads that are in no call, and old findings") {
+TEST_CASE("threads that are in no call, and calls found earlier") {
   ThreadBuilder builder;
   builder.native("epoll_wait").native("_ZN4gloo9transport3tcp4Loop3runEv");
   builder.thread().call.emplace();

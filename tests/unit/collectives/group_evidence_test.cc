@@ -40,7 +40,7 @@ TEST_CASE("tuples are counted") {
   CHECK(sequence_size("('it\\'s, so',)", values) == 1U);
 }
 
-TEST_CASE("what is no tuple is not counted") {
+TEST_CASE("objects that are no tuples are not counted") {
   std::vector<std::string_view> values;
   CHECK(!sequence_size("", values));
   CHECK(!sequence_size("None", values));
@@ -68,7 +68,7 @@ TEST_CASE("a group object may be any group") {
   CHECK(!evidence_of(builder));
 }
 
-TEST_CASE("the wrapper tells that no group was given") {
+TEST_CASE("the wrapper shows that no group was given") {
   CHECK(wrapped("all_reduce", {{"group", "<ProcessGroup>"}}, "(<Tensor>,)", "<dict of 0>") ==
         "called without a group");
   CHECK(wrapped("barrier", {}, "()", "<dict of 0>") == "called without a group");
@@ -83,7 +83,7 @@ TEST_CASE("the wrapper shows that a group was given, or may have been") {
   CHECK(!wrapped("all_reduce", {}, "(<Tensor>,)", "<unreadable>"));
 }
 
-TEST_CASE("keyword arguments that can be told from the function's own locals") {
+TEST_CASE("keyword arguments that follow from the function's own locals") {
   CHECK(wrapped("broadcast", {{"src", "0"}}, "(<Tensor>,)", "<dict of 1>") ==
         "called without a group");
   CHECK(wrapped("broadcast", {{"src", "0"}, {"async_op", "False"}}, "(<Tensor>, 0)",
@@ -96,7 +96,7 @@ TEST_CASE("keyword arguments that can be told from the function's own locals") {
   CHECK(!wrapped("broadcast", {{"src", "0"}}, "(<Tensor>, 0)", "<dict of 1>"));
 }
 
-TEST_CASE("a wrapper of somebody else tells nothing") {
+TEST_CASE("a foreign wrapper proves nothing") {
   ThreadBuilder builder;
   builder.python("all_reduce", kC10dFile, 10)
       .python("wrapper", "/job/retry.py", 3, {{"args", "(<Tensor>,)"}, {"kwargs", "<dict of 0>"}});

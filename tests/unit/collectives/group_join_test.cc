@@ -27,7 +27,7 @@ void add_group(ThreadBuilder& builder,
                                                  tables.string(members)});
 }
 
-// The groups of a rank in the default group and in group 5 {4,6,2}.
+// Returns the groups of a rank in the default group and in group 5 {4,6,2}.
 ThreadBuilder in_two_groups() {
   ThreadBuilder builder;
   add_group(builder, "0", "");
@@ -64,7 +64,7 @@ TEST_CASE("a call's group is the one that its frame holds") {
   CHECK(call.root == 2);  // the third of them
 }
 
-TEST_CASE("a rank within the group that it does not have is nobody") {
+TEST_CASE("a rank beyond the group's size is nobody") {
   ThreadBuilder builder = in_two_groups();
   builder.python("broadcast", kC10dFile, 3145,
                  {{"src", "None"}, {"group_src", "7"}, {"group", "<ProcessGroup 5>"}});
@@ -89,7 +89,7 @@ TEST_CASE("a group that this process does not have stays unknown") {
   CHECK(builder_text(builder, call.group).empty());
 }
 
-TEST_CASE("where there is one group only, a call of torch is in it") {
+TEST_CASE("if there is only one group, a call of torch is in it") {
   ThreadBuilder builder;
   add_group(builder, "0", "");
   builder.native("_ZN4c10d7Reducer17finalize_backwardEv");
@@ -102,7 +102,7 @@ TEST_CASE("where there is one group only, a call of torch is in it") {
   CHECK(!found_call(foreign).whole_world);
 }
 
-TEST_CASE("a request of a batch, where one of the batch can be meant") {
+TEST_CASE("a request of a batch in which only one can be meant") {
   ThreadBuilder builder = in_two_groups();
   builder.native(kRecvWait).python("pass_on", "/job/train.py", 12, {{"ops", kBatch}});
   const auto& call = found_call(builder);
@@ -111,7 +111,7 @@ TEST_CASE("a request of a batch, where one of the batch can be meant") {
   CHECK(builder_text(builder, call.group) == "5");
 }
 
-TEST_CASE("with two receives in the batch nobody is named") {
+TEST_CASE("with two receives in the batch no peer is named") {
   ThreadBuilder builder = in_two_groups();
   builder.native(kRecvWait).python("pass_on", "/job/train.py", 12,
                                    {{"ops", "[<P2POp op=irecv peer=3>, <P2POp op=irecv peer=1>]"}});

@@ -24,7 +24,7 @@ TEST_CASE("a mesh without names, or a damaged one, names nothing") {
   CHECK(mesh_labels("").empty());
 }
 
-TEST_CASE("every variable is said once for each member") {
+TEST_CASE("every variable is listed once for each member") {
   for (const LabelSource& source : label_sources()) {
     std::size_t count = 0;
     for (const LabelSource& other : label_sources()) {

@@ -23,7 +23,7 @@ std::uint64_t looked_us(CaptureBuilder& job, std::int32_t rank) {
   return job.process(tests::pid_of(rank)).read_us;
 }
 
-// All eight are in their third all_reduce, made `age_us` before the look.
+// Returns eight ranks in their third all_reduce, made `age_us` before the sample.
 Recorders third_all_reduce(std::uint64_t looked_us, std::uint64_t age_us) {
   Recorders recorders(8);
   recorders.description = "default_pg";
@@ -34,7 +34,7 @@ Recorders third_all_reduce(std::uint64_t looked_us, std::uint64_t age_us) {
   return recorders;
 }
 
-TEST_CASE("the number of a call comes from a dump that was written after the look") {
+TEST_CASE("the number of a call comes from a dump that was written after the sample") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   const std::uint64_t looked = looked_us(job, 0);
   third_all_reduce(looked, kSecondUs).into(job.capture, looked + kSecondUs);
@@ -48,7 +48,7 @@ TEST_CASE("the number of a call comes from a dump that was written after the loo
 TEST_CASE("an old dump counts only if the call stood still when it was written") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   const std::uint64_t looked = looked_us(job, 0);
-  SECTION("of a job that was well then") {
+  SECTION("of a job that was still well") {
     third_all_reduce(looked, 600 * kSecondUs).into(job.capture, looked - 599 * kSecondUs);
     join_flight(job.capture);
     CHECK(leader(job, 0).call->sequence == -1);
@@ -58,7 +58,7 @@ TEST_CASE("an old dump counts only if the call stood still when it was written")
     join_flight(job.capture);
     CHECK(leader(job, 0).call->sequence == 3);
   }
-  SECTION("made after the look: another call by now") {
+  SECTION("made after the sample: another call by now") {
     third_all_reduce(looked + 2 * kSecondUs, 0).into(job.capture, looked + 3 * kSecondUs);
     join_flight(job.capture);
     CHECK(leader(job, 0).call->sequence == -1);
@@ -107,7 +107,7 @@ TEST_CASE("a rank that waits for its device is in the oldest call that has not e
   CHECK_FALSE(leader(job, 3).call);
 }
 
-TEST_CASE("the only open call tells the group of frames that do not") {
+TEST_CASE("the only open call gives the group that the frames do not show") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (std::int32_t rank = 0; rank < 8; ++rank) {
     leader(job, rank).call->whole_world = false;
@@ -148,7 +148,7 @@ TEST_CASE("where dumps are: the variables of all versions, then the defaults of 
   CHECK(flight_pipes(nothing, 0).empty());
 }
 
-TEST_CASE("a record that is shortened keeps what has not ended and the last of each group") {
+TEST_CASE("a shortened record keeps open calls and the last call of each group") {
   Recorders recorders(2);
   recorders.call("1", {0, 1}, {0}, "all_reduce", false);
   recorders.call("2", {0, 1}, {0}, "all_reduce", true);

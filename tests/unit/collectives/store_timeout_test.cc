@@ -35,7 +35,7 @@ class Stores {
     heap_.put_pointer(string + 32, below);
     return store;
   }
-  // As pybind11 holds it.
+  // Adds a store's Python object as pybind11 holds it.
   Addr python(std::string_view type, Addr store, std::optional<Addr> holder = {}) {
     const Addr object = heap_.object(heap_.type(type));
     heap_.put_pointer(object + heap_.layout().object.head, store);
@@ -85,12 +85,12 @@ TEST_CASE("the Python object of a store leads to it") {
   CHECK(stores.store_of(stores.python(name, store)) == store);
   CHECK(stores.store_of(stores.python("PrefixStore", store)) == store);
   CHECK(stores.store_of(stores.python("torch._C._distributed_c10d.TCPStore", store)) == Addr{});
-  // Its holder is something else: another way of holding, or another layout.
+  // Its holder is something else: another kind of holder, or another layout.
   CHECK(stores.store_of(stores.python(name, store, store + 8)) == Addr{});
   CHECK(stores.store_of(Addr{}) == Addr{});
 }
 
-TEST_CASE("what does not look like torch's stores in every step has no timeout") {
+TEST_CASE("an object that differs from torch's stores in any step has no timeout") {
   Stores stores;
   const Addr last = stores.last(60'000);
   CHECK_FALSE(stores.timeout(Addr{}));
@@ -106,7 +106,7 @@ TEST_CASE("what does not look like torch's stores in every step has no timeout")
   const Addr odd = stores.prefix("x", last);
   stores.heap().put(odd + 32, std::uint64_t{16});
   CHECK_FALSE(stores.timeout(odd));
-  // One within itself.
+  // A store that contains itself.
   const Addr ring = stores.prefix("x", last);
   stores.heap().put_pointer(ring + 24 + 32, ring);
   CHECK_FALSE(stores.timeout(ring));

@@ -25,7 +25,7 @@ class ThreadBuilder {
 
   snapshot::ThreadCapture& thread() { return capture.processes[0].threads[0]; }
 
-  // Innermost first. Builders can be chained.
+  // Adds a frame, innermost first. Calls can be chained.
   ThreadBuilder& python(std::string_view function,
                         std::string_view file,
                         std::uint32_t line = 1,

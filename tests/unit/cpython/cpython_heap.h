@@ -51,7 +51,7 @@ class PythonHeap {
     return address;
   }
 
-  // A compact str of one kind: 1, 2 or 4 bytes a character.
+  // Adds a compact str of one kind: 1, 2 or 4 bytes a character.
   Addr str(std::u32string_view text, unsigned kind) {
     const bool ascii = kind == 1 && text.find_first_of(U"\x80\xe9\xff") == text.npos;
     const std::size_t header =

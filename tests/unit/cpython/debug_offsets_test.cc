@@ -9,7 +9,7 @@
 namespace oddrank::cpython {
 namespace {
 
-// The block of CPython 3.13.0 (release, x86-64), member by member.
+// Returns the block of CPython 3.13.0 (release, x86-64), member by member.
 std::vector<std::uint64_t> block_3_13() {
   return {0,    0x030d00f0, 0,    283320, 608,  632,  194968, 7272, 7264, 7344, 7488, 7656, 7640,
           7648, 16,         7952, 0,      7968, 7960, 304,    0,    8,    16,   72,   152,  160,
@@ -19,7 +19,7 @@ std::vector<std::uint64_t> block_3_13() {
           16,   32,         64,   32,     16,   40,   264,    112};
 }
 
-// The block of CPython 3.14.8, as its headers initialise it.
+// Returns the block of CPython 3.14.8, as its headers initialise it.
 std::vector<std::uint64_t> block_3_14() {
   return {0,    0x30e08f0, 0,    316616, 784,  808, 225864, 7280, 7272, 7344, 7360, 7408,
           7688, 7672,      7680, 16,     7784, 0,   7800,   7792, 7992, 0,    832,  0,
@@ -31,7 +31,7 @@ std::vector<std::uint64_t> block_3_14() {
           24,   72,        67,   0,      8,    24,  304,    8076, 0,    4,    512};
 }
 
-// The block of CPython free-threaded 3.14.8, as its headers initialise it.
+// Returns the block of CPython free-threaded 3.14.8, as its headers initialise it.
 std::vector<std::uint64_t> block_3_14t() {
   return {0,    0x30e08f0, 1,    362368, 784,  808, 246720, 7280, 7272, 7344,  7360, 7408,
           7712, 7696,      7704, 16,     7808, 0,   7832,   7824, 8024, 17628, 832,  0,
@@ -43,7 +43,7 @@ std::vector<std::uint64_t> block_3_14t() {
           40,   88,        83,   0,      8,    24,  304,    8108, 0,    4,     512};
 }
 
-// The block of CPython 3.15.0, as its headers initialise it.
+// Returns the block of CPython 3.15.0, as its headers initialise it.
 std::vector<std::uint64_t> block_3_15() {
   return {0,    0x30f00f0, 0,   346560, 912, 936,  226232, 7272, 7264, 7336, 7352, 7400, 7592,
           7576, 7584,      16,  7736,   0,   7752, 7744,   7944, 0,    888,  0,    8,    16,
@@ -56,7 +56,7 @@ std::vector<std::uint64_t> block_3_15() {
           8,    24,        344, 8028,   0,   4,    512};
 }
 
-// The block of CPython free-threaded 3.15.0, as its headers initialise it.
+// Returns the block of CPython free-threaded 3.15.0, as its headers initialise it.
 std::vector<std::uint64_t> block_3_15t() {
   return {0,    0x30f00f0, 1,   406016, 912, 936,  247040, 7272, 7264,  7336, 7352, 7400, 7592,
           7576, 7584,      16,  7736,   0,   7760, 7752,   7952, 17564, 888,  0,    8,    16,
@@ -98,7 +98,7 @@ TEST_CASE("the debug offsets of 3.13 become a layout", "[cpython]") {
   CHECK(layout.semantics.entry == EntryRule::kBeforeShim);
 }
 
-TEST_CASE("what the process tells wins over the table", "[cpython]") {
+TEST_CASE("offsets from the process override the table", "[cpython]") {
   auto block = block_3_13();
   block[3 + 20] = 80;  // thread.current_frame
   const auto parsed = parse_debug_offsets(as_bytes(block));

@@ -11,7 +11,7 @@ namespace {
 
 using attach::Addr;
 
-// Frames as text, innermost first: "f" a frame, "e" a frame with is_entry, "s" a shim.
+// Writes frames given as text, innermost first: "f" a frame, "e" a frame with is_entry, "s" a shim.
 std::vector<Addr> put_frames(test::PythonHeap& heap, std::string_view kinds) {
   const FrameOffsets& offsets = heap.layout().frame;
   std::vector<Addr> frames;
@@ -32,7 +32,8 @@ std::vector<Addr> put_frames(test::PythonHeap& heap, std::string_view kinds) {
   return frames;
 }
 
-// "f" a frame, "E" an entry frame, "-" a loop without a frame; "..." if the chain was cut.
+// Returns "f" for a frame, "E" an entry frame, "-" a loop without a frame; "..." if the chain was
+// cut.
 std::string text(const FrameChain& chain) {
   std::string result;
   for (const RawFrame& frame : chain.frames) {

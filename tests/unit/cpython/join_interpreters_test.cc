@@ -62,7 +62,7 @@ TEST_CASE("an interpreter without frames on the thread changes nothing") {
   CHECK(threads[0].interpreter == 0);
 }
 
-TEST_CASE("of all its interpreters the thread keeps what is wrong, the GIL and the name") {
+TEST_CASE("the thread keeps the error, the GIL and the name of any of its interpreters") {
   OrderedThread inner = state(7, 1, "inner", 0x5000);
   OrderedThread outer = state(7, 0, "outer", 0x6000);
   outer.thread.cut = true;

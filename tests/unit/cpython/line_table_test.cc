@@ -34,7 +34,7 @@ TEST_CASE("lnotab: pc deltas are unsigned, line deltas are signed", "[cpython]")
   CHECK(line_of(LineFormat::kLnotab, lines, 1, 199) == 1);
   CHECK(line_of(LineFormat::kLnotab, lines, 1, 200) == 100);
   CHECK(line_of(LineFormat::kLnotab, lines, 1, 204) == 98);
-  // More than a byte can tell: 255 + 45 bytes, 127 + 127 + 46 lines.
+  // More than a byte can hold: 255 + 45 bytes, 127 + 127 + 46 lines.
   const auto far = table({255, 0, 45, 127, 0, 127, 0, 46});
   CHECK(line_of(LineFormat::kLnotab, far, 1, 299) == 1);
   CHECK(line_of(LineFormat::kLnotab, far, 1, 300) == 301);

@@ -14,7 +14,7 @@ std::string print(const test::PythonHeap& heap, Addr object) {
   return print_object(memory, object);
 }
 
-// `tag` as the version has it: ob_size or lv_tag.
+// Writes an int; `tag` is the version's ob_size or lv_tag.
 Addr put_int(test::PythonHeap& heap,
              std::string_view type,
              std::int64_t tag,
@@ -83,7 +83,7 @@ TEST_CASE("texts are escaped and cut, containers are shallow", "[cpython]") {
   CHECK(print(heap, heap.object(heap.type("torch._C.Tensor"))) == "<Tensor>");
 }
 
-TEST_CASE("objects that are none", "[cpython]") {
+TEST_CASE("damaged objects", "[cpython]") {
   test::PythonHeap heap(layout_3_12());
   CHECK(print(heap, Addr{}) == "<unreadable>");
   CHECK(print(heap, Addr{0xdead0000}) == "<unreadable>");
@@ -98,7 +98,7 @@ TEST_CASE("objects that are none", "[cpython]") {
   CHECK(print(heap, self).size() < 400);
 }
 
-TEST_CASE("locals are named, cells are looked into, secrets stay where they are", "[cpython]") {
+TEST_CASE("locals have names, cells show their contents, secrets are not read", "[cpython]") {
   test::PythonHeap heap(layout_3_11());
   const Layout& layout = heap.layout();
   const Addr code = heap.allocate(layout.code.size);

@@ -14,7 +14,7 @@ using attach::Addr;
 
 constexpr std::uint64_t kPage = 4096;
 
-// 64 pages; each word tells its own address.
+// Returns 64 pages; each word is its own address.
 std::vector<std::byte> pages_at(std::uint64_t start) {
   std::vector<std::byte> bytes(64 * kPage);
   for (std::uint64_t at = 0; at < bytes.size(); at += sizeof at) {
@@ -24,7 +24,7 @@ std::vector<std::byte> pages_at(std::uint64_t start) {
   return bytes;
 }
 
-// One word of each page, step by step.
+// Reads one word of each page, step by step.
 void walk(RemoteReader& reader, std::uint64_t first, std::int64_t step) {
   for (std::int64_t i = 0; i < 64; ++i) {
     const Addr at{first + static_cast<std::uint64_t>(i * step)};
@@ -62,7 +62,7 @@ class ChangingTarget final : public attach::Target {
 
 }  // namespace
 
-TEST_CASE("who goes from page to page gets the next ones with them", "[cpython]") {
+TEST_CASE("reading page after page fetches the next pages in advance", "[cpython]") {
   constexpr std::uint64_t kStart = 0x7f0000000000;
   test::FakeTarget target;
   target.add_memory(Addr{kStart}, pages_at(kStart));
@@ -80,7 +80,7 @@ TEST_CASE("who goes from page to page gets the next ones with them", "[cpython]"
   CHECK(apart.calls() == 8);
 }
 
-TEST_CASE("memory that ends behind the page that is wanted is no fault", "[cpython]") {
+TEST_CASE("memory that ends behind the wanted page is no error", "[cpython]") {
   constexpr std::uint64_t kStart = 0x7f0000000000;
   test::FakeTarget target;
   std::vector<std::byte> bytes = pages_at(kStart);
@@ -118,7 +118,7 @@ TEST_CASE("a refresh reads the pages of the last sample at once, as they are now
   reader.refresh();
   CHECK(reader.calls() == first + 1);
   look(1207);
-  CHECK(reader.calls() <= first + 2);  // what is not there is asked for again
+  CHECK(reader.calls() <= first + 2);  // missing pages are requested again
   // Nothing was used since the last call: nothing is fetched.
   reader.refresh();
   const std::uint64_t before = reader.calls();

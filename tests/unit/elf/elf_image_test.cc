@@ -60,7 +60,7 @@ TEST_CASE("elf_image: a symbol is found by its exact name only, and only if it i
   CHECK_FALSE(image->functions_with_prefix("mai").empty());  // if optimized, main.cold as well
 }
 
-TEST_CASE("elf_image: names are given inside of a symbol's size and nowhere else") {
+TEST_CASE("elf_image: addresses have names inside a symbol's size and nowhere else") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   const auto main = image->symbol("main");
@@ -73,7 +73,7 @@ TEST_CASE("elf_image: names are given inside of a symbol's size and nowhere else
   CHECK(image->names_of({}).empty());
 }
 
-TEST_CASE("elf_image: bytes outside of the segments are refused") {
+TEST_CASE("elf_image: bytes outside the segments are refused") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   const ElfSegment& first = image->segments().front();
@@ -93,7 +93,7 @@ TEST_CASE("elf_image: a file and its bytes in memory give the same image") {
   CHECK(ask_everything(*file) == ask_everything(*memory));
 }
 
-TEST_CASE("elf_image: what is no ELF file of this machine is refused with a reason") {
+TEST_CASE("elf_image: a file that is no ELF file of this machine is refused with a reason") {
   CHECK_FALSE(ElfImage::open(UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC))));
   CHECK_FALSE(ElfImage::open(UniqueFd()));
   CHECK_FALSE(ElfImage::from_memory({}));

@@ -11,7 +11,7 @@
 
 namespace oddrank::test {
 
-// A small program with all its symbols, that was built beside the tests.
+// Returns the path of a small program with all its symbols, built with the tests.
 inline std::string sample_path() {
   return victim_path("blocked");
 }

@@ -22,8 +22,8 @@ ModuleFiles sample_files() {
   return files;
 }
 
-// A merged stack: native, Python with a local, native that stands in train() where others are
-// inlined, main.
+// Returns a merged stack: native, Python with a local, native in train() where others are inlined,
+// main.
 snapshot::Capture sample_capture(std::uint64_t offset, const std::string& build_id) {
   snapshot::Capture capture;
   auto& tables = capture.tables;
@@ -54,7 +54,7 @@ const snapshot::Stack& stack_of(const snapshot::Capture& capture) {
   return capture.tables.stack(capture.processes[0].threads[0].samples[0].stack);
 }
 
-// A return address in train() at which something is inlined.
+// Returns a return address in train() at which a function is inlined.
 std::uint64_t inlined_at(const ElfImage& image) {
   const auto train = image.functions_with_prefix("_ZN4work5train");
   REQUIRE(train.size() == 1);
@@ -68,7 +68,7 @@ std::uint64_t inlined_at(const ElfImage& image) {
   return 0;
 }
 
-TEST_CASE("inlines: frames come in front of theirs, and locals stay with their frames") {
+TEST_CASE("inlines: frames precede the frame they are inlined in, locals stay with theirs") {
   const auto image = test::open_image(test::victim_path("inlined"));
   REQUIRE(image);
   const std::uint64_t offset = inlined_at(*image);
@@ -81,7 +81,7 @@ TEST_CASE("inlines: frames come in front of theirs, and locals stay with their f
   CHECK(tables.text(tables.frame(frames[1]).function) == "_ZN4work5Queue4takeEi");
   CHECK(tables.frame(frames[1]).flags == snapshot::kInlined);
   CHECK(tables.frame(frames[2]).flags == snapshot::kInlined);
-  // It had no name; the symbol tables are not the only ones that know it.
+  // It had no name; debug information may know one that the symbol tables lack.
   CHECK(tables.text(tables.frame(frames[3]).function) == "_ZN4work5trainEi");
   CHECK(tables.frame(frames[3]).flags == 0);
   const auto& locals = capture.processes[0].threads[0].locals;
@@ -89,12 +89,12 @@ TEST_CASE("inlines: frames come in front of theirs, and locals stay with their f
   CHECK(locals[0].frame == 4);
   CHECK(tables.frame(frames[4]).kind == FrameKind::kPython);
 
-  // A second call has nothing left to do.
+  // A second call changes nothing.
   CHECK(add_inlined_frames(capture, sample_files(), kNever));
   CHECK(stack_of(capture).frames.size() == 5);
 }
 
-TEST_CASE("inlines: a file of another build says nothing") {
+TEST_CASE("inlines: a file of another build is not used") {
   const auto image = test::open_image(test::victim_path("inlined"));
   REQUIRE(image);
   auto capture = sample_capture(inlined_at(*image), "00112233");

@@ -10,7 +10,7 @@ namespace {
 
 // The sample, which exports nothing but has dynamic symbols for what it imports; so the C library's
 // start routine is among them, undefined. Defined ones are in the live tests' libraries.
-TEST_CASE("mapped_symbols: what lies in memory becomes a file with the build id") {
+TEST_CASE("mapped_symbols: the parts in memory become a file with the build id") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   test::FakeTarget target;

@@ -48,7 +48,7 @@ TEST_CASE("module_map: a file that is loaded twice is two modules") {
   CHECK(*modules.load_bias(modules.modules()[1]) == kBase + (1U << 24U));
 }
 
-TEST_CASE("module_map: a file of another build is not believed, the memory still is") {
+TEST_CASE("module_map: a file of another build is not used, the memory still is") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   REQUIRE_FALSE(image->build_id().empty());

@@ -5,7 +5,7 @@
 namespace oddrank::elf {
 namespace {
 
-TEST_CASE("symbol_name: marks of clones, parts and versions go") {
+TEST_CASE("symbol_name: marks of clones, parts and versions are removed") {
   CHECK(plain_symbol("memcpy@@GLIBC_2.14") == "memcpy");
   CHECK(plain_symbol("read@GLIBC_2.2.5") == "read");
   CHECK(plain_symbol("_PyEval_EvalFrameDefault.cold") == "_PyEval_EvalFrameDefault");
@@ -16,7 +16,7 @@ TEST_CASE("symbol_name: marks of clones, parts and versions go") {
   CHECK(plain_symbol("_ZN1A1fEv.llvm.1234567890") == "_ZN1A1fEv");
 }
 
-TEST_CASE("symbol_name: what a person wrote stays") {
+TEST_CASE("symbol_name: the part that a person wrote stays") {
   for (const char* name : {"", "main", "lock.release", "counter.0", ".hidden", ".cold", "a.b.1"}) {
     CHECK(plain_symbol(name) == name);
   }

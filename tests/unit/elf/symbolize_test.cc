@@ -98,7 +98,7 @@ TEST_CASE("symbolize: a file of another build gives no names") {
   CHECK(sample.names(1) == std::vector<std::string>{""});
 }
 
-TEST_CASE("symbolize: what is not a native frame without a name stays as it is") {
+TEST_CASE("symbolize: frames that are not native, or have names, stay as they are") {
   Sample sample;
   auto& tables = sample.capture.tables;
   Frame python;
@@ -118,7 +118,7 @@ TEST_CASE("symbolize: what is not a native frame without a name stays as it is")
   CHECK(sample.capture.processes[0].threads[0].samples[0].cpu_us == 7);
 }
 
-TEST_CASE("symbolize: the unnamed rows do not stay behind, and ids of nothing do no harm") {
+TEST_CASE("symbolize: unnamed rows are removed, and invalid ids do no harm") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   Sample sample;
@@ -150,7 +150,7 @@ TEST_CASE("symbolize: one build under two paths is read once") {
   CHECK(opened == 1);
 }
 
-TEST_CASE("symbolize: if no file is believed, memory gives the names") {
+TEST_CASE("symbolize: if no file is trusted, memory provides the names") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   Sample sample;
@@ -174,7 +174,7 @@ TEST_CASE("symbolize: if no file is believed, memory gives the names") {
 }
 
 TEST_CASE("symbolize: a module without build id is named only if all ranks see the same file") {
-  // The sample's build id is another than none: nothing of it is believed. So a file without one.
+  // The sample has a build id and so would not be used; this file has none.
   const std::string plain = test::victim_path("no_build_id");
   const auto image = test::open_image(plain);
   REQUIRE(image);

@@ -15,7 +15,7 @@ std::vector<pid_t> pids_of(const snapshot::Capture& capture) {
   return pids;
 }
 
-// Two jobs of two ranks each, and a loader worker of each job.
+// Returns two jobs of two ranks each, and a loader worker of each job.
 snapshot::Capture two_jobs() {
   tests::CaptureBuilder job({"n0"}, 2);
   job.rank(0, "n0", 10);
@@ -43,7 +43,7 @@ TEST_CASE("a process without a rank's number names no job") {
   CHECK(job_keys(capture) == std::vector<std::string>{"slurm 6.0"});
 }
 
-TEST_CASE("of one job its ranks and their children are kept") {
+TEST_CASE("if one job is wanted, its ranks and their children are kept") {
   snapshot::Capture capture = two_jobs();
   keep_job(capture, "slurm 7.0");
   CHECK(pids_of(capture) == std::vector<pid_t>{10, 11, 12});
@@ -58,7 +58,7 @@ TEST_CASE("a child follows its owner, whatever its own job key says") {
   CHECK(pids_of(capture) == std::vector<pid_t>{20, 21, 22});
 }
 
-TEST_CASE("a capture has a rank only where its number is known") {
+TEST_CASE("a capture has a rank only if its number is known") {
   CHECK_FALSE(has_rank(snapshot::Capture()));
   snapshot::Capture capture = two_jobs();
   CHECK(has_rank(capture));

@@ -19,7 +19,7 @@ using snapshot::ThreadCapture;
 using std::chrono::milliseconds;
 using Times = std::vector<milliseconds>;
 
-// One look at a thread.
+// One sample of a thread.
 struct Seen {
   std::string at;  // "train", or "all_reduce" for a call in it; "" for native frames alone
   char state = 'S';
@@ -47,7 +47,7 @@ class Node {
  public:
   Capture capture;
 
-  // `quiet_ms`: of the last sample; -1: unknown.
+  // Adds a rank. `quiet_ms`: of the last sample; -1: unknown.
   ThreadCapture& rank(const std::vector<Seen>& seen, std::int64_t quiet_ms) {
     ProcessCapture& process = capture.processes.emplace_back();
     process.is_rank = true;
@@ -55,7 +55,7 @@ class Node {
     process.read = snapshot::ReadState::kFull;
     return thread(seen, quiet_ms);
   }
-  // Another thread of the last rank.
+  // Adds another thread to the last rank.
   ThreadCapture& thread(const std::vector<Seen>& seen, std::int64_t quiet_ms) {
     ThreadCapture thread;
     for (const Seen& one : seen) {
@@ -81,7 +81,7 @@ const Times kFive = {milliseconds(0), milliseconds(500), milliseconds(1500), mil
 const std::vector<Seen> kWaits = {{"all_reduce"}, {"all_reduce"}};
 const std::vector<Seen> kSpins = {{"train", 'R'}, {"train", 'R'}};
 
-TEST_CASE("one sample never suffices, and what is not a rank does not count") {
+TEST_CASE("one sample never suffices, and processes that are no ranks do not count") {
   Node node;
   node.rank({{"all_reduce"}}, 60000);
   CHECK(node.after({milliseconds(0)}).reason == SampleReason::kFirst);
@@ -155,7 +155,7 @@ TEST_CASE("a rank that runs does not matter if another has waited longer than is
   CHECK(native.after(kTwo).reason == SampleReason::kNone);
 }
 
-TEST_CASE("ranks that were seen to move twice are decided, once is not enough") {
+TEST_CASE("a rank that moved twice is decided, once is not enough") {
   Node once;
   once.rank({{"train"}, {"all_reduce"}}, 100);
   CHECK(once.after(kTwo).reason != SampleReason::kNone);
@@ -183,7 +183,7 @@ TEST_CASE("one rank that moves does not decide for one whose wait is young") {
   CHECK(node.after(kThree).reason == SampleReason::kYoungWaits);
 }
 
-TEST_CASE("a kernel that does not tell how old a wait is: what the samples have seen counts") {
+TEST_CASE("if the kernel does not report the age of a wait, the time between samples counts") {
   Node node;
   node.rank({{"all_reduce"}, {"all_reduce"}}, -1);
   CHECK(node.after(kTwo).reason == SampleReason::kYoungWaits);
@@ -234,7 +234,7 @@ TEST_CASE("threads and ranks that were not in each sample do not count") {
   CHECK(node.after(kTwo).reason == SampleReason::kNone);
 }
 
-TEST_CASE("why it is sampled again is said in words") {
+TEST_CASE("the reason for another sample is worded") {
   CHECK(again_words(SampleReason::kYoungWaits, 3) == "waits are young, sampling again (3)");
   CHECK(again_words(SampleReason::kRuns, 4) == "a rank runs, sampling again (4)");
   CHECK(again_words(SampleReason::kStoppedOnce, 3) ==

@@ -1,4 +1,4 @@
-// What travels from a reader's child to its parent: through a real pipe, and damaged on purpose.
+// Data that a reader's child sends to its parent: through a real pipe, and damaged on purpose.
 #include "node/isolated_read.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-// How logs grow, and whose words came last, on real files.
+// How logs grow, and which process wrote last, on real files.
 #include "node/log_growth.h"
 
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ TEST_CASE("a log that is named twice counts once") {
   CHECK(sample_logs({out, out, folder.path("symbolic"), folder.path("hard")}, 0).bytes == 5);
 }
 
-TEST_CASE("what is not there, or not a regular file, has no length and is not opened") {
+TEST_CASE("a missing file, or one that is not regular, has no length and is not opened") {
   const ScratchFolder folder;
   REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
   const LogSample sample =
@@ -36,7 +36,7 @@ TEST_CASE("what is not there, or not a regular file, has no length and is not op
   CHECK_FALSE(sample.by_watcher);
 }
 
-TEST_CASE("a watcher's words count only in what was written since the last sample") {
+TEST_CASE("a watcher's words count only in text written since the last sample") {
   const ScratchFolder folder;
   const std::string out = folder.put("out", "step 1\n");
   const LogSample first = sample_logs({out}, 0);
@@ -69,7 +69,7 @@ TEST_CASE("a log that shrank has not grown, whatever is in it") {
   CHECK_FALSE(sample.by_watcher);
 }
 
-TEST_CASE("only the first MiB of what was written is read") {
+TEST_CASE("only the first MiB of new text is read") {
   const ScratchFolder folder;
   const std::string much(std::size_t{1} << 20, 'x');
   const std::string out = folder.put("out", std::string(kWords) + much);

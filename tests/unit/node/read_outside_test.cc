@@ -24,7 +24,7 @@ pid_t exited_child(int status) {
   return pid;
 }
 
-TEST_CASE("a process that lives has its state, one thread, and the reason behind which it stands") {
+TEST_CASE("a live process has its state, one thread, and the reason why it was not read") {
   Capture capture;
   ProcessCapture process;
   process.pid = ::getpid();

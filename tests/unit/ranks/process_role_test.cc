@@ -26,7 +26,7 @@ ProcessRole role(const std::string& line, const std::string& name = "x") {
 
 }  // namespace
 
-TEST_CASE("programs are ranks' own") {
+TEST_CASE("unknown programs are taken for ranks' own") {
   for (const char* line :
        {"python train.py", "/venv/bin/python3.11 -u -X faulthandler train.py --launch torchrun",
         "python -m my.train", "python -mtrain", "python -c import_torch", "./a.out", "python",
@@ -37,7 +37,7 @@ TEST_CASE("programs are ranks' own") {
   }
 }
 
-TEST_CASE("launchers of ranks are known however they are started") {
+TEST_CASE("launchers of ranks are recognised however they are started") {
   for (const char* line :
        {"torchrun --nproc-per-node 8 train.py", "/venv/bin/python /venv/bin/torchrun train.py",
         "python -m torch.distributed.run train.py", "python3 -um torch.distributed.launch t.py",
@@ -51,7 +51,7 @@ TEST_CASE("launchers of ranks are known however they are started") {
   }
 }
 
-TEST_CASE("shells, wrappers, agents and helpers are told apart") {
+TEST_CASE("shells, wrappers, agents and helpers are distinguished") {
   CHECK(role("bash -c python_train.py") == ProcessRole::kShell);
   CHECK(role("-bash") == ProcessRole::kShell);
   CHECK(role("/bin/sh /spool/slurm_script") == ProcessRole::kShell);
@@ -71,7 +71,7 @@ TEST_CASE("shells, wrappers, agents and helpers are told apart") {
               "python3") == ProcessRole::kUtility);
 }
 
-TEST_CASE("a process without arguments is told by its name") {
+TEST_CASE("a process without arguments is recognised by its name") {
   CHECK(role("", "bash") == ProcessRole::kShell);
   CHECK(role("", "oddrank") == ProcessRole::kAgent);
   CHECK(role("", "python3") == ProcessRole::kProgram);
@@ -86,7 +86,7 @@ TEST_CASE("odd arguments do no harm") {
   CHECK(role_of(std::vector<std::string>{"/"}, "") == ProcessRole::kProgram);
 }
 
-TEST_CASE("interpreters are known by their names") {
+TEST_CASE("interpreters are recognised by their names") {
   CHECK(is_python(words("/venv/bin/python3.13t x")));
   CHECK(is_python(words("python x")));
   CHECK(is_python(words("pypy3 x")));

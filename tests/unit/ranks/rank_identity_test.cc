@@ -123,7 +123,7 @@ TEST_CASE("MPI launchers, on their own and under Slurm") {
   CHECK(identify_rank(with({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}))->world_size == 2);
 }
 
-TEST_CASE("numbers that are none are not believed") {
+TEST_CASE("invalid numbers are not used") {
   for (const char* rank : {"", "-1", "x", "3x", " 3", "99999999999", "1e3"}) {
     INFO(rank);
     CHECK_FALSE(identify_rank(with({{"RANK", rank}})));

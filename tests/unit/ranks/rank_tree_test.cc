@@ -1,4 +1,4 @@
-// Tables of process trees, and who is a rank in them.
+// Tables of process trees, and which processes in them are ranks.
 #include "ranks/rank_tree.h"
 
 #include <map>
@@ -49,30 +49,30 @@ class Node {
     facts_.push_back(std::move(facts));
     return *this;
   }
-  // The one added last has ended.
+  // Marks the last process as ended.
   Node& zombie() {
     facts_.back().stat.state = 'Z';
     return silent(FactsRead::kNone);
   }
-  // The one added last cannot be looked at.
+  // Marks the last process as unreadable.
   Node& silent(FactsRead read) {
     facts_.back().read = read;
     facts_.back().arguments.clear();
     facts_.back().environment = Environment();
     return *this;
   }
-  // The one added last runs the program of the process that has forked it.
+  // Marks the last process as forked: it runs the program of its parent.
   Node& forked() {
     facts_.back().stat.forked = true;
     return *this;
   }
-  // What the one added last does, and whether it has a communication library.
+  // Sets what the last process does, and whether it has a communication library.
   Node& does(Conduct conduct, bool communicates = false) {
     facts_.back().conduct_read = true;
     facts_.back().conduct = {conduct, communicates};
     return *this;
   }
-  // The pids whose conduct is wanted first.
+  // Returns the pids whose conduct is wanted first.
   std::string wanted() const {
     std::string text;
     for (const std::size_t i : oddrank::ranks::conducts_to_read(facts_, {})) {
@@ -93,7 +93,7 @@ class Node {
     return decide_ranks(facts_, options);
   }
 
-  // "0:100[101,102] 1:110": rank, its pid, and what belongs to it.
+  // Returns "0:100[101,102] 1:110": rank, its pid, and the processes that belong to it.
   std::string ranks(const DiscoverOptions& options = {}) const {
     std::map<pid_t, std::string> children;
     const RankDecision decision = decide(options);
@@ -194,7 +194,7 @@ TEST_CASE("a rank that is gone is still expected") {
   CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3});
 }
 
-TEST_CASE("srun, torchrun: torchrun's own number is nobody's rank") {
+TEST_CASE("srun, torchrun: torchrun's own number is no rank") {
   Node node;
   const std::string task = slurm(1, 2, "1");
   node.add(80, 1, "slurmstepd: [7.0]").silent(FactsRead::kRefused);
@@ -209,7 +209,7 @@ TEST_CASE("srun, torchrun: torchrun's own number is nobody's rank") {
   CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3});
 }
 
-TEST_CASE("a launcher of ours that nobody knows by name is recognised by what it starts") {
+TEST_CASE("an unknown launcher of the user is recognised by what it starts") {
   Node node;
   const std::string task = slurm(0, 2, "0");
   node.add(90, 80, "python my_launcher.py", task)
@@ -268,7 +268,7 @@ TEST_CASE("a container's init and a nested pid namespace") {
   CHECK(node.ranks() == "1:92");
 }
 
-TEST_CASE("orphaned workers belong to their rank, leftovers of an earlier run to nobody") {
+TEST_CASE("orphaned workers belong to their rank, leftovers of an earlier run to none") {
   Node node;
   node.add(60, 1, "python train.py", torch(0, 0, 2))
       .group(59)
@@ -282,7 +282,7 @@ TEST_CASE("orphaned workers belong to their rank, leftovers of an earlier run to
   CHECK(node.decide().notes[0].find("pid 60") != std::string::npos);
 }
 
-TEST_CASE("ranks that were started with nohup are no orphans of each other") {
+TEST_CASE("ranks started with nohup are no orphans of each other") {
   Node node;
   node.add(100, 1, "python train.py", "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1")
       .add(110, 1, "python train.py", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1")
@@ -302,7 +302,7 @@ TEST_CASE("a program beside the rank is its helper") {
   CHECK(node.decide().notes.empty());
 }
 
-TEST_CASE("a job that was started from inside of a rank belongs to the rank") {
+TEST_CASE("a job that was started from inside a rank belongs to the rank") {
   Node node;
   node.add(100, 80, "python train.py", slurm(0) + " " + torch(0, 0, 2))
       .add(110, 80, "python train.py", slurm(0) + " " + torch(1, 1, 2))
@@ -312,7 +312,7 @@ TEST_CASE("a job that was started from inside of a rank belongs to the rank") {
   CHECK(node.ranks() == "0:100 1:110[120,121,111]");
 }
 
-TEST_CASE("two jobs on one node are told apart") {
+TEST_CASE("two jobs on one node are distinguished") {
   Node node;
   node.add(90, 50, "torchrun a.py")
       .add(100, 90, "python a.py", torch(0, 0, 2, 2, 1111))
@@ -392,7 +392,7 @@ TEST_CASE("a rank under oddrank watch is a rank") {
   CHECK(node.ranks() == "2:91");
 }
 
-TEST_CASE("a step of one task counts only where the job was asked for and has nothing else") {
+TEST_CASE("a step of one task counts only if the job was requested and has nothing else") {
   Node node;
   node.add(90, 80, "bash", slurm(0, 1, "", 7, "1")).add(91, 90, "vim x", slurm(0, 1, "", 7, "1"));
   CHECK(node.ranks().empty());
@@ -423,7 +423,7 @@ TEST_CASE("a zombie of torchrun is the rank that is missing") {
   CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3, 4, 5});
 }
 
-TEST_CASE("a zombie whose number nothing tells is a process of the job") {
+TEST_CASE("a zombie with an unknown number is a process of the job") {
   Node node;
   node.add(90, 50, "bash run.sh")
       .add(100, 90, "python train.py", "RANK=0 WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=1")
@@ -433,7 +433,7 @@ TEST_CASE("a zombie whose number nothing tells is a process of the job") {
   CHECK(node.jobs() == "a:1 | a:1");
 }
 
-TEST_CASE("a rank that cannot be read is found by its brothers") {
+TEST_CASE("a rank that cannot be read is found by its siblings") {
   Node node;
   node.add(90, 50, "torchrun train.py")
       .add(100, 90, "python train.py", torch(0, 0, 2))
@@ -444,7 +444,7 @@ TEST_CASE("a rank that cannot be read is found by its brothers") {
   CHECK(node.decide().notes[0].find("pid 101") != std::string::npos);
 }
 
-TEST_CASE("who does not say what job it is of may be a rank") {
+TEST_CASE("a process that does not name its job may be a rank") {
   Node node;
   node.add(90, 50, "slurmstepd").add(100, 90, "python train.py").silent(FactsRead::kBlocked);
   CHECK(node.ranks().empty());
@@ -454,13 +454,13 @@ TEST_CASE("who does not say what job it is of may be a rank") {
   CHECK(all.decide().obstacle.empty());
 }
 
-TEST_CASE("zombies without a job are nobody's") {
+TEST_CASE("zombies without a job belong to no job") {
   Node node;
   node.add(1, 0, "/sbin/init").add(100, 1, "python train.py").zombie();
   CHECK(node.ranks().empty());
 }
 
-TEST_CASE("processes that were asked for, ranks or not") {
+TEST_CASE("requested processes, ranks or not") {
   Node node;
   node.add(1, 0, "/sbin/init")
       .add(50, 1, "bash")
@@ -479,7 +479,7 @@ TEST_CASE("processes that were asked for, ranks or not") {
   CHECK(node.decide(for_pids({110})).expected.empty());
 }
 
-TEST_CASE("what was not found is explained") {
+TEST_CASE("a missing process is explained") {
   Node none;
   none.add(1, 0, "/sbin/init").add(2, 1, "python x").silent(FactsRead::kRefused);
   REQUIRE(none.decide().notes.size() == 1);
@@ -492,7 +492,7 @@ TEST_CASE("what was not found is explained") {
   CHECK(waiting.decide().notes[0].find("started no ranks") != std::string::npos);
 }
 
-TEST_CASE("cycles and pids that were used again do not hang or mislead") {
+TEST_CASE("cycles and reused pids do not hang or mislead") {
   Node cycle;
   cycle.add(100, 101, "python a.py", torch(0, 0))
       .started(5)
@@ -529,7 +529,7 @@ TEST_CASE("a process that only waits for its one child wraps the rank") {
   CHECK(node.ranks() == "0:103[104] 1:111");
 }
 
-TEST_CASE("the zombie of a wrapper is told by its brothers") {
+TEST_CASE("the zombie of a wrapper is recognised by its siblings") {
   Node node;
   node.add(90, 50, "torchrun run.py")
       .add(100, 90, "python wrap.py", torch(0, 0, 2))
@@ -540,7 +540,7 @@ TEST_CASE("the zombie of a wrapper is told by its brothers") {
   CHECK(node.ranks() == "0:101 1:110");
 }
 
-TEST_CASE("what a wrapper has started beside the rank is not the rank") {
+TEST_CASE("a process that a wrapper has started beside the rank is not the rank") {
   Node node;
   node.add(100, 50, "python wrap.py", torch(0, 0, 1, 1))
       .does(Conduct::kWaitsForChild)
@@ -574,7 +574,7 @@ TEST_CASE("a rank that waits for its child is no wrapper") {
   CHECK(given.ranks(for_pids({100})) == "0:100[101]");
 }
 
-TEST_CASE("the conduct of few processes is read") {
+TEST_CASE("the conduct of only a few processes is read") {
   const std::string one = torch(0, 0, 2);
   Node node;
   node.add(100, 50, "python wrap.py", one)
@@ -592,7 +592,7 @@ TEST_CASE("the conduct of few processes is read") {
   CHECK(next.wanted().empty());
 }
 
-TEST_CASE("what a rank has left behind is not the rank") {
+TEST_CASE("a process that a rank has left behind is not the rank") {
   Node node;
   node.add(90, 50, "bash run.sh")
       .add(100, 90, "python train.py", torch(0, 0, 2))

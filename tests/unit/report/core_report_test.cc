@@ -1,4 +1,4 @@
-// What is different in the report of a job of which only core files are left.
+// Differences in the report of a job if only core files are left.
 #include <algorithm>
 
 #include "aggregate/diagnose.h"
@@ -8,7 +8,7 @@
 
 namespace oddrank::report {
 
-TEST_CASE("of cores, the coverage counts no nodes and no advice needs a live process") {
+TEST_CASE("with cores, the coverage counts no nodes and no advice needs a live process") {
   tests::CaptureBuilder job = tests::input_stall_job();
   const aggregate::Diagnosis live = aggregate::diagnose(job.capture);
   CHECK(report_text(live, job.capture, {}).find("8/8 ranks on 4/4 nodes") != std::string::npos);

@@ -40,7 +40,7 @@ TEST_CASE("html: every rank is there, with its group, its processes and their th
   for (const Json& process : data["processes"]) {
     CHECK_FALSE(process[7].empty());
   }
-  // What rows name by numbers is there.
+  // Entries that rows refer to by number exist.
   for (const Json& stack : data["stacks"]) {
     for (const Json& code : stack) {
       const Json& frame = data["frames"].at(code.get<std::size_t>() / 2);
@@ -57,7 +57,7 @@ TEST_CASE("html: the colour of the kind accuses only if a rank is named") {
   CHECK(data_of(tests::unknown_job().capture)["verdict"]["tone"] == "open");
 }
 
-TEST_CASE("html: what was read is said in the words of the text") {
+TEST_CASE("html: the coverage has the words of the text report") {
   for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
     const aggregate::Diagnosis report = aggregate::diagnose(job.capture);
     const Json coverage = parse_json(html_data(report, job.capture))["coverage"];
@@ -69,7 +69,7 @@ TEST_CASE("html: what was read is said in the words of the text") {
   }
 }
 
-TEST_CASE("html: the picture leads from those who wait to the culprit") {
+TEST_CASE("html: the picture leads from the waiting ranks to the culprit") {
   const auto job = tests::input_stall_job();
   const Json picture = data_of(job.capture)["picture"];
   const auto leads = [&picture](std::size_t from, std::size_t to) {
@@ -88,7 +88,7 @@ TEST_CASE("html: the picture leads from those who wait to the culprit") {
   CHECK(leads(3, 4));
 }
 
-TEST_CASE("html: the tree's rows are in the order in which they are to be shown") {
+TEST_CASE("html: the tree's rows are in the order of display") {
   const auto job = tests::late_loader_job();
   const Json data = data_of(job.capture);
   std::vector<std::string> counters;
@@ -102,7 +102,7 @@ TEST_CASE("html: the tree's rows are in the order in which they are to be shown"
   CHECK(counters == std::vector<std::string>{"step=1206!", "step=1207"});
 }
 
-TEST_CASE("html: what a process calls itself is text, never markup") {
+TEST_CASE("html: a process's own name is text, never markup") {
   auto job = tests::skipped_collective_job();
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>";
   auto spec = tests::sleeping();

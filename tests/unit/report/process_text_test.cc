@@ -18,7 +18,7 @@ tests::ThreadSpec pool_thread() {
 
 }  // namespace
 
-TEST_CASE("idle threads of a pool are one line, unless all are asked for") {
+TEST_CASE("idle threads of a pool are one line, unless all are wanted") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   job.thread(process, tests::sleeping());
@@ -33,7 +33,7 @@ TEST_CASE("idle threads of a pool are one line, unless all are asked for") {
   CHECK(print_process(job.capture, process, all).find("Thread 22") != std::string::npos);
 }
 
-TEST_CASE("a pool's thread that is blocked inside of its work is not idle") {
+TEST_CASE("a pool's thread that is blocked inside its work is not idle") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   job.thread(process, tests::sleeping());
@@ -68,7 +68,7 @@ TEST_CASE("threads at the same place are shown once") {
   CHECK(text.find("and 2 threads at the same place: 12-13") != std::string::npos);
 }
 
-TEST_CASE("what could not be read is said") {
+TEST_CASE("threads that could not be read are reported") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   process.read = snapshot::ReadState::kPartial;
@@ -126,7 +126,7 @@ TEST_CASE("stacks that do not fit stand side by side, with the counts") {
   CHECK(text.find("do not match: 0 evaluation loops, 1 entry of Python") != std::string::npos);
 }
 
-TEST_CASE("locals stand below their frames, where they are wanted") {
+TEST_CASE("locals stand below their frames, if they are wanted") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   tests::ThreadSpec spec;
@@ -145,7 +145,7 @@ TEST_CASE("locals stand below their frames, where they are wanted") {
   CHECK(text.find("u/a.py:3\n        n = 1\n", inner) != std::string::npos);
 }
 
-TEST_CASE("asyncio tasks: who waits for whom") {
+TEST_CASE("asyncio tasks: which one waits for which") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   job.thread(process, tests::sleeping());
@@ -169,7 +169,7 @@ TEST_CASE("asyncio tasks: who waits for whom") {
   CHECK(text.find("u/a.py:3\n") != std::string::npos);
 }
 
-TEST_CASE("the GIL: who holds it, who wants it, whose it is and for how long") {
+TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   job.thread(process, tests::sleeping()).holds_gil = true;

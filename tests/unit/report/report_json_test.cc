@@ -65,7 +65,7 @@ TEST_CASE("the JSON has the fields of format 1") {
   CHECK(json["collectives"][0]["absent"] == "5");
 }
 
-TEST_CASE("what is unknown is null") {
+TEST_CASE("unknown values are null") {
   const Json json = json_of(tests::missing_rank_job().capture);
   CHECK(json["verdict"]["kind"] == "missing_rank");
   CHECK(json["verdict"]["culprits"][0]["rank"] == 7);
@@ -74,7 +74,7 @@ TEST_CASE("what is unknown is null") {
   CHECK(json["coverage"]["unread"][0]["rank"] == 7);
 }
 
-TEST_CASE("bytes that are no UTF-8 do not break the JSON") {
+TEST_CASE("bytes that are not UTF-8 do not break the JSON") {
   auto job = tests::input_stall_job();
   auto& tables = job.capture.tables;
   job.process(3380).threads[0].wait.path = tables.string("/data/\xff\xfe.tar");

@@ -1,5 +1,4 @@
-// The forms of the tree for other programs: what their readers insist on, and that both say the
-// same.
+// The forms of the tree for other programs: they follow their readers' rules, and agree.
 #include "report/report_speedscope.h"
 
 #include <regex>
@@ -16,8 +15,8 @@ namespace {
 using tests::Json;
 using tests::parse_json;
 
-// As https://www.speedscope.app/file-format-schema.json has it, of what is written here: no key
-// that is not in the schema, each one of its type, and all that is required.
+// Checks against https://www.speedscope.app/file-format-schema.json: no key that is not in the
+// schema, each value of its type, and all required keys.
 void check_frame(const Json& frame) {
   REQUIRE(frame["name"].is_string());
   for (const auto& [key, value] : frame.items()) {
@@ -47,7 +46,7 @@ void check_sampled_profile(const Json& profile, std::size_t frames) {
   }
 }
 
-TEST_CASE("speedscope: the file is of its format") {
+TEST_CASE("speedscope: the file follows its format") {
   const tests::HungJob job = GENERATE(from_range(tests::hung_jobs()));
   INFO(job.name);
   const Json json = parse_json(report_speedscope(job.build().capture));
@@ -62,7 +61,7 @@ TEST_CASE("speedscope: the file is of its format") {
   check_sampled_profile(json["profiles"][0], json["shared"]["frames"].size());
 }
 
-TEST_CASE("speedscope: as heavy as ranks stand there, outermost frame first") {
+TEST_CASE("speedscope: weights count ranks, outermost frame first") {
   const Json json = parse_json(report_speedscope(tests::input_stall_job().capture));
   const Json& profile = json["profiles"][0];
   CHECK(profile["name"] == "job 4711: ranks");
@@ -75,7 +74,7 @@ TEST_CASE("speedscope: as heavy as ranks stand there, outermost frame first") {
   CHECK(frames[first.back().get<std::size_t>()]["name"] == "pthread_cond_wait");
 }
 
-// flamegraph.pl takes "frame;frame;... COUNT", and stops at what does not look so.
+// flamegraph.pl takes "frame;frame;... COUNT", and stops at other lines.
 TEST_CASE("folded: lines as flamegraph.pl reads them, with all ranks in them") {
   const tests::HungJob job = GENERATE(from_range(tests::hung_jobs()));
   INFO(job.name);

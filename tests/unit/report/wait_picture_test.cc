@@ -26,7 +26,7 @@ TEST_CASE("wait picture: ranks at the same place are one node, edges are drawn o
   CHECK_FALSE(picture.edges[0].assumed);
 }
 
-TEST_CASE("wait picture: ranks that were not read are nodes where somebody waits for them") {
+TEST_CASE("wait picture: ranks that were not read are nodes if others wait for them") {
   const auto job = tests::unread_node_job();
   aggregate::FrameModel model(job.capture.tables);
   const aggregate::JobView view(job.capture, model);

@@ -28,7 +28,7 @@ TEST_CASE("base64 carries every byte") {
   CHECK(base64_decode(base64_encode(bytes)) == bytes);
 }
 
-TEST_CASE("base64 refuses what is no encoding") {
+TEST_CASE("base64 refuses invalid text") {
   for (const char* text :
        {"Z", "Zg=", "Zg", "Z===", "====", "Zm9v Zm9", "Zm\xff=", "Z=9v", "=g=="}) {
     INFO(text);

@@ -40,7 +40,7 @@ TEST_CASE("an unknown complaint is passed on in the client's own words") {
   CHECK(first_complaint(std::string(5000, 'x')).size() == 200);
 }
 
-TEST_CASE("the complaint that says most is taken") {
+TEST_CASE("the most telling complaint is taken") {
   CHECK(first_complaint(recorded::kNodeGone) ==
         "Task launch for StepId=3.6 failed on node n2: Communication connection failure");
   CHECK(first_complaint("srun: cluster configuration lacks support for cpu binding\n").empty());

@@ -28,7 +28,7 @@ class Scratch {
   std::string path_;
 };
 
-TEST_CASE("what an agent leaves is found by its note, and nothing stays") {
+TEST_CASE("an agent's file is found by its note, and no file stays") {
   const Scratch scratch;
   {
     const auto box = DropBox::make(scratch.path());

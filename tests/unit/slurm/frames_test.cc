@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& lines, const std::string& lab
   return text;
 }
 
-// What one collector makes of the text, fed in pieces of `step` bytes.
+// Returns the payloads of a collector that was fed the text in pieces of `step` bytes.
 std::vector<Payload> collect(const std::string& text, std::size_t step = 1U << 20) {
   FrameCollector collector;
   for (std::size_t at = 0; at < text.size(); at += step) {
@@ -118,7 +118,7 @@ TEST_CASE("a stream cut at any byte is incomplete, never wrong") {
   CHECK(collect(text.substr(0, text.size() - 1)).size() == 1);
 }
 
-TEST_CASE("one wrong byte anywhere costs the payload, and it is said whose") {
+TEST_CASE("one wrong byte anywhere costs the payload, and the error says whose") {
   const std::string payload = noise(1500, 4);
   const std::string text = encode_frames("n1", 4, payload);
   std::mt19937 random(8);
@@ -131,7 +131,7 @@ TEST_CASE("one wrong byte anywhere costs the payload, and it is said whose") {
     collector.finish();
     const auto got = collector.take_complete();
     INFO(at);
-    // A blow to the case of a checksum's digit, or to a newline, does no harm.
+    // A change to the case of a checksum's digit, or to a newline, does no harm.
     REQUIRE((got.empty() || got[0].bytes == payload));
     if (got.empty()) {
       REQUIRE(collector.incomplete().size() == 1);
@@ -168,7 +168,7 @@ TEST_CASE("a line torn apart by another is lost, the frame in its middle is not"
 }
 
 TEST_CASE("lines cut as srun cuts them at the end of a task are put together") {
-  // Seen with slurm 22.05: what is left in the buffer when a task ends comes in pieces of 1024
+  // Seen with slurm 22.05: the rest of the buffer when a task exits comes in pieces of 1024
   // bytes, each ended by a newline and begun with the label again.
   const std::string payload = noise(20000, 6);
   const std::string text = encode_frames("n0", 1, payload);
@@ -184,7 +184,7 @@ TEST_CASE("lines cut as srun cuts them at the end of a task are put together") {
       for (const std::string& line : lines_of(piece)) {
         cut += "0: " + line + "\n";
       }
-      cut += other.substr(0, other.find('\n') + 1);  // somebody else's in between
+      cut += other.substr(0, other.find('\n') + 1);  // another task's in between
       at += size;
     }
     const auto got = collect(cut);
@@ -204,7 +204,7 @@ TEST_CASE("a frame cut into many pieces is put together") {
   }
 }
 
-TEST_CASE("a hello alone tells that a sender began") {
+TEST_CASE("a hello alone shows that a sender began") {
   FrameCollector collector;
   collector.feed("2: " + encode_hello("n2", 77));
   CHECK(collector.heard_of("n2"));
@@ -219,7 +219,7 @@ TEST_CASE("a hello alone tells that a sender began") {
   CHECK(collector.take_complete().empty());
 }
 
-TEST_CASE("what a sender does meanwhile is kept, printable and short") {
+TEST_CASE("a sender's progress is kept, printable and short") {
   FrameCollector collector;
   collector.feed("2: " + encode_hello("n2", 77));
   CHECK(collector.doing_of("n2").empty());

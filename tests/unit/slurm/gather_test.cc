@@ -1,5 +1,5 @@
-// gather() with an srun of our own making on PATH: a shell script that behaves as the real one was
-// seen to behave. The real one is tested in tests/cluster.
+// gather() with a made-up srun on PATH: a shell script that behaves as the real one was seen to
+// behave. The real one is tested in tests/cluster.
 #include "slurm/gather.h"
 
 #include <signal.h>
@@ -23,8 +23,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What runs as "srun". A test puts a file all.sh into the folder for the step over all nodes, and
-// NODE.sh for that over one; each is a shell script.
+// Runs as "srun". A test puts a file all.sh into the folder for the step over all nodes, and
+// NODE.sh for the step over one; each is a shell script.
 constexpr const char* kSrun = R"(#!/bin/sh
 echo $$ >> "$FAKE/pids"
 which=all
@@ -79,7 +79,7 @@ class FakeSlurm {
     return read_file(folder_ + "/" + name).value_or("");
   }
   std::string calls() const { return text("calls"); }
-  // For all sruns so far.
+  // Returns the pids of all sruns so far.
   std::vector<pid_t> pids() const {
     std::vector<pid_t> all;
     const std::string text = read_file(folder_ + "/pids").value_or("");
@@ -135,7 +135,7 @@ void check_answers(const GatherResult& result, const std::string& silent = "") {
   }
 }
 
-TEST_CASE("all nodes answer, each once, and progress tells") {
+TEST_CASE("all nodes answer, each once, and progress is reported") {
   FakeSlurm slurm(4);
   slurm.write("all.sh",
               "cat $FAKE/*.hello $FAKE/n[3210].frames $FAKE/n0.frames\n"
@@ -156,7 +156,7 @@ TEST_CASE("all nodes answer, each once, and progress tells") {
   CHECK(slurm.calls() == "all\n");
 }
 
-TEST_CASE("an agent that says why it takes longer is waited for, a silent one is not") {
+TEST_CASE("gather waits for an agent that reports why it takes longer, not for a silent one") {
   FakeSlurm slurm(2);
   slurm.options.node_timeout = milliseconds(2500);
   slurm.options.slack = milliseconds(500);
@@ -177,9 +177,9 @@ TEST_CASE("an agent that says why it takes longer is waited for, a silent one is
   CHECK(result.took < milliseconds(30000));  // the silent one was not waited for any longer
 }
 
-TEST_CASE("nodes without the agent's file are sent one, all in one step") {
+TEST_CASE("the agent's file is sent to the nodes that lack it, all in one step") {
   FakeSlurm slurm(3);
-  // As 22.05 says it.
+  // The message of 22.05.
   slurm.write("all.sh", R"(cat $FAKE/n0.hello $FAKE/n0.frames
 for task in 1 2; do
   echo "$task: slurmstepd: error: execve(): /shared/oddrank: No such file or directory" >&2
@@ -201,7 +201,7 @@ cat $FAKE/n1.hello $FAKE/n1.frames $FAKE/n2.hello $FAKE/n2.frames
   CHECK(arguments.find("--delete-self " + copy) != std::string::npos);
 }
 
-TEST_CASE("a node that was sent the agent is waited for, and not asked without it") {
+TEST_CASE("a node that was sent the agent is waited for, and not retried without it") {
   FakeSlurm slurm(2);
   slurm.options.node_timeout = milliseconds(12000);
   constexpr const char* kLacks = R"(
@@ -214,19 +214,19 @@ exit 2
 esac
 task=0)") + kLacks;
   slurm.write("n1.sh", slow);
-  SECTION("the first step says that it has none") {
+  SECTION("the first step reports that the node has none") {
     slurm.write("all.sh", std::string("cat $FAKE/n0.hello $FAKE/n0.frames\ntask=1") + kLacks);
     check_answers(slurm.gather_ok());
     CHECK(slurm.calls() == "all\nn1\n");
   }
-  SECTION("only the one that asks it alone does") {
+  SECTION("only the retry of that node reports it") {
     slurm.write("all.sh", "cat $FAKE/n0.hello $FAKE/n0.frames\nexec sleep 100\n");
     check_answers(slurm.gather_ok());
     CHECK(slurm.calls() == "all\nn1\nn1\n");
   }
 }
 
-TEST_CASE("when all have answered, an srun that does not end is told to") {
+TEST_CASE("when all have answered, an srun that goes on gets SIGTERM") {
   FakeSlurm slurm(2);
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/*.frames\nexec sleep 100\n");
   const GatherResult result = slurm.gather_ok();
@@ -235,7 +235,7 @@ TEST_CASE("when all have answered, an srun that does not end is told to") {
   CHECK(slurm.all_gone());
 }
 
-TEST_CASE("nodes that an aborted step took with it are asked alone") {
+TEST_CASE("nodes that an aborted step took with it are retried one by one") {
   FakeSlurm slurm(4);
   slurm.write("all.sh", R"(cat $FAKE/n0.hello $FAKE/n0.frames $FAKE/n2.hello
 echo 'srun: error: Task launch for StepId=3.6 failed on node n1: Communication connection failure' >&2
@@ -254,7 +254,7 @@ exit 233
   CHECK(slurm.calls().find("n3\n") != std::string::npos);
 }
 
-TEST_CASE("a node that stays silent is asked alone while the others' step goes on") {
+TEST_CASE("a silent node is retried alone while the others' step goes on") {
   FakeSlurm slurm(4);
   slurm.options.node_timeout = milliseconds(10000);
   slurm.write("all.sh", "cat $FAKE/n[023].hello $FAKE/n[023].frames\nexec sleep 100\n");
@@ -278,7 +278,7 @@ TEST_CASE("a node that never answers costs the timeout, and no more") {
   CHECK(slurm.all_gone());
 }
 
-TEST_CASE("an agent that began and hangs is told from a node that does not answer") {
+TEST_CASE("an agent that began and hangs differs from a node that does not answer") {
   FakeSlurm slurm(3);
   slurm.options.node_timeout = milliseconds(4500);
   slurm.options.slack = milliseconds(100);
@@ -322,7 +322,7 @@ TEST_CASE("a step that SLURM refuses is one error, not one a node") {
   CHECK(slurm.calls() == "all\n");
 }
 
-TEST_CASE("an interrupt ends it soon, with what is there") {
+TEST_CASE("an interrupt ends it soon, with the answers so far") {
   FakeSlurm slurm(2);
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n0.frames\nexec sleep 100\n");
   std::atomic<bool> interrupted{false};
@@ -339,7 +339,7 @@ TEST_CASE("an interrupt ends it soon, with what is there") {
   CHECK(slurm.all_gone());
 }
 
-TEST_CASE("an srun that ignores SIGTERM does not keep us") {
+TEST_CASE("an srun that ignores SIGTERM does not delay us") {
   FakeSlurm slurm(1);
   slurm.options.node_timeout = milliseconds(300);
   slurm.options.slack = milliseconds(100);
@@ -349,7 +349,7 @@ TEST_CASE("an srun that ignores SIGTERM does not keep us") {
   CHECK(result.took < milliseconds(20000));
 }
 
-TEST_CASE("frames of a host that is no node of the job are dropped, and that is said") {
+TEST_CASE("frames of a host outside the job are dropped, and a note says so") {
   FakeSlurm slurm(3);
   slurm.job.hosts.pop_back();
   slurm.write("all.sh",

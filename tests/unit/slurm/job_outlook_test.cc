@@ -6,7 +6,7 @@
 namespace oddrank::slurm {
 namespace {
 
-TEST_CASE("what may become of a job is said, as both versions of SLURM print it") {
+TEST_CASE("the outlook of a job is read from the output of both SLURM versions") {
   CHECK(outlook_words(parsed(recorded::kRunning)) ==
         "the job has run for 4 s, its time limit ends it in 29 min; if a node fails, SLURM "
         "restarts it "

@@ -34,7 +34,7 @@ TEST_CASE("a pending job has a reason and no nodes") {
   CHECK(job.end_time == "Unknown");
 }
 
-TEST_CASE("of an array the running task is taken, with its own number") {
+TEST_CASE("for an array the running task is taken, with its own number") {
   const Job waiting = parsed(recorded::kArrayTask);
   CHECK(waiting.id == "5");
   CHECK(waiting.name == "arr");
@@ -46,7 +46,7 @@ TEST_CASE("of an array the running task is taken, with its own number") {
   CHECK(parsed(recorded::kHetPart).name == "het");
 }
 
-TEST_CASE("a heterogeneous job is all of its components that run") {
+TEST_CASE("a heterogeneous job consists of all its running components") {
   const auto job = parse_job(
       "JobId=6 HetJobId=6 HetJobOffset=0 JobName=het\n   JobState=RUNNING\n   NodeList=a0\n"
       "   NumNodes=1 NumTasks=1\n\n"
@@ -62,7 +62,7 @@ TEST_CASE("a heterogeneous job is all of its components that run") {
   CHECK(job->parts[1].node_list == "b[0-1]");
 }
 
-TEST_CASE("what is no job is said to be none") {
+TEST_CASE("text that is no job is an error") {
   for (const char* text : {"", "\n\n", "No jobs in the system\n", "JobId=\n", "JobId=x JobName=y\n",
                            "JobId=3 JobName=y\n", "   JobState=RUNNING\n", "JobId"}) {
     INFO(text);
@@ -88,7 +88,7 @@ TEST_CASE("steps are read, with the batch script's") {
   CHECK(parse_steps("Job step 1. not found\n").empty());
 }
 
-TEST_CASE("durations are seconds, and -1 where they are none") {
+TEST_CASE("durations are seconds, and -1 if they are invalid") {
   CHECK(parse_duration("00:00:04") == 4);
   CHECK(parse_duration("01:02:03") == 3723);
   CHECK(parse_duration("02:03") == 123);
@@ -119,7 +119,7 @@ TEST_CASE("job ids are checked before SLURM sees them") {
   }
 }
 
-TEST_CASE("a job that cannot be looked at says why, and what to do") {
+TEST_CASE("a job that cannot be read is an error with its reason and a hint") {
   struct Case {
     const char* text;
     Errc code;
@@ -141,7 +141,7 @@ TEST_CASE("a job that cannot be looked at says why, and what to do") {
   }
 }
 
-TEST_CASE("a job of somebody else is refused by name, one's own is not") {
+TEST_CASE("another user's job is refused by name, one's own is not") {
   Job job = parsed(recorded::kRunning);
   job.hosts = {"n0"};
   CHECK(can_collect(job, 1000));

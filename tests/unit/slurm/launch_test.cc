@@ -8,7 +8,7 @@
 namespace oddrank::slurm {
 namespace {
 
-TEST_CASE("the agents' step lies beside the ranks and asks for nothing of theirs") {
+TEST_CASE("the agents' step runs beside the ranks and requests none of their resources") {
   AgentStep step;
   step.job = "3";
   step.nodes = {"n0", "n1"};

@@ -26,14 +26,14 @@ snapshot::Capture read_at(std::int64_t us) {
   return capture;
 }
 
-TEST_CASE("a clock is right where its times lie between start and answer") {
+TEST_CASE("a clock is right if its times lie between start and answer") {
   for (const std::int64_t us : {kNoon, kNoon + 3 * kSecond, kNoon - kSecond, kNoon + 5 * kSecond}) {
     CHECK(clock_ahead_us(read_at(us), kStay) == 0);
   }
   CHECK(clock_ahead_us(snapshot::Capture{}, kStay) == 0);
 }
 
-TEST_CASE("a clock that is off is known by how far, to some seconds") {
+TEST_CASE("the offset of a wrong clock is known to some seconds") {
   for (const std::int64_t off : {kHour, -kHour, 30 * kSecond, -30 * kSecond}) {
     INFO(off);
     const std::int64_t ahead = clock_ahead_us(read_at(kNoon + 3 * kSecond + off), kStay);

@@ -176,7 +176,7 @@ StepId=3.0 UserId=1000 StartTime=2026-11-21T09:53:44 TimeLimit=UNLIMITED
 
 )";
 
-// srun of a step whose node n2 has no slurmd anymore.
+// srun of a step whose node n2 no longer has a slurmd.
 inline constexpr const char* kNodeGone =
     R"(srun: cluster configuration lacks support for cpu binding
 srun: error: Task launch for StepId=3.6 failed on node n2: Communication connection failure

@@ -14,8 +14,8 @@
 namespace oddrank::slurm {
 namespace {
 
-// A folder with a program that stands in for ssh: it drops ssh's options and runs what the far
-// side would run, here. Host "deaf" is refused, host "mute" never says anything.
+// A folder with a stand-in for ssh: it drops ssh's options and runs the remote command here. Host
+// "deaf" refuses, host "mute" never answers.
 class FakeSsh {
  public:
   FakeSsh() {
@@ -56,7 +56,7 @@ exec /bin/sh -c "$*"
   std::vector<std::string> files_;
 };
 
-// Says its name and arguments as a payload: the frames were made here.
+// Returns an agent that prints a hello and the payload; the frames are made here.
 std::string agent_script(const std::string& host, const std::string& payload) {
   return "#!/bin/sh\ncat <<'EOF'\n" + encode_hello(host, 7) + encode_frames(host, 7, payload) +
          "EOF\n";
@@ -79,7 +79,7 @@ TEST_CASE("words reach a shell as they are") {
   CHECK(host_of("n0") == "n0");
 }
 
-TEST_CASE("why ssh failed is said with a remedy") {
+TEST_CASE("the reason why ssh failed comes with a remedy") {
   CHECK(ssh_complaint("Warning: x\neve@n0: Permission denied (publickey).\r\n") ==
         "ssh: eve@n0: Permission denied (publickey).; ssh must log in without a password "
         "(a key, and an agent that holds it)");
@@ -92,7 +92,7 @@ TEST_CASE("hosts answer, are refused, or stay silent, each for itself") {
   FakeSsh ssh;
   const std::string agent = ssh.write("agent", agent_script("n0", "hello"));
   SshOptions options = options_for(ssh, agent);
-  options.node_timeout = std::chrono::milliseconds(4500);  // all of it is waited for the mute one
+  options.node_timeout = std::chrono::milliseconds(4500);  // the mute host takes all of it
   options.slack = std::chrono::milliseconds(200);
   const auto result = gather_ssh({"eve@n0", "deaf", "mute"}, options);
   REQUIRE(result);
@@ -106,7 +106,7 @@ TEST_CASE("hosts answer, are refused, or stay silent, each for itself") {
   CHECK(result->answered() == 1);
 }
 
-TEST_CASE("a host that says why it takes longer is waited for, a silent one is not") {
+TEST_CASE("a host that reports why it takes longer is waited for, a silent one is not") {
   FakeSsh ssh;
   // ssh's words are options, --, the host and the script.
   ssh.write("ssh",
@@ -126,7 +126,7 @@ TEST_CASE("a host that says why it takes longer is waited for, a silent one is n
   CHECK(result->took < std::chrono::seconds(30));
 }
 
-TEST_CASE("a binary that a host does not have is sent there, and goes again") {
+TEST_CASE("a missing binary is copied to the host") {
   FakeSsh ssh;
   const std::string agent = ssh.write("agent", agent_script("n0", "shipped"), 0644);
   SshOptions options = options_for(ssh, agent);
@@ -164,7 +164,7 @@ TEST_CASE("an interrupt ends the waiting") {
   CHECK(result->nodes[0].why == "interrupted before it was asked");
 }
 
-TEST_CASE("what cannot be asked at all is an error") {
+TEST_CASE("a host that cannot be contacted at all is an error") {
   SshOptions options;
   options.agent_path = "/bin/true";
   CHECK(gather_ssh({}, options).error().code == Errc::kUsage);

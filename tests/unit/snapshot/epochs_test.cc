@@ -1,4 +1,4 @@
-// Captures sorted into the times of which they are.
+// Captures sorted by the time they were taken.
 #include "snapshot/epochs.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct Look {
   std::uint64_t read_us;
 };
 
-// Each process has the name that it was given.
+// Checks that each process has the name that it was given.
 void check_names(const Capture& capture) {
   for (const ProcessCapture& process : capture.processes) {
     CHECK(capture.tables.text(process.name) ==
@@ -57,7 +57,7 @@ std::vector<Capture> join(const std::vector<Look>& looks) {
   return captures.take();
 }
 
-TEST_CASE("epochs: nodes of one look are one capture, a later look another, in any order") {
+TEST_CASE("epochs: nodes read together are one capture, later ones another, in any order") {
   const std::vector<Look> looks = {{"n0", 10, 0, 5'000'000},
                                    {"n1", 10, 1, 5'200'000},
                                    {"n0", 10, 0, 65'000'000},
@@ -81,22 +81,22 @@ TEST_CASE("epochs: nodes of one look are one capture, a later look another, in a
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("epochs: the same file twice is one look") {
+TEST_CASE("epochs: the same file twice is one capture") {
   CHECK(join({{"n0", 10, 0, 5'000'000}, {"n0", 10, 0, 5'000'000}}).size() == 1);
 }
 
-TEST_CASE("epochs: a rank that was started again is of a later look") {
+TEST_CASE("epochs: a restarted rank belongs to a later capture") {
   CHECK(join({{"n0", 10, 0, 5'000'000}, {"n0", 99, 0, 65'000'000}}).size() == 2);
 }
 
-TEST_CASE("epochs: other ranks of the same node, read later, are parts of one look") {
+TEST_CASE("epochs: other ranks of the same node, read later, are parts of one capture") {
   const auto times = join({{"n0", 10, 0, 5'000'000}, {"n0", 11, 1, 65'000'000}});
   REQUIRE(times.size() == 1);
   CHECK(times[0].processes.size() == 2);
   check_names(times[0]);
 }
 
-TEST_CASE("epochs: nothing is nothing") {
+TEST_CASE("epochs: no files, no captures") {
   EpochJoiner captures;
   CHECK(captures.empty());
   CHECK(captures.take().empty());

@@ -33,7 +33,7 @@ TEST_CASE("samples of a thread follow each other, new threads are added, ended o
   CHECK(process.threads[2].tid == 3);
 }
 
-TEST_CASE("a process that no longer answers keeps what was read before") {
+TEST_CASE("a process that no longer answers keeps its earlier data") {
   Tables tables;
   ProcessCapture process = process_with({{1, 10}});
   ProcessCapture later;

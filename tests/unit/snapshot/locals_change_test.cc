@@ -15,7 +15,7 @@ struct FrameWith {
   std::vector<std::pair<std::string, std::string>> locals;
 };
 
-// A thread with these Python frames, innermost first, and a native one between them.
+// Returns a thread with these Python frames, innermost first, and a native one between them.
 ThreadCapture in(Tables& tables, const std::vector<FrameWith>& frames) {
   ThreadCapture thread;
   Stack stack;
@@ -33,7 +33,7 @@ ThreadCapture in(Tables& tables, const std::vector<FrameWith>& frames) {
   return thread;
 }
 
-TEST_CASE("a loop that counts its steps is further on") {
+TEST_CASE("a loop that counts its steps has advanced") {
   Tables tables;
   const auto at = [&](const char* step) {
     return in(tables, {{"all_reduce", {}}, {"train", {{"step", step}, {"name", "'a'"}}}});
@@ -42,7 +42,7 @@ TEST_CASE("a loop that counts its steps is further on") {
   CHECK_FALSE(locals_changed(tables, at("7"), at("7")));
 }
 
-TEST_CASE("a loop that keeps the time in fractions is not further on") {
+TEST_CASE("a loop that keeps the time in fractions has not advanced") {
   Tables tables;
   const auto at = [&](const char* waited) { return in(tables, {{"poll", {{"waited", waited}}}}); };
   CHECK_FALSE(locals_changed(tables, at("1732.5"), at("1732.75")));

@@ -68,7 +68,7 @@ TEST_CASE("a process read twice is kept once, the better reading wins in either 
   }
 }
 
-TEST_CASE("a pid that was used again is another process") {
+TEST_CASE("a reused pid is another process") {
   Capture earlier = sample_capture();
   Capture later = sample_capture();
   later.processes[0].start_us += 1;

@@ -20,7 +20,7 @@ TEST_CASE("a node's health travels as bytes") {
   CHECK(again->checks[1].answer == Answer::kOff);
 }
 
-TEST_CASE("what is no answer of doctor is refused") {
+TEST_CASE("text that is no answer of doctor is refused") {
   for (const char* bytes : {"", "[]", "{}", "{\"checks\": 1}", "\xff\xfe", "{\"checks\": [1"}) {
     const auto health = decode_health(bytes);
     REQUIRE_FALSE(health);

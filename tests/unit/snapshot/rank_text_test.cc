@@ -21,7 +21,7 @@ TEST_CASE("lists of ranks keep their order") {
   CHECK(rank_text(Ranks{2147483646, 2147483647}) == "2147483646-2147483647");
 }
 
-TEST_CASE("what is no list of ranks, or too long, is empty") {
+TEST_CASE("text that is no list of ranks, or too long, is empty") {
   for (const char* text : {"x", "3-1", "-1", "1-", "0-99999999999", "0-2000000", ",", "0-8/0",
                            "0-8/", "1/2", "0-8/-2"}) {
     INFO(text);

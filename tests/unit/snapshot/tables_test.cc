@@ -22,7 +22,7 @@ TEST_CASE("each value has one id, and id 0 is the empty one") {
   CHECK(tables.frame(frame) != id);
 }
 
-TEST_CASE("tables stay whole when they are moved") {
+TEST_CASE("tables stay complete when they are moved") {
   Tables tables;
   const StringId id = tables.string("kept");
   Tables moved = std::move(tables);

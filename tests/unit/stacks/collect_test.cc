@@ -27,7 +27,7 @@ attach::ThreadState blocked(pid_t tid) {
   return state;
 }
 
-// Code without unwind tables and an empty stack: one frame a thread, then nothing to go on with.
+// Adds code without unwind tables and an empty stack: one frame a thread, then the stack ends.
 void add_memory(test::FakeTarget& target) {
   attach::Mapping code;
   code.start = kCode;
@@ -74,7 +74,7 @@ TEST_CASE("collect: threads that stand still") {
   CHECK(collected.tables.frame(collected.stack(0).frames[0]).offset == kCode + 16);
 }
 
-TEST_CASE("collect: a second look adds a sample to each row, and a row for a new thread") {
+TEST_CASE("collect: a second read adds a sample to each row, and a row for a new thread") {
   test::FakeTarget target;
   add_memory(target);
   target.set_threads({blocked(10), blocked(11)});
@@ -94,7 +94,7 @@ TEST_CASE("collect: a thread that moves once is read again, one that keeps movin
   target.set_threads({blocked(10), blocked(11)});
   int looks = 0;
   target.on_look([&looks](attach::ThreadState& state) {
-    if (state.tid == 10) {  // moves between the first and the second look only
+    if (state.tid == 10) {  // moves between the first and the second read only
       state.voluntary_switches += looks++ == 0 ? 0 : 1;
     } else {
       state.voluntary_switches = static_cast<std::uint64_t>(looks++) + 100;
@@ -107,7 +107,7 @@ TEST_CASE("collect: a thread that moves once is read again, one that keeps movin
   CHECK(collected.stack(1).end == StackEnd::kTorn);
 }
 
-TEST_CASE("collect: a thread that runs has no native stack, and that is no fault") {
+TEST_CASE("collect: a thread that runs has no native stack, and that is no error") {
   test::FakeTarget target;
   add_memory(target);
   attach::ThreadState running = blocked(10);
@@ -130,7 +130,7 @@ attach::ThreadState running(pid_t tid) {
   return state;
 }
 
-// A stop gives every register; a frame pointer of 0 ends the stack.
+// Sets every register, as a stop does; a frame pointer of 0 ends the stack.
 attach::StopEnd hold(attach::ThreadState& thread) {
   thread.registers = attach::Registers{};
   thread.registers->all = true;
@@ -139,7 +139,7 @@ attach::StopEnd hold(attach::ThreadState& thread) {
   return attach::StopEnd::kHeld;
 }
 
-TEST_CASE("collect: threads that run are stopped together, once a sample, and no others") {
+TEST_CASE("collect: only running threads are stopped, together, once a sample") {
   test::FakeTarget target;
   add_memory(target);
   target.set_threads({running(10), blocked(11), running(12)});
@@ -193,7 +193,7 @@ TEST_CASE("collect: threads that sleep are never stopped, nor is anything if tha
   CHECK(collected.process.stopped == 0);
 }
 
-TEST_CASE("collect: a thread that keeps moving is stopped, unless its call would fail by that") {
+TEST_CASE("collect: a thread that keeps moving is stopped, unless its call would then fail") {
   test::FakeTarget target;
   add_memory(target);
   attach::ThreadState futex = blocked(10);
@@ -220,7 +220,7 @@ TEST_CASE("collect: a thread that keeps moving is stopped, unless its call would
   CHECK(collected.stack(1).end == StackEnd::kTorn);
 }
 
-TEST_CASE("collect: a thread that blocked before it could be stopped is read without") {
+TEST_CASE("collect: a thread that blocked before it could be stopped is read without a stop") {
   test::FakeTarget target;
   add_memory(target);
   target.set_threads({running(10)});

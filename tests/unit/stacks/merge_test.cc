@@ -79,7 +79,7 @@ std::string merged(std::string_view native_text, std::string_view python_text, b
 
 }  // namespace
 
-TEST_CASE("Python frames stand inside of their evaluation loop", "[merge]") {
+TEST_CASE("Python frames stand inside their evaluation loop", "[merge]") {
   CHECK(merged("r w ! m s", "f*", true) == "r w f* ! m s");
   CHECK(merged("r ! m", "f g h*", true) == "r f g h* ! m");
   // 3.10 and before: every frame is an entry.
@@ -96,11 +96,11 @@ TEST_CASE("threads with one kind of frames only", "[merge]") {
   CHECK(merged("e l s", "", true) == "native only: e l s");
   CHECK(merged("", "f g*", true) == "Python only: f g*");
   CHECK(merged("", "", true) == "native only: ");
-  // Entered the loop, has no frame yet.
+  // The thread entered the loop and has no frame yet.
   CHECK(merged("! m", "", true) == "native only: ! m");
 }
 
-TEST_CASE("what does not fit is kept side by side", "[merge]") {
+TEST_CASE("stacks that do not fit are kept side by side", "[merge]") {
   CHECK(merged("r ! ! m", "f*", true) == "mismatch: r ! ! m / f*");
   CHECK(merged("r ! m", "f* g*", true) == "mismatch: r ! m / f* g*");
   CHECK(merged("r m", "f*", true) == "mismatch: r m / f*");

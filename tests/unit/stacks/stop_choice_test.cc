@@ -14,7 +14,7 @@ attach::ThreadState thread_in(char state, std::int64_t call) {
   return thread;
 }
 
-TEST_CASE("stop_choice: calls that the kernel begins again, and those that fail") {
+TEST_CASE("stop_choice: calls that the kernel restarts, and those that fail") {
   for (const long call : {SYS_futex, SYS_poll, SYS_clock_nanosleep, SYS_wait4, SYS_pause}) {
     CAPTURE(call);
     CHECK(may_be_stopped(thread_in('S', call)));

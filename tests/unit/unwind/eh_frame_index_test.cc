@@ -43,7 +43,7 @@ TEST_CASE("eh_frame_index: the same as the index that the linker made") {
   }
 }
 
-TEST_CASE("eh_frame_index: damaged bytes give fewer entries, never more than there is room for") {
+TEST_CASE("eh_frame_index: damaged bytes yield fewer entries, never more than fit") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);
   const Section section(*image);

@@ -26,7 +26,7 @@ struct Fixture {
     target.add_mapping(mapping);
   }
   void put(std::size_t at, std::string_view bytes) { code.replace(at, bytes.size(), bytes); }
-  // "call to": its return address is kCode + at + 5.
+  // Writes "call to": its return address is kCode + at + 5.
   void put_call(std::size_t at, std::uint64_t to) {
     const auto distance = static_cast<std::int32_t>(to - (kCode + at + 5));
     put(at, "\xe8");
@@ -40,7 +40,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("call_site: direct calls tell their target, also behind a stub of the linker") {
+TEST_CASE("call_site: direct calls show their target, even behind a stub of the linker") {
   Fixture fixture;
   fixture.put_call(0x100, kCode + 0x800);
   fixture.put_call(0x200, kCode + 0x900);
@@ -93,7 +93,7 @@ TEST_CASE("frame_search: a call of the function itself comes before nearer calls
   CHECK(found[1].frame_end == kSearchedStack + 16);
 }
 
-TEST_CASE("frame_search: candidates are bounded, and memory that ends is no fault") {
+TEST_CASE("frame_search: candidates are bounded, and memory that ends is no error") {
   Fixture fixture;
   fixture.put_call(0x100, kCode + 0x800);
   fixture.finish(std::vector<std::uint64_t>(400, kCode + 0x105));

@@ -71,7 +71,7 @@ TEST_CASE("native_unwind: at a function's first instruction the caller is on top
   CHECK(stack.frames[1].pc == caller);
 }
 
-TEST_CASE("native_unwind: the tables are found in memory where the file cannot be opened") {
+TEST_CASE("native_unwind: the tables are found in memory if the file cannot be opened") {
   Thread thread(true);
   thread.state.registers->pc = thread.address_of("main");
   thread.set_stack({thread.address_of("_start") + 8});
@@ -80,7 +80,7 @@ TEST_CASE("native_unwind: the tables are found in memory where the file cannot b
   CHECK(stack.end == StackEnd::kComplete);
 }
 
-TEST_CASE("native_unwind: a return address that is no code ends the stack, and is no frame") {
+TEST_CASE("native_unwind: a return address outside code ends the stack, and is no frame") {
   Thread thread;
   thread.target.add_real_file(test::kLoadedPath, test::sample_path());
   thread.state.registers->pc = thread.address_of("main");
@@ -92,7 +92,7 @@ TEST_CASE("native_unwind: a return address that is no code ends the stack, and i
   }
 }
 
-TEST_CASE("native_unwind: code without tables gives one frame") {
+TEST_CASE("native_unwind: code without tables yields one frame") {
   Thread thread;
   attach::Mapping jit;
   jit.start = 0x10000;
@@ -108,7 +108,7 @@ TEST_CASE("native_unwind: code without tables gives one frame") {
   CHECK(stack.end == StackEnd::kNoUnwindInfo);
 }
 
-TEST_CASE("native_unwind: a stack that cannot be read is said to be so") {
+TEST_CASE("native_unwind: a stack that cannot be read is reported as such") {
   Thread thread;
   thread.target.add_real_file(test::kLoadedPath, test::sample_path());
   thread.state.registers->pc = thread.address_of("main");
@@ -125,8 +125,8 @@ TEST_CASE("native_unwind: a thread without registers has no frames") {
   CHECK(thread.unwind().end == StackEnd::kRunning);
 }
 
-// The unwind tables of a hostile file, and stacks full of plausible words: whatever comes out, it
-// is bounded, and each frame lies in code.
+// The unwind tables of a hostile file, and stacks full of plausible words: the result is bounded,
+// and each frame lies in code.
 TEST_CASE("native_unwind: damaged tables end stacks early, but never the tool") {
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same bytes each time
   const Thread sample;

@@ -58,7 +58,7 @@ TEST_CASE("stack_copy: the stack that a signal handler's thread came from") {
   add_stack(target, kMain, "[stack]");
   add_stack(target, kOwn, "");
   add_stack(target, kAlternate, "");
-  // What the kernel saved, and an older word above it.
+  // The kernel's saved stack pointer, and an older word above it.
   target.add_object(attach::Addr{kAlternate + 0x8100}, kOwn + 0x9000);
   target.add_object(attach::Addr{kAlternate + 0x8108}, kOwn + 0x9900);
   target.add_object(attach::Addr{kAlternate + 0x8110}, kMain + 0x4000);

@@ -41,7 +41,7 @@ TEST_CASE("files without another end come last, whatever their names look like")
   CHECK(files.ends[0].inode == 77);
 }
 
-TEST_CASE("a list that is cut does not say all") {
+TEST_CASE("a cut list is marked as incomplete") {
   std::vector<NamedFile> many;
   for (int fd = 0; fd < 20; ++fd) {
     many.push_back({fd, "pipe:[" + std::to_string(100 + fd) + "]"});

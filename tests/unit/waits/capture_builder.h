@@ -23,7 +23,7 @@ class CaptureBuilder {
  public:
   CaptureBuilder() { capture.nodes.push_back({}); }
 
-  // A process with one thread. Returns its index.
+  // Adds a process with one thread. Returns its index.
   std::size_t add(pid_t pid, pid_t parent, std::initializer_list<PythonFrameText> frames) {
     snapshot::ProcessCapture process;
     process.pid = pid;
@@ -51,7 +51,7 @@ class CaptureBuilder {
 
   snapshot::ProcessCapture& process(std::size_t index) { return capture.processes[index]; }
   snapshot::Wait& wait(std::size_t index) { return capture.processes[index].threads[0].wait; }
-  // The sentence that reports have for the wait.
+  // Returns the sentence that reports have for the wait.
   std::string says(std::size_t index) {
     return aggregate::wait_sentence(capture, process(index), process(index).threads[0]);
   }

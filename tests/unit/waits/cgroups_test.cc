@@ -16,7 +16,7 @@ constexpr std::string_view kBoth =
     "33 30 0:28 / /sys/fs/cgroup/memory rw shared:12 - cgroup cgroup rw,memory\n"
     "34 30 0:29 / /sys/fs/cgroup/freezer rw shared:13 - cgroup cgroup rw,freezer\n";
 
-TEST_CASE("where the cgroup of a controller is, in both versions") {
+TEST_CASE("the folder of a controller's cgroup, in both versions") {
   const std::string members = "4:memory:/job\n3:freezer:/\n1:cpu,cpuacct:/x\n0::/slurm/job_7\n";
   CHECK(cgroup_folder(members, kBoth, "memory") == "/sys/fs/cgroup/memory/job");
   CHECK(cgroup_folder(members, kBoth, "cpu") == "/sys/fs/cgroup/cpu,cpuacct/x");

@@ -17,7 +17,7 @@ TEST_CASE("each call is found by its name, and has one row") {
   }
 }
 
-TEST_CASE("versions of a call are the call") {
+TEST_CASE("versions of a call count as the call") {
   const auto found = [](std::string_view symbol) {
     const DeviceCall* call = find_device_call(symbol);
     return call == nullptr ? std::string_view() : call->function;

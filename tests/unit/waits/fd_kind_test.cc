@@ -7,7 +7,7 @@ namespace {
 
 using snapshot::WaitOn;
 
-TEST_CASE("links tell what a file is") {
+TEST_CASE("a link shows the kind of a file") {
   CHECK(fd_kind("pipe:[123]", "").on == WaitOn::kPipe);
   CHECK(fd_kind("socket:[5]", "").on == WaitOn::kSocket);
   CHECK(fd_kind("/data/x.tar", "").on == WaitOn::kFile);
@@ -25,7 +25,7 @@ TEST_CASE("a deleted file keeps its name") {
   CHECK(kind.note == "deleted");
 }
 
-TEST_CASE("a FIFO is told from a file by the kernel function") {
+TEST_CASE("the kernel function distinguishes a FIFO from a file") {
   CHECK(fd_kind("/data/x.tar", "anon_pipe_read").note.find("FIFO") != std::string::npos);
   CHECK(fd_kind("/data/x.tar", "pipe_read").note.find("FIFO") != std::string::npos);
   CHECK(fd_kind("/data/x.tar", "folio_wait_bit").note.empty());

@@ -14,7 +14,7 @@ constexpr std::string_view kTable =
     "4: -> FLOCK  ADVISORY  WRITE 8350 fe:00:2146641 0 EOF\n"
     "4: -> FLOCK  ADVISORY  WRITE 8360 fe:00:2146641 0 EOF\n";
 
-TEST_CASE("the holder is the row that the waiter's row hangs on") {
+TEST_CASE("the holder is the row that the waiter's row follows") {
   const auto lock = blocking_lock(kTable, 8360, 0);
   REQUIRE(lock);
   CHECK(lock->holder == 900);
@@ -22,7 +22,7 @@ TEST_CASE("the holder is the row that the waiter's row hangs on") {
   CHECK(lock->inode == 2146641);
 }
 
-TEST_CASE("two waits of one process are told apart by the inode or not at all") {
+TEST_CASE("two waits of one process are distinguished by the inode or not at all") {
   CHECK(!blocking_lock(kTable, 8350, 0));
   CHECK(blocking_lock(kTable, 8350, 2146657)->holder == 8405);
   CHECK(blocking_lock(kTable, 8350, 2146641)->holder == 900);
@@ -35,7 +35,7 @@ TEST_CASE("no wait, no holder") {
   CHECK(!blocking_lock("1: POSIX\n1: -> POSIX ADVISORY WRITE x y\n:::\n", 7, 0));
 }
 
-TEST_CASE("locks that are held, without those that are waited for") {
+TEST_CASE("held locks, without awaited ones") {
   const auto locks = held_locks(kTable);
   REQUIRE(locks.size() == 3);
   CHECK(locks[0] == HeldLock{"POSIX", true, 8405, {std::uint64_t{0xfe} << 32, 2146657}, 0});
@@ -43,7 +43,7 @@ TEST_CASE("locks that are held, without those that are waited for") {
   CHECK(locks[2].file.inode == 2146641);
 }
 
-TEST_CASE("where a lock begins") {
+TEST_CASE("the start of a lock") {
   const auto locks = held_locks("3: POSIX  ADVISORY  WRITE 7 08:11:9 1073741824 1073742335\n");
   REQUIRE(locks.size() == 1);
   CHECK(locks[0].start == 1073741824);

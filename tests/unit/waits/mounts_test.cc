@@ -18,7 +18,7 @@ std::string words_of(std::string_view path) {
   return mount ? mount_words(*mount) : "";
 }
 
-TEST_CASE("the longest folder holds a path, the last mount covers others at the same folder") {
+TEST_CASE("the longest folder matches a path, the last mount covers others at the same folder") {
   CHECK(words_of("/data/x/7.tar") == "nfs4 filer:/export/data at /data");
   CHECK(words_of("/data") == "nfs4 filer:/export/data at /data");
   CHECK(words_of("/data/fast/7.tar") == "lustre 10.0.0.3@tcp:/fast at /data/fast");
@@ -27,7 +27,7 @@ TEST_CASE("the longest folder holds a path, the last mount covers others at the 
   CHECK(words_of("/my disk/x") == "fuse.sshfs me@there:/x at /my disk");
 }
 
-TEST_CASE("servers and other processes must answer for some file systems") {
+TEST_CASE("some file systems depend on servers or other processes") {
   CHECK(is_remote(*mount_of(kMounts, "/data/x")));
   CHECK(is_remote(*mount_of(kMounts, "/data/fast/x")));
   CHECK(is_remote(*mount_of(kMounts, "/my disk/x")));
@@ -46,7 +46,7 @@ TEST_CASE("the device of a mount") {
   CHECK_FALSE(device_of_mount("", 0));
 }
 
-TEST_CASE("what is no path or no table has no mount") {
+TEST_CASE("an invalid path or table has no mount") {
   CHECK_FALSE(mount_of(kMounts, "pipe:[5]"));
   CHECK_FALSE(mount_of(kMounts, ""));
   CHECK_FALSE(mount_of("22 1 254:1 / / rw - ext4\n", "/x"));

@@ -38,7 +38,7 @@ TEST_CASE("robust: the word and the structure must agree") {
   scene.target.add_object(Addr{0x9000}, std::array<std::uint64_t, 3>{word, kOwner, 16});
   CHECK(scene.lock(0x9000, FUTEX_WAIT, word).kind == LockKind::kRobust);
   CHECK(scene.lock(0x9000, FUTEX_WAIT, word).owner == kOwner);
-  // Without the flag it is believed only if the owner is there: musl's mutex.
+  // Without the flag it counts only if the owner exists: musl's mutex.
   const std::uint64_t gone = FUTEX_WAITERS | kGone;
   scene.target.add_object(Addr{0xa000}, std::array<std::uint64_t, 3>{gone, kGone, 0});
   CHECK(scene.lock(0xa000, FUTEX_WAIT, gone).kind == LockKind::kUnknown);
@@ -75,7 +75,7 @@ TEST_CASE("read-write lock: writer, readers, neither") {
   CHECK(scene.lock(0x9008, kTimedWait, 2).readers == 3);
 }
 
-TEST_CASE("a join is believed only if the word is a thread's own") {
+TEST_CASE("a join counts only if the word is a thread's own") {
   LockScene scene;
   constexpr std::uint64_t kThread = 0x7000;
   CHECK(scene.lock(kThread + 720, kTimedWait, kOwner).kind == LockKind::kUnknown);
@@ -85,7 +85,7 @@ TEST_CASE("a join is believed only if the word is a thread's own") {
   CHECK(scene.lock(kThread + 720, kTimedWait, kGone).kind == LockKind::kUnknown);
 }
 
-TEST_CASE("addresses that cannot be read end in nothing") {
+TEST_CASE("addresses that cannot be read have no owner") {
   LockScene scene;
   for (const std::uint64_t expected : {0UL, 2UL, 3UL, 50UL, 0x80000032UL}) {
     for (const std::uint64_t word : {0UL, 8UL, ~0UL, 0x7fffffffffffUL}) {
@@ -107,7 +107,7 @@ struct Named {
     wait.on = snapshot::WaitOn::kLock;
     wait.how = snapshot::WaitHow::kLock;
   }
-  // Locked by thread 7 of pid 5.
+  // Sets a lock that thread 7 of pid 5 has.
   void lock(snapshot::LockKind kind) {
     wait.lock.kind = kind;
     wait.lock.owner = snapshot::LockOwner::kThread;
@@ -130,7 +130,7 @@ struct Named {
   }
 };
 
-TEST_CASE("the call says what has no owner") {
+TEST_CASE("the call shows which waits have no owner") {
   Named condition;
   condition.wait.limited = true;
   CHECK(condition.name({"__futex_abstimed_wait_common", "___pthread_cond_wait"}) ==
@@ -142,7 +142,7 @@ TEST_CASE("the call says what has no owner") {
   CHECK(Named().name({"__pthread_once"}) == "a first call that another thread has begun");
 }
 
-TEST_CASE("the call says what a read-write lock is wanted for") {
+TEST_CASE("the call shows whether a read-write lock is wanted for reading or writing") {
   Named reader;
   reader.lock(LockKind::kWriteLock);
   reader.wait.limited = true;
@@ -154,7 +154,7 @@ TEST_CASE("the call says what a read-write lock is wanted for") {
         "read-write lock locked by thread 7, wants to write");
 }
 
-TEST_CASE("an owner that is there stays, one that seemed gone does not") {
+TEST_CASE("an owner that exists stays, one that seemed gone does not") {
   Named named;
   named.lock(LockKind::kMutex);
   CHECK(named.name({"pthread_cond_wait"}) == "mutex locked by thread 7");
@@ -167,7 +167,7 @@ TEST_CASE("an owner that is there stays, one that seemed gone does not") {
   CHECK(gone.wait.holder_alive == snapshot::Known::kUnknown);
 }
 
-TEST_CASE("a lock object of Python's stays one, though it waits as a semaphore") {
+TEST_CASE("a Python lock object stays one, although it waits as a semaphore") {
   Named named;
   named.wait.how = snapshot::WaitHow::kPythonLock;
   named.wait.detail = named.tables.string("Python lock, which does not say who holds it");

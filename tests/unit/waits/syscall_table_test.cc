@@ -24,7 +24,7 @@ TEST_CASE("numbers are those of this machine's headers") {
   CHECK(std::string(find_syscall(SYS_io_uring_enter)->name) == "io_uring_enter");
 }
 
-TEST_CASE("names are given once and what is unknown is said so") {
+TEST_CASE("names are unique, and unknown numbers say so") {
   std::set<std::string> names;
   for (const SyscallInfo& info : syscall_table()) {
     CHECK(names.insert(info.name).second);

@@ -88,7 +88,7 @@ TEST_CASE("read of a file names the file") {
   CHECK(scene.says(wait) == "in read() of /data/shard-7.tar");
 }
 
-TEST_CASE("state D keeps the file and says what the kernel waits in") {
+TEST_CASE("state D keeps the file and shows the kernel function") {
   WaitScene scene;
   scene.main().state = 'D';
   scene.files.links[7] = "/nfs/x";
@@ -113,7 +113,7 @@ TEST_CASE("a file on a server names the server, one on a disk its disk only in s
         "ext4 /dev/vda1 at /");
 }
 
-TEST_CASE("the system call may not be read: the kernel function tells") {
+TEST_CASE("if the system call may not be read, the kernel function counts") {
   WaitScene scene;
   scene.main().wchan = "pipe_read";
   CHECK(scene.wait().on == WaitOn::kPipe);
@@ -167,7 +167,7 @@ TEST_CASE("a frozen thread is frozen, whatever call it was in") {
   CHECK(scene.says(scene.wait()) == "frozen by its cgroup (__refrigerator)");
 }
 
-TEST_CASE("where a frozen thread sleeps on, its cgroup tells") {
+TEST_CASE("a frozen thread that sleeps on is recognised by its cgroup") {
   WaitScene scene;
   scene.files.freezes = "FROZEN";
   scene.main().state = 'D';
@@ -177,7 +177,7 @@ TEST_CASE("where a frozen thread sleeps on, its cgroup tells") {
   scene.files.freezes = "FREEZING";
   CHECK(scene.wait().on == WaitOn::kUnknown);
   scene.files.freezes = "FROZEN";
-  scene.main().state = 'S';  // of another state is not asked
+  scene.main().state = 'S';  // other states do not read the cgroup
   CHECK(scene.says(scene.wait()) == "sleeps (nanosleep)");
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("poll of one pipe is a wait for that pipe") {
   CHECK(scene.says(wait) == "in poll() of pipe:[31], for 5000 ms at most");
 }
 
-TEST_CASE("poll of several files lists them and agrees on a kind only if all are of one") {
+TEST_CASE("poll of several files lists them and has a kind only if all share it") {
   WaitScene scene;
   scene.files.links[5] = "socket:[1]";
   scene.files.links[6] = "socket:[2]";
@@ -228,7 +228,7 @@ TEST_CASE("poll of several files lists them and agrees on a kind only if all are
   CHECK(wait.on == WaitOn::kUnknown);
 }
 
-TEST_CASE("hostile arguments of poll and select end in words") {
+TEST_CASE("hostile arguments of poll and select are described in words") {
   WaitScene scene;
   CHECK(scene.blocked_in(SYS_poll, {0x10, ~0ULL, 0}).on == WaitOn::kUnknown);
   CHECK(scene.blocked_in(SYS_poll, {0, 0, 100}).on == WaitOn::kUnknown);
@@ -262,7 +262,7 @@ struct Mutex {
   std::int32_t kind;
 };
 
-TEST_CASE("a contended mutex tells its owner") {
+TEST_CASE("a contended mutex shows its owner") {
   WaitScene scene;
   ThreadState other;
   other.tid = 5000;
@@ -336,7 +336,7 @@ TEST_CASE("a pid of another namespace is not taken for one of ours") {
   CHECK(scene.says(wait) == "waits for child pid 12 (of its own pid namespace)");
 }
 
-TEST_CASE("flock asks the kernel's table for the holder") {
+TEST_CASE("the kernel's table names the holder of a flock") {
   WaitScene scene;
   scene.files.links[3] = "/data/.lock";
   scene.files.infos[3] = "pos:\t0\nino:\t77\n";

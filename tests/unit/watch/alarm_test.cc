@@ -9,13 +9,13 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-TEST_CASE("an alarm is due after the time that was asked for") {
+TEST_CASE("an alarm is due after the configured time") {
   Alarm alarm{minutes(5)};
   CHECK_FALSE(alarm.is_due(seconds(299)));
   CHECK(alarm.is_due(seconds(300)));
 }
 
-TEST_CASE("a job that was quiet for long before may be so again, and half as long more") {
+TEST_CASE("a job that was quiet for long may be quiet for half as long again") {
   Alarm alarm{minutes(5)};
   alarm.learn(minutes(2));
   CHECK(alarm.limit() == minutes(5));
@@ -26,7 +26,7 @@ TEST_CASE("a job that was quiet for long before may be so again, and half as lon
   CHECK(alarm.is_due(minutes(30)));
 }
 
-TEST_CASE("in one stall it is raised at once, twice and four times the limit, and no more") {
+TEST_CASE("in one stall it is raised at the limit, at twice and four times that, and no more") {
   Alarm alarm{minutes(5)};
   REQUIRE(alarm.is_due(minutes(5)));
   CHECK_FALSE(alarm.raised());
@@ -76,7 +76,7 @@ TEST_CASE("the watchdog's time is that of the groups' backends") {
     return std::string(name == "TORCH_NCCL_ENABLE_MONITORING" ? "0" : "60");
   };
   CHECK(watchdog_limit("nccl", kUnknown, off) == minutes(10));
-  // What the program gave to init_process_group.
+  // The timeout that the program passed to init_process_group.
   CHECK(watchdog_limit("mpi", minutes(2), none) == seconds(0));
   CHECK(watchdog_limit("gloo", minutes(2), none) == minutes(2));
   CHECK(watchdog_limit("gloo", minutes(90), none) == minutes(90));

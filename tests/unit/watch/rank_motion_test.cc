@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A rank, looked at every ten seconds.
+// A rank, sampled every ten seconds.
 struct Rank {
   RankMotion::Time now{};
   RankMotion motion{now};
@@ -22,14 +22,14 @@ struct Rank {
   }
 };
 
-TEST_CASE("a rank moves where it is at a place that none of the last looks saw") {
+TEST_CASE("a rank moves if it is at a place that none of the last samples saw") {
   Rank rank;
   CHECK(rank.at({1}));
   CHECK(rank.at({2}));
   CHECK_FALSE(rank.at({1}));
   CHECK_FALSE(rank.at({2}));
   CHECK(rank.motion.quiet_for(rank.now) == seconds(20));
-  CHECK(rank.motion.longest_quiet() == seconds(10));  // between two looks
+  CHECK(rank.motion.longest_quiet() == seconds(10));  // between two samples
   CHECK(rank.at({3}));
   CHECK(rank.motion.quiet_for(rank.now) == seconds(0));
   CHECK(rank.motion.longest_quiet() == seconds(30));
@@ -78,7 +78,7 @@ TEST_CASE("a log that changes is motion, unless a watcher wrote there") {
   CHECK(rank.at({1}));
 }
 
-TEST_CASE("a checkpoint that is being written is motion, a line of metrics is none") {
+TEST_CASE("a checkpoint that is being written is motion, a line of metrics is not") {
   Rank rank;
   CHECK(rank.at({1}));
   rank.sign.stored_bytes += 4096;
@@ -88,15 +88,15 @@ TEST_CASE("a checkpoint that is being written is motion, a line of metrics is no
   CHECK_FALSE(rank.at({1}));
 }
 
-TEST_CASE("counts of launches tell of motion within a quiet time") {
+TEST_CASE("counts of launches show motion within a quiet time") {
   Rank rank;
   CHECK(rank.at({1}));
   rank.sign.launches = 7;
-  CHECK_FALSE(rank.at({1}));  // the first look at them in this quiet time
+  CHECK_FALSE(rank.at({1}));  // the first sample of them in this quiet time
   CHECK_FALSE(rank.at({1}));
   rank.sign.launches = 9;
   CHECK(rank.at({1}));
-  rank.sign.launches.reset();  // not looked at
+  rank.sign.launches.reset();  // not sampled
   CHECK_FALSE(rank.at({1}));
   rank.sign.launches = 10;  // in one call that goes on and on
   CHECK(rank.at({1}));
@@ -108,7 +108,7 @@ TEST_CASE("counts of launches tell of motion within a quiet time") {
   CHECK_FALSE(rank.at({2}));
 }
 
-TEST_CASE("a look at no frames says nothing of places") {
+TEST_CASE("a sample without frames says nothing about places") {
   Rank rank;
   rank.now += seconds(10);
   CHECK_FALSE(rank.motion.add(rank.sign, rank.now));

@@ -48,7 +48,7 @@ TEST_CASE("a capture is taken by the first program that writes one") {
   CHECK(none.error().what == "no srun");
 }
 
-TEST_CASE("a program that does not end is ended, in time or when there is no need for it") {
+TEST_CASE("a program that does not exit is killed, at its deadline or when it is not needed") {
   auto folder = TempFolder::make();
   REQUIRE(folder);
   const std::string file = folder->path() + "/capture";
@@ -66,7 +66,7 @@ TEST_CASE("a program that does not end is ended, in time or when there is no nee
   CHECK(asked == 1);
 }
 
-TEST_CASE("a folder of our own is gone when it is not needed any more") {
+TEST_CASE("our own folder is removed when it is no longer needed") {
   std::string path;
   {
     auto folder = TempFolder::make();
@@ -79,7 +79,7 @@ TEST_CASE("a folder of our own is gone when it is not needed any more") {
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE("the user's command is no rank, and knows what the verdict is") {
+TEST_CASE("the user's command is no rank, and gets the verdict") {
   const StallFacts facts{"/j.json", "/c.odd", "io_stall", "io_stall: rank 5 waits"};
   const auto environment = hook_environment(
       {"RANK=5", "LOCAL_RANK=1", "SLURM_PROCID=5", "SLURM_JOB_ID=4711", "RANKS=8", "PATH=/bin"},
@@ -110,7 +110,7 @@ std::string complaint_of(const std::string& line, milliseconds patience) {
   return hook->complaint();
 }
 
-TEST_CASE("what becomes of the user's command is told where it failed") {
+TEST_CASE("a failure of the user's command is reported") {
   constexpr milliseconds kLong{20000};
   CHECK(complaint_of("test \"$1\" = /j.json", kLong).empty());
   CHECK(complaint_of("echo a; echo b >&2; exit 3", kLong) == "exit status 3: b");

@@ -1,4 +1,4 @@
-// What the watch writes down: the past of a rank, and the newest few captures of a folder.
+// Files that the watch writes: the past of a rank, and the newest few captures of a folder.
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ RankSign seen(const std::string& where) {
   return sign;
 }
 
-TEST_CASE("the past of a rank says when it moved last, where it is, and where it was") {
+TEST_CASE("the past of a rank has its last motion, its place, and earlier places") {
   // A whole day, so that the time of day is 00:00:00 in no zone but may be read in each.
   const LeaderPast::WallTime start{seconds(1'800'000'000)};
   LeaderPast past(start);
@@ -62,7 +62,7 @@ TEST_CASE("a past travels as a file") {
   CHECK(past_path("/a", "4711", 5) == "/a/.past-4711-rank5");
 }
 
-TEST_CASE("of the captures of one job the newest few are kept, and nothing else is touched") {
+TEST_CASE("the newest few captures of one job are kept, and no other file is touched") {
   std::string folder = "/tmp/oddrank-rolling-XXXXXX";
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
   const auto put = [&folder](const std::string& name) {
@@ -96,7 +96,7 @@ TEST_CASE("of the captures of one job the newest few are kept, and nothing else 
   CHECK_FALSE(keep_newest(folder, "47", 2));
 }
 
-TEST_CASE("the name of a job is a word in the names of files") {
+TEST_CASE("the name of a job is one word in file names") {
   CHECK(file_word("4711") == "4711");
   CHECK(file_word("../n0 x") == ".._n0_x");
 }

@@ -1,6 +1,6 @@
 // Under Yama's ptrace_scope=1 the watcher may read the command only because the command's process
-// says so. Kernels without Yama refuse those words, so that nothing else would notice if they were
-// missing or came too late: the process that says them is held at its system call, and looked at.
+// permits it. Kernels without Yama refuse that call, so nothing else would notice if it were
+// missing or came too late: the test holds the process at its system call, and inspects it.
 #include "watch/watch_start.h"
 
 #include <linux/audit.h>
@@ -31,8 +31,8 @@ namespace {
 
 constexpr int kCommandEnds = 7;
 
-// Holds whoever calls prctl(PR_SET_PTRACER) from now on, children included. The file descriptor
-// tells of it; -1 where the kernel knows no such filter.
+// Holds every process that calls prctl(PR_SET_PTRACER) from now on, children included. The returned
+// descriptor reports the call; -1 if the kernel knows no such filter.
 int hold_naming_of_tracers() {
   const std::uint32_t first_argument = offsetof(seccomp_data, args);
   std::array<sock_filter, 6> program{{
@@ -89,7 +89,7 @@ bool wait_readable(int fd, const Deadline& deadline) {
   return ::poll(&polled, 1, deadline.poll_timeout()) > 0 && (polled.revents & POLLIN) != 0;
 }
 
-// In a child: both of the two that split_off_watcher() returns in end here.
+// Runs in a child: both processes in which split_off_watcher() returns exit here.
 [[noreturn]] void split_off(int socket) {
   send_fd(socket, hold_naming_of_tracers());
   const auto beside = split_off_watcher();
@@ -127,7 +127,7 @@ TEST_CASE("the command's process names the watcher as the one that may read it, 
   const pid_t session = ::getsid(watcher);
   seccomp_notif_resp answer{};
   answer.id = call.id;
-  answer.error = -EINVAL;  // what a kernel without Yama says
+  answer.error = -EINVAL;  // the answer of a kernel without Yama
   const bool answered = named && ::ioctl(held.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
   if (!answered) {
     ::kill(command, SIGKILL);

@@ -1,4 +1,4 @@
-// The watch itself, on ranks that are made up.
+// The watch itself, on made-up ranks.
 #include "watch/watch.h"
 
 #include <chrono>
@@ -26,7 +26,7 @@ class KeptSignals {
   sigset_t mask_{};
 };
 
-TEST_CASE("the past of a rank is taken away by the look that finds it gone") {
+TEST_CASE("the past of a rank is removed by the sample that finds the rank gone") {
   const KeptSignals kept;
   WatchOptions options;
   options.interval = milliseconds(1);

@@ -28,7 +28,7 @@ RankList flight_culprits(const FlightReport& report) {
   return ranks;
 }
 
-TEST_CASE("flight: the one who has not called is named, also if it is the first rank") {
+TEST_CASE("flight: the rank that has not called is named, even if it is the first one") {
   for (const std::int32_t odd : kAll) {
     FlightRecorders job(4);
     job.call("0", kAll, kAll, "all_reduce", true);
@@ -56,7 +56,7 @@ TEST_CASE("flight: the chain through groups ends at its root") {
   CHECK(report.verdict.chain.back().waits_for == "3");
 }
 
-TEST_CASE("flight: who deviates is found by majority, whoever comes first") {
+TEST_CASE("flight: a deviating rank is found by majority, whichever rank comes first") {
   FlightRecorders job(4);
   job.call("0", kAll, {0}, "broadcast", false);
   job.call("0", kAll, {1, 2, 3}, "all_reduce", false);
@@ -96,7 +96,7 @@ TEST_CASE("flight: uneven collectives and other shapes are no mismatch") {
   CHECK(flight_culprits(job.analyze()).empty());
 }
 
-TEST_CASE("flight: to be ahead is no fault, and what has ended did no harm") {
+TEST_CASE("flight: being ahead is no fault, and a call that has ended did no harm") {
   FlightRecorders job(4);
   job.call("0", kAll, kAll, "broadcast", true, 4);
   job.call("0", kAll, {0}, "broadcast", true, 4);
@@ -109,7 +109,7 @@ TEST_CASE("flight: to be ahead is no fault, and what has ended did no harm") {
   CHECK(shapes.analyze().mismatches.empty());
 }
 
-TEST_CASE("flight: groups that are entered in another order are a circle") {
+TEST_CASE("flight: groups that ranks enter in different orders are a circle") {
   FlightRecorders job(2);
   job.call("a", {0, 1}, {0}, "all_reduce", false);
   job.call("b", {0, 1}, {1}, "all_reduce", false);
@@ -132,13 +132,13 @@ TEST_CASE("flight: sends and receives are matched by their number between two ra
   CHECK(crossed.analyze().verdict.kind == Kind::kP2pOrder);
 }
 
-TEST_CASE("flight: what fell off the ring is not missing") {
+TEST_CASE("flight: a call that fell off the ring is not missing") {
   FlightRecorders job(3);
   job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
   job.call("pair", {0, 2}, {0, 2}, "all_reduce", true);
   job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
   job.call("pair", {0, 2}, {0}, "all_reduce", false);
-  job.lose(2, 2);  // rank 2 has nothing of "pair" left: it may have called it
+  job.lose(2, 2);  // rank 2 has no calls of "pair" left, so it may have made the call
   const auto report = job.analyze();
   INFO(report.verdict.summary);
   CHECK(flight_culprits(report).empty());
@@ -153,7 +153,7 @@ TEST_CASE("flight: a cut file may have lost the newest calls") {
   CHECK(flight_culprits(job.analyze()).empty());
 }
 
-TEST_CASE("flight: a rank without a dump is unknown, and the only one that is missing is said") {
+TEST_CASE("flight: a rank without a dump is unknown, and the report names the only one missing") {
   FlightRecorders job(4);
   job.call("0", kAll, kAll, "all_reduce", true);
   job.call("0", kAll, {0, 1, 3}, "all_reduce", false);
@@ -168,7 +168,7 @@ TEST_CASE("flight: a rank without a dump is unknown, and the only one that is mi
   CHECK(flight_culprits(job.analyze()).empty());
 }
 
-TEST_CASE("flight: who is in a call that all have called is not to blame for another one") {
+TEST_CASE("flight: a rank in a call that all have made is not to blame for another call") {
   FlightRecorders job(3);
   job.call("0", {0, 1, 2}, {0, 1, 2}, "all_reduce", true);
   job.call("pair", {1, 2}, {1, 2}, "all_reduce", false);
@@ -178,7 +178,7 @@ TEST_CASE("flight: who is in a call that all have called is not to blame for ano
   CHECK(flight_culprits(report).empty());
 }
 
-TEST_CASE("flight: groups of one name with other members are others") {
+TEST_CASE("flight: groups with the same name and other members are different groups") {
   FlightRecorders job(4);
   job.call("1", {0, 1}, {0, 1}, "all_reduce", true);
   job.call("1", {2, 3}, {2, 3}, "broadcast", false);
@@ -187,7 +187,7 @@ TEST_CASE("flight: groups of one name with other members are others") {
   CHECK(report.mismatches.empty());
 }
 
-TEST_CASE("flight: dumps without anything, and none at all") {
+TEST_CASE("flight: empty dumps, and no dumps at all") {
   const FlightRecorders none(0);
   const auto empty = none.analyze();
   CHECK(empty.verdict.kind == Kind::kUnknown);
@@ -198,7 +198,7 @@ TEST_CASE("flight: dumps without anything, and none at all") {
   CHECK(report::flight_report_json(idle).find("\"unknown\"") != std::string::npos);
 }
 
-TEST_CASE("flight: of calls with one number the last stands for all, in whatever order they come") {
+TEST_CASE("flight: if calls share a number the last one counts, in whatever order they come") {
   FlightRecorders job(2);
   job.call("0", {0, 1}, {0, 1}, "all_reduce", false);
   job.call("0", {0, 1}, {0, 1}, "all_reduce", false);

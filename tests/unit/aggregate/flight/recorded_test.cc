@@ -54,7 +54,7 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
     REQUIRE(report.sources.size() == 1);
     CHECK(report.sources[0].agrees == true);
   }
-  SECTION("of an hour ago, when the job was asked while it was well") {
+  SECTION("of an hour ago, when the job was still well") {
     recorders.into(job.capture, looked_us(job) - 4 * kSecondUs);
     const Diagnosis report = diagnose(job.capture);
     CHECK(report.verdict.kind != Kind::kMismatchedCollective);
@@ -64,7 +64,7 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
   }
 }
 
-TEST_CASE("recorded: another rank than the stacks name is said, and decides nothing") {
+TEST_CASE("recorded: a rank other than the stacks name is reported, and decides nothing") {
   CaptureBuilder job = tests::input_stall_job();  // rank 5
   Recorders recorders = recorders_of(job);
   recorders.call("0", kWorld, {0, 1, 3, 4, 5, 6, 7}, "all_reduce", false);  // without 2

@@ -1,4 +1,4 @@
-// Circles of threads within a rank: when they are one, who is in them, and what is none.
+// Circles of threads within a rank: what is a circle, what is not, and which threads are in it.
 #include "aggregate/diagnose.h"
 #include "aggregate/view/thread_cycle.h"
 #include "tests/support/catch.h"
@@ -55,7 +55,7 @@ TEST_CASE("owners are followed to their end") {
   CHECK(found.circle.empty());
 }
 
-TEST_CASE("a circle is found, with those who lead to it") {
+TEST_CASE("a circle is found, with the threads that lead to it") {
   const ProcessCapture three =
       process({thread(10, WaitOn::kThread, 11), thread(11, WaitOn::kLock, 12),
                thread(12, WaitOn::kLock, 11)});
@@ -95,7 +95,7 @@ TEST_CASE("lock_deadlock: every thread and lock of the circle") {
   CHECK(verdict.chain[2].waits_for == "thread 3005 (MainThread)");
 }
 
-TEST_CASE("lock_deadlock: an owner that was only concluded makes it likely") {
+TEST_CASE("lock_deadlock: an inferred owner makes it likely") {
   CaptureBuilder job = tests::lock_deadlock_job();
   job.process(pid_of(5)).threads[0].wait.inferred = true;
   CHECK(deadlock_verdict(job).confidence == Confidence::kLikely);
@@ -108,7 +108,7 @@ TEST_CASE("lock_deadlock: a thread that moved between the samples makes it possi
   CHECK(deadlock_verdict(job).confidence == Confidence::kPossible);
 }
 
-TEST_CASE("gil_deadlock: the GIL's holder waits for one that wants the GIL") {
+TEST_CASE("gil_deadlock: the GIL's holder waits for a thread that wants the GIL") {
   const Verdict verdict = deadlock_verdict(tests::gil_deadlock_job());
   CHECK(verdict.kind == Kind::kGilDeadlock);
   CHECK(verdict.confidence == Confidence::kCertain);
@@ -118,7 +118,7 @@ TEST_CASE("gil_deadlock: the GIL's holder waits for one that wants the GIL") {
   CHECK(verdict.summary.find("the GIL, which thread 3003 holds") != std::string::npos);
 }
 
-TEST_CASE("gil_deadlock: a holder that waits for nobody is none") {
+TEST_CASE("gil_deadlock: a holder that waits for no thread is no deadlock") {
   CaptureBuilder job = tests::gil_deadlock_job();
   auto& threads = job.process(pid_of(3)).threads;
   threads[0].wait.holder_tid = 0;
@@ -126,7 +126,7 @@ TEST_CASE("gil_deadlock: a holder that waits for nobody is none") {
   CHECK(deadlock_verdict(job).kind == Kind::kSkippedCollective);
 }
 
-TEST_CASE("a lock that somebody in a file holds is that file's story") {
+TEST_CASE("if a lock's holder is stuck in a file, the verdict is about the file") {
   CaptureBuilder job = tests::lock_deadlock_job();
   snapshot::Wait& wait = job.process(pid_of(5)).threads.back().wait;
   wait = {};

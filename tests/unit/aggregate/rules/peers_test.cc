@@ -21,7 +21,7 @@ ThreadSpec waiting_on_path(WaitOn on, std::string path) {
   return spec;
 }
 
-// Two ranks on two nodes; rank 1 receives from rank 0, which has a story of its own.
+// Returns two ranks on two nodes; rank 1 receives from rank 0, which has a story of its own.
 CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
   CaptureBuilder job({"n0", "n1"}, 2);
   job.thread(job.rank(0, "n0", 10), of_rank_0);
@@ -42,7 +42,7 @@ Diagnosis report_of(const CaptureBuilder& job) {
 
 }  // namespace
 
-TEST_CASE("a socket's other end is the rank of another node that keeps it") {
+TEST_CASE("a socket's other end is the rank on another node that owns it") {
   const CaptureBuilder job = two_ranks(waiting_on_path(WaitOn::kFile, "/data/shard-0.tar"));
   const Verdict verdict = report_of(job).verdict;
   CHECK(verdict.kind == Kind::kIoStall);
@@ -75,16 +75,16 @@ TEST_CASE("addresses that two processes claim are no evidence") {
   CHECK(verdict.chain.size() == 1);
 }
 
-TEST_CASE("a rank in a call waits for the call's members, not for who has its socket") {
+TEST_CASE("a rank in a call waits for the call's members, not for the owner of its socket") {
   CaptureBuilder job = two_ranks(tests::sleeping());
   snapshot::CollectiveCall& call = job.capture.processes[1].threads[0].call.emplace();
   call.op = job.capture.tables.string("all_reduce");
   const Verdict verdict = report_of(job).verdict;
-  CHECK(verdict.chain.empty());  // whom the call waits for is not known
+  CHECK(verdict.chain.empty());  // the members that the call waits for are unknown
   CHECK(verdict.confidence == Confidence::kPossible);
 }
 
-TEST_CASE("file_lock: the rank that has the lock, where it has no other story") {
+TEST_CASE("file_lock: the rank that has the lock, if no other verdict explains it") {
   CaptureBuilder job({"n0"}, 2);
   job.thread(job.rank(0, "n0", 10), tests::sleeping());
   ThreadSpec waits = waiting_on_path(WaitOn::kFileLock, "/data/.lock");
@@ -96,7 +96,7 @@ TEST_CASE("file_lock: the rank that has the lock, where it has no other story") 
   REQUIRE(verdict.culprits.size() == 1);
   CHECK(verdict.culprits[0].rank == 0);
   CHECK(verdict.summary.find("/data/.lock") != std::string::npos);
-  SECTION("who polls moves, and yet waits") {
+  SECTION("a rank that polls moves, and yet waits") {
     auto& waiter = job.process(11).threads[0];
     waiter.wait.inferred = true;
     waiter.samples.back().cpu_us += 50'000;
@@ -105,11 +105,11 @@ TEST_CASE("file_lock: the rank that has the lock, where it has no other story") 
     CHECK(polled.confidence == Confidence::kLikely);
     CHECK(polled.culprits[0].rank == 0);
   }
-  SECTION("a holder that is stuck in a file is that file's story") {
+  SECTION("if the holder is stuck in a file, the verdict is about the file") {
     job.process(10).threads[0].wait.on = WaitOn::kFile;
     CHECK(report_of(job).verdict.kind == Kind::kIoStall);
   }
-  SECTION("a holder that is no rank's leaves the one who waits") {
+  SECTION("if the holder belongs to no rank, the waiter is named") {
     job.process(11).threads[0].wait.holder_pid = 99;
     const Verdict other = report_of(job).verdict;
     CHECK(other.kind == Kind::kFileLock);

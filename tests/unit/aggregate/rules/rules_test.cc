@@ -1,4 +1,5 @@
-// One section a rule: the smallest change of a made-up job that brings it about, and what must not.
+// One test per rule: the smallest change to a made-up job that triggers it, and changes that must
+// not.
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -21,7 +22,7 @@ Verdict verdict_of(const CaptureBuilder& job) {
   return diagnose(job.capture).verdict;
 }
 
-// The one culprit's rank; -1 if there is none or more than one.
+// Returns the one culprit's rank; -1 if there is none or more than one.
 std::int32_t culprit(const Verdict& verdict) {
   return verdict.culprits.size() == 1 ? verdict.culprits[0].rank : -1;
 }
@@ -77,13 +78,13 @@ TEST_CASE("input_stall: a worker that works may just be slow") {
   CHECK(verdict.confidence == Confidence::kPossible);
 }
 
-TEST_CASE("input_stall: by its frames alone, where the wait says no more than a pipe") {
+TEST_CASE("input_stall: by its frames alone, if the wait shows only a pipe") {
   ThreadSpec spec = tests::in_loader(0);
   spec.wait.on = WaitOn::kPipe;
   CHECK(verdict_of(with(5, spec)).kind == Kind::kInputStall);
 }
 
-TEST_CASE("input_stall: all ranks, where nobody is in a call") {
+TEST_CASE("input_stall: all ranks, if no rank is in a call") {
   const Verdict verdict = verdict_of(eight_ranks(tests::in_loader(0)));
   CHECK(verdict.kind == Kind::kInputStall);
   CHECK(verdict.culprits.size() == 8);
@@ -135,7 +136,7 @@ TEST_CASE("io_stall: state D in one sample alone is a short access") {
   CHECK(verdict_of(job).confidence <= Confidence::kPossible);
 }
 
-TEST_CASE("io_stall: a rank that could be read in part only, in state D") {
+TEST_CASE("io_stall: a rank in state D that could be read only in part") {
   CaptureBuilder job = tests::io_stall_job();
   auto& process = job.process(pid_of(6));
   process.threads.clear();
@@ -228,7 +229,7 @@ TEST_CASE("missing_rank: certain if the launcher put it there, or if it is a zom
   CHECK(verdict.summary.find("killed by signal 11") != std::string::npos);
 }
 
-// Seen on a real job half an hour after it hung: gloo's timeout had ended the seven that waited.
+// Seen on a real job half an hour after it hung: gloo's timeout had ended the seven waiters.
 TEST_CASE("missing_rank: those that a watchdog ended are not blamed for the one that is left") {
   CaptureBuilder job = tests::input_stall_job();
   std::erase_if(job.capture.processes,
@@ -262,7 +263,7 @@ TEST_CASE("rendezvous: a rank that is elsewhere, while all others initialise") {
   CHECK(culprit(verdict) == 2);
 }
 
-TEST_CASE("skipped_collective: the smaller sequence number is behind, whoever is more") {
+TEST_CASE("skipped_collective: the smaller sequence number is behind, even in the majority") {
   CaptureBuilder job = tests::below_host_job();
   for (const std::int32_t rank : {0, 1, 2, 3, 4, 5}) {
     job.process(pid_of(rank)).threads[0].call->sequence = 1206;
@@ -317,7 +318,7 @@ TEST_CASE("p2p_order: both receive, and the whole circle is named") {
   CHECK(culprits(verdict) == std::vector<std::int32_t>{0, 1});
 }
 
-TEST_CASE("busy_rank: nobody waits for it, nobody is busy") {
+TEST_CASE("busy_rank: only if another rank waits for it") {
   CaptureBuilder job = tests::busy_rank_job();
   CHECK(verdict_of(job).kind == Kind::kBusyRank);
   CHECK(verdict_of(job).confidence == Confidence::kPossible);  // half a second of a step
@@ -328,7 +329,7 @@ TEST_CASE("busy_rank: nobody waits for it, nobody is busy") {
   CHECK(verdict.culprits.empty());
 }
 
-TEST_CASE("healthy: one still rank, or one unread rank, and it is not said") {
+TEST_CASE("healthy: not reported if one rank is still or was not read") {
   CaptureBuilder job = tests::healthy_job();
   CHECK(verdict_of(job).kind == Kind::kHealthy);
   CaptureBuilder silent = tests::healthy_job();
@@ -338,7 +339,7 @@ TEST_CASE("healthy: one still rank, or one unread rank, and it is not said") {
   CHECK(verdict_of(job).kind != Kind::kHealthy);
 }
 
-TEST_CASE("healthy: a step that is sampled in the same line twice names nobody") {
+TEST_CASE("healthy: a step that is sampled in the same line twice names no rank") {
   ThreadSpec steps = in_all_reduce();
   steps.cpu_step_us = 60'000;
   steps.switch_step = 80;
@@ -371,7 +372,7 @@ TEST_CASE("below_host: only with every rank, and likely only with numbers") {
   CHECK(verdict.culprits.empty());
 }
 
-TEST_CASE("below_host: a group whose members are all inside, for which others wait") {
+TEST_CASE("below_host: a group that others wait for, with all members inside the call") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   for (const std::int32_t rank : {0, 1}) {
     replace(job, rank, in_call("all_gather", "tp", {0, 1}));
@@ -381,7 +382,7 @@ TEST_CASE("below_host: a group whose members are all inside, for which others wa
   CHECK(verdict.culprits.empty());
 }
 
-TEST_CASE("skipped_collective: one rank in an unknown group, for which all others wait") {
+TEST_CASE("skipped_collective: one rank in an unknown group, and all others wait for it") {
   const ThreadSpec opaque = in_call("barrier", "", {});
   const Verdict verdict = verdict_of(with(3, opaque));
   CHECK(verdict.kind == Kind::kSkippedCollective);
@@ -389,19 +390,19 @@ TEST_CASE("skipped_collective: one rank in an unknown group, for which all other
   CHECK(culprit(verdict) == 3);
 }
 
-TEST_CASE("ranks in a call of an unknown group are not blamed where it may be their own") {
+TEST_CASE("ranks in a call of an unknown group are not blamed if the group may be their own") {
   const ThreadSpec opaque = in_call("barrier", "", {});
   CaptureBuilder job = with(3, opaque);
   SECTION("two are in it") {
     replace(job, 4, opaque);
   }
-  SECTION("somebody does not wait for it") {
+  SECTION("a rank does not wait for it") {
     replace(job, 4, tests::sleeping());
     const Verdict verdict = verdict_of(job);
     CHECK(culprit(verdict) == 4);
     return;
   }
-  SECTION("somebody was not read") {
+  SECTION("a rank was not read") {
     job.silence("n0", "timed out");
   }
   const Verdict verdict = verdict_of(job);
@@ -409,7 +410,7 @@ TEST_CASE("ranks in a call of an unknown group are not blamed where it may be th
   CHECK(verdict.culprits.empty());
 }
 
-TEST_CASE("an unread rank lowers the confidence in others' guilt") {
+TEST_CASE("an unread rank lowers the confidence in a verdict on others") {
   CaptureBuilder job = tests::input_stall_job();
   job.silence("n0", "node did not answer in 20 s");
   const Verdict stall = verdict_of(job);
@@ -420,7 +421,7 @@ TEST_CASE("an unread rank lowers the confidence in others' guilt") {
   CHECK(verdict_of(job).confidence == Confidence::kPossible);
 }
 
-TEST_CASE("a second rank that others wait for is a story of its own") {
+TEST_CASE("a second rank that others wait for is a verdict of its own") {
   CaptureBuilder job = tests::input_stall_job();
   replace(job, 3, tests::computing());
   const Verdict verdict = verdict_of(job);

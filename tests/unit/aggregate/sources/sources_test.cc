@@ -1,4 +1,4 @@
-// What RAS, logs and devices say beside the stacks, and how far they are believed.
+// What RAS, logs and devices add to the stacks, and how far each is trusted.
 #include <algorithm>
 
 #include "aggregate/diagnose.h"
@@ -17,7 +17,7 @@ using tests::CaptureBuilder;
 
 constexpr std::size_t kAllReduce = 4;
 
-// Each node's agent tells of its own two ranks; all have launched `count` AllReduces.
+// Adds RAS data: each node's agent reports its own two ranks; all have launched `count` AllReduces.
 void add_ras(CaptureBuilder& job, std::int64_t count) {
   for (std::uint32_t node = 0; node < 4; ++node) {
     RasCommunicator communicator;
@@ -49,7 +49,7 @@ const SourceFinding* source(const Diagnosis& report, std::string_view name) {
   return at == report.sources.end() ? nullptr : &*at;
 }
 
-TEST_CASE("RAS: who is behind while nothing moves is possible, and no more") {
+TEST_CASE("RAS: a rank that is behind while nothing moves is possible, and no more") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
   member(job, 3).counts[kAllReduce] = member(job, 3).later[kAllReduce] = 41;
@@ -67,7 +67,7 @@ TEST_CASE("RAS: who is behind while nothing moves is possible, and no more") {
   }
 }
 
-TEST_CASE("RAS: nobody is behind where counts move, or were asked for once") {
+TEST_CASE("RAS: no rank is behind if counts move, or were read only once") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
   SECTION("they move") {
@@ -96,7 +96,7 @@ TEST_CASE("RAS: nobody is behind where counts move, or were asked for once") {
   CHECK(report.verdict.culprits.empty());
 }
 
-TEST_CASE("RAS: equal counts prove nothing, a member that is missed is said") {
+TEST_CASE("RAS: equal counts prove nothing, and a missing member is reported") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
   SECTION("equal") {
@@ -116,7 +116,7 @@ TEST_CASE("RAS: equal counts prove nothing, a member that is missed is said") {
   }
 }
 
-TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what they are") {
+TEST_CASE("NCCL memory: counts follow the rule for RAS, and the report names their source") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
   member(job, 3).counts[kAllReduce] = member(job, 3).later[kAllReduce] = 41;
@@ -152,7 +152,7 @@ TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what
     CHECK(both->text.find("RAS told nothing of rank 3 (n1, pid") != std::string::npos);
     CHECK(both->text.find("did not answer") == std::string::npos);
   }
-  SECTION("the service was asked once only: nobody is named") {
+  SECTION("the service was queried only once: no rank is named") {
     read(3);
     for (const std::int32_t rank : {0, 1, 2, 4, 5, 6, 7}) {
       member(job, rank).later = snapshot::kNoRasCounts;
@@ -165,7 +165,7 @@ TEST_CASE("NCCL memory: counts by the same rule as those of RAS, said to be what
   }
 }
 
-TEST_CASE("devices: busy at little power without memory traffic is no work") {
+TEST_CASE("devices: busy at low power without memory traffic is not work") {
   snapshot::Device device;
   device.utilization = 100;
   device.memory_utilization = 0;
@@ -182,7 +182,7 @@ TEST_CASE("devices: busy at little power without memory traffic is no work") {
   CHECK_FALSE(spins(snapshot::Device{}));
 }
 
-TEST_CASE("devices: what is odd is said, with the ranks") {
+TEST_CASE("devices: oddities are reported, with their ranks") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (std::int32_t rank = 0; rank < 4; ++rank) {
     snapshot::Device device{static_cast<std::uint32_t>(rank / 2),

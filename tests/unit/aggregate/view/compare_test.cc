@@ -1,4 +1,4 @@
-// Two captures of one job: what moved, and what did not.
+// Two captures of one job: which ranks moved, and which did not.
 #include "aggregate/view/compare.h"
 
 #include <stdexcept>
@@ -36,7 +36,7 @@ const ChangedRanks& row_of(const Comparison& comparison, Change change) {
   throw std::logic_error("unreachable");
 }
 
-TEST_CASE("compare: a hung job stands as it stood, though threads that poll used some CPU") {
+TEST_CASE("compare: a hung job stands still, although its polling threads used some CPU") {
   const auto before = tests::skipped_collective_job();
   auto after = tests::skipped_collective_job();
   age(after.capture, kApartUs, 20'000);
@@ -47,7 +47,7 @@ TEST_CASE("compare: a hung job stands as it stood, though threads that poll used
   CHECK(found.changes[0].ranks == Ranks{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
-TEST_CASE("compare: who ran at the same place did not stand still") {
+TEST_CASE("compare: a rank that ran at the same place did not stand still") {
   const auto before = tests::skipped_collective_job();
   auto after = tests::skipped_collective_job();
   age(after.capture, kApartUs, 30'000'000);
@@ -56,7 +56,7 @@ TEST_CASE("compare: who ran at the same place did not stand still") {
   CHECK(found.changes[0].change == Change::kRan);
 }
 
-TEST_CASE("compare: who is elsewhere, gone, new, or another process") {
+TEST_CASE("compare: ranks that are elsewhere, gone, new, or another process") {
   auto before = tests::skipped_collective_job();
   auto after = tests::skipped_collective_job();
   age(after.capture, kApartUs);
@@ -71,7 +71,7 @@ TEST_CASE("compare: who is elsewhere, gone, new, or another process") {
   CHECK(row_of(found, Change::kRestarted).ranks == Ranks{6});
 }
 
-TEST_CASE("compare: a counter that went on tells another round at the same place") {
+TEST_CASE("compare: a counter that went on shows another round at the same place") {
   const auto with_step = [](const char* value) {
     auto job = tests::loop_skew_job();
     for (auto& process : job.capture.processes) {
@@ -91,7 +91,7 @@ TEST_CASE("compare: a counter that went on tells another round at the same place
   CHECK(found.changes[0].words.find("step=1206 -> 1207") != std::string::npos);
 }
 
-TEST_CASE("compare: what was not read is unknown, never still") {
+TEST_CASE("compare: a rank that was not read is unknown, never still") {
   const auto before = tests::skipped_collective_job();
   auto after = tests::unread_node_job();
   age(after.capture, kApartUs);

@@ -39,7 +39,7 @@ TEST_CASE("coordinates: the place in each group that has a name, tp first") {
   CHECK(text.find("1 rank: 5 (n2, tp1 dp1 expert0)") != std::string::npos);
 }
 
-TEST_CASE("coordinates: what does not tell a place is left out") {
+TEST_CASE("coordinates: a group that fixes no place is left out") {
   auto job = tests::input_stall_job();
   add_group(job, 5, "1", "tp", "0-3");  // it is no member
   add_group(job, 5, "2", "pp", "1,5");  // two places

@@ -44,7 +44,7 @@ TEST_CASE("the interpreter and libc's inner works are folded away") {
                                                    "<module>"});
 }
 
-TEST_CASE("of libc the call that was made is shown, under the name that people know") {
+TEST_CASE("libc frames show the call that was made, under the name that people know") {
   CHECK(Folder({native("__GI___read", kLibc), py("f", "/a/b.py", 1)}).names().front() == "read");
   CHECK(Folder({native("__new_sem_wait_slow64.constprop.0", kLibc), py("f", "/a/b.py", 1)})
             .names()
@@ -60,7 +60,7 @@ TEST_CASE("a collective below Python's frames is kept, other native frames there
   CHECK(names == std::vector<std::string>{"inner", "f", "c10d::Reducer::finalize_backward", "g"});
 }
 
-TEST_CASE("a stack of internals alone is shown as it is") {
+TEST_CASE("a stack that has only internals is shown as it is") {
   CHECK(Folder({native("_PyEval_EvalFrameDefault", "/usr/bin/python3.11"),
                 native("Py_RunMain", "/usr/bin/python3.11")})
             .names()
@@ -115,7 +115,7 @@ TEST_CASE("ids that are not in the tables are no frames") {
   CHECK(model.fold(sample).frames.empty());
 }
 
-TEST_CASE("files are shown by the part that tells most") {
+TEST_CASE("files are shown by the most informative part of their path") {
   CHECK(short_file("/v/lib/python3.11/site-packages/torch/a/b.py") == "torch/a/b.py");
   CHECK(short_file("/usr/lib/python3.11/multiprocessing/queues.py") == "multiprocessing/queues.py");
   CHECK(short_file("/usr/lib/python3/dist-packages/torch/x.py") == "torch/x.py");
@@ -138,7 +138,7 @@ TEST_CASE("the user's own frame is found behind libraries") {
   CHECK_FALSE(model.story(folder.sample, Story::kFailed));
 }
 
-TEST_CASE("inlined frames are for people, and change no comparison") {
+TEST_CASE("inlined frames are for people, and do not affect comparisons") {
   const Frames frames = {native("read", kLibc), native("_ZN1A4workEv", "/x/ext.so"),
                          py("f", "/a/b.py", 1)};
   Folder plain(frames);

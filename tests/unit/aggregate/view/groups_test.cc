@@ -29,7 +29,7 @@ TEST_CASE("a rank that is stopped at the same place is a group of its own") {
   CHECK(ranks_of(tests::stopped_rank_job().capture) == RankSets{{0, 1, 3, 4, 5, 6, 7}, {2}});
 }
 
-TEST_CASE("who waits by spinning is with those who sleep") {
+TEST_CASE("ranks that wait by spinning are grouped with ranks that sleep") {
   auto job = tests::eight_ranks(tests::in_all_reduce());
   tests::ThreadSpec spins = tests::in_all_reduce();
   spins.state = 'R';
@@ -43,7 +43,7 @@ TEST_CASE("another sequence number is another group") {
   CHECK(ranks_of(job.capture) == RankSets{{0, 1, 2, 4, 5, 6, 7}, {3}});
 }
 
-TEST_CASE("ranks of which nothing is known are in no group") {
+TEST_CASE("ranks without any facts are in no group") {
   CHECK(ranks_of(tests::missing_rank_job().capture) == RankSets{{0, 1, 2, 3, 4, 5, 6}});
   CHECK(ranks_of(tests::unread_node_job().capture) == RankSets{{0, 1, 2, 3, 6, 7}});
 }

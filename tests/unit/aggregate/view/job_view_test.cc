@@ -12,7 +12,7 @@ using tests::pid_of;
 
 namespace {
 
-// What is said of rank 7, which has no process.
+// Returns the description of rank 7, which has no process.
 RankView missing(const snapshot::Capture& capture) {
   FrameModel model(capture.tables);
   const JobView view(capture, model);
@@ -53,7 +53,7 @@ TEST_CASE("ranks are sorted, with their children and leaders") {
   CHECK(view.skew_us() == 15000);
 }
 
-TEST_CASE("a rank is absent only where somebody looked") {
+TEST_CASE("a rank is absent only if its node was searched") {
   SECTION("all nodes of the job answered") {
     CHECK(missing(without_7().capture).presence == Presence::kAbsent);
   }
@@ -65,7 +65,7 @@ TEST_CASE("a rank is absent only where somebody looked") {
     CHECK(rank.host == "n1");
     CHECK(rank.why == "timed out");
   }
-  SECTION("a node could not be looked at wholly") {
+  SECTION("a node could be read only in part") {
     CaptureBuilder job = without_7();
     job.capture.nodes[3].why = "pid 7 (python3) did not say in time what job it is of";
     CHECK(missing(job.capture).presence == Presence::kUnread);
@@ -73,12 +73,12 @@ TEST_CASE("a rank is absent only where somebody looked") {
     job.capture.nodes[3].expected_ranks = {6, 7};
     CHECK(missing(job.capture).presence == Presence::kUnread);
   }
-  SECTION("a node of the job was not asked") {
+  SECTION("a node of the job was not read") {
     CaptureBuilder job = without_7();
     job.capture.job.hosts.emplace_back("n4");
     CHECK(missing(job.capture).presence == Presence::kUnread);
   }
-  SECTION("one node alone was looked at") {
+  SECTION("only one node was read") {
     CaptureBuilder job = without_7();
     job.capture.job.source = snapshot::JobSource::kNode;
     CHECK(missing(job.capture).presence == Presence::kUnread);
@@ -94,7 +94,7 @@ TEST_CASE("a rank is absent only where somebody looked") {
   }
 }
 
-TEST_CASE("one node knows its own ranks by what their launcher told them") {
+TEST_CASE("one node knows its own ranks from the variables that their launcher set") {
   CaptureBuilder job = without_7();
   job.capture.job.source = snapshot::JobSource::kNode;
   SECTION("all ranks meet on this machine") {
@@ -111,14 +111,14 @@ TEST_CASE("one node knows its own ranks by what their launcher told them") {
     job.process(pid_of(3)).local_rank = 3;
     CHECK(missing(job.capture).presence == Presence::kUnread);
   }
-  SECTION("numbers that make no sense say nothing") {
+  SECTION("numbers that make no sense are ignored") {
     set_variable(job, "LOCAL_WORLD_SIZE", "99999999999");
     set_variable(job, "MASTER_ADDR", "10.0.0.1");
     CHECK(missing(job.capture).presence == Presence::kUnread);
   }
 }
 
-TEST_CASE("a rank without a core is not gone, whatever the others were told") {
+TEST_CASE("a rank without a core is not gone, whatever the others' variables say") {
   CaptureBuilder job = without_7();
   job.capture.job.source = snapshot::JobSource::kCore;
   set_variable(job, "MASTER_ADDR", "127.0.0.1");
@@ -137,7 +137,7 @@ TEST_CASE("a leftover does not hide the rank") {
   CHECK(view.notes()[0] == "rank 3 appears twice: pid 99 on n1 was left out");
 }
 
-TEST_CASE("dead, partial and unread are told apart") {
+TEST_CASE("dead, partial and unread are distinguished") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.process(pid_of(1)).state = 'Z';
   job.process(pid_of(2)).read = snapshot::ReadState::kPartial;

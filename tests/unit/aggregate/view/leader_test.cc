@@ -65,7 +65,7 @@ TEST_CASE("a thread that changed its place moved") {
   CHECK_FALSE(motion.still());
 }
 
-TEST_CASE("who sleeps is still, who computes is not") {
+TEST_CASE("a thread that sleeps is still, one that computes is not") {
   CHECK(motion_of(tests::sleeping()).still());
   CHECK(motion_of(tests::computing()).cpu);
 }
@@ -77,7 +77,7 @@ TEST_CASE("spinning in a collective is waiting") {
   CHECK(motion_of(spins).still());
 }
 
-TEST_CASE("waking up in a collective again and again is not") {
+TEST_CASE("waking up in a collective again and again is not waiting") {
   ThreadSpec steps = tests::in_all_reduce();
   steps.cpu_step_us = 50'000;
   steps.switch_step = 40;

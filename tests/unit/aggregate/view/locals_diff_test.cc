@@ -20,7 +20,7 @@ using tests::py;
 
 using Locals = std::vector<std::pair<std::string, std::string>>;
 
-// Ranks in the same recv; the loop's frame (index 2) has what `locals_of` says.
+// Returns ranks in the same recv; the loop's frame (index 2) has the locals of `locals_of`.
 snapshot::Capture job(std::int32_t size, const std::function<Locals(std::int32_t)>& locals_of) {
   tests::CaptureBuilder builder({"n0"}, size);
   for (std::int32_t rank = 0; rank < size; ++rank) {
@@ -54,7 +54,7 @@ std::vector<std::string> differences(const snapshot::Capture& capture) {
 
 }  // namespace
 
-TEST_CASE("a rank in another iteration is told, the lagging counter first", "[aggregate]") {
+TEST_CASE("a rank in another iteration is reported, the lagging counter first", "[aggregate]") {
   const auto capture = job(16, [](std::int32_t rank) {
     return Locals{{"backend", rank == 3 ? "'gloo'" : "'nccl'"},
                   {"ahead", rank == 2 ? "8" : "7"},
@@ -74,7 +74,7 @@ TEST_CASE("a rank in another iteration is told, the lagging counter first", "[ag
   CHECK(first.place == "demo/train.py:88");
 }
 
-TEST_CASE("what is meant to differ is no difference", "[aggregate]") {
+TEST_CASE("a variable that is meant to differ is no difference", "[aggregate]") {
   CHECK(differences(job(4, [](std::int32_t rank) {
           return Locals{
               {"rank", std::to_string(rank)}, {"local_rank", std::to_string(rank % 2)},
@@ -85,19 +85,19 @@ TEST_CASE("what is meant to differ is no difference", "[aggregate]") {
   CHECK(differences(job(2, [](std::int32_t) { return Locals{}; })).empty());
 }
 
-TEST_CASE("a place in the layout of the job is no difference", "[aggregate]") {
+TEST_CASE("a rank's place in the job's layout is no difference", "[aggregate]") {
   CHECK(differences(job(8, [](std::int32_t rank) {
           return Locals{{"stage", std::to_string(rank / 4)},
                         {"shard", std::to_string(rank % 4)},
                         {"replica", std::to_string(rank / 2 % 2)}};
         })).empty());
-  // One rank that is elsewhere than the layout says is one.
+  // A rank that is not where the layout puts it is a difference.
   CHECK(differences(job(8, [](std::int32_t rank) {
           return Locals{{"stage", rank == 7 ? "0" : std::to_string(rank / 4)}};
         })) == std::vector<std::string>{"stage=0 on 0-3,7; stage=1 on 4-6"});
 }
 
-TEST_CASE("numbers at the ends of what is a number are no trouble", "[aggregate]") {
+TEST_CASE("the smallest and largest numbers are handled", "[aggregate]") {
   const auto capture = job(3, [](std::int32_t rank) {
     return Locals{{"x", rank == 0 ? "9223372036854775807" : "-9223372036854775808"}};
   });

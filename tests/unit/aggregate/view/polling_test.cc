@@ -67,7 +67,7 @@ std::string user_loop(const std::vector<Call>& calls, bool iterates = false) {
 
 }  // namespace
 
-TEST_CASE("a loop that asks and rests is a poll, for what it asks") {
+TEST_CASE("a loop that checks and pauses is a poll for what it checks") {
   CHECK(user_loop({{"exists", "/d/ready"}, {"sleep", ""}}) == "a file by exists /d/ready");
   CHECK(user_loop({{"is_completed", ""}}) == "communication that was begun by is_completed");
   CHECK(user_loop({{"check", "worker/3"}, {"sleep", ""}}) == "a key of a store by check worker/3");
@@ -78,7 +78,7 @@ TEST_CASE("a loop that asks and rests is a poll, for what it asks") {
   CHECK(user_loop({{"is_alive", ""}, {"any", ""}, {"sleep", ""}}) ==
         "a thread or task by is_alive");
   CHECK(user_loop({{"query", ""}}) == "the device by query");
-  // Clocks, logs and errors at the deadline are no work.
+  // Clocks, logs and errors at the deadline do not count as work.
   CHECK(user_loop({{"monotonic", ""},
                    {"exists", "/x"},
                    {"TimeoutError", ""},
@@ -90,7 +90,7 @@ TEST_CASE("a loop that asks and rests is a poll, for what it asks") {
         "a key of a store by check k");
 }
 
-TEST_CASE("a loop that sleeps, or works, is no poll") {
+TEST_CASE("a loop that only sleeps, or works, is no poll") {
   CHECK(user_loop({{"sleep", ""}}).empty());
   CHECK(user_loop({{"sleep", ""}}, true).empty());
   CHECK(user_loop({}).empty());
@@ -102,7 +102,7 @@ TEST_CASE("a loop that sleeps, or works, is no poll") {
   CHECK(user_loop({{"exists", ""}}, true).empty());
 }
 
-TEST_CASE("names that other things have, too, count only where nothing else is done") {
+TEST_CASE("ambiguous names count only if the loop does nothing else") {
   CHECK(user_loop({{"get", "http://h/ready"}, {"sleep", ""}}) ==
         "a key of a store by get http://h/ready");
   CHECK(user_loop({{"get", "lr"}}).empty());                       // a dict
@@ -116,16 +116,16 @@ TEST_CASE("names that other things have, too, count only where nothing else is d
   CHECK(user_loop({{"wait", ""}}) == "an event by wait");
 }
 
-TEST_CASE("a loop that only rests may be part of one that polls") {
+TEST_CASE("a loop that only pauses may be part of one that polls") {
   CHECK(polls(kUser, {{{{"sleep", ""}}, true, 0}, {{{"exists", "/x"}, {"sleep", ""}}, false, 0}}) ==
         "a file by exists /x");
   CHECK(polls(kLibrary, {{{{"sleep", ""}, {"jitter", ""}}, true, 0},
                          {{{"exists", "/x"}, {"backoff", ""}}, false, 1}})
             .empty());
-  // What a library does inside of its call says nothing about the loop around it.
+  // Frames inside a library's call say nothing about the loop around it.
   CHECK(polls(kLibrary, {{{{"compute_delay", ""}, {"sleep", ""}}, true, 0},
                          {{{"exists", "/x"}, {"sleep", ""}}, false, 1}}) == "a file by exists /x");
-  // The program's own work is what it does.
+  // A call of the program's own function counts as work.
   CHECK(polls(kUser, {{{{"parse", ""}}, true, 0}, {{{"exists", "/x"}, {"sleep", ""}}, false, 0}})
             .empty());
 }

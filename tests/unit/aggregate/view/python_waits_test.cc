@@ -17,7 +17,7 @@ Frames in_lock() {
           py("Condition.wait", kLib + "threading.py", 327)};
 }
 
-// How the report calls what a rank with these frames does.
+// Returns the report's words for what a rank with these frames does.
 std::string phase(const Frames& frames, snapshot::WaitOn on, char state = 'S') {
   tests::CaptureBuilder job({"n0"}, 1);
   tests::ThreadSpec spec;
@@ -32,7 +32,7 @@ std::string phase(const Frames& frames, snapshot::WaitOn on, char state = 'S') {
 
 }  // namespace
 
-TEST_CASE("waits in the standard library are called by what the program asked for") {
+TEST_CASE("waits in the standard library are named after the call that the program made") {
   using enum snapshot::WaitOn;
   const Frames user = {py("train", "/home/u/train.py", 7)};
   CHECK(phase(in_lock() + Frames{py("Future.result", kLib + "concurrent/futures/_base.py", 451)} +
@@ -55,7 +55,7 @@ TEST_CASE("waits in the standard library are called by what the program asked fo
               kChild) == "joins a child process (multiprocessing) in train (u/train.py:7)");
 }
 
-TEST_CASE("primitives that are made of a condition have their own names, also without a class") {
+TEST_CASE("primitives built on a condition have their own names, even without a class") {
   const auto words = [](const Frames& callers) {
     const std::string text = phase(Frames{py("wait", kLib + "threading.py", 327)} + callers +
                                        Frames{py("f", "/home/u/x.py", 3)},
@@ -70,7 +70,7 @@ TEST_CASE("primitives that are made of a condition have their own names, also wi
                py("wait", threading, 668)}) == "waits at a threading.Barrier");
 }
 
-TEST_CASE("the evidence for a lock without an owner is what the library says") {
+TEST_CASE("a lock without an owner rests on the library's own evidence") {
   tests::CaptureBuilder job({"n0"}, 1);
   tests::ThreadSpec spec;
   spec.frames = in_lock() + Frames{py("get", kLib + "queue.py", 171)};
@@ -91,23 +91,23 @@ TEST_CASE("the evidence for a lock without an owner is what the library says") {
         "semaphore, condition or join, with a time limit; a note");
 }
 
-TEST_CASE("what a callback does is not the library's wait") {
+TEST_CASE("a wait inside a callback is not the library's wait") {
   using enum snapshot::WaitOn;
-  // A task that blocks holds the event loop up; the program's own frame comes first.
+  // A task that blocks stops the event loop; the program's own frame comes first.
   CHECK(phase({tests::native("read", "/lib/libc.so.6"), py("fetch", "/home/u/io.py", 3),
                py("Handle._run", kLib + "asyncio/events.py", 80),
                py("BaseEventLoop._run_once", kLib + "asyncio/base_events.py", 1919)},
               kPipe) == "waits on a pipe in fetch (u/io.py:3)");
-  // The same of a package.
+  // The same for a package.
   CHECK(phase({tests::native("read", "/lib/libc.so.6"),
                py("send", "/usr/lib/python3.11/site-packages/x/queue.py", 3),
                py("get", kLib + "queue.py", 171)},
               kPipe)
             .substr(0, 17) == "waits on a pipe i");
-  // Somebody's own module of that name.
+  // A module of the program's own that has that name.
   CHECK(phase({py("get", "/home/u/queue.py", 3)}, kLock) ==
         "waits for a lock in get (u/queue.py:3)");
-  // What the kernel knows better, and who does not wait at all.
+  // A wait that the kernel knows better, and a thread that does not wait at all.
   CHECK(phase(in_lock() + Frames{py("get", kLib + "queue.py", 171)}, kGil).substr(0, 17) ==
         "waits for the GIL");
   CHECK(phase({py("get", kLib + "queue.py", 171)}, kNothing, 'R').substr(0, 4) == "runs");

@@ -27,7 +27,7 @@ std::string words(std::initializer_list<std::int64_t> quiet_ms) {
 
 }  // namespace
 
-TEST_CASE("how long threads have not run reads like somebody would say it") {
+TEST_CASE("quiet times read as a person would say them") {
   CHECK(words({2'460'000}) == "for 41 min");
   CHECK(words({1'000}) == "for 1 s");
   CHECK(words({9'960}) == "for 9.9 s");
@@ -37,12 +37,12 @@ TEST_CASE("how long threads have not run reads like somebody would say it") {
   CHECK(words({12'000'000}) == "for 3 h 20 min");
 }
 
-TEST_CASE("threads that stopped together read as one") {
+TEST_CASE("threads that went quiet together share one time") {
   CHECK(words({2'460'000, 2'500'000, 2'470'000}) == "for 41 min");
   CHECK(words({2'460'000, 2'399'000}) == "for 39 min to 41 min");
 }
 
-TEST_CASE("what is unknown of one, or too short, says nothing of all") {
+TEST_CASE("one unknown or too short time makes the group's time unknown") {
   CHECK(words({}).empty());
   CHECK(words({-1}).empty());
   CHECK(words({2'460'000, -1}).empty());

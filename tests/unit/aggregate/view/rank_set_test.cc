@@ -25,7 +25,7 @@ TEST_CASE("ranges are read back") {
   CHECK(parse_ranks("")->empty());
 }
 
-TEST_CASE("what is no set of ranks is refused") {
+TEST_CASE("text that is no set of ranks is refused") {
   for (const char* text :
        {"x", "4-", "-4", "5-3", "1,,2", "1-2-3", "99999999999", "0-2147483647"}) {
     INFO(text);

@@ -1,4 +1,5 @@
-// Which of several ways through the program is behind, by counters; and what must not tell it.
+// Which of several paths through the program is behind, judged by counters; and what must not
+// decide it.
 #include "aggregate/view/temporal_order.h"
 
 #include <functional>
@@ -20,8 +21,8 @@ using LoopLocals = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kProgram = "/home/u/demo/train.py";
 
-// Ranks of which `ways` says the function that train() has called; train's frame, or the one that
-// is `frame` further in, has the locals that `locals_of` says.
+// Returns ranks in which train() has called the function that `ways` returns; train's frame, or the
+// one `frame` further in, has the locals that `locals_of` returns.
 snapshot::Capture job_in_loops(std::int32_t size,
                                const std::function<std::string(std::int32_t)>& way,
                                const std::function<LoopLocals(std::int32_t)>& locals_of,
@@ -43,7 +44,8 @@ snapshot::Capture job_in_loops(std::int32_t size,
   return builder.take();
 }
 
-// The children of the first node that has several, as "function counter", with "!" if behind.
+// Returns the children of the first node that has several, as "function counter", with "!" if
+// behind.
 std::vector<std::string> siblings(const snapshot::Capture& capture) {
   FrameModel model(capture.tables);
   const JobView view(capture, model);
@@ -65,9 +67,9 @@ std::vector<std::string> siblings(const snapshot::Capture& capture) {
 
 using Names = std::vector<std::string>;
 
-const Names kMostFirst = {"sync", "load"};  // where nothing tells
+const Names kMostFirst = {"sync", "load"};  // if nothing decides
 
-// Two of eight ranks load, the others are in sync().
+// Returns "load" for two of eight ranks, "sync" for the others.
 std::string two_load(std::int32_t rank) {
   return rank == 3 || rank == 5 ? "load" : "sync";
 }
@@ -76,7 +78,7 @@ bool loads(std::int32_t rank) {
   return rank == 3 || rank == 5;
 }
 
-TEST_CASE("time: who counts less is behind and comes first, with what told it") {
+TEST_CASE("time: the lower counter is behind and comes first, with its evidence") {
   const auto capture = job_in_loops(8, two_load, [](std::int32_t rank) {
     return LoopLocals{{"epoch", "3"}, {"step", loads(rank) ? "1206" : "1207"}};
   });
@@ -89,26 +91,26 @@ TEST_CASE("time: who counts less is behind and comes first, with what told it") 
   CHECK(dot.find("step=1206") < dot.find("step=1207"));
 }
 
-TEST_CASE("time: ranges that do not overlap tell it, too") {
+TEST_CASE("time: ranges that do not overlap decide, too") {
   CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
           return LoopLocals{{"step", std::to_string(loads(rank) ? 10 + rank : 16 + rank % 2)}};
         })) == Names{"load step=13 to 15!", "sync step=16 to 17"});
 }
 
-TEST_CASE("time: three ways, of which two are not told apart, keep those two by their number") {
+TEST_CASE("time: of three paths, two with overlapping counters are ordered by size") {
   const auto way = [](std::int32_t rank) -> std::string {
     return rank == 0 ? "early" : rank < 3 ? "few" : "many";
   };
   CHECK(siblings(job_in_loops(8, way, [](std::int32_t rank) {
           return LoopLocals{{"step", rank == 0 ? "4" : "5"}};
         })) == Names{"early step=4!", "many step=5", "few step=5"});
-  // early and many are apart, but few reaches from one to the other.
+  // early and many do not overlap, but few overlaps both.
   CHECK(siblings(job_in_loops(8, way, [](std::int32_t rank) {
           return LoopLocals{{"step", rank <= 1 ? "4" : "5"}};
         })) == Names{"many", "few", "early"});
 }
 
-TEST_CASE("time: the frame of the branch itself counts, where all are in the same function") {
+TEST_CASE("time: the frame of the branch itself counts, if all are in the same function") {
   const auto lines = [](bool same_function) {
     tests::CaptureBuilder builder({"n0"}, 3);
     for (std::int32_t rank = 0; rank < 3; ++rank) {
@@ -128,7 +130,7 @@ TEST_CASE("time: the frame of the branch itself counts, where all are in the sam
   CHECK(lines(false) == Names{"train", "test"});
 }
 
-TEST_CASE("time: overlapping counters tell nothing") {
+TEST_CASE("time: overlapping counters decide nothing") {
   CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
           return LoopLocals{{"step", rank == 3 || rank == 0 ? "1206" : "1207"}};
         })) == kMostFirst);
@@ -137,7 +139,7 @@ TEST_CASE("time: overlapping counters tell nothing") {
         })) == kMostFirst);
 }
 
-TEST_CASE("time: a variable that one rank lacks tells nothing") {
+TEST_CASE("time: a variable that one rank lacks decides nothing") {
   for (const std::int32_t lacking : {0, 3}) {
     CHECK(siblings(job_in_loops(8, two_load, [lacking](std::int32_t rank) {
             return rank == lacking ? LoopLocals{}
@@ -149,7 +151,7 @@ TEST_CASE("time: a variable that one rank lacks tells nothing") {
   }
 }
 
-TEST_CASE("time: what only frames further in have tells nothing") {
+TEST_CASE("time: a variable that only inner frames have decides nothing") {
   // The same name and file, but of a call that only those ranks are in.
   CHECK(siblings(job_in_loops(
             8, two_load,
@@ -159,7 +161,7 @@ TEST_CASE("time: what only frames further in have tells nothing") {
             1)) == kMostFirst);
 }
 
-TEST_CASE("time: what follows the rank tells nothing") {
+TEST_CASE("time: a variable that follows the rank decides nothing") {
   const auto high = [](std::int32_t rank) -> std::string { return rank < 3 ? "load" : "sync"; };
   const auto told_by = [&high](const std::function<std::int64_t(std::int32_t)>& number) {
     return siblings(job_in_loops(8, high, [&number](std::int32_t rank) {
@@ -183,12 +185,13 @@ TEST_CASE("time: what follows the rank tells nothing") {
         })) == kMostFirst);
 }
 
-TEST_CASE("time: two counters that contradict each other tell nothing") {
+TEST_CASE("time: two counters that contradict each other decide nothing") {
   CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
           return LoopLocals{{"step", loads(rank) ? "1206" : "1207"},
                             {"left", loads(rank) ? "4" : "3"}};
         })) == kMostFirst);
-  // One that says nothing of it does not contradict; of two that agree the first in the source.
+  // A counter that decides nothing does not contradict; if two agree, the first in the source
+  // counts.
   CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
           return LoopLocals{{"batch", std::to_string(rank % 3)},
                             {"seen", loads(rank) ? "512" : "544"},
@@ -196,7 +199,7 @@ TEST_CASE("time: two counters that contradict each other tell nothing") {
         })) == Names{"load seen=512!", "sync seen=544"});
 }
 
-TEST_CASE("time: of two activations of a function the outermost are compared with each other") {
+TEST_CASE("time: if a function is active twice, the outermost activations are compared") {
   tests::CaptureBuilder builder({"n0"}, 3);
   for (std::int32_t rank = 0; rank < 3; ++rank) {
     const bool late = rank == 2;
@@ -218,7 +221,7 @@ TEST_CASE("time: of two activations of a function the outermost are compared wit
   CHECK(siblings(builder.take()) == Names{"load at=6!", "sync at=7"});
 }
 
-TEST_CASE("time: numbers at the ends of what is a number are no trouble") {
+TEST_CASE("time: the smallest and largest numbers are handled") {
   CHECK(siblings(job_in_loops(8, two_load, [](std::int32_t rank) {
           return LoopLocals{{"step", loads(rank) ? "-9223372036854775808" : "9223372036854775807"}};
         })) == Names{"load step=-9223372036854775808!", "sync step=9223372036854775807"});

@@ -1,4 +1,4 @@
-// Threads at the same place, told once.
+// Threads at the same place, shown once.
 #include "aggregate/view/thread_classes.h"
 
 #include "tests/support/catch.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Tids = std::vector<std::int32_t>;
 
-// Main thread 10; 11 and 13 of a pool; 12 and 14 where the main thread is.
+// Returns main thread 10; 11 and 13 of a pool; 12 and 14 at the main thread's place.
 tests::CaptureBuilder five_threads() {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
@@ -35,7 +35,7 @@ TEST_CASE("thread classes: the main thread alone, equal threads together, pools 
   CHECK(classes[2].pool == "in gomp_thread_start (OpenMP pool)");
 }
 
-TEST_CASE("thread classes: each alone where all are asked for") {
+TEST_CASE("thread classes: each alone if all threads are wanted") {
   const auto job = five_threads();
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
@@ -45,7 +45,7 @@ TEST_CASE("thread classes: each alone where all are asked for") {
   CHECK(classes[1].pool.empty());
 }
 
-TEST_CASE("thread classes: who runs is not idle") {
+TEST_CASE("thread classes: a thread that runs is not idle") {
   auto job = five_threads();
   job.capture.processes[0].threads[1].samples.back().state = 'R';
   FrameModel model(job.capture.tables);

@@ -1,4 +1,4 @@
-// What ranks did at each look: who is a row apart, and who is not.
+// What ranks did in each sample: which ones get a row of their own.
 #include "aggregate/view/timeline.h"
 
 #include "aggregate/diagnose.h"
@@ -16,7 +16,7 @@ using tests::parse_json;
 struct Row {
   std::vector<std::size_t> ranks;
   bool moved = false;
-  std::string places;  // a letter for each look
+  std::string places;  // a letter for each sample
   std::string states;
   bool operator==(const Row&) const = default;
 };
@@ -52,11 +52,11 @@ snapshot::ThreadCapture& leader(tests::CaptureBuilder& job, std::int32_t rank) {
   return job.process(tests::pid_of(rank)).threads.front();
 }
 
-TEST_CASE("timeline: ranks of a group that did the same are one row, who moved is one apart") {
+TEST_CASE("timeline: ranks that did the same share a row, a rank that moved has its own") {
   auto job = tests::input_stall_job();
   leader(job, 2).samples.front().stack = leader(job, 5).samples.front().stack;
   leader(job, 3).samples.front().stack = leader(job, 5).samples.front().stack;
-  leader(job, 6).samples.back().state = 'R';  // who spins is both in turn
+  leader(job, 6).samples.back().state = 'R';  // a thread that spins is both in turn
   const Timeline timeline = timeline_of(job.capture);
   CHECK(timeline.looks == 2);
   CHECK(rows_of(timeline) == std::vector<Row>{{{0, 1, 4, 6, 7}, false, "aa", "S SR "},
@@ -66,7 +66,7 @@ TEST_CASE("timeline: ranks of a group that did the same are one row, who moved i
   CHECK(timeline.places[0].words == "average_gradients (demo/train.py:88), in pthread_cond_wait");
 }
 
-TEST_CASE("timeline: nothing is equal that used the CPU or woke") {
+TEST_CASE("timeline: a sample is not equal if the thread used the CPU or woke") {
   CHECK(timeline_of(tests::input_stall_job().capture).all_equal());
   auto ran = tests::input_stall_job();
   leader(ran, 2).samples.back().cpu_us += 70;
@@ -81,12 +81,12 @@ TEST_CASE("timeline: nothing is equal that used the CPU or woke") {
   leader(woke, 5).samples.back().voluntary_switches += 3;
   CHECK_FALSE(timeline_of(woke.capture).all_equal());
   CHECK(timeline_of(woke.capture).rows[1].steps.at(0).wakes.most == 3);
-  // A counter that ran backwards is of another thread, and tells nothing.
+  // A counter that ran backwards belongs to another thread, and proves nothing.
   leader(woke, 5).samples.back().voluntary_switches = 0;
   CHECK(timeline_of(woke.capture).all_equal());
 }
 
-TEST_CASE("timeline: who was stopped or continued has moved, a stack that was not read has not") {
+TEST_CASE("timeline: a stop or a continue is a move, a stack that was not read is not") {
   auto job = tests::input_stall_job();
   leader(job, 2).samples.front().state = 'T';
   leader(job, 3).samples.front().stack = snapshot::StackId{};
@@ -99,7 +99,7 @@ TEST_CASE("timeline: who was stopped or continued has moved, a stack that was no
   CHECK(rows[2].moved);
 }
 
-TEST_CASE("timeline: looks that some lack are the first ones; of many looks the last are shown") {
+TEST_CASE("timeline: samples that ranks lack are the first; of many the last are shown") {
   auto job = tests::input_stall_job();
   auto& few = leader(job, 2).samples;
   few.erase(few.begin());
@@ -115,7 +115,7 @@ TEST_CASE("timeline: looks that some lack are the first ones; of many looks the 
   CHECK(timeline_of(job.capture).rows.back().looks.size() == Timeline::kMaxLooks);
 }
 
-TEST_CASE("timeline: ranks of which nothing was read are in no row") {
+TEST_CASE("timeline: ranks that were not read are in no row") {
   auto job = tests::unread_node_job();
   std::size_t ranks = 0;
   for (const TimelineRow& row : timeline_of(job.capture).rows) {
@@ -124,7 +124,7 @@ TEST_CASE("timeline: ranks of which nothing was read are in no row") {
   CHECK(ranks == 6);
 }
 
-TEST_CASE("timeline: the page is sent no rows where one line says it all") {
+TEST_CASE("timeline: the page gets no rows if one line says it all") {
   auto job = tests::input_stall_job();
   const auto data = [&job] {
     return tests::parse_json(report::html_data(diagnose(job.capture), job.capture))["timeline"];
@@ -147,7 +147,7 @@ TEST_CASE("timeline: the page is sent no rows where one line says it all") {
   CHECK(data()["rows"].empty());
 }
 
-TEST_CASE("timeline: of a job in which each does something else a part is sent") {
+TEST_CASE("timeline: if every rank does something different, the page gets a part") {
   constexpr std::int32_t kManyRanks = 1024;
   tests::CaptureBuilder job({"n0"}, kManyRanks);
   for (std::int32_t rank = 0; rank < kManyRanks; ++rank) {

@@ -58,14 +58,14 @@ std::string lock_says(LockKind kind, LockOwner owner, pid_t holder_pid, pid_t ho
   return scene.says();
 }
 
-TEST_CASE("a wait of which nothing is known has no sentence") {
+TEST_CASE("a wait without facts has no sentence") {
   Scene scene;
   CHECK(scene.says().empty());
   scene.wait().limited = true;
   CHECK(scene.says().empty());
 }
 
-TEST_CASE("what is told in words stands first, and limits and notes behind it") {
+TEST_CASE("stored words stand first, limits and notes follow") {
   Scene scene;
   scene.wait().detail = scene.text("sleeps");
   scene.wait().limited = true;
@@ -74,7 +74,7 @@ TEST_CASE("what is told in words stands first, and limits and notes behind it") 
   CHECK(scene.says() == "sleeps, with a time limit; a note; it polls");
   scene.wait().limit_ms = 0;
   CHECK(scene.says() == "sleeps, for 0 ms at most; a note; it polls");
-  // Told by a file of another format or by Python: the words are preferred to what would be said.
+  // Words from a file of another format or from Python replace our own sentence.
   scene.wait().how = WaitHow::kFrozen;
   CHECK(scene.says() == "sleeps; a note; it polls");
 }
@@ -119,7 +119,7 @@ TEST_CASE("a lock that was left behind by a fork") {
         "lock was left behind by a fork");
 }
 
-TEST_CASE("a lock of the C library's own, and what it is wanted for") {
+TEST_CASE("the C library's own lock, and the call that wants it") {
   Scene scene;
   scene.wait().how = WaitHow::kLock;
   CHECK(scene.says() == "semaphore, condition or join");
@@ -133,7 +133,7 @@ TEST_CASE("a lock of the C library's own, and what it is wanted for") {
         "read-write lock, with a time limit, wants to write; in fflush(): a stdio stream's lock");
 }
 
-TEST_CASE("futures and the GIL do not say the limit that Python sets itself") {
+TEST_CASE("sentences of futures and the GIL omit the time limit that Python sets itself") {
   Scene scene;
   scene.wait().limited = true;
   scene.wait().holder_tid = 71;
@@ -149,7 +149,7 @@ TEST_CASE("futures and the GIL do not say the limit that Python sets itself") {
   CHECK(says(WaitHow::kGil) == "waits for Python's GIL, held by thread 71");
 }
 
-TEST_CASE("files of a call for several") {
+TEST_CASE("a call that waits for several files") {
   Scene scene;
   scene.wait().how = WaitHow::kFiles;
   scene.wait().syscall_name = scene.text("ppoll");
@@ -205,7 +205,7 @@ TEST_CASE("a connection: its ends, its state, its queues, its silence") {
   CHECK(scene.says().find("state 77") != std::string::npos);
 }
 
-TEST_CASE("how a thread that its cgroup has frozen shows") {
+TEST_CASE("a thread that its cgroup has frozen") {
   Scene scene;
   scene.wait().how = WaitHow::kFrozen;
   scene.wait().wchan = scene.text("futex_wait_queue");
@@ -264,7 +264,7 @@ TEST_CASE("workers of a pool") {
         "(data.py:31); pid 999: not read; ...");
 }
 
-TEST_CASE("texts without end are cut") {
+TEST_CASE("endless texts are cut") {
   Scene scene;
   scene.wait().detail = scene.text(std::string(1 << 20, 'x'));
   CHECK(scene.says().size() < 32768);

@@ -1,5 +1,5 @@
-// Core files that were made up: what they hold is read, also where they are cut; what is none is
-// refused with a reason; and no damage does any.
+// Made-up core files: their contents are read, even if they are cut; a file that is no core is
+// refused with a reason; and damage does no harm.
 #include "attach/core/core_file.h"
 
 #include <elf.h>
@@ -114,7 +114,7 @@ TEST_CASE("more segments than fit into the header are counted in a section") {
   CHECK(core->notes().threads.size() == 2);
 }
 
-TEST_CASE("what is no core of ours is refused, and it is said what it is") {
+TEST_CASE("a file that is no core of ours is refused, and the error says what it is") {
   struct Case {
     std::string bytes;
     Errc code;
@@ -160,7 +160,7 @@ TEST_CASE("what is no core of ours is refused, and it is said what it is") {
   CHECK(CoreFile::open("/dev/null").error().code == Errc::kUnsupported);
 }
 
-TEST_CASE("a core that was cut at any length gives what it holds") {
+TEST_CASE("a core that was cut at any length yields its contents") {
   const std::string whole = two_threads().write();
   const TemporaryFile file(whole);
   std::size_t readable = 0;
@@ -195,7 +195,7 @@ TEST_CASE("no damage to a core's headers and notes does any harm") {
   for (int round = 0; round < 3000; ++round) {
     std::string damaged = whole;
     for (int flips = 0; flips < 1 + round % 4; ++flips) {
-      // The memory of the process is as it is; all else is ours to believe or not.
+      // The memory of the process is not damaged: only headers and notes are parsed.
       const std::size_t at = random() % std::min<std::size_t>(damaged.size(), 3000);
       damaged[at] = static_cast<char>(round % 2 == 0 ? random() : 0xff);
     }

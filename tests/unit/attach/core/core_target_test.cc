@@ -1,4 +1,5 @@
-// The process of a made-up core: which memory comes from where, which file is believed, who it was.
+// The process of a made-up core: where its memory comes from, which files are trusted, which rank
+// it was.
 #include "attach/core/core_target.h"
 
 #include <elf.h>
@@ -28,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t kBase = 0x7f0000000000;
 
-// A library of three pages: headers with a build id, code, constants.
+// Returns a library of three pages: headers with a build id, code, constants.
 std::string library(char build, char fill = 'c') {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -49,7 +50,7 @@ std::string library(char build, char fill = 'c') {
   return bytes;
 }
 
-// A core that holds the library's first page only, as the kernel and gcore write it.
+// Returns a core that holds the library's first page only, as the kernel and gcore write it.
 CoreSample with_library(const std::string& path, bool code_segment) {
   CoreSample sample;
   sample.threads = {{100, 0, kBase + 0x1010, 0x7000, 0, 0, -512}};
@@ -77,7 +78,7 @@ std::string memory_text(const CoreTarget& target, std::uint64_t address, std::si
 
 }  // namespace
 
-TEST_CASE("what the core does not hold comes from the file of the same build") {
+TEST_CASE("memory that the core lacks comes from the file of the same build") {
   const TemporaryFile so(library('a'));
   for (const bool code_segment : {true, false}) {  // gcore writes no segment for code
     CAPTURE(code_segment);
@@ -102,12 +103,12 @@ TEST_CASE("what the core does not hold comes from the file of the same build") {
   }
 }
 
-TEST_CASE("a file of another build, or none, is not believed, and is said to be missing") {
+TEST_CASE("a file of another build, or none, is not used, and is reported as missing") {
   const TemporaryFile so(library('b'));
   const TemporaryFile core(with_library(so.path(), true).write());
   {
     const auto target = open_target(core);
-    CHECK(target->missing_files().empty());  // nobody has asked
+    CHECK(target->missing_files().empty());  // no read has needed it
     CHECK(memory_text(*target, kBase + 0x1000, 4).empty());
     CHECK(memory_text(*target, kBase, 4) == ELFMAG);
     const auto fd = target->open_file(*target->maps().find(Addr{kBase}));
@@ -141,7 +142,7 @@ TEST_CASE("without a build id the first page must be the same") {
   CHECK(memory_text(*open_target(core), kBase + 0x1000, 4).empty());
 }
 
-TEST_CASE("a file of which the core holds nothing is believed if it is older than the core") {
+TEST_CASE("a file with no page in the core is used if it is older than the core") {
   const TemporaryFile so(library('b'));
   CoreSample sample = with_library(so.path(), true);
   sample.segments[1].bytes.clear();
@@ -193,7 +194,7 @@ TEST_CASE("memory that the core has lost is not taken from the file") {
   CHECK(memory_text(*target, kBase + 0x3008, 1).empty());
 }
 
-TEST_CASE("the main thread is first; blocked and running threads are told apart") {
+TEST_CASE("the main thread is first; blocked and running threads are distinguished") {
   CoreSample sample;
   sample.threads = {{102, SIGABRT, 0x1000, 0x7000, 0, 234, 0},  // came back from tgkill
                     {100, 0, 0x1000, 0x7000, 0, 202, -512},     // in futex
@@ -220,7 +221,7 @@ TEST_CASE("the main thread is first; blocked and running threads are told apart"
   CHECK(target->thread(7).error().code == Errc::kGone);
 }
 
-TEST_CASE("in a core that was written outside of a container, threads know their own numbers") {
+TEST_CASE("in a core that was written outside a container, threads know their own numbers") {
   CoreSample sample;
   const auto block = [](std::uint64_t address, std::int32_t tid) {
     std::string bytes(0x1000, '\0');
@@ -238,7 +239,7 @@ TEST_CASE("in a core that was written outside of a container, threads know their
     CHECK((*threads)[1].target_tid == 9);
     CHECK((*threads)[1].tid == 101);
   }
-  SECTION("the same numbers, or what is none") {
+  SECTION("the same numbers, or invalid ones") {
     sample.segments = {block(0x20000, 100), block(0x30000, 9)};
     const TemporaryFile core(sample.write());
     const auto threads = open_target(core)->threads();
@@ -247,7 +248,7 @@ TEST_CASE("in a core that was written outside of a container, threads know their
   }
 }
 
-TEST_CASE("arguments and environment are found on the stack, and say which rank it was") {
+TEST_CASE("arguments and environment are found on the stack, and identify the rank") {
   CoreSample sample;
   sample.threads = {{100, 0, 0x1000, 0x7ffe0000, 0, 0, -512}};
   const auto start = oddrank::test::make_start(

@@ -16,7 +16,7 @@ constexpr std::string_view kDevices =
     "1, GPU-bb, NVIDIA H100 80GB HBM3, 0, 0, 69, 700.00, 4, 81559, 345, [N/A]\n"
     "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n";
 
-TEST_CASE("GPUs: what is there, and what a device does not tell") {
+TEST_CASE("GPUs: the fields, and those that a device does not report") {
   snapshot::Tables tables;
   const auto rows = read_gpu_table(kDevices, "GPU-aa, 71\nGPU-aa, 72\nGPU-xx, 73\n\n", tables);
   REQUIRE(rows.size() == 2);
@@ -57,7 +57,7 @@ class FakeSysfs {
   std::filesystem::path root_;
 };
 
-TEST_CASE("ports: state and counters; missing ones are not known") {
+TEST_CASE("ports: state and counters; missing ones are unknown") {
   const FakeSysfs sysfs;
   const std::string port = "mlx5_0/ports/1/";
   sysfs.write(port + "state", "4: ACTIVE\n");

@@ -8,7 +8,7 @@ namespace {
 using snapshot::LogKind;
 using snapshot::LogLine;
 
-// As PyTorch and NCCL print them by their source; no GPU has written this.
+// As PyTorch and NCCL print them according to their source; not recorded from a GPU.
 constexpr std::string_view kLog = R"(step 10 loss 3.1
 [rank1]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:632] [PG ID 0 PG GUID 0(default_pg) Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.
 [rank1]: 	 - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
@@ -39,7 +39,7 @@ TEST_CASE("log: the watchdog, the desync report, a warning, a communicator that 
   CHECK(timeouts[0].sequence == 12);
   CHECK(tables.text(timeouts[0].op) == "ALLREDUCE");
   const auto desync = of_kind(lines, LogKind::kDesync);
-  REQUIRE(desync.size() == 1);  // those who joined wait like all others
+  REQUIRE(desync.size() == 1);  // ranks that joined wait like all others
   CHECK(desync[0].behind == std::vector<std::int32_t>{2});
   const auto warnings = of_kind(lines, LogKind::kWarning);
   REQUIRE(warnings.size() == 1);
@@ -60,7 +60,7 @@ TEST_CASE("log: ranks that never joined; a file of one rank") {
   CHECK(lines[0].rank == 7);
 }
 
-TEST_CASE("log: of thousands of lines the last few, cut; damaged ones say nothing") {
+TEST_CASE("log: the last few of thousands of lines are kept, cut; damaged ones are ignored") {
   snapshot::Tables tables;
   std::string text;
   for (int i = 0; i < 1000; ++i) {
@@ -70,7 +70,7 @@ TEST_CASE("log: of thousands of lines the last few, cut; damaged ones say nothin
   REQUIRE(lines.size() == 32);
   CHECK(tables.text(lines.back().text).starts_with("n0:1:1 [0] NCCL WARN number 999"));
   CHECK(tables.text(lines.back().text).size() == 300);
-  CHECK(tables.strings().size() < 40);  // those that are left out cost nothing
+  CHECK(tables.strings().size() < 40);  // lines that are left out cost nothing
   for (const char* bad :
        {"", "[rank", "[rankx]: hm", "[1, x] finished collective #1, but didn't join collective #2",
         "] are the lagging ranks", "SeqNum="}) {

@@ -1,4 +1,4 @@
-// Communicators in memory that a test made up. Real libraries: tests/live/ras_test.py.
+// Communicators in made-up memory. Real libraries: tests/live/ras_test.py.
 #include "collectives/sources/nccl_memory.h"
 
 #include <array>
@@ -52,7 +52,7 @@ void add_communicator(
   target.add_object(kAbort, std::uint32_t{0});
 }
 
-// Two communicators, with a hole between them.
+// Adds two communicators, with a hole between them.
 void add_two(FakeTarget& target, const NcclLayout& layout) {
   add_list(target, {attach::value_of(kFirst), 0, attach::value_of(kSecond), 0});
   add_communicator(target, layout, kFirst, 0x11223344, 5);
@@ -61,7 +61,7 @@ void add_two(FakeTarget& target, const NcclLayout& layout) {
 
 }  // namespace
 
-TEST_CASE("NCCL memory: what a list of communicators tells") {
+TEST_CASE("NCCL memory: a list of communicators") {
   const NcclLayout* layout = nccl_layout(22809);
   REQUIRE(layout != nullptr);
   FakeTarget target;
@@ -84,7 +84,7 @@ TEST_CASE("NCCL memory: what a list of communicators tells") {
   CHECK(answer->groups[1].hash == "0x55 0x99:0xaa");
 }
 
-TEST_CASE("NCCL memory: a communicator is called as the service of its version calls it") {
+TEST_CASE("NCCL memory: a communicator has the name that the service of its version uses") {
   const NcclLayout* layout = nccl_layout(22707);
   REQUIRE(layout != nullptr);
   FakeTarget target;
@@ -113,7 +113,7 @@ TEST_CASE("NCCL memory: aborted, destroyed and finalized ones are leaving") {
   CHECK(answer->groups.at(0).members.at(0).leaving);
 }
 
-TEST_CASE("NCCL memory: one that is being made is left out") {
+TEST_CASE("NCCL memory: a communicator that is being made is left out") {
   const NcclLayout* layout = nccl_layout(22809);
   FakeTarget target;
   add_two(target, *layout);
@@ -129,7 +129,7 @@ TEST_CASE("NCCL memory: one that is being made is left out") {
   CHECK(answer->groups[0].hash == "0x55 0x99:0xaa");
 }
 
-TEST_CASE("NCCL memory: what does not look like a communicator is none") {
+TEST_CASE("NCCL memory: an object that does not look like a communicator is none") {
   const NcclLayout* layout = nccl_layout(22809);
   FakeTarget target;
   add_two(target, *layout);
@@ -151,7 +151,7 @@ TEST_CASE("NCCL memory: what does not look like a communicator is none") {
   const auto answer = read_nccl_list(target, list_of("2.28.9"));
   REQUIRE(answer);
   CHECK(answer->groups.size() == 1);
-  // With the other one gone as well, the layout is another one.
+  // If the other one is damaged too, the layout itself must be wrong.
   target.add_object(kSecond, std::uint64_t{1});
   const auto none = read_nccl_list(target, list_of("2.28.9"));
   REQUIRE_FALSE(none);
@@ -160,7 +160,7 @@ TEST_CASE("NCCL memory: what does not look like a communicator is none") {
         "the communicators of NCCL 2.28.9 are not where that version keeps them");
 }
 
-TEST_CASE("NCCL memory: a version without a layout is said, and nothing is guessed") {
+TEST_CASE("NCCL memory: a version without a layout is reported, and nothing is guessed") {
   FakeTarget target;
   add_two(target, *nccl_layout(22809));
   for (const char* version : {"2.99.1", "2.28.9rc1", "2.28", "x", "2.28.-9"}) {
@@ -189,7 +189,7 @@ TEST_CASE("NCCL memory: a length of any size") {
     target.add_object(kEntries, std::int32_t{2147483647});
     CHECK_FALSE(read_nccl_list(target, list_of("2.28.9")));
   }
-  SECTION("more than anybody has: the first ones") {
+  SECTION("more than any job has: the first ones") {
     const std::vector<std::uint64_t> many(5000, attach::value_of(kFirst));
     target.add_memory(kArray, std::as_bytes(std::span(many)));
     target.add_object(kEntries, std::int32_t{5000});

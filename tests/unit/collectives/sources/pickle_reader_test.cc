@@ -29,7 +29,7 @@ TEST_CASE("dicts, lists and memoised texts") {
   CHECK(document->data.find(document->root, "c").kind == PlainKind::kNone);
 }
 
-TEST_CASE("every cut of a pickle gives what was complete, or says that it is none") {
+TEST_CASE("every cut of a pickle returns the complete part, or an error") {
   for (std::size_t size = 0; size < kSmall.size(); ++size) {
     INFO(size);
     const auto document = read_pickle(std::string_view(kSmall).substr(0, size));
@@ -67,7 +67,7 @@ TEST_CASE("numbers of all widths") {
   CHECK(values[8].kind == PlainKind::kNone);
 }
 
-TEST_CASE("nothing is called but what marks lists") {
+TEST_CASE("no function is called except the one that marks lists") {
   const auto evil = read_pickle(
       "\x80\x02"
       "cos\nsystem\n(X\x02\0\0\0lstR."s);
@@ -133,7 +133,7 @@ TEST_CASE("JSON, whole and cut") {
   CHECK(text_at(*cut, "version") == "2.10");
 }
 
-TEST_CASE("what is no JSON, or too deep, is refused") {
+TEST_CASE("text that is no JSON, or too deep, is refused") {
   CHECK(!read_json(""));
   CHECK(!read_json("{\"a\" 1}"));
   CHECK(!read_json("{\"a\": 1} x"));

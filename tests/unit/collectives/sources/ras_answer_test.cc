@@ -68,7 +68,7 @@ TEST_CASE("RAS as JSON: valid text is not changed, missing commas are put in") {
   CHECK(repair_json("\"a\\") == "\"a\\");
 }
 
-TEST_CASE("RAS as text: who is listed, and how far the others are") {
+TEST_CASE("RAS as text: the listed ranks, and how far the others are") {
   for (const char* name : {"ras-2.27.7-behind.txt", "ras-2.28.9-behind.txt"}) {
     const auto answer = read_ras_text(recorded(name));
     REQUIRE(answer);
@@ -98,7 +98,7 @@ TEST_CASE("RAS as text: a member that does not answer, and a process that is los
   CHECK(answer->lost[0].pid == member_of(*answer, 1)->pid);
 }
 
-TEST_CASE("RAS: what is no answer is refused, what is cut gives what it holds") {
+TEST_CASE("RAS: text that is no answer is refused, a cut answer returns what it holds") {
   CHECK_FALSE(read_ras_json(""));
   CHECK_FALSE(read_ras_json("[]"));
   CHECK_FALSE(read_ras_json("{\"nccl_version\": \"2.28.9\"}"));
@@ -112,7 +112,7 @@ TEST_CASE("RAS: what is no answer is refused, what is cut gives what it holds") 
   }
 }
 
-TEST_CASE("RAS: nonsense does not become larger than it is") {
+TEST_CASE("RAS: nonsense does not grow beyond its size") {
   std::string text = "NCCL version 2.28.9 compiled\n#0-0 (1) INCOMPLETE\n";
   std::string json = R"({"nccl_version":"2.28.9","communicators":[{"ranks":[)";
   for (int i = 0; i < 10'000; ++i) {
@@ -129,7 +129,7 @@ TEST_CASE("RAS: nonsense does not become larger than it is") {
   CHECK(repair_json(std::string(10'000, '"')).size() <= 10'000 + 10'000 / 32 + 16);
 }
 
-TEST_CASE("RAS: the lines of a communicator may come in turns with others'") {
+TEST_CASE("RAS: lines of several communicators may alternate") {
   std::string text = "NCCL version 2.28.9 compiled\n";
   for (int i = 0; i < 100; ++i) {
     text += "#0-0 (" + std::to_string(i % 2) + ") ERROR\nRank " + std::to_string(i / 20) +

@@ -65,7 +65,7 @@ TEST_CASE("a cut dump has the calls before the cut") {
   CHECK(record->entries.size() >= 1);
 }
 
-TEST_CASE("what is no dump is refused") {
+TEST_CASE("text that is no dump is refused") {
   Tables texts;
   CHECK(!read_flight_record("r_0", "", texts));
   CHECK(!read_flight_record("r_0", "hello", texts));
@@ -86,7 +86,7 @@ TEST_CASE("hostile numbers do not overflow") {
   CHECK(record->entries[0].created_ns == 0);
 }
 
-// Few bytes: a part is made once, and the next refers to it a hundred times.
+// Few bytes: each part is made once, and the next refers to it a hundred times.
 TEST_CASE("a dump that refers to its own parts again and again is refused") {
   using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
   const auto repeated = [](const std::string& part, int times) {

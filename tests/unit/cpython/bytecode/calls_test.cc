@@ -154,14 +154,14 @@ TEST_CASE("calls: lists of keys, functions made here, results of calls") {
                         {"CALL", 1}}) == "global 0(text of local 0 + constant 1)@2");
 }
 
-TEST_CASE("calls: texts that are put together, as each version compiles it") {
+TEST_CASE("calls: concatenated texts, as each version compiles them") {
   CHECK(call_words(13, {{"LOAD_GLOBAL", 1},
                         {"LOAD_FAST", 0},
                         {"FORMAT_SIMPLE", 0},
                         {"LOAD_CONST", 1},
                         {"BUILD_STRING", 2},
                         {"CALL", 1}}) == "global 0(text of local 0 + constant 1)@2");
-  // With a format, or a part that is not known.
+  // With a format, or an unknown part.
   for (const char* format : {"FORMAT_WITH_SPEC", "BINARY_SLICE"}) {
     CHECK(call_words(13, {{"LOAD_GLOBAL", 1},
                           {"LOAD_CONST", 1},
@@ -189,7 +189,7 @@ TEST_CASE("calls: texts that are put together, as each version compiles it") {
   CHECK(with(12, {{"BINARY_OP", 6}, {"CALL", 1}}).find("(?)") != std::string::npos);
 }
 
-TEST_CASE("calls: where two ways meet, only what they agree on is known") {
+TEST_CASE("calls: if two paths meet, only values that both agree on are known") {
   // f(a if c else b)
   CHECK(call_words(11, {{"LOAD_GLOBAL", 1},
                         {"LOAD_FAST", 2},
@@ -201,7 +201,7 @@ TEST_CASE("calls: where two ways meet, only what they agree on is known") {
                         {"CALL", 1}}) == "global 0(?)@2");
 }
 
-TEST_CASE("calls: what `with` calls is not listed") {
+TEST_CASE("calls: calls made by `with` are not listed") {
   CHECK(call_words(12, {{"LOAD_FAST", 0},
                         {"BEFORE_WITH", 0},
                         {"POP_TOP", 0},

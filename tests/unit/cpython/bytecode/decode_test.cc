@@ -31,7 +31,7 @@ TEST_CASE("opcodes: every version has its table, an unknown one has none") {
   }
 }
 
-TEST_CASE("opcodes: lines that are not in the form are left out") {
+TEST_CASE("opcodes: malformed lines are left out") {
   const Instructions table = parse_opcodes(
       "LOAD_FAST 1 1 7 8\nFOR_ITER 2+1> 1/-1\nPOP_TOP\nNOP 300 0\nNOP x 0\n\nJUMP_BACKWARD 4< 0\n");
   CHECK(table.of[1].op == Op::kLoadFast);
@@ -101,7 +101,7 @@ TEST_CASE("decode: hostile code is refused") {
                             {"JUMP_FORWARD", 255}})));
 }
 
-TEST_CASE("decode: whatever random code is, it is analysed in bounded time") {
+TEST_CASE("decode: random code is analysed in bounded time") {
   std::mt19937 random(17);
   for (std::uint32_t minor = kFirst; minor <= kLast; ++minor) {
     const Instructions table = instructions_of(minor);

@@ -11,7 +11,7 @@ using Body = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("loops: the innermost one first, a `for` is told") {
+TEST_CASE("loops: the innermost one first, a `for` is marked") {
   // 0 RESUME, 1 LOAD (while), 2 GET_ITER, 3 FOR_ITER, 4 POP_TOP, 5 JUMP to 3, 6 JUMP to 1, 7 RETURN
   const Assembler code(11);
   const auto decoded = code.decoded({{"RESUME", 0},

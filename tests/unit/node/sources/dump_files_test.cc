@@ -51,7 +51,7 @@ TEST_CASE("a file whose name looks like a pattern is that file") {
   CHECK(expand_files({odd}) == Names{odd});
 }
 
-TEST_CASE("what is not there is kept, so that reading it says so") {
+TEST_CASE("a missing file is kept, so that reading it reports the error") {
   const ScratchFolder folder;
   const Names missing = {folder.path("none"), folder.path("none_*")};
   CHECK(expand_files(missing) == missing);

@@ -34,7 +34,7 @@ struct Exchange {
   Result<std::string> answer;
 };
 
-// Asks a control plane that gives `reply` to whatever it is asked.
+// Queries a control plane that answers every request with `reply`.
 Exchange ask(const std::string& reply) {
   const ScratchFolder folder;
   const UniqueFd server = listen_at(folder.path("socket"));
@@ -53,19 +53,19 @@ Exchange ask(const std::string& reply) {
   });
   auto answer = ask_worker(::getpid(), folder.path("socket"), "fr_trace_json",
                            Deadline::after(std::chrono::seconds(45)));
-  ::shutdown(server.get(), SHUT_RDWR);  // ends accept() if nobody came
+  ::shutdown(server.get(), SHUT_RDWR);  // ends accept() if no client came
   plane.join();
   return {std::move(request), std::move(answer)};
 }
 
-TEST_CASE("the control plane is asked for its handler, and its body is the answer") {
+TEST_CASE("the control plane's handler is requested, and its body is the answer") {
   const Exchange exchange = ask("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"a\": \r\n\r\n1}");
   CHECK(exchange.request.find("POST /handler/fr_trace_json HTTP/1.0\r\n") == 0);
   REQUIRE(exchange.answer);
   CHECK(*exchange.answer == "{\"a\": \r\n\r\n1}");
 }
 
-TEST_CASE("a control plane without the handler is told from one that is broken") {
+TEST_CASE("a control plane without the handler differs from a broken one") {
   CHECK(ask("HTTP/1.1 404 Not Found\r\n\r\n").answer.error().code == Errc::kNotFound);
   CHECK(ask("SSH-2.0-OpenSSH_9.2\r\n\r\n").answer.error().code == Errc::kBadData);
   CHECK(ask("HTTP/1.1 200 OK\r\n").answer.error().code == Errc::kBadData);
@@ -81,7 +81,7 @@ TEST_CASE("a control plane that does not answer is given up at the deadline") {
   CHECK(answer.error().code == Errc::kTimeout);
 }
 
-TEST_CASE("what is not a socket is not connected to") {
+TEST_CASE("a file that is no socket is not connected to") {
   const ScratchFolder folder;
   const Deadline deadline = Deadline::after(std::chrono::seconds(45));
   const auto ask_at = [&](const std::string& path) {

@@ -1,4 +1,4 @@
-// Rows of a capture from what NCCL says of its communicators.
+// Rows of a capture from NCCL's data on its communicators.
 #include "node/sources/ras_rows.h"
 
 #include "tests/support/catch.h"
@@ -18,7 +18,7 @@ TEST_CASE("a communicator's row has its texts in the capture's tables, and no me
   CHECK(row.ranks.empty());
 }
 
-TEST_CASE("a member's row has all that is the same wherever it was read") {
+TEST_CASE("a member's row has every field that does not depend on the source") {
   collectives::RasMember member;
   member.rank = 3;
   member.host = "10.0.0.1";

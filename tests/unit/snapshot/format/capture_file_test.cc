@@ -37,7 +37,7 @@ TEST_CASE("an empty capture comes back empty") {
   CHECK(decoded->job.world_size == -1);
 }
 
-TEST_CASE("what is not a capture, or not of this format, is refused by name") {
+TEST_CASE("a file that is no capture, or not of this format, is refused by name") {
   const auto text = decode_capture("Traceback (most recent call last):");
   REQUIRE_FALSE(text);
   CHECK(text.error().code == Errc::kBadData);
@@ -64,7 +64,7 @@ TEST_CASE("a cut capture is refused at every length") {
   }
 }
 
-TEST_CASE("a capture that would unpack to too much is refused before it is unpacked") {
+TEST_CASE("a capture that would unpack to too many bytes is refused before it is unpacked") {
   const auto refused = decode_capture(encode_capture(sample_capture()), 64);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().what.find("more than 64") != std::string::npos);
@@ -171,7 +171,7 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
   CHECK_FALSE(refused.error().what.empty());
 }
 
-TEST_CASE("a table or a column that stands there twice is refused") {
+TEST_CASE("a duplicate table or column is refused") {
   auto read = decode_document(encode_document(to_document(sample_capture())));
   REQUIRE(read);
   REQUIRE(from_document(*read));
@@ -188,7 +188,7 @@ TEST_CASE("a table or a column that stands there twice is refused") {
 }
 
 TEST_CASE("a number in the place of a text is refused") {
-  // {"strings": {"text": [1]}}, and the same of a column that the table of texts does not have.
+  // {"strings": {"text": [1]}}, and the same for a column that the table of texts does not have.
   using namespace std::string_literals;
   CHECK(decode_document("\xa1\x67strings\xa1\x64text\x80"s));
   CHECK_FALSE(decode_document("\xa1\x67strings\xa1\x64text\x81\x01"s));

@@ -40,7 +40,7 @@ TEST_CASE("many captures come in order, each once") {
   }
 }
 
-TEST_CASE("what the taker throws comes out, and no thread waits for ever") {
+TEST_CASE("an exception of the consumer is passed on, and no thread waits for ever") {
   std::size_t taken = 0;
   CHECK_THROWS_AS(
       decode_many(
@@ -54,7 +54,7 @@ TEST_CASE("what the taker throws comes out, and no thread waits for ever") {
   CHECK(taken == 3);
 }
 
-TEST_CASE("of many captures, those that cannot be read are told apart") {
+TEST_CASE("captures that cannot be read are reported, the others are decoded") {
   std::vector<std::string> told;
   decode_many(
       9,

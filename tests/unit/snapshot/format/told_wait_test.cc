@@ -1,4 +1,4 @@
-// Waits of captures of format 8, which tell in words what has fields of its own since.
+// Waits of captures of format 8, which hold in words what later formats hold in fields.
 #include "snapshot/format/told_wait.h"
 
 #include <string>
@@ -74,7 +74,7 @@ TEST_CASE("told in words: how long a connection has been silent, and TLS above i
   CHECK(Told(WaitOn::kSocket, "TCP a to b, ESTABLISHED").wait.awaited.empty());
 }
 
-TEST_CASE("told in words that nobody wrote") {
+TEST_CASE("told in words that no version wrote") {
   for (const char* words :
        {"", ", nothing received for ", ", nothing received for 99999999999999999999 s",
         ", nothing received for -1 s", ", nothing received for 0x7 s"}) {
@@ -93,7 +93,7 @@ Document one_thread(const std::string& words) {
   return to_document(capture);
 }
 
-// Without what is new in format 10.
+// Removes the fields that are new in format 10.
 Document of_format_9(Document document) {
   for (const char* name : {"locals_changed", "stopped", "tracer", "tracer_name"}) {
     REQUIRE(document.tables["samples"].erase(name) == 1);
@@ -108,7 +108,7 @@ Document of_format_9(Document document) {
   return document;
 }
 
-// Without what is new in format 9, either.
+// Removes the fields that are new in format 9, too.
 Document of_format_8(Document document) {
   document = of_format_9(std::move(document));
   document.tables.erase("awaited_files");
@@ -124,7 +124,7 @@ Document of_format_8(Document document) {
   return document;
 }
 
-TEST_CASE("a capture of format 8 is read, its words are kept") {
+TEST_CASE("a capture of format 8 is read, and its words are kept") {
   auto read = decode_document(encode_document(of_format_8(one_thread("frozen by its cgroup (x)"))));
   REQUIRE(read);
   const auto capture = from_document(*read, 8);
@@ -150,7 +150,7 @@ TEST_CASE("a capture of format 9 is read, without keys and loops") {
   CHECK_FALSE(from_document(*read, 10));  // what format 10 has is missing
 }
 
-TEST_CASE("a capture of an older format that has what is new is refused") {
+TEST_CASE("a capture of an older format with newer fields is refused") {
   auto read = decode_document(encode_document(one_thread("")));
   REQUIRE(read);
   CHECK(from_document(*read, 10));

@@ -1,4 +1,4 @@
-// Ends of pipes and connections put together, on made-up descriptors.
+// Ends of pipes and connections are joined, on made-up descriptors.
 #include "waits/ends/join_ends.h"
 
 #include "tests/support/catch.h"
@@ -16,7 +16,7 @@ struct Node {
   CaptureBuilder build;
   NodeEnds node;
 
-  // A rank, which gets these ends of the pipe.
+  // Adds a rank, which gets these ends of the pipe.
   std::size_t add(pid_t pid, bool reads, bool writes) {
     const std::size_t index = build.add(pid, 1, {});
     node.namespace_of.push_back(kOutside);
@@ -40,7 +40,7 @@ struct Node {
   }
 };
 
-TEST_CASE("a reader waits for the one who can write, a writer for the one who reads") {
+TEST_CASE("a reader waits for the process that can write, a writer for the one that reads") {
   Node scene;
   const auto reader = scene.add(10, true, false);
   const auto writer = scene.add(20, false, true);
@@ -73,7 +73,7 @@ TEST_CASE("several processes with the other end: no holder is named") {
   CHECK(scene.build.says(reader) == "open for writing in pids 20, 30");
 }
 
-TEST_CASE("a pipe whose other end is in the process alone, or nobody's") {
+TEST_CASE("a pipe whose other end is in the process alone, or in no process") {
   const bool has_both = GENERATE(true, false);
   Node scene;
   const auto reader = scene.add(10, true, has_both);
@@ -139,7 +139,7 @@ TEST_CASE("a connection to another node is kept with its owner") {
   CHECK(scene.build.capture.tables.text(kept.peer) == "10.0.0.2:80");
 }
 
-TEST_CASE("the other end in a process that is not of the job") {
+TEST_CASE("the other end in a process outside the job") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
   scene.node.ends.push_back({701, true, true, true, kOutside, 90});
@@ -168,7 +168,7 @@ TEST_CASE("a connection that was used a moment ago; and one below TLS") {
         "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read, over TLS");
 }
 
-TEST_CASE("a connection that is not made yet has an address to try, and no other end") {
+TEST_CASE("a connection that is not yet established has an address, and no other end") {
   Sockets scene;
   scene.node.sockets.back().add("4: 0100000A:1F91 0200000A:0050 02 1:0 0:0 0 0 0 704\n");
   const auto client = scene.add_socket(10, 704);
@@ -178,7 +178,7 @@ TEST_CASE("a connection that is not made yet has an address to try, and no other
         "TCP 10.0.0.1:8081 to 10.0.0.2:80, SYN_SENT, 1 bytes not acknowledged");
 }
 
-TEST_CASE("a socket that listens says where") {
+TEST_CASE("a listening socket has its address") {
   Sockets scene;
   scene.node.sockets.back().add("4: 0100007F:1F91 00000000:0000 0A 0:0 0:0 0 0 0 704\n");
   const auto server = scene.add_socket(10, 704);
@@ -197,7 +197,7 @@ TEST_CASE("both ends of a local socket") {
   CHECK(scene.build.says(client) == "local socket; the other end is pid 20");
 }
 
-TEST_CASE("a local socket whose other end no process has that was read") {
+TEST_CASE("a local socket whose other end is in no process that was read") {
   Sockets scene;
   const auto client = scene.add_socket(10, 801);
   scene.node.local_peers[801] = 803;
@@ -217,7 +217,7 @@ TEST_CASE("a store that a program made itself names no holder either") {
   CHECK(scene.build.wait(client).peer == snapshot::StringId{});
 }
 
-TEST_CASE("workers inherit their rank's connections: the rank is meant") {
+TEST_CASE("workers inherit their rank's connections: the holder is the rank") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
   scene.add_socket(20, 701);
@@ -284,7 +284,7 @@ TEST_CASE("several files with several other ends: no holder is named, all are de
   CHECK(scene.build.says(scene.waiter).find("other end is pid 20") != std::string::npos);
 }
 
-TEST_CASE("a pipe to itself says nothing of whom a thread waits for; an end not found does") {
+TEST_CASE("a pipe to itself does not hide the other ends; an end that was not found does") {
   Several scene;
   scene.add_socket(20, 701);
   scene.node.ends.push_back({kPipe, false, false, true, scene.waiter, 10});
@@ -317,7 +317,7 @@ struct Polled : Node {
   }
 };
 
-TEST_CASE("whoever made the polled file has it open, whoever locked it comes first") {
+TEST_CASE("the maker of a polled file has it open, a process that locked it comes first") {
   Polled scene;
   CHECK(scene.look({{"/build/lock", 20, false, false}}).holder_pid == 20);
   CHECK(
@@ -326,7 +326,7 @@ TEST_CASE("whoever made the polled file has it open, whoever locked it comes fir
   CHECK(scene.build.says(scene.waiter) == "pid 30 has locked it");
 }
 
-TEST_CASE("whoever tries to get the polled file's lock does not have it") {
+TEST_CASE("a process that tries to lock the polled file does not hold it") {
   Polled scene;
   CHECK(scene.look({{"/build/lock", 20, false, true}}).holder_pid == 0);
   CHECK(scene.build.says(scene.waiter) == "nobody on this node has it open");
@@ -336,7 +336,7 @@ TEST_CASE("whoever tries to get the polled file's lock does not have it") {
         0);
 }
 
-TEST_CASE("of a lock that a call waits for, open files are no evidence") {
+TEST_CASE("open files are no evidence for a lock that a call waits for") {
   Polled scene;
   scene.look({});
   snapshot::Wait& wait = scene.build.wait(scene.waiter);

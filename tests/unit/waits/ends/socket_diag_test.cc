@@ -1,4 +1,4 @@
-// Real sockets of this process, compared with what the kernel says about them.
+// Real sockets of this process, compared with the kernel's data on them.
 #include "waits/ends/socket_diag.h"
 
 #include <sys/socket.h>
@@ -89,7 +89,7 @@ TEST_CASE("how long a connection has been silent") {
   CHECK_FALSE(diag->silence(broken));
 }
 
-TEST_CASE("the list of TCP sockets says what the table as text says") {
+TEST_CASE("the list of TCP sockets agrees with the table as text") {
   const auto diag = SocketDiag::open();
   REQUIRE(diag);
   const Connection connection;

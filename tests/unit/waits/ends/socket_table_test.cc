@@ -45,7 +45,7 @@ TEST_CASE("the other end has the addresses swapped") {
   CHECK(table.other_end(*table.by_inode(703)) == nullptr);
 }
 
-TEST_CASE("what is no row is left out") {
+TEST_CASE("lines that are no rows are left out") {
   SocketTable table;
   table.add("");
   table.add("0: x y z\n 1: 0100007F:733C 00000000 0A 0:0 0 0 0 0 7\n");

@@ -46,7 +46,7 @@ struct AllocatorScene {
     thread.wait.how = snapshot::WaitHow::kLock;
   }
 
-  // What becomes of the first thread's wait.
+  // Returns the first thread's wait after the join.
   snapshot::Wait wait() {
     snapshot::Wait wait = process.threads.front().wait;
     name_native_lock(process.threads.front(), tables, wait);

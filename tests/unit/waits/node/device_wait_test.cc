@@ -61,7 +61,7 @@ FrameText driver(std::string_view function) {
   return {function, "/usr/lib/libcuda.so.1"};
 }
 
-TEST_CASE("a thread in a call that waits does so, whatever the CPU does") {
+TEST_CASE("a thread in a call that waits is waiting, even if it uses the CPU") {
   Scene spins(WaitOn::kNothing);
   CHECK(spins.sample('R', {kDriver, driver("cuStreamSynchronize"), kTrain}).found() ==
         WaitOn::kDevice);
@@ -125,7 +125,7 @@ TEST_CASE("a driver without names") {
   CHECK(inside.sample('R', {kPlugin, kDriver, kTrain}).found() == WaitOn::kNothing);
 }
 
-TEST_CASE("what Python does inside of a call is its own affair") {
+TEST_CASE("Python frames inside a call do not count") {
   Scene scene(WaitOn::kUnknown);
   CHECK(
       scene.sample('S', {kTrain, {"c10::cuda::stream_synchronize", "/x/libc10_cuda.so"}}).found() ==
@@ -140,7 +140,7 @@ TEST_CASE("Python's frames alone") {
   CHECK(outer.sample('R', {kTrain, kSync}).found() == WaitOn::kNothing);
 }
 
-TEST_CASE("a file of the device names it, a counter of the driver's own says nothing") {
+TEST_CASE("a file of the device names it, a counter of the driver itself does not") {
   Scene device(WaitOn::kDevice);
   device.wait.path = device.tables.string("/dev/nvidia0");
   device.sample('S', {driver("cuCtxSynchronize"), kTrain}).found();

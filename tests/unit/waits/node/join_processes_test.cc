@@ -78,7 +78,7 @@ TEST_CASE("workers of another rank or node do not count") {
   CHECK(builder.says(rank) == "waits for a DataLoader worker, but none was found");
 }
 
-TEST_CASE("a worker of a fork server belongs to its rank all the same") {
+TEST_CASE("a worker of a fork server belongs to its rank, too") {
   CaptureBuilder builder;
   const std::size_t rank = add_waiting_rank(builder);
   const std::size_t worker = add_reading_worker(builder, 202);
@@ -254,7 +254,7 @@ TEST_CASE("a process pool's parent waits for the worker that works") {
   CHECK(threads.wait(alone).on == WaitOn::kLock);
 }
 
-// A rank that waits for a future, with a busy worker process (pid 202) and a thread of a pool.
+// Returns a rank's wait for a future, with a busy worker process (pid 202) and a thread of a pool.
 Wait wait_for_future(WaitHow how, pid_t holder, bool thread_is_busy) {
   constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
   constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
@@ -281,7 +281,7 @@ TEST_CASE("a future that a thread is at work on, or may be, names no process") {
   const Wait known = wait_for_future(WaitHow::kFutureOfThread, 101, true);
   CHECK(known.holder_pid == 100);
   CHECK(known.holder_tid == 101);
-  // It may stand in the queue of the busy threads; idle ones would have taken it.
+  // The future may be in the queue of the busy threads; idle ones would have taken it.
   CHECK(wait_for_future(WaitHow::kFutureNotBegun, 0, true).holder_pid == 0);
   CHECK(wait_for_future(WaitHow::kFutureNotBegun, 0, false).holder_pid == 202);
   CHECK(wait_for_future(WaitHow::kFuture, 0, true).holder_pid == 202);

@@ -21,7 +21,7 @@ struct Polling {
     thread.wait.syscall_name = tables.string("clock_nanosleep");
   }
 
-  // Innermost first.
+  // Adds a frame, innermost first.
   Polling& frame(FrameKind kind, std::string_view function, std::string_view file) {
     snapshot::Frame frame;
     frame.kind = kind;
@@ -50,7 +50,7 @@ struct Polling {
   }
 };
 
-TEST_CASE("a loop that tries for a lock and rests") {
+TEST_CASE("a loop that tries for a lock and pauses") {
   const auto poll = Polling().python("take").loop({"flock", "sleep"}).poll();
   REQUIRE(poll);
   CHECK(poll->flock);
@@ -60,7 +60,7 @@ TEST_CASE("a loop that tries for a lock and rests") {
   CHECK(Polling().python("take").loop({"acquire", "sleep"}).poll()->by_name_only);
 }
 
-TEST_CASE("a lock's own calls say more than looks at its file") {
+TEST_CASE("a lock's own calls are better evidence than checks of its file") {
   Polling polling;
   const auto poll = polling.python("take").loop({"open", "flock", "sleep"}, "x.lock").poll();
   REQUIRE(poll);
@@ -70,7 +70,7 @@ TEST_CASE("a lock's own calls say more than looks at its file") {
   CHECK(Polling().python("take").loop({"mkdir", "sleep"}, "x.lock").poll()->existence);
 }
 
-TEST_CASE("loops that may work, or do not rest, or are further out are no polls") {
+TEST_CASE("loops that may work, or do not pause, or are further out are no polls") {
   CHECK_FALSE(Polling().python("take").loop({"flock", "train", "sleep"}).poll());
   CHECK_FALSE(Polling().python("take").loop({"flock", "sleep", ""}).poll());
   CHECK_FALSE(Polling().python("take").loop({"flock"}).poll());
@@ -107,7 +107,7 @@ TEST_CASE("the busy handler of SQLite, also without its names") {
       Polling().python("sleep").frame(FrameKind::kNative, "", "/lib/libsqlite3.so.0").poll());
 }
 
-TEST_CASE("libraries that try in functions of their own") {
+TEST_CASE("libraries that try for a lock in functions of their own") {
   const auto poll =
       Polling()
           .frame(FrameKind::kPython, "LockBase._timeout_generator",

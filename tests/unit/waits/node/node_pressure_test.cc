@@ -19,7 +19,7 @@ TEST_CASE("periods in which a cgroup had used its CPU up") {
   CHECK(parse_throttling("").throttled == 0);
 }
 
-TEST_CASE("pressure is the share of time in which nobody could run") {
+TEST_CASE("pressure is the share of time in which no task could run") {
   CHECK(parse_pressure("some avg10=50.00 avg60=1.00 avg300=0.00 total=9\n"
                        "full avg10=12.34 avg60=0.00 avg300=0.00 total=5\n") == Approx(12.34));
   CHECK(parse_pressure("full avg10=none\n") == 0);

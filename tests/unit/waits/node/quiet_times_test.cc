@@ -23,7 +23,7 @@ std::int64_t kept(const QuietTimes& before, char state, bool stopped) {
   return process.threads.front().wait.quiet_ms;
 }
 
-TEST_CASE("a sleep that a stop of ours ended is as long as it was before") {
+TEST_CASE("a sleep that our stop interrupted keeps its length") {
   const QuietTimes before = {{7, milliseconds(60000)}};
   CHECK(kept(before, 'S', true) == 60000);
   CHECK(kept(before, 'S', false) == 3);

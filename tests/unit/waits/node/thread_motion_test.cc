@@ -64,7 +64,7 @@ TEST_CASE("a thread that stands still, or whose wait is known, or that was seen 
   CHECK(scene.words().empty());
 }
 
-TEST_CASE("stacks that were not read say nothing of where") {
+TEST_CASE("stacks that were not read do not show the place") {
   MotionScene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(480'000, 20);

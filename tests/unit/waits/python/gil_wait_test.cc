@@ -55,7 +55,7 @@ GilScene two_gils() {
   return scene;
 }
 
-TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
+TEST_CASE("a lock inside a GIL is that GIL, and has its holder") {
   GilScene scene = two_gils();
   const Wait wait = scene.name(2, WaitOn::kLock);
   CHECK(wait.on == WaitOn::kGil);
@@ -68,7 +68,7 @@ TEST_CASE("a lock inside of a GIL is that GIL, held by who holds that one") {
   CHECK(scene.name(2, WaitOn::kPipe).on == WaitOn::kPipe);
 }
 
-TEST_CASE("frames say that it is a GIL, not which") {
+TEST_CASE("frames show that it is a GIL, not which one") {
   GilScene scene = two_gils();
   const Wait either = scene.name(3, WaitOn::kLock);
   CHECK(either.on == WaitOn::kGil);
@@ -79,7 +79,7 @@ TEST_CASE("frames say that it is a GIL, not which") {
   CHECK(scene.says(1, only) == "waits for Python's GIL, held by thread 50");
 }
 
-TEST_CASE("the owner of the lock inside of a GIL does not hold the GIL") {
+TEST_CASE("the owner of the lock inside a GIL does not hold the GIL") {
   GilScene scene = two_gils();
   scene.process.threads[1].holds_gil = false;
   Wait wait;
@@ -94,7 +94,7 @@ TEST_CASE("the owner of the lock inside of a GIL does not hold the GIL") {
   CHECK(scene.says(2, wait) == "waits for the GIL of interpreter 3");
 }
 
-TEST_CASE("a lock is a lock where neither the runtime nor the frames say more") {
+TEST_CASE("a lock is a lock if neither the runtime nor the frames show more") {
   GilScene scene = two_gils();
   CHECK(scene.name(0, WaitOn::kLock).on == WaitOn::kLock);
 }
