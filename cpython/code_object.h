@@ -1,5 +1,5 @@
-// Code objects: the names and line tables of frames. They are read in batches and kept as long as
-// the process is read: the same few hundred serve every thread and every sample.
+// Code objects: the names and line tables of frames. They are read in batches and cached while the
+// process is read: the same few hundred serve every thread and every sample.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct CodeObject {
   std::vector<std::byte> line_table;
   Addr instructions{};       // 3.11+
   std::vector<Addr> copies;  // free-threaded 3.14+: each thread's copy of the instructions
-  // Where the parts were read from. They tell whether another code object has taken the address.
+  // Where the parts were read from: shows whether another code object has taken the address.
   Addr file_object{};
   Addr function_object{};
   Addr line_table_object{};

@@ -30,8 +30,9 @@ struct PythonLocal {
 // Which locals are read.
 enum class Locals : std::uint8_t {
   kNone,
-  // Those that show loop skew, and which collective a thread is in: numbers, bools, None and texts
-  // of the main thread and of threads in torch.distributed; also the arguments of its functions.
+  // Locals that show loop skew, and the collective that a thread is in: numbers, bools, None and
+  // texts of the main thread and of threads in torch.distributed; also the arguments of its
+  // functions.
   kDeciding,
   kAll,  // of all threads; lists, dicts, arrays and objects as summaries
 };
@@ -47,8 +48,8 @@ struct PythonFrame {
   // frame because the objects of a popped one are being destroyed ("<leaving a function>").
   bool readable = true;
   std::vector<PythonLocal> locals;
-  // Around its current instruction, innermost first (bytecode/frame_loops.h). Of the innermost
-  // frames only, and only if locals are read.
+  // The loops around its current instruction, innermost first (bytecode/frame_loops.h). Only for
+  // the innermost frames, and only if locals are read.
   std::vector<FrameLoop> loops;
 };
 
@@ -75,7 +76,7 @@ struct PythonTask {
   // What the innermost frame awaits: the name of another task, "<Future>", "<_GatheringFuture>"; ""
   // if it awaits something else.
   std::string awaits;
-  // If that is a future that waits for others (await_members.h): those that have not ended, tasks
+  // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks
   // first, each in the form of `awaits`.
   std::vector<std::string> members;
 };

@@ -17,11 +17,11 @@ namespace {
 
 using Addresses = std::vector<std::uint64_t>;  // sorted
 
-// How many entries are read between two checks of the clock, and at most in one unit: a damaged
-// file may describe a ring.
+// Entries read between two checks of the clock, and at most in one unit: a damaged file may
+// describe a cycle.
 constexpr std::size_t kBetweenLooks = 4096;
 constexpr std::size_t kMaxEntries = std::size_t{1} << 26;
-// Ranges of one entry.
+// Maximum ranges of one entry.
 constexpr std::size_t kMaxRanges = std::size_t{1} << 20;
 constexpr int kMaxDepth = 128;
 constexpr std::size_t kMaxScopeName = std::size_t{16} << 10;
