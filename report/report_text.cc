@@ -196,7 +196,7 @@ std::string advice_lines(const aggregate::Diagnosis& report, const Style& style,
   return text.empty() ? text : '\n' + text;
 }
 
-// Prints the stories that hold the job up as well.
+// Prints the other stories that hold the job up.
 std::string also_lines(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
   for (const aggregate::OtherStory& other : report.verdict.also) {
@@ -233,8 +233,8 @@ std::string report_text(const aggregate::Diagnosis& report,
                         const TextOptions& options) {
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
-                     unread_lines(report, style) + chain_lines(report, style) + since_lines(report, style) +
-                     group_lines(report, style, options.full_stacks) +
+                     unread_lines(report, style) + chain_lines(report, style) +
+                     since_lines(report, style) + group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;
