@@ -43,7 +43,7 @@ struct AccessFacts {
   bool same_user_namespace = true;  // as far as uid_map shows
   bool dumpable = true;             // as far as the owner of its /proc files shows
   bool is_descendant = false;       // of us
-  int yama_scope = 0;               // 0 also where there is no Yama
+  int yama_scope = 0;               // also 0 without Yama
 };
 
 AccessFacts read_access_facts(pid_t pid);

@@ -31,7 +31,8 @@ Result<BlockedIn> parse_proc_syscall(std::string_view text);
 // wrapped round. Fails with kGone if the process does not exist.
 Result<std::vector<pid_t>> read_tids(pid_t pid);
 
-// Reads the thread; fields that may not be read stay empty. Fails with kGone if the thread ended.
+// Reads the thread; fields that may not be read stay empty. Fails with kGone if the thread has
+// exited.
 Result<ThreadState> read_thread_state(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

@@ -61,7 +61,7 @@ struct ThreadState {
 enum class StopEnd : std::uint8_t {
   kHeld = 0,  // it stood still, and all its registers are known
   kSpared,    // it blocked meanwhile, so it was left alone
-  kGone,      // it ended
+  kGone,      // it exited
   kTraced,    // another process traces it
   kLate,      // it did not stop in time: it is in state D, or gets no CPU
   kRefused,   // the kernel denies it
@@ -71,7 +71,7 @@ struct StopAttempt {
   // kHeld: `state` R, or S or T as it was before; all registers. kTraced: `tracer`. Else as given.
   ThreadState thread;
   StopEnd end = StopEnd::kRefused;
-  std::string why;  // where it is neither held nor spared: "it is traced by gdb (pid 77)"
+  std::string why;  // if neither held nor spared: "it is traced by gdb (pid 77)"
 };
 
 // The outcome of one stop of several threads.

@@ -21,7 +21,7 @@ using attach::Addr;
 
 struct TorchGroup {
   Addr object{};  // the Python object
-  Addr store{};   // the one through which its members met, a Python object
+  Addr store{};   // the store through which its members met, a Python object
   std::string name;
   std::string backend;
   bool is_default = false;

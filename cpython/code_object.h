@@ -17,7 +17,7 @@ namespace oddrank::cpython {
 
 struct CodeObject {
   bool readable = false;  // false: not a code object, or its names could not be read
-  std::string function;   // qualified name where the version has it
+  std::string function;   // qualified name if the version has it
   std::string file;
   std::int64_t first_line = 0;
   std::vector<std::byte> line_table;

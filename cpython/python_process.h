@@ -54,7 +54,7 @@ struct PythonFrame {
 };
 
 struct PythonThread {
-  pid_t target_tid = 0;  // in the target's pid namespace; 0 = ended or unknown
+  pid_t target_tid = 0;  // in the target's pid namespace; 0 = exited or unknown
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
   std::int64_t gil = 0;             // which one: Gil::interpreter of its GIL
@@ -66,7 +66,7 @@ struct PythonThread {
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
 
-// An asyncio task that has not ended.
+// An unfinished asyncio task.
 struct PythonTask {
   std::string name;  // "Task-7", or as the program named it; "" if unknown
   TaskState state = TaskState::kUnknown;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
 
 // Adds the pages that will probably be read next. Lists and stacks are followed step by step, and
 // most of their members were allocated one after another: if a neighbouring page is known, the walk
-// goes on in the same direction. `there` says which pages are known.
+// continues in the same direction. `there` returns whether a page is known.
 template <typename IsThere>
 std::vector<std::uint64_t> with_next(std::span<const std::uint64_t> numbers, const IsThere& there) {
   constexpr std::uint64_t kAhead = 3;

@@ -163,8 +163,8 @@ SourceScope UnitWalk::call_site(Dwarf_Die& inlined) {
   return site;
 }
 
-// A function's own place is where the next inner one was called, so places and names are one apart.
-// `functions` come outermost first; the result is innermost first.
+// A function's own place is where the next inner one was called, so places are offset by one from
+// names. `functions` come outermost first; the result is innermost first.
 SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& functions) {
   SourceScope place;
   if (Dwarf_Line* line = ::dwarf_getsrc_die(&unit_, address); line != nullptr) {

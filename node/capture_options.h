@@ -17,7 +17,7 @@ struct CaptureOptions {
   std::chrono::milliseconds interval{500};
   std::chrono::milliseconds timeout{20000};  // of each process and of each node
   ReadOptions read;
-  bool beside = true;           // dumps, logs, hardware, RAS and NCCL's memory beside the stacks
+  bool beside = true;           // dumps, logs, hardware, RAS and NCCL's memory, besides the stacks
   bool ras = true;              // NCCL's RAS service, if `beside`
   std::vector<std::string> fr;  // flight recorder dumps that the user names
   bool inlines = false;         // inlined frames and source lines, from DWARF

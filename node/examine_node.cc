@@ -142,8 +142,8 @@ Check check_python(const Capture& capture, const std::vector<const ProcessCaptur
   return {"python", Answer::kYes, std::move(list), ""};
 }
 
-// Checks /proc/PID/task/TID/syscall: where it is missing (an old kernel, gVisor) or refused (a
-// seccomp filter), a thread must be stopped for its registers to be read.
+// Checks /proc/PID/task/TID/syscall: if it is missing (an old kernel, gVisor) or refused (a seccomp
+// filter), a thread must be stopped for its registers to be read.
 Check check_registers(pid_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   const auto text = read_file(process + "/task/" + std::to_string(pid) + "/syscall", 256);

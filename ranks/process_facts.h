@@ -3,7 +3,7 @@
 //
 // Command line and environment take the target's mmap lock, which a target in state D may hold for
 // ever. They are read in a child with a deadline: a process that does not answer costs a second, is
-// marked, and the others are read all the same.
+// marked, and the others are still read.
 #pragma once
 
 #include <sys/types.h>

@@ -25,8 +25,8 @@ struct WrapperQuestion {
   std::function<bool(std::size_t)> may_wrap;
 };
 
-// Returns [index] -> the process that it wraps, or kNoProcess if it is no wrapper. A process whose
-// conduct was not read does not count as a wrapper.
+// Returns [index] -> the process that it wraps, or kNoProcess if it is not a wrapper. A process
+// whose conduct was not read does not count as a wrapper.
 std::vector<std::size_t> find_wrapped(const WrapperQuestion& question);
 
 // Returns the processes whose conduct must be read next for find_wrapped; empty once all that

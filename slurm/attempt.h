@@ -21,7 +21,7 @@ class Attempt {
  public:
   static Result<Attempt> start(const AgentStep& step);
 
-  // Reads pending output. Returns false once srun has ended.
+  // Reads pending output. Returns false once srun has exited.
   bool advance();
   bool running() const { return !ended_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }

@@ -102,7 +102,7 @@ struct FrameCollector::Frame {
   std::uint64_t total = 0;
   std::string bytes;
 
-  // `text` begins after the mark and may go on after the frame.
+  // `text` begins after the mark and may continue after the frame.
   static std::optional<Frame> parse(std::string_view text) {
     std::string_view rest = text;
     const auto host = take_until(rest, ' ');

@@ -212,7 +212,7 @@ void Gathering::ship_to(std::vector<std::string> nodes) {
   attempts_.push_back(*std::move(attempt));
 }
 
-// Waits for output of any srun and reads it; notices which have ended.
+// Waits for output of any srun and reads it; notices which have exited.
 void Gathering::pump(milliseconds patience) {
   std::vector<pollfd> polled;
   for (const Attempt& attempt : attempts_) {
@@ -309,9 +309,9 @@ void Gathering::conclude_alone(const Attempt& attempt) {
   }
 }
 
-// Retries nodes that are silent long after most others have started, while the first srun goes on.
-// Not while most are silent: then SLURM is slow, and more work does not help. Returns true if it
-// did.
+// Retries nodes that are silent long after most others have started, while the first srun
+// continues. Not while most are silent: then SLURM is slow, and more work does not help. Returns
+// true if it did.
 bool Gathering::ask_silent_alone() {
   std::vector<std::size_t> silent;
   for (std::size_t i = 0; i < states_.size(); ++i) {

@@ -1,9 +1,9 @@
 // A job as SLURM knows it: owner, nodes, times; and why its ranks may not be there to read.
 //
 // From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
-// exists where the JSON of squeue does not (no plugin) or differs by version. Not the one-line form
-// (-o): names, comments and commands may contain blanks and '=', and end only at the end of the
-// line.
+// exists even if the JSON of squeue is missing (no plugin) or differs by version. Not the one-line
+// form (-o): names, comments and commands may contain blanks and '=', and end only at the end of
+// the line.
 #pragma once
 
 #include <sys/types.h>

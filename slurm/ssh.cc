@@ -50,7 +50,7 @@ class Session {
   FrameCollector& output() { return output_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
 
-  // Reads pending output. Returns false once ssh has ended.
+  // Reads pending output. Returns false once ssh has exited.
   bool advance() {
     exit_ = child_.exit_status();  // before reading, so that its last output is certainly read
     child_.read_output([this](OutputStream stream, std::string_view bytes) {

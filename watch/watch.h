@@ -46,7 +46,7 @@ struct Examination {
   std::string kind;     // of the verdict
   std::string summary;  // the verdict in one line
   std::string text;     // the report's first screen
-  std::string capture;  // where it was saved; "" = it was not
+  std::string capture;  // path of the saved capture; "" = not saved
   std::string json;     // the report; "" = it could not be written
   std::string trouble;  // with saving; "" = none
 };
@@ -71,7 +71,7 @@ struct WatchHooks {
   // Stores the past of a rank where the capturing watcher finds it, or removes it if it has no
   // words. Only called if `captures` is false.
   std::function<void(const PastFile& past)> leave_past;
-  // Called if there is no rank (any more). Returns true if the watch is to end.
+  // Called if no rank exists (any more). Returns true if the watch is to end.
   std::function<bool()> is_over;
 };
 

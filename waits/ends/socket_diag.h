@@ -36,7 +36,7 @@ class SocketDiag {
   // answer is incomplete.
   std::optional<LocalSockets> local_sockets() const;
 
-  // Returns nullopt if there is no such connection (any more).
+  // Returns nullopt if the connection does not exist (any more).
   std::optional<TcpSilence> silence(const SocketRow& row) const;
 
  private:

@@ -31,7 +31,7 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
-constexpr std::size_t kMaxLockText = 128;   // bytes; a longer file is no lock file
+constexpr std::size_t kMaxLockText = 128;   // bytes; a longer file is not a lock file
 constexpr std::size_t kMaxLockEntries = 8;  // of a directory; a larger one is not a lock
 constexpr std::int64_t kNanosInSecond = 1'000'000'000;
 constexpr std::int64_t kClockSlack = kNanosInSecond;  // file system clocks are coarse
