@@ -53,8 +53,8 @@ StopEnd LastLook::take(pid_t pid, ThreadState& seen, std::string& why) {
   if (!now || !seen.syscall || now->syscall->number != seen.syscall->number) {
     return StopEnd::kSpared;
   }
-  // In the same call it sleeps as before, or in state D: then the stop comes late, and does no
-  // harm. One stopped by SIGSTOP may have been woken in its call.
+  // A thread in the same call sleeps as before, or in state D: then the stop comes late and does no
+  // harm. A thread stopped by SIGSTOP may have been woken in its call.
   const bool as_seen =
       seen.state == 'S' || (seen.state == 'T' && state_letter(pid, seen.tid) == 'T');
   return as_seen ? StopEnd::kHeld : StopEnd::kSpared;

@@ -1,4 +1,4 @@
-// Whether a thread is still as it was seen, asked right before it is stopped.
+// Checks whether a thread is still as it was seen, right before it is stopped.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ class LastLook {
  public:
   LastLook() = default;
 
-  // Opens the thread's file beforehand, since other threads are held already when it is read.
+  // Opens the thread's file beforehand, since other threads are already held when it is read.
   void prepare(pid_t pid, pid_t tid);
 
   // Returns kHeld if the thread may be stopped: it ran and still runs (or runs now; then its state
@@ -26,7 +26,7 @@ class LastLook {
   UniqueFd file_;  // /proc/PID/task/TID/syscall
 };
 
-// Returns the state letter of a thread; 'X' if it ended.
+// Returns the state letter of a thread; 'X' if it has exited.
 char state_letter(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

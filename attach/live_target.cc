@@ -28,8 +28,8 @@ Error gone(pid_t pid) {
   return Error{Errc::kGone, "pid " + std::to_string(pid) + " ended", {}};
 }
 
-// Hands out the bytes of a batch to its requests, in order. Returns the number of requests that are
-// done: those filled, and the one at which the kernel stopped.
+// Distributes the bytes of a batch to its requests, in order. Returns the number of requests that
+// are done: those filled, and the one at which the kernel stopped.
 std::size_t hand_out(std::span<ReadRequest> requests, std::size_t bytes) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].got = std::min(bytes, requests[i].into.size());
@@ -76,7 +76,7 @@ std::size_t LiveTarget::read_batch(std::span<ReadRequest> requests) const {
   const ssize_t got = ::process_vm_readv(pid_, local.data(), count, remote.data(), count, 0);
   if (got < 0) {
     if (errno == ENOSYS || errno == EPERM || errno == EACCES) {
-      use_pread_ = true;  // we could open the memory: it is the call that is filtered
+      use_pread_ = true;  // the memory could be opened, so it is the call that is filtered
       return 0;
     }
     if (errno == ESRCH) {

@@ -1,8 +1,8 @@
-// A live process, read without stopping it: /proc and process_vm_readv. Its threads are stopped by
-// while_stopped() alone (attach/thread_stop.h).
+// A live process, read without stopping it: /proc and process_vm_readv. Only while_stopped() stops
+// its threads (attach/thread_stop.h).
 //
-// What touches the target's memory map (maps, and memory that a dead file system backs) can block
-// for a target in state D; run it in a child with a deadline (base/isolated.h).
+// Calls that touch the target's memory map (maps, and memory backed by a dead file system) can
+// block for a target in state D; run them in a child with a deadline (base/isolated.h).
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ namespace oddrank::attach {
 class LiveTarget final : public Target {
  public:
   // kGone: no such process, or a zombie. kPermission: with the reason and a remedy
-  // (attach/permission.h). kUnsupported: a thread of the kernel.
+  // (attach/permission.h). kUnsupported: a kernel thread.
   static Result<std::unique_ptr<LiveTarget>> open(pid_t pid);
 
   pid_t pid() const override { return pid_; }
@@ -33,14 +33,14 @@ class LiveTarget final : public Target {
   Status read(Addr address, std::span<std::byte> into) const override;
   void read_many(std::span<ReadRequest> requests) const override;
 
-  // Reads the map at the first call, since that costs 2 ms a process and not every caller needs it.
-  // Empty if it cannot be read; refresh_maps says why.
+  // Reads the map at the first call, since that takes 2 ms for each process and not every caller
+  // needs it. Empty if it cannot be read; refresh_maps says why.
   const MemoryMap& maps() const override;
-  // Reads the map again. References into the old one end.
+  // Reads the map again. Invalidates references into the old one.
   Status refresh_maps();
 
   // Opens regular files only, so that neither a FIFO nor a device is ever touched. For a deleted
-  // file, gives its own bytes or an Error, never the file that has its name now.
+  // file, returns its own bytes or an Error, never the file that has its name now.
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
 
   Result<std::vector<ThreadState>> threads() const override;
@@ -55,15 +55,14 @@ class LiveTarget final : public Target {
   LiveTarget(pid_t pid, std::string name, std::uint64_t start_us, UniqueFd memory)
       : pid_(pid), name_(std::move(name)), start_us_(start_us), memory_(std::move(memory)) {}
 
-  // Reads with process_vm_readv; returns how many requests, from the first on, have been dealt
-  // with.
+  // Reads with process_vm_readv; returns how many requests, counted from the first, are done.
   std::size_t read_batch(std::span<ReadRequest> requests) const;
   // Reads /proc/PID/mem, if process_vm_readv is missing or filtered.
   void read_one_by_pread(ReadRequest& request) const;
 
   pid_t pid_;
   std::string name_;
-  std::uint64_t start_us_;  // tells the process from a later one with the same pid
+  std::uint64_t start_us_;  // distinguishes the process from a later one with the same pid
   UniqueFd memory_;
   mutable bool use_pread_ = false;
   mutable bool maps_read_ = false;

@@ -47,10 +47,10 @@ constexpr std::uint64_t kShared = 0x08;
 constexpr std::uint64_t kCoveringOrNext = 0x10;
 constexpr std::uint64_t kFileBacked = 0x20;
 
-// A list that does not end is worse than none; the kernel's default limit is 65530 mappings.
+// Bounds the list; the kernel's default limit is 65530 mappings.
 constexpr int kMaxMappedFiles = 1 << 20;
 
-// nullopt: there is no such mapping.
+// Queries one mapping; nullopt if there is none.
 Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) {
   std::array<char, PATH_MAX> name{};
   Query query;
@@ -79,9 +79,8 @@ Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) 
   return std::optional<Mapping>(std::move(mapping));
 }
 
-// Returns where the vdso and the main thread's stack are: the kernel told the loader, and remembers
-// it
-// (/proc/PID/auxv). AT_RANDOM points at bytes on that stack.
+// Returns addresses in the vdso and the main thread's stack, which the kernel passed to the loader
+// and still shows (/proc/PID/auxv). AT_RANDOM points at bytes on that stack.
 std::vector<Addr> places_without_files(pid_t pid) {
   std::vector<Addr> places;
   const auto text = read_file("/proc/" + std::to_string(pid) + "/auxv", 4096);

@@ -1,9 +1,9 @@
-// Asks the kernel for single mappings of a live process: the ioctl PROCMAP_QUERY on
+// Queries the kernel for single mappings of a live process: the ioctl PROCMAP_QUERY on
 // /proc/PID/maps.
 //
-// The text of a rank's map has 1500 to 2000 lines, of which a stack needs a few: asking costs about
-// half a microsecond each, the text 2 to 3 ms. Needs the same right as the text, and may block like
-// it for a target in state D.
+// The text of a rank's map has 1500 to 2000 lines, of which a stack needs a few: a query takes
+// about half a microsecond, the text 2 to 3 ms. Queries need the same permission as the text and,
+// like it, may block for a target in state D.
 //
 // Source: Linux 6.11 and later, include/uapi/linux/fs.h (struct procmap_query).
 #pragma once
@@ -25,8 +25,8 @@ class MappingQuery final : public MappingSource {
   static Result<std::shared_ptr<MappingQuery>> open(pid_t pid);
 
   std::optional<Mapping> at(Addr address) const override;
-  // Returns the first mapping of a file that ends behind `address`; nullopt after the last one.
-  // Fails if the kernel gives neither, since a list made of these would have a hole.
+  // Returns the first file mapping that ends after `address`; nullopt after the last one. Fails if
+  // the kernel returns neither, since a list made of these would have a gap.
   Result<std::optional<Mapping>> next_file(Addr address) const;
 
  private:

@@ -8,7 +8,7 @@ namespace oddrank::attach {
 namespace {
 
 // Nothing is mapped below the first, and no program's memory lies beyond the second (x86-64 with
-// five levels of page tables): most words of a stack need not be asked about.
+// five levels of page tables): most words of a stack need no query.
 constexpr std::uint64_t kMinAddress = 4096;
 constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 56;
 // A target can have any number of mappings; words that look like addresses are fewer.
@@ -54,7 +54,7 @@ const Mapping* MemoryMap::ask(Addr address) const {
   if (!mapping || wanted < mapping->start || wanted >= mapping->end) {
     return nullptr;
   }
-  // One that has grown downwards since it was asked for has another start: both are kept.
+  // A mapping that has grown downwards since its query has another start: both are kept.
   const std::uint64_t start = mapping->start;
   return &asked_.insert_or_assign(start, *std::move(mapping)).first->second;
 }

@@ -1,4 +1,4 @@
-// The mappings of a target, sorted by address: which address belongs to which file.
+// The mappings of a target, sorted by address: finds the file of an address.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct Mapping {
   bool writable = false;
   bool executable = false;
   bool shared = false;
-  // As the target sees it: "/usr/lib/libc.so.6", "[vdso]", "[stack]", "" for anonymous memory. A
-  // deleted file keeps its name without " (deleted)"; see `deleted`.
+  // The path as the target sees it: "/usr/lib/libc.so.6", "[vdso]", "[stack]", "" for anonymous
+  // memory. A deleted file keeps its name without " (deleted)"; see `deleted`.
   std::string path;
   bool deleted = false;
 };
@@ -41,15 +41,15 @@ class MemoryMap {
  public:
   MemoryMap() = default;
   // Sorts the mappings, and drops overlapping or empty ones (a target's maps read while they
-  // change). `others` (may be null) knows those that are not listed, and is asked at most once for
-  // each.
+  // change). `others` (may be null) finds those that are not listed, and is queried at most once
+  // for each.
   explicit MemoryMap(std::vector<Mapping> mappings,
                      std::shared_ptr<const MappingSource> others = nullptr);
 
   // Returns the mapping that holds the address; nullptr if none does. Valid as long as the map is.
   const Mapping* find(Addr address) const;
-  // Returns the mappings that are known without asking, sorted: at least all mapped files, the vdso
-  // and the main thread's stack; all mappings if the map has no source.
+  // Returns the mappings that are known without a query, sorted: at least all mapped files, the
+  // vdso and the main thread's stack; all mappings if the map has no source.
   const std::vector<Mapping>& listed() const { return mappings_; }
 
  private:

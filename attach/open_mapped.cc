@@ -9,7 +9,7 @@
 namespace oddrank::attach {
 namespace {
 
-// "/proc/7/map_files/7f00-7f10" with the numbers as the kernel prints them there.
+// Returns "/proc/7/map_files/7f00-7f10", with numbers as the kernel prints them there.
 std::string map_file_path(pid_t pid, const Mapping& mapping) {
   return "/proc/" + std::to_string(pid) + "/map_files/" + hex_number(mapping.start) + "-" +
          hex_number(mapping.end);

@@ -9,11 +9,10 @@
 
 namespace oddrank::attach {
 
-// Tries, in this order: /proc/PID/map_files (the very file, also if it was deleted or lies in
+// Tries, in this order: /proc/PID/map_files (the file itself, even if it was deleted or lies in
 // another mount namespace; needs CAP_CHECKPOINT_RESTORE), the path below the process's root folder,
-// and the plain path if its mount namespace is ours.
-// Fails with kNotFound if the mapping has no file ("[heap]"), with kUnsupported if it is not a
-// regular file.
+// and the plain path if its mount namespace is ours. Fails with kNotFound if the mapping has no
+// file ("[heap]"), with kUnsupported if it is not a regular file.
 Result<UniqueFd> open_mapped(pid_t pid, const Mapping& mapping);
 
 }  // namespace oddrank::attach

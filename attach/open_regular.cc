@@ -11,8 +11,8 @@
 namespace oddrank::attach {
 namespace {
 
-// Turns a path that was only looked up (O_PATH: nothing happens to a device or FIFO) into a
-// readable file if it is a regular one.
+// Opens for reading a file that was only looked up (O_PATH: does nothing to a device or FIFO), if
+// it is a regular one.
 Result<UniqueFd> open_if_regular(const UniqueFd& found, const std::string& path) {
   struct stat info {};
   if (::fstat(found.get(), &info) != 0) {

@@ -8,8 +8,8 @@
 
 namespace oddrank::attach {
 
-// Opens a file for reading. Fails with kUnsupported if it is not a regular file, else with the code
-// of the errno; the text names the path.
+// Opens a file for reading. Fails with kUnsupported if it is not a regular file, else with the
+// errno's code; the text names the path.
 Result<UniqueFd> open_regular(const std::string& path);
 
 // Opens `path` below the folder `root`: symbolic links on the way are resolved as a process with

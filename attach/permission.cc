@@ -238,7 +238,8 @@ std::int32_t exit_code_of(const ProcStat& zombie) {
   if (zombie.exit_code != 0) {
     return zombie.exit_code;
   }
-  // A zombie has no memory: only the users count, or that we may do as any (__ptrace_may_access).
+  // A zombie has no memory: only the user ids count, or our capability to act as any user
+  // (__ptrace_may_access).
   const auto target = read_proc_status(zombie.pid);
   const auto self = read_proc_status(::getpid());
   if (!target || !self) {

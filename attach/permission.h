@@ -1,5 +1,5 @@
-// Why a process may not be read, as a sentence with a remedy. The kernel says only "operation not
-// permitted"; the reason is deduced from what everybody may read.
+// Explains why a process may not be read, in a sentence with a remedy. The kernel says only
+// "operation not permitted"; the reason is deduced from files that every user may read.
 //
 // The rules are those of the kernel's __ptrace_may_access and of Yama: ptrace(2), "Ptrace access
 // mode checking".
@@ -20,7 +20,7 @@ namespace oddrank::attach {
 enum class AccessBlock : std::uint8_t {
   kNone = 0,  // nothing that we can see forbids it
   kGone,
-  kZombie,           // it has ended; its memory is gone
+  kZombie,           // it has exited; its memory is gone
   kKernelThread,     // it has no memory of its own
   kOtherUser,        // it belongs to another user
   kNoCapability,     // we are root, but without CAP_SYS_PTRACE (a container's default)
@@ -32,7 +32,7 @@ enum class AccessBlock : std::uint8_t {
   kYamaNobody,       // ptrace_scope 3
 };
 
-// What can be seen without any right.
+// What can be read without any permission.
 struct AccessFacts {
   pid_t pid = 0;
   bool exists = false;
@@ -40,10 +40,10 @@ struct AccessFacts {
   bool kernel_thread = false;
   ProcStatus target;
   ProcStatus self;
-  bool same_user_namespace = true;  // as far as uid_map tells
-  bool dumpable = true;             // as far as the owner of its /proc files tells
+  bool same_user_namespace = true;  // as far as uid_map shows
+  bool dumpable = true;             // as far as the owner of its /proc files shows
   bool is_descendant = false;       // of us
-  int yama_scope = 0;               // 0 also where there is no Yama
+  int yama_scope = 0;               // also 0 without Yama
 };
 
 AccessFacts read_access_facts(pid_t pid);
@@ -51,15 +51,15 @@ AccessFacts read_access_facts(pid_t pid);
 // Returns the first of the kernel's rules that forbids it. Pure.
 AccessBlock find_block(const AccessFacts& facts);
 
-// Returns "cannot read pid 4250: it belongs to user 1001, we are user 1000", with a hint what to
+// Returns "cannot read pid 4250: it belongs to user 1001, we are user 1000", with a hint on what to
 // do. `operation`: "read", "list the files of".
 Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_view operation);
 
-// Explains why `pid` has just refused us: kPermission, kGone, or kUnsupported (a kernel thread).
-// Says so if no reason can be found (a seccomp filter, SELinux).
+// Explains why reading `pid` has just failed: kPermission, kGone, or kUnsupported (a kernel
+// thread). Says so if no reason can be found (a seccomp filter, SELinux).
 Error why_unreadable(pid_t pid, std::string_view operation = "read");
 
-// Returns the exit code of a zombie; -1 if the kernel hides it from us, which it does by a 0.
+// Returns the exit code of a zombie; -1 if the kernel hides it from us (it then shows 0).
 std::int32_t exit_code_of(const ProcStat& zombie);
 
 // Checks whether we could read a process of our own user that is not our child, as far as can be

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxEnviron = std::size_t{8} << 20;
 constexpr std::size_t kMaxValue = 512;
 
 constexpr std::array<std::string_view, 81> kKept = {
-    // torchrun, accelerate, deepspeed, and scripts that do as these
+    // torchrun, accelerate, deepspeed, and scripts that imitate them
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
     "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
     "TORCHELASTIC_MAX_RESTARTS",
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 81> kKept = {
     // devices
     "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING",
     "OMP_NUM_THREADS",
-    // what communication was told
+    // configuration of communication
     "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE",
     "NCCL_IB_HCA", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_NVLS_ENABLE", "NCCL_RAS_ENABLE",
     "NCCL_RAS_ADDR", "NCCL_ALGO", "NCCL_PROTO", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME",
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 81> kKept = {
     "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT",
     "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_DESYNC_DEBUG",
     "TORCH_NCCL_CUDA_EVENT_CACHE",
-    // where the recorder's dumps are, and how a rank is asked for one
+    // where the recorder's dumps are, and how to request one from a rank
     "HOME", "XDG_CACHE_HOME", "TORCH_FR_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
     "TORCH_WORKER_SERVER_SOCKET"};
 

@@ -1,5 +1,5 @@
-// The few environment variables of a process that say which rank of which job it is, and how its
-// communication is set up. Everything else is dropped as it is read: environments hold secrets.
+// The few environment variables of a process that identify its job and rank, and configure its
+// communication. Everything else is dropped as it is read: environments hold secrets.
 #pragma once
 
 #include <sys/types.h>
@@ -34,12 +34,12 @@ class Environment {
 // The names that are kept.
 std::span<const std::string_view> kept_variables();
 
-// Parses NUL-separated NAME=VALUE. If a name is there twice, the first counts, as for
-// getenv(3). Values are cut at 512 bytes; control characters become '?'.
+// Parses NUL-separated NAME=VALUE. If a name occurs twice, the first counts, as for getenv(3).
+// Values are cut at 512 bytes; control characters become '?'.
 Environment parse_proc_environ(std::string_view text);
 
-// Reads the environment that the process was started with; what it sets later does not show. Takes
-// the target's mmap lock: can block for a target in state D. Empty for a zombie.
+// Reads the environment with which the process was started; later changes do not show. Takes the
+// target's mmap lock: can block for a target in state D. Empty for a zombie.
 Result<Environment> read_proc_environ(pid_t pid);
 
 }  // namespace oddrank::attach

@@ -1,5 +1,5 @@
-// What the file descriptors of a process are, as names: links are read, nothing is opened or
-// stat'ed, so a dead file system cannot block us. Needs the same right as ptrace.
+// Reads the file descriptors of a process, as names: only links are read, nothing is opened or
+// stat'ed, so a dead file system cannot block us. Needs the same permission as ptrace.
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,10 @@ struct OpenFd {
   int fd = -1;
   FdKind kind = FdKind::kOther;
   std::string link;         // "pipe:[123]", "socket:[5]", "anon_inode:[eventpoll]", "/data/x.tar"
-  std::uint64_t inode = 0;  // of a pipe or socket: what both its ends have in common
+  std::uint64_t inode = 0;  // of a pipe or socket; the same at both ends of a pipe
 };
 
-// Parses `link` as readlink gives it.
+// Parses `link` as readlink returns it.
 OpenFd parse_fd_link(int fd, std::string_view link);
 
 // Reads one descriptor. Fails with kNotFound if it is not open.
@@ -34,7 +34,7 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit = 65536);
 
 struct FdInfo {
   std::uint64_t position = 0;
-  std::uint32_t flags = 0;  // as of open(2): O_ACCMODE says which end of a pipe this is
+  std::uint32_t flags = 0;  // as in open(2): O_ACCMODE shows which end of a pipe this is
 };
 // Parses "pos:\t0\nflags:\t0100002\n...". Fails with kBadData if there is no flags line.
 Result<FdInfo> parse_fdinfo(std::string_view text);

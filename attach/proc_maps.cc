@@ -16,7 +16,7 @@ namespace {
 // A rank has about 2000 lines of 100 bytes; the kernel's default limit is 65530 mappings.
 constexpr std::size_t kMaxMaps = std::size_t{64} << 20;
 
-// Takes the next word off the line, without the blanks before it.
+// Removes the next word from the line, and the blanks before it, and returns it.
 std::string_view take_word(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   const std::string_view word = line.substr(0, line.find(' '));
@@ -38,7 +38,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> two_hex(std::string_view 
   return std::pair(*first, *second);
 }
 
-// The kernel writes a newline in a path as "\012" and nothing else that way (seq_path with "\n").
+// In a path the kernel escapes only newlines, as "\012" (seq_path with "\n").
 std::string unescape(std::string_view path) {
   constexpr std::string_view kNewline = "\\012";
   std::string text;

@@ -1,7 +1,7 @@
 // The text of /proc/PID/maps as a MemoryMap.
 //
 // Reading it takes the target's mmap lock: it can block for a target in state D, and needs the same
-// right as ptrace. 1-2 us a line.
+// permission as ptrace. It takes 1-2 us for each line.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,7 @@ MemoryMap parse_proc_maps(std::string_view text);
 
 Result<MemoryMap> read_proc_maps(pid_t pid);
 
-// Splits the name of a mapping as the kernel gives it ("/usr/lib/x.so (deleted)") into its path and
-// whether that was deleted.
+// Sets path and `deleted` from the kernel's name of a mapping ("/usr/lib/x.so (deleted)").
 void set_mapped_path(std::string_view path, Mapping& mapping);
 
 }  // namespace oddrank::attach

@@ -1,5 +1,5 @@
-// A path as /proc writes it for an open or mapped file (links in /proc/PID/fd, maps; core dumps,
-// too): " (deleted)" follows the path of a file that has no name any more.
+// A path as /proc shows it for an open or mapped file (links in /proc/PID/fd, maps; also core
+// dumps): " (deleted)" follows the path of a file that has no name any more.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 namespace oddrank::attach {
 
 struct ProcPath {
-  std::string_view path;  // a view of what was given
+  std::string_view path;  // a view of the given text
   bool deleted = false;   // always false if it is not a path: "pipe:[31]", "[heap]"
 };
 
-// Takes the mark off. A file whose own name ends like that is taken for a deleted one.
+// Removes the mark. A file whose own name ends like that counts as deleted.
 constexpr ProcPath proc_path(std::string_view text) {
   constexpr std::string_view kDeleted = " (deleted)";
   ProcPath path{text,

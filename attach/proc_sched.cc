@@ -18,15 +18,15 @@ namespace {
 
 using std::chrono::microseconds;
 
-// CPUs of one machine (the kernel's CONFIG_NR_CPUS is 8,192 at most on x86-64); each has a line.
+// CPUs of one machine (the kernel's CONFIG_NR_CPUS is at most 8,192 on x86-64); each has a line.
 constexpr std::size_t kMaxCpus = 8192;
 constexpr std::size_t kMaxStatBytes = std::size_t{4} << 20;
-constexpr std::size_t kMaxSchedBytes = 512;  // the time stands in the third line
+constexpr std::size_t kMaxSchedBytes = 512;  // the time is in the third line
 // Between the start of the CPUs' clocks and of CLOCK_MONOTONIC: seconds of early boot.
 constexpr microseconds kStartApart = std::chrono::seconds(10);
 constexpr microseconds kApart = std::chrono::seconds(1);
-// Stolen time is counted in ticks; 0.7% less than what the clock left out was seen. We allow for
-// 1%.
+// Stolen time is counted in ticks; it was seen to be 0.7% less than the time that the clock left
+// out. We allow for 1%.
 constexpr int kToldToHundredths = 100;
 
 microseconds of_ticks(std::string_view word) {
@@ -90,8 +90,8 @@ std::optional<microseconds> parse_last_run(std::string_view text) {
 
 RunClock::RunClock(const RunMoment& own, std::vector<CpuPauses> pauses)
     : own_(own), pauses_(std::move(pauses)) {
-  // Without CONFIG_IRQ_TIME_ACCOUNTING the tick counts, and never sees hard interrupts, during
-  // which it is held off. With it every machine has had some.
+  // Without CONFIG_IRQ_TIME_ACCOUNTING the tick does the counting, and never sees hard interrupts,
+  // which delay it. With it, every machine has counted some.
   counts_interrupts_ = std::any_of(pauses_.begin(), pauses_.end(), [](const CpuPauses& each) {
     return each.hard_interrupts > microseconds(0);
   });
@@ -100,7 +100,7 @@ RunClock::RunClock(const RunMoment& own, std::vector<CpuPauses> pauses)
 std::optional<RunClock> RunClock::here() {
   const pid_t tid = ::gettid();
   const auto text = read_file("/proc/stat", kMaxStatBytes);
-  // We may be moved to another CPU at any moment; then we read once more.
+  // We may be moved to another CPU at any moment; then we read again.
   for (int attempt = 0; text && attempt < 3; ++attempt) {
     RunMoment own;
     own.cpu = ::sched_getcpu();
@@ -135,7 +135,7 @@ microseconds RunClock::inexact(Without what, int cpu) const {
   return what == Without::kNothing ? microseconds(0) : pauses_of(cpu).stolen / kToldToHundredths;
 }
 
-// Clocks that leave out nothing else began with CLOCK_MONOTONIC.
+// Clocks that leave out nothing else start with CLOCK_MONOTONIC.
 bool RunClock::possible(Without what) const {
   if (what == Without::kStolenAndInterrupts && !counts_interrupts_) {
     return false;

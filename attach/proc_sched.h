@@ -1,12 +1,12 @@
 // How long threads have not run. The kernel notes when each last had a CPU (se.exec_start of
-// /proc/TID/sched, readable by everybody), in milliseconds of that CPU's own clock. That clock
-// (rq_clock_task, kernel/sched/core.c) stands still while a hypervisor takes the CPU away and, in
-// kernels with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat shows both for each CPU.
-// So the clocks of two CPUs differ, by minutes after days of uptime. The answer here is the least
-// that can be true, and no answer if the possible ones lie apart.
+// /proc/TID/sched, readable by every user), in milliseconds of that CPU's own clock. That clock
+// (rq_clock_task, kernel/sched/core.c) stops while a hypervisor takes the CPU away and, in kernels
+// with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat shows both for each CPU. So the
+// clocks of two CPUs differ, by minutes after days of uptime. The result here is the least possible
+// time, and none if the possible times differ too much.
 //
 // Seen with Linux 6.18; the file has the line since 2.6.23, in kernels with CONFIG_SCHED_DEBUG
-// (those of all distributions; always there since 6.15).
+// (those of all distributions; always since 6.15).
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ std::vector<CpuPauses> parse_cpu_pauses(std::string_view text);
 // another CPU and has not run there yet (0).
 std::optional<std::chrono::microseconds> parse_last_run(std::string_view text);
 
-// A thread that ran a moment ago: what its clock shows.
+// What the clock of a thread that just ran shows.
 struct RunMoment {
   std::chrono::microseconds now{0};       // CLOCK_MONOTONIC
   std::chrono::microseconds last_run{0};  // of the thread
@@ -42,25 +42,25 @@ struct RunMoment {
 
 class RunClock {
  public:
-  // `own`: of a thread that runs at that moment.
+  // `own`: of a thread that runs at that moment, such as our own.
   RunClock(const RunMoment& own, std::vector<CpuPauses> pauses);
   // Reads the calling thread's own. Returns nullopt if this kernel does not show it.
   static std::optional<RunClock> here();
 
-  // Returns for how long at least the thread has not run, exact to about 10 ms; the possible clocks
-  // differ by less than a second or a tenth. The clock of the CPU that we ran on is known, so there
-  // the answer is exact. Returns nullopt if it is not known.
+  // Returns the least time for which the thread has not run, exact to about 10 ms; the possible
+  // clocks differ by less than a second or a tenth. The clock of our own CPU is known, so there the
+  // result is exact. Returns nullopt if it is unknown.
   std::optional<std::chrono::microseconds> not_run_for(const RunMoment& thread) const;
-  // Reads the thread's file; `cpu` is field 39 of its stat line.
+  // Reads the thread's file first; `cpu` is field 39 of its stat line.
   std::optional<std::chrono::microseconds> not_run_for(pid_t pid, pid_t tid, int cpu) const;
 
  private:
-  // What a clock leaves out; which it is depends on the kernel's configuration.
+  // The time that a clock leaves out; depends on the kernel's configuration.
   enum class Without : std::uint8_t { kNothing, kStolen, kStolenAndInterrupts };
 
   CpuPauses pauses_of(int cpu) const;
   std::chrono::microseconds left_out(Without what, int cpu) const;
-  // By how much left_out() may be wrong, either way.
+  // Returns by how much left_out() may be wrong, either way.
   std::chrono::microseconds inexact(Without what, int cpu) const;
   bool possible(Without what) const;
 

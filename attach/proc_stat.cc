@@ -63,7 +63,8 @@ Result<ProcStat> read_stat_file(const std::string& path, pid_t pid) {
 }  // namespace
 
 Result<ProcStat> parse_proc_stat(std::string_view text) {
-  // The name may itself hold ") R 1 (": the last bracket ends it, since only numbers follow.
+  // The name may itself hold ") R 1 (": the last bracket ends it, since only the state and numbers
+  // follow.
   const auto open = text.find('(');
   const auto close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {

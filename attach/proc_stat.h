@@ -20,12 +20,12 @@ struct ProcStat {
   pid_t group = 0;
   pid_t session = 0;
   bool kernel_thread = false;
-  bool forked = false;         // runs the program of the process that has forked it: no exec since
+  bool forked = false;         // forked and no exec since: runs its parent's program
   std::uint64_t cpu_us = 0;    // user + system, since its start; in steps of a clock tick (10 ms)
   std::uint64_t start_us = 0;  // after boot
   std::int32_t threads = 0;
   int cpu = -1;  // where it last ran, or runs
-  // As wait(2) has it. Valid in state Z only, and 0 if we may not read the target.
+  // In the form of wait(2). Valid in state Z only, and 0 if we may not read the target.
   std::int32_t exit_code = 0;
 };
 

@@ -1,5 +1,5 @@
-// /proc/PID/status: owner, tracer, pid namespaces, context switches, pending signals. Readable by
-// everybody, and for a process in state D as well.
+// /proc/PID/status: owner, tracer, pid namespaces, context switches, pending signals. Every user
+// may read it, even for a process in state D.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 namespace oddrank::attach {
 
 struct ProcStatus {
-  // Real, effective and saved ids, in our user namespace (65534 where they have no number there).
+  // Real, effective and saved ids, in our user namespace (65534 if they have no number there).
   uid_t real_uid = 0;
   uid_t effective_uid = 0;
   uid_t saved_uid = 0;
@@ -23,7 +23,7 @@ struct ProcStatus {
   gid_t saved_gid = 0;
   pid_t process = 0;                  // Tgid
   pid_t tracer = 0;                   // 0: not traced
-  std::vector<pid_t> ns_pids;         // NSpid: in our namespace first, in its own last
+  std::vector<pid_t> ns_pids;         // NSpid: our namespace's first, its own last
   std::uint64_t thread_pending = 0;   // SigPnd: bit n-1 is signal n
   std::uint64_t process_pending = 0;  // ShdPnd
   std::uint64_t permitted_capabilities = 0;
@@ -32,7 +32,8 @@ struct ProcStatus {
   std::uint64_t involuntary_switches = 0;
 };
 
-// Parses the text; missing lines leave their field 0. Fails with kBadData if there is no Uid line.
+// Parses the text; a missing line leaves its field at 0. Fails with kBadData if there is no Uid
+// line.
 Result<ProcStatus> parse_proc_status(std::string_view text);
 
 // Reads the status of a process, or of any thread by its tid. Fails with kGone if it does not

@@ -18,7 +18,7 @@
 namespace oddrank::attach {
 namespace {
 
-// The kernel's own bound of a pid (PID_MAX_LIMIT) is 4 Mi; no process has that many threads.
+// The kernel bounds pids by 4 Mi (PID_MAX_LIMIT); no process has that many threads.
 constexpr std::size_t kMaxThreads = 1U << 20;
 
 std::optional<std::uint64_t> hex(std::string_view word) {
@@ -112,8 +112,8 @@ Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
   state.state = stat.state;
   state.cpu = stat.cpu;
   state.cpu_us = stat.cpu_us;
-  // The registers before the counters: if a thread moves in between, its counters differ from those
-  // of an earlier reading.
+  // Read the registers before the counters: if a thread moves in between, its counters differ from
+  // those of an earlier reading.
   if (const auto text = read_file(task_path(pid, tid, "syscall"), 512)) {
     if (auto blocked = parse_proc_syscall(*text)) {
       state.syscall = blocked->syscall;

@@ -1,7 +1,8 @@
 // The threads of a process as /proc/PID/task shows them, without stopping any: state, what it waits
 // in, and for a blocked thread the stack pointer and program counter with which it went to sleep.
 //
-// Nothing here is one instant: the switch counters, read twice, show whether a thread moved.
+// The values are not from one instant: the switch counters, read twice, show whether a thread
+// moved.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +17,7 @@
 
 namespace oddrank::attach {
 
-// What /proc/TID/syscall says. Both empty: the thread runs.
+// What /proc/TID/syscall shows. Both empty: the thread runs.
 struct BlockedIn {
   std::optional<SyscallState> syscall;
   std::optional<Registers> registers;  // pc and sp only
@@ -30,7 +31,8 @@ Result<BlockedIn> parse_proc_syscall(std::string_view text);
 // wrapped round. Fails with kGone if the process does not exist.
 Result<std::vector<pid_t>> read_tids(pid_t pid);
 
-// Reads the thread; what may not be read stays empty. Fails with kGone if the thread ended.
+// Reads the thread; fields that may not be read stay empty. Fails with kGone if the thread has
+// exited.
 Result<ThreadState> read_thread_state(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

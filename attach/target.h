@@ -1,4 +1,4 @@
-// One process to be read: live, a core file, or made up by a test. Everything above attach/ knows
+// One process to be read: live, a core file, or simulated by a test. Everything above attach/ knows
 // processes through this interface only: no /proc, no ptrace, no clock.
 #pragma once
 
@@ -57,28 +57,28 @@ struct ThreadState {
   std::optional<Registers> registers;   // nullopt: it runs, or may not be read
 };
 
-// How the attempt to stop a thread went.
+// The outcome of an attempt to stop a thread.
 enum class StopEnd : std::uint8_t {
   kHeld = 0,  // it stood still, and all its registers are known
   kSpared,    // it blocked meanwhile, so it was left alone
-  kGone,      // it ended
+  kGone,      // it exited
   kTraced,    // another process traces it
   kLate,      // it did not stop in time: it is in state D, or gets no CPU
-  kRefused,   // the kernel does not let us
+  kRefused,   // the kernel denies it
 };
 
 struct StopAttempt {
   // kHeld: `state` R, or S or T as it was before; all registers. kTraced: `tracer`. Else as given.
   ThreadState thread;
   StopEnd end = StopEnd::kRefused;
-  std::string why;  // where it is neither held nor spared: "it is traced by gdb (pid 77)"
+  std::string why;  // if neither held nor spared: "it is traced by gdb (pid 77)"
 };
 
 // The outcome of one stop of several threads.
 struct Stop {
-  std::vector<StopAttempt> threads;   // in the order in which they were asked for
+  std::vector<StopAttempt> threads;   // in the order of the request
   std::size_t held = 0;               // how many of them were stopped
-  std::chrono::microseconds took{0};  // from the first request until the last one was let go
+  std::chrono::microseconds took{0};  // from the first request until the last one was released
 };
 
 struct ReadRequest {
@@ -103,27 +103,28 @@ class Target {
   // Fills `into` from the target's memory; all of it or an Error that names the address. Never
   // touches memory that is not mapped there.
   virtual Status read(Addr address, std::span<std::byte> into) const = 0;
-  // Does many small reads in few system calls. Each request says how much it got; never fails as a
-  // whole.
+  // Does many small reads in few system calls. Each request gets the number of bytes read; never
+  // fails as a whole.
   virtual void read_many(std::span<ReadRequest> requests) const = 0;
 
   // As read when the target was opened; see refresh_maps of LiveTarget.
   virtual const MemoryMap& maps() const = 0;
 
-  // Opens the file behind a mapping, as the target sees it (its mount namespace, also if
-  // deleted). The caller checks that build ids agree before it believes the file.
+  // Opens the file behind a mapping, as the target sees it (its mount namespace, even if deleted).
+  // The caller must check that build ids agree before it trusts the file.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
 
-  // Reads every thread afresh, main thread first; leaves out threads that ended meanwhile.
+  // Reads every thread afresh, main thread first; leaves out threads that exited meanwhile.
   virtual Result<std::vector<ThreadState>> threads() const = 0;
-  // Reads one thread again, to see whether it moved while its stack was read. kGone if it ended.
+  // Reads one thread again, to see whether it moved while its stack was read. kGone if it has
+  // exited.
   virtual Result<ThreadState> thread(pid_t tid) const = 0;
 
-  // Stops these threads, all together, calls `look`, and lets them go. Those that have not stopped
-  // after `patience` are left out; if none has stopped, `look` is not called. `threads` is how each
-  // was seen last: one that blocked since is spared, since a stop makes some calls fail with EINTR
-  // (and it can be read without one). `look` may read the target, and should do nothing else: they
-  // wait for it. It may run in another thread than the caller's, which waits for it.
+  // Stops these threads, all together, calls `look`, and releases them. Those that have not stopped
+  // after `patience` are left out; if none has stopped, `look` is not called. `threads` is the last
+  // known state of each: one that has blocked since is spared, since a stop makes some calls fail
+  // with EINTR (and it can be read without one). `look` may read the target, and should do nothing
+  // else: they wait for it. It may run in another thread than the caller's, which waits for it.
   // kUnsupported: this target's threads do not run (a core file), or cannot be stopped.
   virtual Result<Stop> while_stopped(
       std::span<const ThreadState> /*threads*/,

@@ -1,4 +1,4 @@
-// Where /proc has the files of a thread.
+// Paths of a thread's files in /proc.
 #pragma once
 
 #include <sys/types.h>

@@ -1,12 +1,11 @@
-// The order of things matters here, and why:
-// - The last look at a thread comes right before its request. What lies between the two is the only
-//   time in which a thread can enter a call that the stop will end early: some microseconds.
-// - A tracer cannot let go of a thread that it seized but did not stop, and that thread would hang
-// at
-//   its next signal. Only the tracer's end frees it. So the tracer is a thread that ends soon.
-// - waitpid() is called for each thread by its number, and never waits: a thread in state D does
-// not
-//   stop, and must not hold up the others.
+// The order of the steps matters:
+// - The last look at a thread comes right before its request. The time between the two, some
+//   microseconds, is the only time in which a thread can enter a call that the stop will end early.
+// - A tracer cannot detach from a thread that it seized but did not stop, and that thread would
+//   hang at its next signal. Only the tracer's exit releases it. So the tracer is a thread that
+//   exits soon.
+// - waitpid() is called for each thread by its tid, and never blocks: a thread in state D does
+//   not stop, and must not hold up the others.
 #include "attach/thread_stop.h"
 
 #include <pthread.h>
@@ -38,12 +37,12 @@ constexpr long kNapNs = 50'000;
 // Files that are opened before the first request, so that the last looks take less time.
 // Programs may open 1024 by default.
 constexpr std::size_t kOpenAhead = 256;
-// From then on, threads that have not stopped are checked for state D.
+// After this time, threads that have not stopped are checked for state D.
 constexpr milliseconds kNormalStop{2};
 
 using Look = std::function<void(std::span<const StopAttempt>)>;
 
-// Numbers of a thread as ptrace(2) wants them.
+// Calls ptrace(2) with the types that it requires.
 long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
   return ::ptrace(request, tid, nullptr, data);
 }
@@ -57,7 +56,7 @@ void set_registers(const user_regs_struct& from, ThreadState& thread) {
   }
 }
 
-// Threads that we trace. Its destructor lets go of all that can be let go.
+// Threads that we trace. Its destructor detaches all that can be detached.
 class Tracees {
  public:
   Tracees(pid_t pid, std::span<const ThreadState> threads);
@@ -70,7 +69,7 @@ class Tracees {
   void request_all();
   void wait_all(const Deadline& deadline);
   void let_go();
-  // A thread must not stay stopped through us; if one is, that has to be known.
+  // A thread must not stay stopped because of us; logs it if one does.
   void check_after() const;
 
   const std::vector<StopAttempt>& attempts() const { return attempts_; }
@@ -81,12 +80,12 @@ class Tracees {
     Phase phase = Phase::kNotOurs;
     LastLook last_look;
     char before = '?';
-    int signal = 0;  // met by the stop, to be delivered when the thread is let go
+    int signal = 0;  // met by the stop, to be delivered when the thread is released
   };
 
   void request(StopAttempt& attempt, Tracee& tracee) const;
   void refuse(StopAttempt& attempt, int error_number) const;
-  // True if the thread has stopped or ended.
+  // Returns true if the thread has stopped or exited.
   bool poll(StopAttempt& attempt, Tracee& tracee) const;
   bool poll_all();
   bool any_waiting() const;
@@ -141,7 +140,7 @@ void Tracees::request(StopAttempt& attempt, Tracee& tracee) const {
   }
   tracee.phase = Phase::kWaiting;
   attempt.end = StopEnd::kLate;
-  // Fails only for a thread that is dying; waitpid() will tell.
+  // Fails only for a dying thread; waitpid() will show that.
   static_cast<void>(ptrace_thread(PTRACE_INTERRUPT, tid, nullptr));
 }
 
@@ -164,8 +163,8 @@ bool Tracees::poll(StopAttempt& attempt, Tracee& tracee) const {
     return true;
   }
   tracee.phase = Phase::kStopped;
-  // Without an event it is a signal on its way to the thread; ours has one, and so has the stop of
-  // a process that SIGSTOP had stopped before.
+  // A stop without an event is a signal on its way to the thread. Our own stops have an event, and
+  // so has the stop of a process that SIGSTOP had already stopped.
   tracee.signal = (status >> 16) == 0 ? WSTOPSIG(status) : 0;
   user_regs_struct registers{};
   if (ptrace_thread(PTRACE_GETREGS, tid, &registers) == 0) {
@@ -236,7 +235,7 @@ void Tracees::let_go() {
     const pid_t tid = attempts_[i].thread.tid;
     const auto signal = static_cast<std::uintptr_t>(tracees_[i].signal);
     if (ptrace_thread(PTRACE_DETACH, tid, reinterpret_cast<void*>(signal)) != 0) {  // NOLINT
-      // It was killed while we held it; its parent is told when we have taken note.
+      // It was killed while we held it; its parent is notified once we have waited for it.
       int status = 0;
       ::waitpid(tid, &status, __WALL | WNOHANG);
     }

@@ -59,7 +59,7 @@ struct Streams {
 // Runs in the child between fork and exec: async-signal-safe calls only.
 void prepare_child(const Streams& streams, pid_t parent) {
   ::setpgid(0, 0);
-  // SIGTERM, not SIGKILL: srun then ends its step.
+  // SIGTERM, not SIGKILL, so that srun ends its step.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
     ::_exit(127);
@@ -75,7 +75,7 @@ void prepare_child(const Streams& streams, pid_t parent) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// As execve(2) wants them; they point into `words`.
+// Returns them as execve(2) needs them; they point into `words`.
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> all;
   all.reserve(words.size() + 1);
@@ -86,7 +86,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-// Not opened by Boost, which opens for writing as well: a program that runs could not be sent.
+// Boost would open for writing as well, so a running program's file could not be sent.
 Result<UniqueFd> open_input(const std::string& path) {
   UniqueFd fd(::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
@@ -95,8 +95,8 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
-// Runs in the parent if the program could not be executed: the child, which said so, is about to
-// exit. Boost does not wait for that, and would leave a zombie.
+// Runs in the parent if the program could not be executed: the child has reported that and is about
+// to exit. Boost does not wait for that, and would leave a zombie.
 void reap_failed_child(pid_t pid) {
   if (pid > 0) {
     ::waitpid(pid, nullptr, 0);
@@ -217,7 +217,7 @@ std::optional<ProgramEnd> ChildCommand::exit_status() {
     ended_ =
         WIFSIGNALED(status) ? ProgramEnd{-1, WTERMSIG(status)} : ProgramEnd{WEXITSTATUS(status), 0};
   } else if (reaped < 0 && errno == ECHILD) {
-    ended_ = ProgramEnd{};  // somebody else reaped it (SIGCHLD ignored): its status is lost
+    ended_ = ProgramEnd{};  // reaped elsewhere (SIGCHLD ignored): its status is lost
   }
   return ended_;
 }
@@ -237,7 +237,7 @@ bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const Output
     }
     std::vector<pollfd> polled;
     add_pollfds(polled);
-    // Nothing wakes us when the child ends (a pidfd would, since Linux 5.3): check every few ms.
+    // Nothing wakes us when the child exits (a pidfd would, since Linux 5.3): check every few ms.
     ::poll(polled.data(), polled.size(), std::min(deadline.poll_timeout(), 5));
     read_output(sink);
   }

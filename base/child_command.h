@@ -1,9 +1,8 @@
 // One client program (scontrol, srun, ...) that was started and is watched without blocking.
 //
-// It runs in a process group of its own, so that Ctrl-C at the terminal is ours to handle and not
-// its; the kernel sends it SIGTERM if we die. To wait for its
-// end, use run_command.h; to run several at once, poll what add_pollfds() adds for each and call
-// read_output().
+// It runs in a process group of its own, so that Ctrl-C at the terminal reaches us and not it; the
+// kernel sends it SIGTERM if we die. To wait for its exit, use run_command.h; to run several at
+// once, poll what add_pollfds() adds for each and call read_output().
 #pragma once
 
 #include <poll.h>
@@ -23,13 +22,12 @@ namespace oddrank {
 
 struct ProgramCall {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a '/' in it
-  std::string stdin_path;         // file that is its stdin; empty: /dev/null
+  std::string stdin_path;         // file for its stdin; empty: /dev/null
   // The whole environment as "NAME=value"; nullopt: ours.
   std::optional<std::vector<std::string>> environment;
-  // The program gets SIGTERM but never SIGKILL, and may take its time to end. srun needs this:
-  // while it waits for a node to take its task, it notes SIGTERM and ends its step only after its
-  // own message timeout (10 to 20 s in 22.05). A killed srun leaves a step that SLURM lists as
-  // running until the job ends.
+  // The program gets SIGTERM but never SIGKILL, and may take long to exit. srun needs this: while
+  // it waits for a node to take its task, it acts on SIGTERM only after its own message timeout (10
+  // to 20 s in 22.05). A killed srun leaves a step that SLURM lists as running until the job ends.
   bool never_kill = false;
 };
 
@@ -57,7 +55,8 @@ class ChildCommand {
   pid_t pid() const { return pid_; }
   // Adds what poll(2) should watch; nothing once both outputs are at their end.
   void add_pollfds(std::vector<pollfd>& polled) const;
-  // Passes on what can be read, at most 1 MiB a call and stream; false once both have ended.
+  // Passes on the available output, at most 1 MiB for each call and stream; returns false once both
+  // have ended.
   bool read_output(const OutputSink& sink);
   // Returns how the command ended, and reaps it; nullopt while it runs. Its output may still hold
   // unread bytes.
@@ -66,8 +65,8 @@ class ChildCommand {
   // Signals the whole process group.
   void signal(int number);
   // Sends SIGTERM, waits for `grace` at most, then sends SIGKILL and waits for 200 ms at most;
-  // output still goes to `sink`. Returns nullopt if the command did not end in time (state D, or
-  // never_kill); then nobody waits for it any more, and init reaps it once we end.
+  // output still goes to `sink`. Returns nullopt if the command did not exit in time (state D, or
+  // never_kill); then we do not wait for it any more, and init reaps it once we exit.
   std::optional<ProgramEnd> stop(std::chrono::milliseconds grace, const OutputSink& sink);
 
  private:

@@ -1,4 +1,4 @@
-// A point in time by which an operation has to be done. Every wait in oddrank takes one.
+// A point in time by which an operation must be done. Every wait in oddrank takes one.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,13 @@ class Deadline {
   Deadline later(std::chrono::milliseconds duration) const { return Deadline(when_ + duration); }
 
   bool passed() const { return Clock::now() >= when_; }
-  // Never negative; rounded up, so that poll() with it does not spin through the last millisecond.
+  // Returns the time left: never negative, and rounded up so that poll() with it does not spin
+  // through the last millisecond.
   std::chrono::milliseconds left() const {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()),
                     std::chrono::milliseconds(0));
   }
-  // Returns left() as poll(2) takes it.
+  // Returns left() in the form of poll(2).
   int poll_timeout() const {
     return static_cast<int>(std::min<std::chrono::milliseconds::rep>(left().count(), 1 << 30));
   }

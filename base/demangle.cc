@@ -14,7 +14,7 @@
 namespace oddrank {
 namespace {
 
-// Longer names exist, but nobody reads them, and the demangler's time grows faster than its input.
+// Longer names exist but are unreadable, and the demangler's time grows faster than its input.
 constexpr std::size_t kMaxSymbol = std::size_t{32} << 10;
 
 struct Free {
@@ -29,8 +29,8 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Cuts a demangled name down while it walks over it once. What the demangler writes is not quite
-// a grammar; in doubt, the walk keeps text rather than lose a name.
+// Shortens a demangled name in one pass. The demangler's output has no strict grammar; in doubt,
+// the pass keeps text rather than lose a name.
 class Shortener {
  public:
   explicit Shortener(std::string_view text) : text_(text) {}
@@ -56,7 +56,7 @@ class Shortener {
       copy_brace();
     } else if (c == '[') {  // [abi:cxx11]
       skip_to(']');
-    } else if (c == ' ') {  // what came before is a return type, or "non-virtual thunk to"
+    } else if (c == ' ') {  // the text before is a return type, or "non-virtual thunk to"
       name_.clear();
       ++at_;
     } else if (c == ')') {  // of a function that returns a function pointer
@@ -124,7 +124,7 @@ class Shortener {
     at_ = std::min(at_ + count, text_.size());
   }
 
-  // Arguments of the function, or of the function that a local thing lies in:
+  // Skips arguments of the function, or of the function around a local entity:
   // "f(int)::{lambda()#1}".
   void parenthesis() {
     static constexpr std::string_view kAnonymous = "(anonymous namespace)";
@@ -232,8 +232,8 @@ class Shortener {
   bool ended_ = false;
 };
 
-// The demangler gives up on names of more than about 1000 characters. Their beginning can be read
-// without it: "_ZN3c1012function_refIFv..." -> "c10::function_ref<...>".
+// Reads the beginning of names of more than about 1000 characters, on which the demangler gives up:
+// "_ZN3c1012function_refIFv..." -> "c10::function_ref<...>".
 std::string first_names(std::string_view symbol) {
   symbol.remove_prefix(std::string_view("_Z").size());
   while (!symbol.empty() &&
@@ -279,7 +279,7 @@ std::string short_name(std::string_view symbol) {
   if (auto rust = demangle_rust(symbol, false)) {
     return *std::move(rust);
   }
-  // Only what was mangled is cut: names of Python ("<lambda>") pass through.
+  // Only mangled names are cut: Python's names ("<lambda>") pass through.
   if (!is_mangled(symbol)) {
     return std::string(symbol);
   }

@@ -1,5 +1,5 @@
-// Symbol names for people. A capture keeps them as the file has them; only what is printed is
-// demangled (about 1 us a name).
+// Symbol names for people. A capture keeps them as in the file; only printed names are demangled
+// (about 1 us for each).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace oddrank {
 
 // Returns "gloo::transport::tcp::Loop::run()" for "_ZN4gloo9transport3tcp4Loop3runEv", and a name
-// that is not mangled as it is. Demangles names of Rust, too (demangle_rust.h).
+// that is not mangled unchanged. Also demangles Rust names (demangle_rust.h).
 std::string demangle(std::string_view symbol);
 
 // Returns the same without arguments and with template arguments cut to "<...>", for one line on a

@@ -100,7 +100,7 @@ class V0 {
   }
 
  private:
-  // Bounds the recursion that a damaged symbol asks for.
+  // Bounds the recursion in a damaged symbol.
   class Level {
    public:
     explicit Level(V0& parser) : parser_(parser) {
@@ -161,7 +161,7 @@ class V0 {
     take('u');  // punycode is shown as it is
     std::size_t length = 0;
     const std::size_t first = at_;
-    if (!take('0')) {  // no name has zeros in front of its length
+    if (!take('0')) {  // lengths have no leading zeros
       while (at_ < text_.size() && is_digit(text_[at_]) && length < text_.size()) {
         length = length * 10 + static_cast<std::size_t>(text_[at_++] - '0');
       }
@@ -174,7 +174,7 @@ class V0 {
     at_ += length;
     return text_.substr(at_ - length, length);
   }
-  // Calls `read` at an earlier place, then goes on behind the reference.
+  // Calls `read` at an earlier place, then continues after the reference.
   template <typename Read>
   void back_reference(Read read) {
     const std::size_t before = at_ - 1;
@@ -205,7 +205,7 @@ class V0 {
   void trait_object();
   void constant();
 
-  std::string_view text_;  // behind "_R"
+  std::string_view text_;  // after "_R"
   bool generics_;
   std::size_t at_ = 0;
   std::string name_;

@@ -1,5 +1,5 @@
-// Names of Rust's symbols, both manglings: legacy ("_ZN...17h0123456789abcdefE") and v0 ("_R...").
-// Rust comes with many Python packages (tokenizers, safetensors, polars).
+// Demangles Rust's symbols, in both manglings: legacy ("_ZN...17h0123456789abcdefE") and v0
+// ("_R..."). Rust comes with many Python packages (tokenizers, safetensors, polars).
 //
 // libiberty's rust_demangle_callback is not used: it bounds its recursion but not its output (back
 // references make 400 MB out of a symbol of 235 bytes, and the callback cannot stop it), and it has
@@ -13,9 +13,9 @@
 
 namespace oddrank {
 
-// Returns "serde::de::visit" for "_RNvNtCs1234_5serde2de5visit"; nullopt if the symbol is not one
-// of Rust's, or is damaged. With `generics`, shows the arguments of generic functions and types;
-// without, shows "<...>". v0 follows RFC 2603; of constants, only numbers are understood.
+// Returns "serde::de::visit" for "_RNvNtCs1234_5serde2de5visit"; nullopt if the symbol is not
+// Rust's, or is damaged. With `generics`, shows the arguments of generic functions and types;
+// without, shows "<...>". v0 follows RFC 2603; only numeric constants are supported.
 std::optional<std::string> demangle_rust(std::string_view symbol, bool generics);
 
 }  // namespace oddrank

@@ -1,5 +1,5 @@
-// ELF notes hold the build id of a file or of a mapped image, and all that a core file says about
-// threads. Bytes of the notes are hostile: every size is checked.
+// Reads ELF notes, which hold the build id of a file or of a mapped image, and all that a core file
+// says about threads. The bytes are hostile: every size is checked.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct ElfNote {
   std::span<const std::byte> body;
 };
 
-// Takes the first note off `notes`. Returns nullopt at the end, and if a size leads beyond it.
-// `alignment` is that of the segment or section that holds the notes: 8, or else 4.
+// Removes the first note from `notes` and returns it. Returns nullopt at the end, or if a size
+// exceeds it. `alignment` is that of the segment or section that holds the notes: 8, or else 4.
 std::optional<ElfNote> take_note(std::span<const std::byte>& notes, std::uint64_t alignment);
 
 // Returns the build id in a run of notes (the bytes of a PT_NOTE segment or an SHT_NOTE section) as

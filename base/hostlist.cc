@@ -36,7 +36,7 @@ struct Number {
   bool padded() const { return digits.size() > 1 && digits.front() == '0'; }
 };
 
-// Names that differ in their last number only.
+// Names that differ only in their last number.
 struct Family {
   std::string prefix;
   std::string suffix;
@@ -67,7 +67,7 @@ std::pair<Family, Number> take_apart(const std::string& host) {
   return {Family{host.substr(0, begin), host.substr(end), true}, Number{digits, *value, 0}};
 }
 
-// "10" continues "09" where some name has zeros to two digits; else it continues "9".
+// Sets the widths: "10" continues "09" if some name has zeros to two digits; else it continues "9".
 void find_widths(std::vector<Number>& numbers) {
   std::array<bool, kMaxDigits + 1> padded_to{};
   for (const Number& number : numbers) {
@@ -175,7 +175,7 @@ std::optional<std::vector<std::string>> continue_names(const std::vector<std::st
   return longer;
 }
 
-// Adds the hosts of one name, the brackets of which match.
+// Adds the hosts of one name; its brackets match.
 Status add_name(std::string_view name, std::size_t limit, std::vector<std::string>& hosts) {
   std::vector<std::string> names{""};
   for (std::string_view rest = name; !rest.empty();) {

@@ -1,8 +1,8 @@
 // Lists of hosts in the short form of SLURM: "n[0-3,7],login1".
 //
-// Both directions do what `scontrol show hostlistsorted` and `show hostnames` do (22.05), but for
-// names with something behind their number ("n1.site"): scontrol neither folds them nor reads
-// "n[1-2].site"; here both is done, as pdsh and ClusterShell do it.
+// Both directions work like `scontrol show hostlistsorted` and `show hostnames` (22.05), except for
+// names with text after their number ("n1.site"): scontrol neither folds them nor reads
+// "n[1-2].site"; this code does both, like pdsh and ClusterShell.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace oddrank {
 
 // Sorts the hosts, drops those named twice, and folds the last number of each name: {"n0", "n3",
-// "n1"} -> "n[0-1,3]". Leading zeros are kept: "n[08-10]" does not hold n8.
+// "n1"} -> "n[0-1,3]". Leading zeros are kept: "n[08-10]" does not contain n8.
 std::string compress_hosts(std::vector<std::string> hosts);
 
 // Returns the hosts in the order of the list; commas and blanks separate them. A name may have

@@ -40,7 +40,7 @@ struct Running {
   if (::getppid() != parent) {
     ::_exit(1);
   }
-  // Ctrl-C at the terminal is for the parent to handle: it still uses what we can send.
+  // The parent handles Ctrl-C at the terminal: it still uses what we can send.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
   task.run(fd);
@@ -69,8 +69,8 @@ std::optional<Running> start(const IsolatedTask& task, std::size_t index) {
   return running;
 }
 
-// Reaps a child that has closed its pipe or was killed. One in state D cannot die yet; it is left
-// to init rather than waited for.
+// Reaps a child that has closed its pipe or was killed. A child in state D cannot die yet; it is
+// left to init rather than waited for.
 std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
   const Deadline deadline = Deadline::after(patience);
   while (true) {
@@ -89,11 +89,11 @@ std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
 void finish(Running& running, IsolatedResult& result) {
   result.took =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - running.started);
-  // A child that closed its pipe is about to end, which may take a while on a loaded machine; one
+  // A child that closed its pipe is about to exit, which may take a while on a loaded machine; one
   // that was killed at its deadline may be in state D for good.
   const std::chrono::milliseconds patience(result.end == IsolatedEnd::kDeadline ? 50 : 1000);
   auto status = reap(running.pid, patience);
-  if (!status) {  // it closed its pipe and still does not end
+  if (!status) {  // it closed its pipe and still does not exit
     ::kill(running.pid, SIGKILL);
     status = reap(running.pid, patience);
   }
@@ -124,7 +124,7 @@ bool take_output(const Running& running, IsolatedResult& result, std::size_t byt
 }
 
 // Returns when a child has sent something, when a deadline has passed, or after kMaxWait. If we
-// stood still since the last return, so did the children: their deadlines move by that time.
+// were stopped since the last return, so were the children: their deadlines move by that time.
 void wait_for_any(std::vector<pollfd>& polled,
                   std::vector<Running>& running,
                   Clock::time_point& last_return) {

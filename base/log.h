@@ -1,6 +1,6 @@
-// Log lines on stderr. stdout belongs to the report alone.
-// error: the user must act. warning: the result is poorer than it should be. info (-v): what is
-// being done. debug (-vv): why. A log line never replaces a returned Error.
+// Log lines on stderr. stdout is only for the report. error: the user must act. warning: the result
+// is poorer than it should be. info (-v): what is being done. debug (-vv): why. A log line never
+// replaces a returned Error.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
-// The bytes of a file, mapped read-only: only the pages that are touched are read, so that a core
-// file of 50 GB costs no more than the part that is needed. Move-only.
+// The bytes of a file, mapped read-only: only touched pages are read, so a core file of 50 GB costs
+// no more than the part in use. Move-only.
 //
-// If a file is cut short while it is mapped, the process that touches a missing page ends (SIGBUS).
-// That is one more reason to read files of others in a disposable child (base/isolated.h).
+// If a file is truncated while it is mapped, a process that touches a missing page dies (SIGBUS):
+// another reason to read foreign files in a disposable child (base/isolated.h).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace oddrank {
 class MappedFile {
  public:
   MappedFile() = default;
-  // Maps a regular file that is not empty: a pipe or a device may block, or have no end. Closes the
+  // Maps a regular file that is not empty: a pipe or a device may block or be endless. Closes the
   // fd.
   static Result<MappedFile> map(UniqueFd fd);
 

@@ -59,7 +59,7 @@ bool ends_value(char character) {
          character == '\'';
 }
 
-// Returns where the value begins after a name that ends at `at`: behind '=' or ':', quotes and
+// Returns where the value begins after a name that ends at `at`: after '=' or ':', quotes and
 // blanks. nullopt if no value follows.
 std::optional<std::size_t> value_after(std::string_view text, std::size_t at) {
   const auto skip = [&](std::string_view characters) {
@@ -78,7 +78,7 @@ std::optional<std::size_t> value_after(std::string_view text, std::size_t at) {
   return before == at ? std::nullopt : std::optional(at);
 }
 
-// Returns the end of the value; a word behind "Bearer" and the like belongs to it.
+// Returns the end of the value; a word after "Bearer" and the like belongs to it.
 std::size_t value_end(std::string_view text, std::size_t start) {
   std::size_t end = start;
   while (end < text.size() && !ends_value(text[end])) {
@@ -110,8 +110,8 @@ std::optional<std::pair<std::size_t, std::size_t>> password_of_url(std::string_v
   return std::pair(start + colon + 1, start + at_sign);
 }
 
-// Returns whether a name that sounds secret has a value: as an option ("--token x"), or with '=' or
-// ':' behind it. A bare word of prose ("the key to") has none.
+// Returns whether a name that sounds secret has a value: as an option ("--token x"), or before '='
+// or ':'. A word in prose ("the key to") has none.
 bool takes_value(std::string_view text, std::size_t name_end, std::string_view name) {
   if (name.substr(0, 1) == "-") {
     return true;

@@ -1,8 +1,7 @@
-// Command lines for a report that is passed around: what looks like a password or token is masked.
+// Masks likely passwords and tokens in command lines, since reports are passed around.
 //
-// Heuristic: a name whose words say so (--api-key, HF_TOKEN=, "password": ...), tokens of
-// well-known shape (hf_..., ghp_...), and passwords in URLs. "--tokenizer" and "--max-tokens" do
-// not count.
+// Heuristic: secret-sounding names (--api-key, HF_TOKEN=, "password": ...), tokens of well-known
+// shape (hf_..., ghp_...), and passwords in URLs. "--tokenizer" and "--max-tokens" do not count.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-// Reads numbers from text that somebody else wrote: the whole text must be the number, and it must
-// fit.
+// Reads numbers from untrusted text: the whole text must be the number, and it must fit.
 #pragma once
 
 #include <charconv>

@@ -68,7 +68,7 @@ Status write_file(const std::string& path, std::string_view bytes) {
   }
   struct stat existing {};
   if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
-    // A device or a pipe is written to; a rename would replace it by a plain file.
+    // Writes directly to a device or a pipe: a rename would replace it with a plain file.
     const UniqueFd through(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!through.valid()) {
       return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));

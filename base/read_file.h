@@ -19,9 +19,9 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = std::
 // Returns the target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.
 Result<std::string> read_link(const std::string& path);
 
-// Writes a whole file by way of a temporary neighbour and rename, so that a reader never sees half
-// of it and a full disk keeps the old file. Writes directly to a device or pipe (/dev/stdout). Path
-// "-" is stdout.
+// Writes a whole file through a temporary file beside it and a rename, so that a reader never sees
+// half of it and a full disk leaves the old file intact. Writes directly to a device or pipe
+// (/dev/stdout). Path "-" is stdout.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace oddrank

@@ -11,14 +11,14 @@
 
 namespace oddrank {
 
-// What a caller may branch on. The text of an error is for people only.
+// The codes that a caller may branch on. The text of an error is for people only.
 enum class Errc {
   kPermission,   // the kernel or a service refused us
-  kGone,         // the process, thread or job ended meanwhile
-  kNotFound,     // it never was there
+  kGone,         // the process, thread or job exited meanwhile
+  kNotFound,     // it never existed
   kTimeout,      // a deadline passed
   kUnsupported,  // we know what it is and cannot read it
-  kBadData,      // bytes that do not mean what they should
+  kBadData,      // malformed bytes
   kIo,           // the operating system failed
   kUsage,        // the user asked for something impossible
 };
@@ -63,7 +63,7 @@ Errc errno_code(int error_number);
 
 }  // namespace oddrank
 
-// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in brackets
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot be in brackets
 #define ODDRANK_CONCAT_INNER(a, b) a##b
 #define ODDRANK_CONCAT(a, b) ODDRANK_CONCAT_INNER(a, b)
 #define ODDRANK_TRY_INNER(temporary, declaration, expression) \

@@ -29,8 +29,8 @@ Result<CommandOutput> run_command(const ProgramCall& command,
   while (true) {
     const auto ended = child.exit_status();
     const bool open = child.read_output(sink);
-    // A child of the program may keep the pipes open for longer; all that the program itself wrote
-    // is in them by now.
+    // A child of the program may keep the pipes open longer; all output of the program itself is in
+    // them by now.
     if (ended) {
       output.exit = *ended;
       return output;

@@ -1,4 +1,4 @@
-// Runs one client program to its end, with a deadline, its output captured and bounded.
+// Runs one client program to its end, with a deadline; captures its output, bounded.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ struct CommandOutput {
   ProgramEnd exit;
   std::string out;
   std::string err;
-  bool cut = false;        // more came than was kept
-  bool timed_out = false;  // it had not ended at the deadline, and was stopped
+  bool cut = false;        // more arrived than was kept
+  bool timed_out = false;  // it had not exited at the deadline, and was stopped
 };
 
 // Runs the command. Fails with kNotFound, kPermission or kIo as ChildCommand::start does. Neither
 // an exit status other than 0 nor a missed deadline is an error here: the output may say why.
-// Returns 0.4 s after the deadline at the latest. Keeps at most `limit` bytes of each output; the
-// rest is read and dropped.
+// Returns at most 0.4 s after the deadline. Keeps at most `limit` bytes of each output; the rest is
+// read and dropped.
 Result<CommandOutput> run_command(const ProgramCall& command,
                                   const Deadline& deadline,
                                   std::size_t limit = std::size_t{4} << 20);

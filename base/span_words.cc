@@ -6,7 +6,7 @@
 namespace oddrank {
 namespace {
 
-// All in milliseconds.
+// In milliseconds.
 constexpr std::int64_t kTenth = 100;
 constexpr std::int64_t kSecond = 10 * kTenth;
 constexpr std::int64_t kMinute = 60 * kSecond;

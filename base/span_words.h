@@ -1,4 +1,4 @@
-// Spans of time in words, as exact as matters to a reader and never more than was measured.
+// Time spans in words, as exact as a reader needs and never longer than measured.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace oddrank {
 
-// As captures count.
+// The unit of times in captures.
 using UnsignedMicroseconds = std::chrono::duration<std::uint64_t, std::micro>;
 
 // "0.3 s", "4 s", "95 s", "41 min", "3 h 20 min", "3 h", "2 d 7 h": tenths below ten seconds, whole

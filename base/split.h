@@ -1,4 +1,4 @@
-// Text cut into pieces without copying. The pieces live as long as the text.
+// Splits text into pieces without copying. The pieces live as long as the text.
 #pragma once
 
 #include <string_view>

@@ -11,9 +11,9 @@
 
 namespace oddrank::cli {
 
-// Returns the options for agents that run this binary with the arguments `command`, then those that
-// `capture` stands for. Ctrl-C ends the gathering (interrupt.h). Borrows `progress`, which must
-// outlive the gathering.
+// Returns the options for agents that run this binary with the arguments `command`, then those for
+// `capture`. Ctrl-C ends the gathering (interrupt.h). Borrows `progress`, which must outlive the
+// gathering.
 Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
                                           ProgressLine& progress);

@@ -42,8 +42,8 @@ snapshot::Capture empty_capture(const std::string& host, const Error& error) {
 }
 
 // After this time the process that started us has given up. Everything that would end us may be
-// gone too (a controller that restarted, a broken connection), so SIGALRM ends us, and nothing
-// stays on the node. Readers exit with us and release the threads that they stopped.
+// gone too (the controller restarted, the connection broke), so SIGALRM ends us, and nothing stays
+// on the node. Readers exit with us and release the threads that they stopped.
 void end_when_nobody_waits(std::chrono::milliseconds timeout) {
   constexpr std::chrono::seconds kGrace{10};
   ::signal(SIGALRM, SIG_DFL);

@@ -65,7 +65,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   gather.send_to = options.send_to;
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
   snapshot::Capture whole = join_answers(job_info(job), gathered);
-  // What the ranks themselves know takes precedence: with torchrun, SLURM's tasks are launchers.
+  // The ranks' own data takes precedence: with torchrun, SLURM's tasks are launchers.
   if (whole.job.world_size < 0 && whole.processes.empty()) {
     whole.job.world_size = job.tasks;
   }

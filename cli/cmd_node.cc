@@ -22,7 +22,7 @@ struct NodeOptions {
   OutputOptions output;
 };
 
-// Returns one job of a capture that has several, with the tables it needs.
+// Returns one job of a capture of several jobs, with the tables that it needs.
 snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& key) {
   snapshot::Capture one;
   one.nodes = capture.nodes;

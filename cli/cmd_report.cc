@@ -69,8 +69,8 @@ int run_report(const ReportOptions& options) {
                ? report_error({Errc::kNotFound, "no capture found in the given files", ""})
                : kNothingRead;
   }
-  // The verdict is about the latest capture. In a large job these are millions of allocations:
-  // freeing them before the exit would take half a second.
+  // The verdict is about the latest capture. A large job has millions of allocations: freeing them
+  // before the exit would take half a second.
   static auto& times = *new std::vector<snapshot::Capture>;
   times = captures.take();
   node::add_given_dumps(times.back(), options.fr, true, kDumpTimeout);

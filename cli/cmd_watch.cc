@@ -176,7 +176,7 @@ std::vector<RankSign> WatchSetup::sample(const watch::SampleRequest& request) {
     targets = request.before.empty() ? std::vector{*only_} : request.before;
   } else {
     if (samples_++ % kSamplesBetweenFinds == 0 || targets.empty()) {
-      (void)find();  // if it fails, the ranks that were known stay so
+      (void)find();  // if it fails, the known ranks stay
     }
     for (const auto& [pid, rank] : ranks_) {
       const bool known = std::any_of(targets.begin(), targets.end(),

@@ -1,5 +1,5 @@
-// Ctrl-C while nodes are asked: the first one requests a report of what has arrived; the second one
-// ends oddrank, and its death signals end everything that it started.
+// Ctrl-C while nodes are captured: the first one requests a report on the answers so far; the
+// second one ends oddrank, and its death signals end everything that it started.
 #pragma once
 
 #include <atomic>

@@ -12,7 +12,8 @@
 namespace oddrank::cli {
 namespace {
 
-// When each answer was under way, by this machine's wall clock. The gathering has ended just now.
+// When each answer was in transit, by this machine's wall clock. The gathering must have ended just
+// now.
 class Arrivals {
  public:
   explicit Arrivals(std::chrono::milliseconds took)

@@ -20,7 +20,7 @@ struct OutputOptions {
   bool all_threads = false;
   bool full_stacks = false;
   bool locals = false;
-  bool quiet = false;  // the verdict's sentence alone
+  bool quiet = false;  // only the verdict's sentence
 };
 
 void add_output_options(Command& command, OutputOptions& options);
@@ -29,7 +29,7 @@ void add_capture_options(Command& command, node::CaptureOptions& options);
 void add_core_options(Command& command, node::CaptureOptions& options);
 // Adds --fr, which also works on saved captures.
 void add_fr_option(Command& command, std::vector<std::string>& patterns);
-// Adds --locals. A command that both reads and prints passes both flags.
+// Adds --locals. A command that both reads and prints passes two flags.
 void add_locals_option(Command& command, std::vector<bool*> wanted);
 
 // Adds --ssh: the program, with the user's own options.

@@ -1,4 +1,4 @@
-// Turns a capture into what the user asked for: verdict, text, files, exit status.
+// Turns a capture into the requested output: verdict, text, files, exit status.
 #pragma once
 
 #include <string>
@@ -21,10 +21,10 @@ bool write_output(const std::string& path, const std::string& bytes);
 // (no-color.org).
 report::TextOptions text_options(const OutputOptions& options);
 
-// Saves first (what was read is never lost), then diagnoses, writes the requested files and prints
-// the text to stdout, unless another output goes there ("-"). If a file cannot be written, prints
-// the error and returns kToolFault after everything else is done. If `earlier` is given, a capture
-// of the same job, the report also says what has changed since.
+// Saves first (so that a capture is never lost), then diagnoses, writes the requested files and
+// prints the text to stdout, unless another output goes there ("-"). If a file cannot be written,
+// prints the error and returns kToolFault after everything else is done. If `earlier` is given, a
+// capture of the same job, the report also says what has changed since.
 ExitStatus deliver(const snapshot::Capture& capture,
                    const OutputOptions& options,
                    const snapshot::Capture* earlier = nullptr);

@@ -133,7 +133,7 @@ Option Command::option(const std::string& name, milliseconds& value, const std::
 }
 
 Option Command::flag(const std::string& name, bool& value, const std::string& help) {
-  if (name.front() == '!') {  // CLI11 has such flags, too, but shows them as "--name{false}"
+  if (name.front() == '!') {  // CLI11 also has such flags, but shows them as "--name{false}"
     return flag(
         name.substr(1), [&value] { value = false; }, help);
   }

@@ -16,7 +16,7 @@ constexpr std::size_t kBarWidth = 20;
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 void say(const std::string& text) {
-  // If stderr is closed, there is nobody left to tell.
+  // If stderr is closed, there is nothing else to do.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -144,7 +144,8 @@ Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOpt
   return examination;
 }
 
-// Each field ends with NUL, which no field contains; the first one tells success from failure.
+// Each field ends with NUL, which no field contains; the first one distinguishes success from
+// failure.
 std::string encode(const Result<Examination>& examination) {
   std::string text;
   const auto put = [&text](const std::string& field) {

@@ -1,4 +1,4 @@
-// What the watch does with a capture: finds the verdict, adds the pasts of ranks, writes files.
+// Processes a capture of the watch: finds the verdict, adds the pasts of ranks, writes files.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,9 @@ struct KeepOptions {
 
 // Examines and saves a capture, in a child with a deadline: the folder may be on a file system that
 // hangs. The past of a rank becomes a note of its node if the rank is a culprit, could not be read
-// in full, or is the watcher's own. The past comes from `taken`, else from what other watchers left
-// in the folder. Errors: the capture cannot be decoded, or nothing in it was read (kNotFound).
+// in full, or is the watcher's own. The past comes from `taken`, else from the files that other
+// watchers left in the folder. Errors: the capture cannot be decoded, or nothing in it was read
+// (kNotFound).
 Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
 // Writes the past of a rank into the folder, or removes it if it has no words; also in a child.

@@ -6,8 +6,8 @@
 namespace oddrank::collectives {
 namespace {
 
-// Returns whether it is the first own frame of a worker of Python's multiprocessing. If the worker
-// was forked, the frames further out are those of its parent at that moment.
+// Returns whether the frame is the first own one of a worker of Python's multiprocessing. If the
+// worker was forked, the outer frames are its parent's at that moment.
 bool is_process_start(const snapshot::Frame& frame, const snapshot::Tables& tables) {
   const std::string_view function = tables.text(frame.function);
   return frame.kind == snapshot::FrameKind::kPython &&

@@ -16,7 +16,7 @@ class CallFrames {
  public:
   // Takes the frames of the last sample. If native and Python frames could not be merged, there are
   // two lists: `python` chooses the second one. For a forked worker these are only its own frames,
-  // not those of its parent below them. Borrows the thread and the tables.
+  // without its parent's outer ones. Borrows the thread and the tables.
   CallFrames(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables, bool python);
 
   std::size_t size() const { return frames_.size(); }

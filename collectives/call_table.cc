@@ -87,8 +87,8 @@ constexpr NativeCall in_store(std::string_view name) {
   return {name, "", CallKind::kRendezvous, true};
 }
 
-// The names of operations are those of torch.distributed, so that ranks agree on them whichever
-// frame they come from.
+// The names of operations are those of torch.distributed, so that ranks agree on them whatever
+// frame they are read from.
 constexpr std::array kNativeCalls = {
     starts("c10d::TCPStore::TCPStore"),
     starts("c10d::TCPStore::waitForWorkers"),

@@ -1,4 +1,5 @@
-// The calls of communication libraries as they show in a stack, as data: one row a function.
+// The calls of communication libraries as they appear in stacks, as data: one row for each
+// function.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,22 @@ namespace oddrank::collectives {
 // Which local variable of a Python call's frame names the other side, as a global rank.
 enum class PeerLocal : std::uint8_t { kNone = 0, kSrcIsRoot, kDstIsRoot, kSrcIsPeer, kDstIsPeer };
 
-// A function of Python. `parameters` are its first ones, in order, up to and with `group`; they
-// show whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
+// A Python function. `parameters` are its first ones, in order, up to and with `group`; they show
+// whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
 struct PythonCall {
   std::string_view function;  // last part of the qualified name
   std::string_view file;      // end of the path
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
   std::string_view parameters;
   PeerLocal peer = PeerLocal::kNone;
-  // Calls other collectives of the table, and hands its own group on to them.
+  // It calls other collectives of the table, and passes its own group on to them.
   bool passes_group_on = false;
 };
 
 // A native function. `op` is empty if the function does not determine the operation.
 struct NativeCall {
-  // As snapshot::short_name gives it, less unnamed namespaces; a trailing '*' stands for any rest.
+  // As snapshot::short_name returns it, without unnamed namespaces; a trailing '*' stands for any
+  // rest.
   std::string_view name;
   std::string_view op;
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
@@ -40,7 +42,7 @@ std::span<const NativeCall> native_calls();
 
 // Finds the row of a function; nullptr without one. `function`: qualified name or name.
 const PythonCall* find_python_call(std::string_view function, std::string_view file);
-// Finds the first row that fits. `symbol`: mangled, as in the file, or readable.
+// Finds the first matching row. `symbol`: mangled, as in the file, or readable.
 const NativeCall* find_native_call(std::string_view symbol);
 
 }  // namespace oddrank::collectives

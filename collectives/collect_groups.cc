@@ -62,7 +62,7 @@ void for_each_local(snapshot::ProcessCapture& process, const Visit& visit) {
   }
 }
 
-// Returns, for names of groups, the dimension of the mesh that the group was made for. Meshes are
+// Maps names of groups to the dimension of the mesh for which the group was made. Meshes are
 // searched for in the locals of all frames and in the variables of the main module.
 std::map<std::string, std::string> labels_of_meshes(PythonMemory& memory,
                                                     const NameTable& modules,
@@ -119,7 +119,7 @@ void collect_groups(const cpython::PythonProcess& python,
     const auto of_meshes = labels_of_meshes(memory, modules, tables, process);
     for (const TorchGroup& group : torch->groups) {
       if (group.name.empty()) {
-        continue;  // it is being made, or destroyed
+        continue;  // the group is being made, or destroyed
       }
       names.emplace(value_of(group.object), group_text(group.name));
       process.groups.push_back({tables.string(group.name),

@@ -1,5 +1,5 @@
-// The process groups that one rank belongs to, read while its process is at hand; and its threads'
-// locals, in which group objects get their names.
+// The process groups that one rank belongs to, read while its process is open. In its threads'
+// locals, group objects get their names.
 #pragma once
 
 #include <string_view>
@@ -12,8 +12,8 @@ namespace oddrank::collectives {
 
 // Fills `process.groups`; leaves them empty if torch.distributed is not imported or cannot be read.
 // In the locals of its threads, "<ProcessGroup at 0x...>" becomes "<ProcessGroup 5>" if it is one
-// of these groups, and "<ProcessGroup>" otherwise: addresses mean nothing outside of the process.
-// The functions in a P2POp become "isend" and "irecv". Call it after the stacks were read.
+// of these groups, and "<ProcessGroup>" otherwise: addresses mean nothing outside the process. The
+// functions in a P2POp become "isend" and "irecv". Call it after the stacks have been read.
 void collect_groups(const cpython::PythonProcess& python,
                     snapshot::Tables& tables,
                     snapshot::ProcessCapture& process);

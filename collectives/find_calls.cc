@@ -1,4 +1,4 @@
-// The innermost call of a communication library on each stack.
+// Finds the innermost call of a communication library on each stack.
 //
 // A stack has the call several times: torch.distributed's function, below it c10d, below that gloo
 // or NCCL. The Python frame is the one that names operation, group and roots, so it is preferred;
@@ -33,7 +33,7 @@ struct NativeMatches {
   NativeMatch innermost;   // any
   NativeMatch named;       // innermost whose operation is known
   NativeMatch rendezvous;  // innermost that creates something
-  // Nothing but a store: the program itself waits for a key, no group is being made.
+  // Only a store: the program itself waits for a key, and no group is being made.
   bool only_store = true;
 };
 
@@ -84,8 +84,8 @@ PythonMatch match_python(const CallFrames& frames, std::size_t from) {
   return {};
 }
 
-// Returns the innermost call, but the outermost function of an initialisation: that one the program
-// called, and the functions nested in it are mostly private.
+// Returns the innermost call; for an initialisation, its outermost function, because the program
+// called that one and the functions within it are mostly private.
 PythonMatch innermost_call(const CallFrames& frames) {
   PythonMatch match = match_python(frames, 0);
   while (match.call != nullptr && match.call->kind == CallKind::kRendezvous) {
@@ -117,7 +117,7 @@ std::int32_t number_of(const CallFrames& frames, std::size_t index, std::string_
   return number && *number >= 0 ? *number : -1;
 }
 
-// What a call's group was found to be, and by what.
+// The group of a call, and the evidence for it.
 struct FoundGroup {
   const snapshot::ProcessGroup* row = nullptr;  // null: not one that was read
   bool whole_world = false;                     // with or without a row
@@ -156,7 +156,8 @@ void read_peer(const CallFrames& frames,
   (is_root ? call.root : call.peer) = rank;
 }
 
-// Finds it by the frame's own locals, else by how it was called, else because it is the only group.
+// Finds the group from the frame's own locals, else from the call, else because it is the only
+// group.
 FoundGroup find_group(const CallFrames& frames, const PythonMatch& match, const GroupJoin& groups) {
   FoundGroup found;
   if (const auto text = frames.local(match.index, "group")) {
@@ -295,7 +296,8 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   const CallFrames& python_frames = apart.size() > 0 ? apart : frames;
   const PythonMatch python = innermost_call(python_frames);
   const bool merged = &python_frames == &frames;
-  // Native frames inside of the Python call; where the stacks are apart, all of them may be.
+  // Native frames inside of the Python call; if the stacks are not merged, all native frames may
+  // be.
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
   if (python.call != nullptr) {

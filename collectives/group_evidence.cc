@@ -9,8 +9,8 @@
 namespace oddrank::collectives {
 namespace {
 
-// Parameters whose default is None or False and which the function does not assign: the caller has
-// certainly given any other value.
+// Parameters with the default None or False that the function does not assign: any other value
+// certainly came from the caller.
 constexpr std::array<std::string_view, 4> kTelling = {"src", "dst", "async_op", "device_ids"};
 
 std::optional<std::size_t> next_python(const CallFrames& frames, std::size_t index) {
@@ -42,7 +42,7 @@ std::optional<std::size_t> dict_size(std::string_view text) {
   return parse_number<std::size_t>(text);
 }
 
-// Counts the keyword arguments that are surely something other than `group`.
+// Counts the keyword arguments that are certainly something other than `group`.
 std::size_t certain_keywords(const CallFrames& frames,
                              std::size_t index,
                              const std::vector<std::string_view>& parameters,
@@ -82,7 +82,7 @@ std::optional<std::string> wrapper_evidence(const CallFrames& frames,
     const bool none = position < values.size() && values[position] == "None";
     return none ? std::optional<std::string>("group=None") : std::nullopt;
   }
-  // A parameter that a future version assigns would be counted, too: then the numbers differ, and
+  // A parameter that a future version assigns would also be counted: then the numbers differ, and
   // the group stays unknown.
   if (certain_keywords(frames, index, parameters, *given) != *keywords) {
     return std::nullopt;

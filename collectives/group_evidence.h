@@ -1,13 +1,13 @@
-// Whether a call of torch.distributed is on the default group of all ranks: only with evidence from
-// the locals of its frames.
+// Decides whether a call of torch.distributed is on the default group of all ranks, only with
+// evidence from the locals of its frames.
 //
-// Most functions of torch.distributed put the default group in place of a `group` of None before
-// they wait, so that their own frame no longer shows what the caller gave. From 2.0 on they run
-// inside of a logging wrapper, `wrapper(*args, **kwargs)` of c10d_logger.py, whose frame still
-// does. So, in this order:
+// Most functions of torch.distributed replace a `group` of None by the default group before they
+// wait, so their own frame no longer shows the caller's argument. From 2.0 on they run inside a
+// logging wrapper, `wrapper(*args, **kwargs)` of c10d_logger.py, whose frame still does. So, in
+// this order:
 //  1. the function's own `group` is None (functions that never replace it; torch up to 2.x);
 //  2. its `default_pg` is bound: it looked the default group up because `group` was None;
-//  3. the wrapper's positional arguments give None, or end before `group` and none of its keyword
+//  3. the wrapper's positional arguments pass None, or end before `group` and none of its keyword
 //     arguments can be `group`.
 // Everything else is unknown: a group object in `group` may be any group.
 #pragma once
@@ -21,14 +21,14 @@
 
 namespace oddrank::collectives {
 
-// Returns what was seen, in a few words ("group=None", "called without a group"); nullopt: unknown.
+// Returns the evidence in a few words ("group=None", "called without a group"); nullopt: unknown.
 // `index` is the call's frame in `frames`.
 std::optional<std::string> default_group_evidence(const CallFrames& frames,
                                                   std::size_t index,
                                                   const PythonCall& call);
 
 // Returns how many values the text of a tuple or list holds: "()" 0, "(<Tensor>,)" 1, "[1, 2, 3, 4,
-// ... 6 items]" 6; nullopt for another text. `values` gets the ones that are in the text.
+// ... 6 items]" 6; nullopt for any other text. `values` gets the ones that are in the text.
 std::optional<std::size_t> sequence_size(std::string_view text,
                                          std::vector<std::string_view>& values);
 

@@ -14,7 +14,7 @@ using snapshot::ProcessGroup;
 
 constexpr std::string_view kP2p = "<P2POp op=";
 
-// Takes the text up to the next blank or '>' off the text.
+// Removes the text up to the next blank or '>' and returns it.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(" >"));
   text.remove_prefix(word.size());

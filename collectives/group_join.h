@@ -35,7 +35,7 @@ class GroupJoin {
 
   // Finds a group by the text of its object ("<ProcessGroup 5>"). nullptr: not one of this process.
   const snapshot::ProcessGroup* of_object(std::string_view text) const;
-  // Finds a group by torch's own name in quotes ("'5'"), as functional collectives have it.
+  // Finds a group by torch's own name in quotes ("'5'"), as functional collectives hold it.
   const snapshot::ProcessGroup* of_name(std::string_view text) const;
   // Returns the only group that this process is in; nullptr if there are several, or none is known.
   const snapshot::ProcessGroup* only() const;

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 7> kModules = {
     "sglang.srt.distributed.parallel_state",
 };
 
-// If sizes are 1, several variables hold one group: its plainest name comes first.
+// If parallel sizes are 1, several variables hold the same group: its plainest name comes first.
 constexpr std::array kSources = {
     LabelSource{"_TENSOR_MODEL_PARALLEL_GROUP", "tp"},
     LabelSource{"_PIPELINE_MODEL_PARALLEL_GROUP", "pp"},
@@ -92,7 +92,7 @@ void add_labels(PythonMemory& memory, const NameTable& variables, std::vector<Gr
   }
 }
 
-// Returns the bracketed text behind "name="; "" if it is not there.
+// Returns the bracketed text after "name="; "" if there is none.
 std::string_view bracketed(std::string_view text, std::string_view name) {
   const auto at = text.find(" " + std::string(name) + "=");
   if (at == std::string_view::npos) {

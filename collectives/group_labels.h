@@ -1,5 +1,5 @@
-// What a program calls its process groups ("tp", "pp", "dp"), by the globals of the libraries that
-// make them. For people only: no group is recognised by its label.
+// Finds the program's names for its process groups ("tp", "pp", "dp"), from the globals of the
+// libraries that make them. For people only: no group is recognised by its label.
 #pragma once
 
 #include <span>
@@ -30,12 +30,12 @@ struct GroupLabel {
   std::string label;
 };
 
-// Reads the labels, in the order of the sources; if a group is there several times, the first one
+// Reads the labels, in the order of the sources; if a group occurs several times, the first one
 // counts. `modules`: sys.modules.
 std::vector<GroupLabel> read_group_labels(cpython::PythonMemory& memory, const NameTable& modules);
 
-// Returns pairs of a group's name and its dimension of a mesh, from a DeviceMesh as print_object
-// shows it. Empty if the dimensions have no names.
+// Returns pairs of a group's name and its dimension of a mesh, from a DeviceMesh as printed by
+// print_object. Empty if the dimensions have no names.
 std::vector<std::pair<std::string, std::string>> mesh_labels(std::string_view mesh);
 
 }  // namespace oddrank::collectives

@@ -23,7 +23,7 @@ using snapshot::ThreadCapture;
 
 struct RecordedOp {
   std::string_view recorded;
-  std::string_view function;  // that a program calls
+  std::string_view function;  // the function that a program calls
   std::string_view family;    // functions with other names that end in the same operation
 };
 // ProcessGroupNCCL, ProcessGroupGloo, FlightRecorderHook.
@@ -47,7 +47,7 @@ constexpr std::array kOps = {
     RecordedOp{"gather", "gather", "gather"},
     RecordedOp{"scatter", "scatter", "scatter"},
 };
-// "reduce_scatter_tensor" begins with "reduce", too: the longest that fits counts.
+// "reduce_scatter_tensor" also begins with "reduce": the longest match counts.
 constexpr std::array<std::string_view, 9> kFamilies = {"all_reduce",     "all_gather", "all_to_all",
                                                        "reduce_scatter", "broadcast",  "barrier",
                                                        "gather",         "scatter",    "reduce"};
@@ -83,7 +83,7 @@ class Joiner {
   // Returns the oldest open entry; of that group, if one is given.
   const FlightEntry* oldest_open(const FlightGroup* group) const;
   bool is_default(const FlightGroup& group) const;
-  // Returns nullptr if the call's group is unknown, or the recorder does not have it.
+  // Returns the call's group; nullptr if it is unknown, or missing in the recorder.
   const FlightGroup* group_of(const CollectiveCall& call) const;
   void fill_group(const FlightGroup& group, CollectiveCall& call) const;
   void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more);
@@ -226,7 +226,7 @@ bool is_recorded_as(std::string_view function, std::string_view op) {
 }
 
 void join_flight(snapshot::Capture& capture) {
-  // The newest dump of each rank; of the process itself, where that is known.
+  // The newest dump of each rank; that of the process itself, if known.
   std::map<std::int32_t, const FlightRecord*> newest;
   for (const FlightRecord& record : capture.collectives.flight) {
     const FlightRecord*& best = newest[record.rank];

@@ -2,8 +2,8 @@
 // call within its group, which frames do not show; its group, if the frames do not show it either;
 // and the call itself of a rank that only waits for its device.
 //
-// A dump may be old: a job that wrote one while it was well may hang an hour later in the same
-// line, with other numbers. So an entry counts only if it stood still itself: the dump was written
+// A dump may be old: a job that wrote one while it was healthy may hang an hour later in the same
+// line, with other numbers. So an entry counts only if it was itself stuck: the dump was written
 // after the rank's last sample began and the entry was open before that, or the entry had been open
 // for five minutes when the dump was written.
 #pragma once
@@ -12,15 +12,15 @@
 
 namespace oddrank::collectives {
 
-// Fills `sequence` (and `group`, `members` where unknown) of ThreadCapture::call from
-// Capture::collectives, if the dump's oldest open entry of that group has the call's operation.
-// May be called again after more dumps were added. Precondition: find_calls (find_calls.h).
+// Fills `sequence` (and `group`, `members` if unknown) of ThreadCapture::call from
+// Capture::collectives, if the dump's oldest open entry of that group has the call's operation. May
+// be called again after more dumps were added. Precondition: find_calls (find_calls.h).
 void join_flight(snapshot::Capture& capture);
 
 // Returns torch.distributed's function for a recorder's operation ("_all_gather_base"); "":
 // unknown.
 std::string_view function_of_recorded(std::string_view op);
-// Returns whether a recorder calls that function's operation so.
+// Returns whether a recorder uses that name for the function's operation.
 bool is_recorded_as(std::string_view function, std::string_view op);
 
 }  // namespace oddrank::collectives

@@ -22,7 +22,7 @@ constexpr int kMaxWrappers = 8;
 constexpr milliseconds kMinTimeout{1000};
 constexpr milliseconds kMaxTimeout{std::chrono::hours(24 * 366)};
 
-// libstdc++'s: a pointer, the size, and the capacity or the text itself.
+// libstdc++'s string: a pointer, the size, and the capacity or the text itself.
 constexpr std::uint64_t kStringSize = 32;
 constexpr std::uint64_t kMaxInside = 15;
 constexpr std::uint64_t kMaxPrefix = 65536;

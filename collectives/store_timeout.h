@@ -1,7 +1,7 @@
-// How long a job's default process group waits for a collective, as given to
-// init_process_group(timeout=), read from memory.
+// Reads from memory how long a job's default process group waits for a collective, as given to
+// init_process_group(timeout=).
 //
-// No Python object keeps it. But torch also gives it to the store that the ranks met by
+// No Python object keeps it. But torch also sets it in the store through which the ranks met
 // (distributed_c10d.py, init_process_group: store.set_timeout(timeout)), wraps that store in one or
 // more PrefixStores, and keeps the outermost in `_pg_map`. So:
 //
@@ -9,10 +9,10 @@
 //   -> c10d::PrefixStore             vtable, reference counts, timeout_, prefix_, store_
 //   -> ... -> c10d::TCPStore         vtable, reference counts, timeout_, ...
 //
-// A PrefixStore passes set_timeout() on and never changes its own timeout_, which is the default of
-// 300 s: the layout is recognised by that (the counts took 16 bytes once, now 8). If any step does
-// not look so, there is no result. Seen with 2.13; the order of the fields is that of Store.hpp and
-// PrefixStore.hpp. A store that the program made itself has the timeout that it was made with.
+// A PrefixStore passes set_timeout() on and never changes its own timeout_, the default of 300 s,
+// which identifies the layout (the counts once took 16 bytes, now 8). If any step looks different,
+// there is no result. Seen with 2.13; the order of the fields is that of Store.hpp and
+// PrefixStore.hpp. A store that the program itself made has the timeout that it was made with.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ namespace oddrank::collectives {
 // Returns the timeout of the default group. nullopt: there is no such group yet, or it is unknown.
 std::optional<std::chrono::milliseconds> read_group_timeout(const cpython::PythonProcess& python);
 
-// Returns the C++ object of a PrefixStore's Python object; null for every other object.
+// Returns the C++ object of a PrefixStore's Python object; null for any other object.
 attach::Addr prefix_store_of(cpython::PythonMemory& memory, attach::Addr object);
 
 // Returns the timeout of the store below all PrefixStores. `store`: a c10d::PrefixStore.

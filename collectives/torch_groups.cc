@@ -28,15 +28,15 @@ class TableReader {
   Addr global(std::string_view name) { return names_.find(name); }
   std::vector<DictItem> table(std::string_view name);
   static Addr value_for(const std::vector<DictItem>& items, Addr key);
-  // Returns null if this torch has no `_world`, or it is not initialised.
+  // Returns the default group; null if this torch has no `_world`, or it is not initialised.
   Addr default_group();
   std::string text_of(Addr object);
-  // Returns null if the object is not a tuple, or has no such item.
+  // Returns the item; null if the object is not a tuple, or has no such item.
   Addr of_tuple(Addr tuple, std::uint32_t index);
   // Reads {global rank: rank within the group}; returns the global ranks in the order of the
-  // latter. Empty unless every rank within the group is there once.
+  // latter. Empty unless every rank within the group occurs once.
   std::vector<std::int32_t> members_of(Addr dict);
-  // Reads all of them ahead, in one system call.
+  // Prefetches all of them in one system call.
   void announce_numbers(const std::vector<DictItem>& items);
 
   PythonMemory& memory_;

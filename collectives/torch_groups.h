@@ -2,9 +2,9 @@
 // memory of every process: nothing has to be enabled, nothing of the target is executed.
 //
 // Sources: torch/distributed/distributed_c10d.py. The globals `_pg_map` (group -> backend, store),
-// `_pg_names` and `_pg_group_ranks` (group -> {global rank: rank within}) are there from 1.13 to
-// 2.13; `_world._default_pg` from 2.0 on. Before that the default group is a class attribute, which
-// cannot be seen: it is the first that was made, since no other can be made before it.
+// `_pg_names` and `_pg_group_ranks` (group -> {global rank: rank within}) exist from 1.13 to 2.13;
+// `_world._default_pg` from 2.0 on. Before that the default group is a class attribute, which
+// cannot be read: it is the oldest one, since no other can be made before it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using attach::Addr;
 
 struct TorchGroup {
   Addr object{};  // the Python object
-  Addr store{};   // the one that its members met by, a Python object
+  Addr store{};   // the store through which its members met, a Python object
   std::string name;
   std::string backend;
   bool is_default = false;
@@ -36,8 +36,8 @@ struct TorchTables {
   Addr irecv{};
 };
 
-// Reads them. `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot be
-// read. Bounded by kMaxGroups and snapshot::kMaxRanks.
+// Reads the tables. `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot
+// be read. Bounded by kMaxGroups and snapshot::kMaxRanks.
 std::optional<TorchTables> read_torch_tables(cpython::PythonMemory& memory,
                                              const NameTable& modules);
 

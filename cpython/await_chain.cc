@@ -50,7 +50,7 @@ std::string name_of(PythonMemory& memory, const TaskFields& fields) {
   if (const auto text = read_string(memory, fields.name, kMaxNameLength)) {
     return text->utf8;
   }
-  // 3.12+: a number until the program asks for the name.
+  // 3.12+: a number until the program reads the name.
   const auto number = read_int(memory, fields.name);
   return number ? "Task-" + std::to_string(*number) : std::string();
 }

@@ -1,8 +1,9 @@
-// What an asyncio task waits for: its coroutine, what the coroutine awaits, and so on inwards.
+// Finds what an asyncio task waits for: its coroutine, what the coroutine awaits, and so on
+// inwards.
 //
 // A suspended frame keeps the object that it awaits on top of its value stack. The chain leads
 // through coroutines, generators, asynchronous generators and the small objects between them, until
-// it reaches a future, another task, or an object of a type that is not known here.
+// it reaches a future, another task, or an object of an unknown type.
 #pragma once
 
 #include <cstddef>

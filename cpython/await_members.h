@@ -1,4 +1,4 @@
-// The members of an `await` that waits for several tasks and futures: asyncio.gather, wait,
+// Finds the members of an `await` that waits for several tasks and futures: asyncio.gather, wait,
 // wait_for, as_completed, and a TaskGroup.
 //
 // Such an `await` waits for a future that the library made. The future of gather() has a list of
@@ -22,9 +22,9 @@ inline constexpr std::size_t kMaxAwaited = 256;  // of one task
 
 using TaskNames = std::unordered_map<std::uint64_t, std::string>;  // address -> name
 
-// Returns the names of the tasks that have not ended (those in `names`), then "<Future>" and the
-// like for other futures, done or not. Empty if the chain does not end in such a wait. `codes` must
-// have the code objects of the chain's frames.
+// Returns the names of unfinished tasks (those in `names`), then "<Future>" and the like for other
+// futures, done or not. Empty if the chain does not end in such a wait. `codes` must have the code
+// objects of the chain's frames.
 std::vector<std::string> read_awaited_members(PythonMemory& memory,
                                               const CodeCache& codes,
                                               const AwaitChain& chain,

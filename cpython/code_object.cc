@@ -73,7 +73,7 @@ void read_parts(PythonMemory& memory, Addr address, CodeObject& code) {
   code.readable = true;
   code.function = function ? function->utf8 : "";
   code.file = file ? file->utf8 : "";
-  // A frame is useful without its line table, too; the line is then unknown.
+  // A frame is useful even without its line table; the line is then unknown.
   if (auto table = read_bytes(memory, code.line_table_object)) {
     code.line_table = *std::move(table);
   }
@@ -136,7 +136,7 @@ const CodeObject& CodeCache::at(Addr code) const {
 }
 
 Addr first_instruction(const CodeObject& code, const RawFrame& frame) {
-  // The first copy is the original.
+  // Copy 0 is the original.
   const bool copied = frame.code_copy > 0 && frame.code_copy < code.copies.size();
   return copied ? code.copies[frame.code_copy] : code.instructions;
 }

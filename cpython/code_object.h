@@ -1,5 +1,5 @@
-// Code objects: the names and line tables of frames. They are read in batches and kept as long as
-// the process is read: the same few hundred serve every thread and every sample.
+// Code objects: the names and line tables of frames. They are read in batches and cached while the
+// process is read: the same few hundred serve every thread and every sample.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace oddrank::cpython {
 
 struct CodeObject {
   bool readable = false;  // false: not a code object, or its names could not be read
-  std::string function;   // qualified name where the version has it
+  std::string function;   // qualified name if the version has it
   std::string file;
   std::int64_t first_line = 0;
   std::vector<std::byte> line_table;
   Addr instructions{};       // 3.11+
   std::vector<Addr> copies;  // free-threaded 3.14+: each thread's copy of the instructions
-  // Where the parts were read from. They tell whether another code object has taken the address.
+  // Where the parts were read from: shows whether another code object has taken the address.
   Addr file_object{};
   Addr function_object{};
   Addr line_table_object{};

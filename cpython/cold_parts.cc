@@ -15,7 +15,7 @@ namespace oddrank::cpython {
 namespace {
 
 constexpr std::size_t kMaxParts = 4;
-constexpr std::uint64_t kMaxCodeBytes = 1U << 20;  // bytes of one part that are searched
+constexpr std::uint64_t kMaxCodeBytes = 1U << 20;  // searched bytes of one part
 constexpr unsigned kMinJumpsIntoPart = 4;          // fewer may be other bytes taken for jumps
 
 // The index in .eh_frame_hdr, in the form that linkers write on x86-64 (Linux Standard Base).

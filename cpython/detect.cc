@@ -90,13 +90,13 @@ bool is_debug_build(const Candidate& candidate) {
   return candidate.image->symbol("_Py_NegativeRefcount").has_value();
 }
 
-// Finds the version and layout of a candidate; does not check whether they fit.
+// Finds the version and layout of a candidate; does not check whether they match.
 Result<Runtime> examine(const attach::Target& target, const Candidate& candidate) {
   RemoteReader reader(target);
   Runtime runtime;
   runtime.address = find_runtime(target, candidate);
   if (runtime.address == Addr{}) {
-    // Before 3.7 there was no _PyRuntime; a small program that loads a libpython has none, either.
+    // Before 3.7 there was no _PyRuntime; a small program that loads a libpython has none either.
     if (candidate.named && candidate.image->symbol("_PyEval_EvalFrameDefault")) {
       return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
     }
@@ -152,7 +152,8 @@ void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
   }
 }
 
-// Ranks failures by what they say: an unsupported Python above a broken one, that above none.
+// Ranks failures by what they say: an unsupported Python above a broken one, and a broken one above
+// none.
 int weight(Errc code) {
   return code == Errc::kUnsupported ? 2 : code == Errc::kNotFound ? 0 : 1;
 }

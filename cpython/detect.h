@@ -28,7 +28,7 @@ struct Runtime {
 };
 
 // Finds the first candidate that passes. kNotFound: there is no CPython. kUnsupported: its version
-// is not known here; `what` names it. kBadData: it cannot be read now (it starts up or shuts down).
+// is unknown here; `what` names it. kBadData: it cannot be read now (it starts up or shuts down).
 Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules);
 
 }  // namespace oddrank::cpython

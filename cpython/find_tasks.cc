@@ -87,8 +87,8 @@ std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& m
                               [](std::uint64_t number) { return number > kMaxOffset; })) {
       continue;
     }
-    // The numbers are: of a task, its size, five fields, the list node; of an interpreter, its
-    // size, the head; of a thread state, its size, two fields, the head.
+    // The numbers are, for a task, its size, five fields and the list node; for an interpreter, its
+    // size and the head; for a thread state, its size, two fields and the head.
     return TaskLists{(*block)[8], (*block)[12], (*block)[6]};
   }
   return std::nullopt;

@@ -1,9 +1,9 @@
-// Finds the asyncio tasks that have not ended.
+// Finds the unfinished asyncio tasks.
 //
 // Up to 3.13 they are in a WeakSet of the module asyncio.tasks. From 3.14 on the tasks of the C
 // module are members of lists: one for each thread state, and one for each interpreter (tasks whose
-// thread has ended). A block of numbers in that module, `_AsyncioDebug`, says where the heads of
-// the lists are. The WeakSet still holds the tasks of other implementations.
+// thread has exited). A block of numbers in that module, `_AsyncioDebug`, has the offsets of the
+// lists' heads. The WeakSet still holds the tasks of other implementations.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct TaskLists {
 // Reads the block; nullopt if there is none: before 3.14, or if asyncio was not imported.
 std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& modules);
 
-// Returns the task objects, each once, at most kMaxTasks. Some may have ended meanwhile.
+// Returns the task objects, each once, at most kMaxTasks. Some may have finished meanwhile.
 std::vector<Addr> find_tasks(PythonMemory& memory,
                              const ThreadStates& states,
                              const std::optional<TaskLists>& lists);

@@ -44,7 +44,7 @@ void ChainReader::step() {
     done_ = true;
     return;
   }
-  // Brent's algorithm: a circle comes back to an anchor that moves at each power of two.
+  // Brent's algorithm: a cycle returns to an anchor that moves at each power of two.
   if ((steps_ & (steps_ - 1)) == 0) {
     anchor_ = next_;
   }

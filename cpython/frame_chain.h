@@ -1,12 +1,12 @@
-// The Python frames of threads, as addresses: who called whom, and which frames began a native
-// evaluation loop.
+// The Python frames of threads, as addresses: the chain of calls, and the frames that began a
+// native evaluation loop.
 //
 // Up to 3.10 each frame is a heap object with its own native evaluation. From 3.11 on a call from
 // Python to Python stays in the loop; frames lie in chunks and are linked through `previous`. From
 // 3.12 on a shim frame marks each place where a loop was entered (from 3.15 on there is one more
-// below all others, which marks no loop). Shims are left out here. But if a loop has no Python
-// frame at all (a frame was popped and the objects it owned are being destroyed), a placeholder
-// takes its place, so that the counts match when Python frames are merged with native ones.
+// outside all others, which marks no loop). Shims are left out here. But if a loop has no Python
+// frame (a frame was popped and the objects it owned are being destroyed), a placeholder takes its
+// place, so that the counts match when Python frames are merged with native ones.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct RawFrame {
   Addr address{};                 // null: placeholder for a loop without a frame
   Addr code{};                    // the code object; not checked
   std::uint64_t instruction = 0;  // in the layout's InstructionFormat
-  std::uint32_t code_copy = 0;    // free-threaded: which of the code's copies `instruction` is in
+  std::uint32_t code_copy = 0;    // free-threaded: the copy of the code that contains `instruction`
   bool entry = false;
 };
 
@@ -35,7 +35,7 @@ struct FrameChain {
   Addr innermost_shim{};         // 3.12+: an address on the native stack; null if there is none
 };
 
-// Returns one chain for each newest frame (null: an empty chain). Follows all chains side by side,
+// Returns one chain for each newest frame (null: an empty chain). Follows all chains in parallel,
 // so that one system call serves all threads.
 std::vector<FrameChain> read_chains(PythonMemory& memory,
                                     std::span<const Addr> newest,

@@ -45,7 +45,7 @@ std::vector<PythonThread> join_interpreters(std::vector<OrderedThread> all) {
     }
     std::vector<std::size_t>& states = found->second;
     if (states.empty()) {
-      continue;  // joined with the first of them
+      continue;  // joined with the first of its states
     }
     // Up to 3.10 there is no anchor; then the older interpreter called the newer.
     std::sort(states.begin(), states.end(), [&all](std::size_t a, std::size_t b) {

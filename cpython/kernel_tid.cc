@@ -35,7 +35,7 @@ pid_t tid_at(RemoteReader& reader, std::uint64_t pthread, std::uint32_t offset) 
   return reader.value<std::int32_t>(Addr{pthread} + offset).value_or(0);
 }
 
-// Returns whether each thread has, at this offset, a tid of the target, or none (it ended).
+// Returns whether each thread has, at this offset, a tid of the target, or none (it exited).
 bool fits(RemoteReader& reader,
           std::span<const ThreadStateRow> rows,
           std::uint32_t offset,

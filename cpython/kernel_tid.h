@@ -2,8 +2,8 @@
 //
 // From 3.11 on CPython stores the tid. Before that, only the pthread_t is known: the address of
 // glibc's struct pthread, which has the tid in a field. The offset of this field is found once per
-// process, in the struct of the main thread, whose tid is the pid. Both ways are right in forked
-// children, too. All tids here are those of the target's own pid namespace.
+// process, in the struct of the main thread, whose tid is the pid. Both ways also work in forked
+// children. All tids here are those of the target's own pid namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ namespace oddrank::cpython {
 
 class KernelTids {
  public:
-  // Returns one tid for each row; 0 = the thread ended, or its tid could not be found.
+  // Returns one tid for each row; 0 = the thread exited, or its tid could not be found.
   std::vector<pid_t> resolve(PythonMemory& memory,
                              Addr runtime,
                              std::span<const ThreadStateRow> rows);
@@ -32,9 +32,10 @@ class KernelTids {
 };
 
 // Corrects the tids of thread states that one thread made and another uses (up to 3.12 each
-// interpreter beside the main one is created with such a state): they hold the tid of their maker.
-// The right tid belongs to the native stack on which the frames run: `anchors` are addresses on it,
-// null if unknown. `main_tid` is the process's main thread. What cannot be found stays.
+// interpreter besides the main one is created with such a state): they hold the tid of their
+// creator. The right tid belongs to the native stack on which the frames run: `anchors` are
+// addresses on it, null if unknown. `main_tid` is the process's main thread. Tids that cannot be
+// found stay.
 void correct_tids(const attach::Target& target,
                   std::span<const ThreadStateRow> rows,
                   std::span<const Addr> anchors,

@@ -52,11 +52,11 @@ class LocationTable {
 
   struct Entry {
     std::int64_t bytes = 0;       // of code
-    std::int64_t line_delta = 0;  // from the line before
+    std::int64_t line_delta = 0;  // from the previous line
     bool has_line = true;
   };
 
-  // Returns the next entry; nullopt at the end, or where the table is damaged.
+  // Returns the next entry; nullopt at the end, or if the table is damaged.
   std::optional<Entry> next();
 
  private:

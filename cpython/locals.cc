@@ -77,7 +77,7 @@ bool sounds_secret(std::string_view name) {
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
   const Layout& layout = memory.layout();
   constexpr std::size_t kPointers = kMaxLocals * sizeof(std::uint64_t);
-  constexpr std::size_t kObject = 64;  // the start of most objects, with what is printed of them
+  constexpr std::size_t kObject = 64;  // bytes: the start of most objects, with the printed fields
   std::vector<PythonMemory::Range> ranges;
   for (const RawFrame& frame : frames) {
     const Addr names = memory.pointer_or_null(frame.code + layout.code.local_names);
@@ -119,7 +119,7 @@ std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame
     const Addr value = value_in_slot(memory, frame, slots, i);
     const auto name = read_string(memory, slots[i].name, kMaxNameLength);
     if (value == Addr{} || !name) {
-      continue;  // not bound (yet, or any more)
+      continue;  // not bound (not yet, or no longer)
     }
     if (plain_only && !is_plain(memory, value) && !is_telling(memory, value)) {
       continue;

@@ -14,7 +14,7 @@ namespace oddrank::cpython {
 
 inline constexpr std::size_t kMaxLocals = 64;  // of one frame
 
-// Returns the locals that are bound now. `plain_only`: only numbers, bools, None, texts and telling
+// Returns the currently bound locals. `plain_only`: only numbers, bools, None, texts and telling
 // types (objects.h). If a name sounds like a secret, its value is "<hidden>". Empty if the frame or
 // its names cannot be read.
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only);

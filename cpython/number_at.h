@@ -1,4 +1,4 @@
-// Numbers in copied bytes of a target or of a file, which may be too few.
+// Reads numbers from bytes that were copied from a target or a file, and may be too short.
 #pragma once
 
 #include <cstddef>

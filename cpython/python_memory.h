@@ -1,4 +1,4 @@
-// The memory of one Python: reads of it, and the layout that says where things lie in it.
+// The memory of one Python: reads of it, and its layout.
 //
 // Neither is of use without the other, so all readers of Python's objects take this one type, by
 // reference: each read may fetch pages. Code that needs no layout (for C++ objects, glibc's

@@ -20,8 +20,8 @@
 namespace oddrank::cpython {
 namespace {
 
-// Locals are read in the innermost frames of each thread, up to a total for the process. What
-// people want to know (step, rank, the batch) is in loops near the top and the bottom of short
+// Locals are read in the innermost frames of each thread, up to a total for the process. The
+// interesting ones (step, rank, the batch) are in loops near the top and the bottom of short
 // stacks; deep recursions are cut.
 constexpr std::size_t kMaxFramesWithLocals = 128;
 constexpr std::size_t kMaxLocalsOfProcess = 16384;
@@ -67,10 +67,10 @@ struct PythonProcess::Impl {
   Impl(const attach::Target& target_in, elf::ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
 
-  // Returns a memory of which nothing has been read yet.
+  // Returns a memory with nothing read yet.
   PythonMemory fresh_memory() const { return {target, runtime.layout}; }
 
-  // Forgets the last sample; the memory returned has the pages that it needed, read anew.
+  // Forgets the last sample; the returned memory has the pages that it used, read anew.
   PythonMemory& begin_sample();
   void keep_sample(const std::vector<ThreadStateRow>& rows,
                    const std::vector<pid_t>& kernel_tids,
@@ -316,7 +316,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
     PythonThread& thread = threads[i].thread;
     threads[i].anchor = anchors[i];
     thread.target_tid = tids[i];
-    // Without an anchor it is uncertain whose thread state a subinterpreter has.
+    // Without an anchor, the thread of a subinterpreter's thread state is uncertain.
     const bool certain = states.interpreters[rows[i].interpreter].id == 0 || anchors[i] != Addr{};
     thread.holds_gil = rows[i].holds_gil && certain;
     thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);

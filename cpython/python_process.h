@@ -30,8 +30,9 @@ struct PythonLocal {
 // Which locals are read.
 enum class Locals : std::uint8_t {
   kNone,
-  // Those that show loop skew, and which collective a thread is in: numbers, bools, None and texts
-  // of the main thread and of threads in torch.distributed; also the arguments of its functions.
+  // Locals that show loop skew, and the collective that a thread is in: numbers, bools, None and
+  // texts of the main thread and of threads in torch.distributed; also the arguments of its
+  // functions.
   kDeciding,
   kAll,  // of all threads; lists, dicts, arrays and objects as summaries
 };
@@ -47,13 +48,13 @@ struct PythonFrame {
   // frame because the objects of a popped one are being destroyed ("<leaving a function>").
   bool readable = true;
   std::vector<PythonLocal> locals;
-  // Around its current instruction, innermost first (bytecode/frame_loops.h). Of the innermost
-  // frames only, and only if locals are read.
+  // The loops around its current instruction, innermost first (bytecode/frame_loops.h). Only for
+  // the innermost frames, and only if locals are read.
   std::vector<FrameLoop> loops;
 };
 
 struct PythonThread {
-  pid_t target_tid = 0;  // in the target's pid namespace; 0 = ended or unknown
+  pid_t target_tid = 0;  // in the target's pid namespace; 0 = exited or unknown
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
   std::int64_t gil = 0;             // which one: Gil::interpreter of its GIL
@@ -65,7 +66,7 @@ struct PythonThread {
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
 
-// An asyncio task that has not ended.
+// An unfinished asyncio task.
 struct PythonTask {
   std::string name;  // "Task-7", or as the program named it; "" if unknown
   TaskState state = TaskState::kUnknown;
@@ -75,7 +76,7 @@ struct PythonTask {
   // What the innermost frame awaits: the name of another task, "<Future>", "<_GatheringFuture>"; ""
   // if it awaits something else.
   std::string awaits;
-  // If that is a future that waits for others (await_members.h): those that have not ended, tasks
+  // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks
   // first, each in the form of `awaits`.
   std::vector<std::string> members;
 };

@@ -1,7 +1,7 @@
 // One sample of a CPython process, for readers of its objects (locks, for example): the frames of
 // its threads as addresses, the pages of memory that were fetched for them, and the code objects
-// that they run. Most of what is read through it is as old as the sample, so the objects match the
-// frames that lead to them.
+// that they run. Most data read through it is from the same moment, so the objects match the frames
+// that lead to them.
 #pragma once
 
 #include <sys/types.h>

@@ -17,11 +17,11 @@ constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
 
 // Adds the pages that will probably be read next. Lists and stacks are followed step by step, and
 // most of their members were allocated one after another: if a neighbouring page is known, the walk
-// goes on in the same direction. `there` says which pages are known.
+// continues in the same direction. `there` returns whether a page is known.
 template <typename IsThere>
 std::vector<std::uint64_t> with_next(std::span<const std::uint64_t> numbers, const IsThere& there) {
   constexpr std::uint64_t kAhead = 3;
-  constexpr std::size_t kMaxSteps = 64;  // more at once are not a walk
+  constexpr std::size_t kMaxSteps = 64;  // a walk does not need more at once
   constexpr std::uint64_t kFirst = kLowest / kPageBytes;
   constexpr std::uint64_t kLast = kHighest / kPageBytes - 1;
   std::vector<std::uint64_t> all(numbers.begin(), numbers.end());
@@ -61,7 +61,7 @@ std::uint32_t RemoteReader::find(std::uint64_t number) const {
 }
 
 void RemoteReader::add(std::uint64_t number) {
-  constexpr std::size_t kSlots = 512;  // at first
+  constexpr std::size_t kSlots = 512;  // initial size
   const auto place = [this](std::size_t page) {
     std::size_t slot = slot_of(pages_[page].number, index_.size());
     while (index_[slot] != kNoPage) {
@@ -112,9 +112,9 @@ void RemoteReader::fetch(std::span<const std::uint64_t> numbers) {
   }
 }
 
-// Pages that were read whole last time and are neighbours, in the target and here, become one
-// request: it takes the kernel half as long. If one of them is gone by now, those after it count as
-// not read; then they are read piece by piece, and each alone the next time.
+// Pages that were read whole last time and are adjacent, in the target and here, become one
+// request, which takes the kernel half as long. If one of them is gone by now, the pages after it
+// count as unread; then they are read piece by piece, and separately the next time.
 void RemoteReader::refresh() {
   std::vector<Page> wanted;
   std::copy_if(pages_.begin(), pages_.end(), std::back_inserter(wanted),
@@ -199,8 +199,8 @@ bool RemoteReader::read(Addr address, std::span<std::byte> into) {
     pages_[page].used = true;
     last_ = {pages_[page].number, pages_[page].got, bytes_of(page)};
     if (offset + count > pages_[page].got) {
-      // The page could not be read to this point; these bytes may be readable all the same (a core
-      // file can end anywhere).
+      // The page could not be read up to here; these bytes may still be readable (a core file can
+      // end anywhere).
       ++calls_;
       return target_.read(address, into).has_value();
     }

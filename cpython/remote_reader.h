@@ -2,11 +2,11 @@
 //
 // A Python stack is hundreds of objects of some tens of bytes, and most of them are neighbours. So
 // memory is fetched in whole pages, each once; prefetch() announces the addresses that will be read
-// next, and fetches them in one system call. The cache holds one sample of the process: its data is
-// as old as its first read. refresh() begins the next sample with the pages that the last one used,
-// all of them in one call: if the process hangs, no others are needed.
+// next, and fetches them in one system call. The cache holds one sample of the process: each page
+// keeps the contents of its first read. refresh() begins the next sample by fetching the pages that
+// the last one used, in one call: if the process hangs, no others are needed.
 //
-// Addresses come from the target and are not trusted: what cannot be read is nullopt.
+// Addresses come from the target and are not trusted: an unreadable value is nullopt.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ class RemoteReader {
   // range only the first 64 KiB are fetched.
   void prefetch(std::span<const Range> ranges);
 
-  // Fills all of `into`; returns false if any byte cannot be read. (Not a Result: the caller can
-  // say nothing about a bad pointer but that it is bad.)
+  // Fills all of `into`; returns false if any byte cannot be read. (Not a Result: a bad pointer has
+  // no further reason to report.)
   bool read(Addr address, std::span<std::byte> into);
 
   template <typename T>

@@ -88,14 +88,14 @@ class InterpreterSearch {
   // Fetches what is_interpreter will need of the candidates.
   void prefetch(const std::vector<std::pair<Addr, Addr>>& candidates);
   // Returns whether its first thread state points back and sys.modules has `sys`. (Doubly linked
-  // lists and the pools of Python's allocator point back, too; but they have no sys.modules.)
+  // lists and the pools of Python's allocator also point back, but they have no sys.modules.)
   bool is_interpreter(Addr interpreter);
 
   PythonMemory& memory_;
 };
 
 Addr InterpreterSearch::find_in(Addr start, std::span<const std::byte> block) {
-  std::vector<std::pair<Addr, Addr>> candidates;  // where the word is, what it points to
+  std::vector<std::pair<Addr, Addr>> candidates;  // the word's address, and the address in it
   for (std::size_t offset = 0; offset + 2 * kPointerSize <= block.size(); offset += kPointerSize) {
     const std::uint64_t head = word_at(block, offset);
     const std::uint64_t main = word_at(block, offset + kPointerSize);

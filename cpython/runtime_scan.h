@@ -10,11 +10,11 @@ namespace oddrank::cpython {
 
 using attach::Addr;
 
-// From 3.13 on: finds the cookie of `_Py_DebugOffsets`; null if it is not there.
+// Finds the cookie of `_Py_DebugOffsets`, for 3.13 and later; null if there is none.
 Addr scan_for_cookie(const attach::Target& target, const elf::Module& module);
 
-// Up to 3.12: finds two neighbouring words, the head of the list of interpreters and the main
-// interpreter, each of which has a thread state that points back; null if they are not there.
+// For versions up to 3.12, finds two neighbouring words, the head of the list of interpreters and
+// the main interpreter, each of which has a thread state that points back; null if there are none.
 Addr scan_for_interpreters(PythonMemory& memory, const elf::Module& module);
 
 }  // namespace oddrank::cpython

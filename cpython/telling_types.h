@@ -1,4 +1,4 @@
-// Types of PyTorch whose instances, as locals of a frame, tell in which group a collective is. Such
+// PyTorch types whose instances, as locals of a frame, show the group of a collective. Such
 // instances are printed with more than the name of their type (objects.h).
 #pragma once
 

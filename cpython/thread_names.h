@@ -1,5 +1,5 @@
-// Names that Python's `threading` gave to threads, from the module's dict `_active`, which maps
-// identifiers (pthread_t) to Thread objects.
+// Reads the names that Python's `threading` gave to threads, from the module's dict `_active`,
+// which maps identifiers (pthread_t) to Thread objects.
 #pragma once
 
 #include <cstdint>

@@ -14,16 +14,16 @@ Addr gil_of(PythonMemory& memory, Addr runtime, Addr interpreter) {
   return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
-// Appends the thread states of one interpreter. One that does not point back ends the list: it was
-// freed meanwhile, or it never was a thread state.
+// Appends the thread states of one interpreter. A state that does not point back ends the list: it
+// was freed meanwhile, or was never a thread state.
 void read_list(PythonMemory& memory, Addr interpreter, std::vector<ThreadStateRow>& rows) {
   const Layout& layout = memory.layout();
   constexpr std::uint64_t kNear = std::uint64_t{32} << 10;
   const ThreadOffsets& offsets = layout.thread;
   const std::size_t first = rows.size();
   Addr next = memory.pointer_or_null(interpreter + layout.interpreter.threads_head);
-  // A list that runs in circles comes back to an anchor that moves at each power of two (Brent's
-  // algorithm), so no set of visited members is needed.
+  // A cyclic list returns to an anchor that moves at each power of two (Brent's algorithm), so no
+  // set of visited members is needed.
   Addr anchor{};
   while (next != Addr{} && rows.size() < kMaxThreads && next != anchor) {
     const std::size_t count = rows.size() - first;
@@ -99,7 +99,7 @@ std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime
 Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interpreter) {
   const Layout& layout = memory.layout();
   if (layout.runtime.tstate_current != kAbsent) {
-    // Null from before the GIL is dropped until after it is taken again.
+    // It is null from before the GIL is dropped until after it is taken again.
     return memory.pointer_or_null(runtime + layout.runtime.tstate_current);
   }
   const Addr gil = interpreter.gil;

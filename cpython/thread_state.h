@@ -1,4 +1,4 @@
-// The interpreters of a runtime, their thread states and GILs, and which thread holds one.
+// The interpreters of a runtime, their thread states and GILs, and the threads that hold these.
 #pragma once
 
 #include <cstddef>
@@ -35,12 +35,12 @@ struct ThreadStates {
   std::vector<ThreadStateRow> threads;
 };
 
-// Returns all interpreters, newest first. Bounded; circles are cut.
+// Returns all interpreters, newest first. Bounded; cycles are cut.
 std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime);
 
 // Returns all thread states in the order of CPython's lists (newest first in each interpreter).
-// Lists that are longer than the limits, or run in circles, are cut. kBadData if the first thread
-// state does not point back to its interpreter: then `runtime` is not a runtime with this layout.
+// Lists that are longer than the limits, or cyclic, are cut. kBadData if the first thread state
+// does not point back to its interpreter: then `runtime` is not a runtime with this layout.
 Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime);
 
 // Returns the thread state that holds the GIL of an interpreter; null if none does.

@@ -7,8 +7,8 @@
 namespace oddrank::cpython {
 namespace {
 
-// Later versions have the symbol Py_Version. With this bound, fewer version numbers of other
-// libraries are taken for Python's.
+// Later versions have the symbol Py_Version. This bound avoids mistaking version numbers of other
+// libraries for Python's.
 constexpr std::uint32_t kLastWithoutSymbol = 10;
 
 // Removes the digits at the front of `text`; nullopt if there are none or too many.

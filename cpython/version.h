@@ -1,4 +1,4 @@
-// The version of a CPython, and how it is found.
+// The version of a CPython, and ways to find it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace oddrank::cpython {
 struct Version {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
-  std::string text;  // "3.11.7", "3.13.0rc1"; "3.8" where the patch level is unknown
+  std::string text;  // "3.11.7", "3.13.0rc1"; "3.8" if the patch level is unknown
 };
 
 // Reads PY_VERSION_HEX: 0x030b07f0 is 3.11.7. Returns nullopt if that is not a plausible version.

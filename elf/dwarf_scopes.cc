@@ -17,11 +17,11 @@ namespace {
 
 using Addresses = std::vector<std::uint64_t>;  // sorted
 
-// How many entries are read between two checks of the clock, and at most in one unit: a damaged
-// file may describe a ring.
+// Entries read between two checks of the clock, and at most in one unit: a damaged file may
+// describe a cycle.
 constexpr std::size_t kBetweenLooks = 4096;
 constexpr std::size_t kMaxEntries = std::size_t{1} << 26;
-// Ranges of one entry.
+// Maximum ranges of one entry.
 constexpr std::size_t kMaxRanges = std::size_t{1} << 20;
 constexpr int kMaxDepth = 128;
 constexpr std::size_t kMaxScopeName = std::size_t{16} << 10;
@@ -163,8 +163,8 @@ SourceScope UnitWalk::call_site(Dwarf_Die& inlined) {
   return site;
 }
 
-// A function's own place is where the next inner one was called, so places and names are one apart.
-// `functions` come outermost first; the result is innermost first.
+// A function's own place is where the next inner one was called, so places are offset by one from
+// names. `functions` come outermost first; the result is innermost first.
 SourceScopes UnitWalk::scopes(std::uint64_t address, std::vector<Dwarf_Die>& functions) {
   SourceScope place;
   if (Dwarf_Line* line = ::dwarf_getsrc_die(&unit_, address); line != nullptr) {

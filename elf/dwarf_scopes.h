@@ -1,9 +1,9 @@
-// What the DWARF of one file says about code addresses: which functions the compiler inlined into
-// each other there, and the source lines.
+// Reads from the DWARF of one file which functions the compiler inlined at a code address, and the
+// source lines.
 //
-// Reading it takes milliseconds to seconds a file, and much memory, so it is done on request only.
-// libdw checks most of what it reads, but a damaged file may still crash it: use it in a child with
-// a deadline (base/isolated.h).
+// Reading takes milliseconds to seconds for each file, and much memory, so it is done only on
+// request. libdw checks most of what it reads, but a damaged file may still crash it: use it in a
+// child with a deadline (base/isolated.h).
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace oddrank::elf {
 
 // One function at an address.
 struct SourceScope {
-  std::string function;  // as symbols have it (mangled), else its plain name; "" if it has none
+  std::string function;  // as in symbols (mangled), else its plain name; "" if it has none
   std::string file;      // of the source; "" if unknown
   std::uint32_t line = 0;
 };
 
 // Innermost first. The last is the function that was called; those before it were inlined, each
-// into the next one; the line of the next one is where it calls.
+// into the next one; the next one's line is the place of that call.
 using SourceScopes = std::vector<SourceScope>;
 
 class DwarfFile {

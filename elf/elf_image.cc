@@ -65,7 +65,7 @@ Status ElfImage::Impl::load() {
     return fail(elf_error("libelf is too old"));
   }
   const auto all = bytes.span();
-  // libelf takes a mutable image, but only ever reads one that was given to it this way.
+  // libelf takes a mutable image, but never writes to one passed this way.
   elf.reset(::elf_memory(reinterpret_cast<char*>(const_cast<std::byte*>(all.data())), all.size()));
   if (!elf) {
     return fail(elf_error("not an ELF file"));

@@ -1,7 +1,7 @@
 // One ELF file, opened for reading: segments, sections, symbols, build id, unwind tables. Knows
 // nothing of processes; addresses are the file's own (before the load bias is added).
 //
-// Bytes of the file are hostile: every offset and count is checked, a damaged file gives errors or
+// Bytes of the file are hostile: every offset and count is checked, a damaged file causes errors or
 // fewer symbols, never a crash.
 #pragma once
 
@@ -31,9 +31,9 @@ struct ElfSegment {  // PT_LOAD
 
 class ElfImage {
  public:
-  // Maps the file read-only. Takes any fd (a file behind /proc/PID/map_files, too).
+  // Maps the file read-only. Takes any fd (even one from /proc/PID/map_files).
   static Result<ElfImage> open(UniqueFd fd);
-  // Reads an image that lies in memory only, such as the vdso; keeps the bytes.
+  // Reads an image that exists only in memory, such as the vdso; keeps the bytes.
   static Result<ElfImage> from_memory(std::vector<std::byte> bytes);
 
   ElfImage(ElfImage&&) noexcept;
@@ -58,7 +58,7 @@ class ElfImage {
 
   // Names a sorted list of addresses in one pass over the symbol tables: result[i] is the symbol
   // (as in the file) that contains addresses[i], or "". An address that no symbol's size covers
-  // gets no name: a near name is a wrong name.
+  // gets no name: a nearby name is a wrong name.
   std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses) const;
 
  private:

@@ -1,5 +1,5 @@
-// The bytes of a file or of an image in memory, read-only, behind one span. A file is mapped, not
-// read: libtorch_cpu.so alone has hundreds of megabytes (see base/mapped_file.h).
+// The bytes of a file or of an image in memory, read-only, as one span. A file is mapped, not read:
+// libtorch_cpu.so alone has hundreds of megabytes (see base/mapped_file.h).
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ struct Source {
   const AskedModule* module = nullptr;
 };
 
-// A stack with its inlined frames, and where each of its old frames is now.
+// A stack with its inlined frames, and the new index of each old frame.
 struct Expanded {
   StackId id{};
   std::vector<std::size_t> index;
@@ -150,7 +150,7 @@ const Expanded& Inliner::expanded(StackId id) {
 }
 
 void Inliner::expand_thread(snapshot::ThreadCapture& thread) {
-  // Locals name frames of the Python stack where that is a stack of its own.
+  // Locals refer to frames of the Python stack if that is separate.
   const bool native = !thread.samples.empty() && thread.samples.back().python_stack == StackId{};
   if (native && !thread.locals.empty()) {
     const auto& index = expanded(thread.samples.back().stack).index;

@@ -123,7 +123,7 @@ std::vector<std::byte> build_id_note(const std::string& build_id) {
   return note;
 }
 
-// Puts sections behind one another, and their headers at the end.
+// Writes sections one after the other, and their headers at the end.
 class FileWriter {
  public:
   FileWriter() : bytes_(sizeof(Elf64_Ehdr)), headers_(1) {}

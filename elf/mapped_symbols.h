@@ -13,8 +13,8 @@ namespace oddrank::elf {
 
 // Returns a small ELF file that ElfImage can read: the module's .dynsym and .dynstr, and its build
 // id. For the vdso, returns its whole image. Fails with kNotFound if the module has no dynamic
-// symbols (a static program) or its header is not mapped, with kBadData if the bytes are no symbol
-// table.
+// symbols (a static program) or its header is not mapped, with kBadData if the bytes are not a
+// symbol table.
 Result<std::vector<std::byte>> copy_mapped_symbols(const attach::Target& target,
                                                    const Module& module);
 

@@ -8,7 +8,7 @@
 namespace oddrank::elf {
 
 std::string debug_file_path(std::string_view build_id) {
-  // It came out of a file or a capture, and becomes a path: digits only.
+  // It comes from a file or a capture and becomes a path: allow only digits.
   const bool is_hex = std::all_of(build_id.begin(), build_id.end(), [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
   });

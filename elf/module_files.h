@@ -1,4 +1,4 @@
-// How naming finds files: the modules of a capture's processes, and their debug files. A file is
+// Finds files for naming: the modules of a capture's processes, and their debug files. A file is
 // used only if its build id is that of the frame.
 #pragma once
 
@@ -13,23 +13,22 @@
 
 namespace oddrank::elf {
 
-// Opens a module of a process of the capture, as that process sees it. "[vdso]" gives a file that
-// holds its image.
+// Opens a module of a process of the capture, as that process sees it. For "[vdso]", returns a file
+// that holds its image.
 using OpenModule = std::function<Result<UniqueFd>(pid_t pid, const std::string& path)>;
 // Opens the separate debug file of a build id, for a process that has mapped the module.
 using OpenDebugFile = std::function<Result<UniqueFd>(pid_t pid, const std::string& build_id)>;
 
 struct ModuleFiles {
   OpenModule module;
-  // Returns a file with the module's segments without code as they are in the memory of the
-  // process, each at its file offset: for a module whose file is gone or was replaced. May be
-  // empty.
+  // Returns a file with the module's non-code segments from the memory of the process, each at its
+  // file offset: for a module whose file is gone or was replaced. May be empty.
   OpenModule memory;
-  // If empty, only files of this node are used, see open_debug_file.
+  // If empty, only this node's files are used, see open_debug_file.
   OpenDebugFile debug;
 };
 
-// Returns "/usr/lib/debug/.build-id/ab/cdef01.debug"; empty if `build_id` is no build id.
+// Returns "/usr/lib/debug/.build-id/ab/cdef01.debug"; empty if `build_id` is not a build id.
 std::string debug_file_path(std::string_view build_id);
 
 // Opens that file on this node.

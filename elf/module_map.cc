@@ -97,7 +97,7 @@ Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
 struct ModuleMap::Impl {
   explicit Impl(const attach::Target& the_target);
 
-  // What was found out of one module, once.
+  // What is known about one module; found once.
   struct Known {
     std::optional<Result<ElfImage>> image;
     std::optional<Result<std::uint64_t>> load_bias;

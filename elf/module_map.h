@@ -13,15 +13,15 @@
 
 namespace oddrank::elf {
 
-// The vdso is only in memory: at most so much of it is read. It has two or three pages.
+// Maximum bytes read of the vdso, which is only in memory and has two or three pages.
 inline constexpr std::uint64_t kMaxVdso = std::uint64_t{1} << 20;
 
 struct Module {
   std::string path;                          // as the target's maps name it
   std::uint64_t start = 0;                   // lowest mapped address
-  std::uint64_t end = 0;                     // behind the highest
+  std::uint64_t end = 0;                     // end of the highest
   const attach::Mapping* mapping = nullptr;  // the first one; lives as long as the target
-  // All of them, by address. Segments lie side by side, but other memory may lie between them.
+  // All mappings, by address. Segments are usually adjacent, but other memory may lie between them.
   std::vector<const attach::Mapping*> mappings;
 };
 
@@ -45,7 +45,7 @@ class ModuleMap {
 
   // Returns the ELF image of the module. A failure is remembered, not retried.
   Result<const ElfImage*> image_of(const Module& module);
-  // Returns what must be added to an address of the file to get the target's. Needs the image.
+  // Returns the offset to add to an address of the file to get the target's. Needs the image.
   Result<std::uint64_t> load_bias(const Module& module);
 
   // Reads the module's header in the target's memory; fails with kNotFound if file offset 0 is not

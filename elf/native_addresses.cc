@@ -17,7 +17,7 @@ using snapshot::ProcessCapture;
 using snapshot::StackId;
 using snapshot::StringId;
 
-// How many ranks of a node are tried for one module, if the first no longer has it.
+// Ranks of a node that are tried for one module if the first no longer has it.
 constexpr std::size_t kMaxHolders = 64;
 
 bool is_believed(const UniqueFd& fd, std::string_view build_id) {

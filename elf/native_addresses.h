@@ -1,5 +1,5 @@
-// Which addresses of each module's file the native frames of a capture need, and which processes
-// hold the module. Shared by naming (symbolize.h) and inlined frames (inlines.h).
+// Collects the addresses of each module's file that the native frames of a capture need, and the
+// processes that have the module. Shared by naming (symbolize.h) and inlined frames (inlines.h).
 #pragma once
 
 #include <sys/types.h>
@@ -22,16 +22,16 @@ using ModuleKey = std::pair<snapshot::StringId, snapshot::StringId>;
 ModuleKey key_of(const snapshot::Frame& frame);
 
 struct AskedModule {
-  // Processes that have it mapped, and under which path: one process of each rank and its children.
+  // Processes that have it mapped, with its path: one process of each rank and its children.
   std::map<pid_t, std::pair<pid_t, snapshot::StringId>> holders;  // by the owner
   std::set<std::uint64_t> addresses;                              // of the file
 };
 using AskedModules = std::map<ModuleKey, AskedModule>;
 
-// Calls visit(index, frame, address) for each native frame of the stack that stands for a call of
-// its own (not for inlined ones). `address` always lies inside the function. A return address may
-// lie behind the end of its function, if the call is the last instruction, so one is subtracted
-// from it; the place where a thread is, or was when a signal came, is used as it is.
+// Calls visit(index, frame, address) for each native frame of the stack that is a call of its own
+// (not for inlined ones). `address` always lies inside the function. A return address may lie past
+// the end of its function if the call is the last instruction, so one is subtracted from it. A
+// thread's current pc, or its pc when a signal came, is used unchanged.
 template <typename Visit>
 void for_each_native(const snapshot::Tables& tables, const snapshot::Stack& stack, Visit visit) {
   bool exact = true;
@@ -51,14 +51,14 @@ AskedModules ask_modules(const snapshot::Capture& capture,
                          const std::function<bool(const snapshot::Frame&)>& wants);
 
 // Opens the module's file as a holder sees it; its build id must be the module's. If the module has
-// no build id, all holders must see the same file, since it is unknown which file is whose
+// no build id, all holders must see the same file, since it is unknown which file belongs to which
 // (kBadData). Fails with kNotFound if no holder's file qualifies.
 Result<UniqueFd> open_believed(const snapshot::Tables& tables,
                                const ModuleKey& key,
                                const AskedModule& module,
                                const OpenModule& open);
 
-// Opens the separate debug file of the module; fails with kNotFound also if it has no build id.
+// Opens the separate debug file of the module; also fails with kNotFound if it has no build id.
 Result<UniqueFd> open_debug_of(const snapshot::Tables& tables,
                                const ModuleKey& key,
                                const AskedModule& module,

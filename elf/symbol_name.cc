@@ -11,8 +11,8 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Names of clones that GCC and clang make of one function; some have a number behind them, which is
-// a part of its own.
+// Suffixes of clones that GCC and clang make of a function; some are followed by a number, which is
+// a separate part.
 bool is_clone_mark(std::string_view part) {
   static constexpr std::array<std::string_view, 10> kMarks = {
       "cold", "constprop",  "isra", "part", "lto_priv",

@@ -17,7 +17,7 @@ bool is_function(const Elf64_Sym& symbol) {
   return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-// Labels of assembler code count: the C library has functions that are nothing else.
+// Assembler labels count: some functions of the C library are nothing else.
 bool may_be_code(const Elf64_Sym& symbol) {
   return is_function(symbol) || ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE;
 }

@@ -1,4 +1,4 @@
-// One symbol table of an ELF file, and the search for the symbols that contain given addresses.
+// One symbol table of an ELF file, and a search for the symbols that contain given addresses.
 //
 // Searching is one pass over the table against a sorted list of addresses: several times cheaper
 // than an index of the table, which pays only for repeated searches.
@@ -26,7 +26,7 @@ class SymbolTable {
 
   bool dynamic() const { return dynamic_; }
   std::span<const Elf64_Sym> symbols() const { return symbols_; }
-  // Returns the name as in the file, cut at 16 KiB; empty if it has none or points outside.
+  // Returns the name as in the file, cut at 16 KiB; empty if it has none or its offset is outside.
   std::string_view name(const Elf64_Sym& symbol) const;
 
   // Finds a defined symbol of that exact name.
@@ -41,9 +41,9 @@ class SymbolTable {
 };
 
 // Finds the best symbol for each of some addresses, over several tables. If several symbols contain
-// an address, the one that begins nearest wins; then functions before labels, global before local,
-// and names without leading underscores before those with them, since libraries often alias one
-// function: "read", "__read", "__GI___read".
+// an address, the one with the nearest start wins; then functions before labels, global before
+// local, and names without leading underscores before those with them, since libraries often alias
+// one function: "read", "__read", "__GI___read".
 class SymbolSearch {
  public:
   explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
@@ -51,7 +51,7 @@ class SymbolSearch {
 
   // `table` must outlive the search.
   void visit(const SymbolTable& table);
-  // Returns names in the order of the addresses; "" where no symbol contains one.
+  // Returns names in the order of the addresses; "" if no symbol contains one.
   std::vector<std::string> names() const;
 
  private:

@@ -118,7 +118,7 @@ StackId Namer::renamed(StackId id) {
 }
 
 // Rows of tables never change. So the named rows are added, all references are changed to them, and
-// what is still used moves into new tables.
+// rows still in use move into new tables.
 void Namer::rename() {
   for (auto& process : capture_.processes) {
     for (auto& thread : process.threads) {

@@ -1,4 +1,4 @@
-// Names for the native frames of a capture, after the targets were let go: one pass over each file,
+// Names the native frames of a capture, after the targets were released: one pass over each file,
 // shared by all processes of the node.
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace oddrank::elf {
 
 // Gives every native frame that has a module its symbol: from the module's own tables, from its
-// separate debug file, or from the tables that lie in memory. Ignores a file whose build id differs
-// from the frame's. Each file is read once, whatever its path is in however many processes. Joins
+// separate debug file, or from its tables in memory. Ignores a file whose build id differs from the
+// frame's. Each file is read once, whatever its path and however many processes have it. Joins
 // frames and stacks that become equal. Never fails: a frame without a name stays module+offset. May
 // block if a file system does: call it in a child with a deadline (base/isolated.h).
 void name_frames(snapshot::Capture& capture, const ModuleFiles& files);

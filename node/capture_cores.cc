@@ -26,7 +26,8 @@ using snapshot::Capture;
 using snapshot::NodeCapture;
 using snapshot::ProcessCapture;
 
-// Returns what each core is called in the report: its file name, or its path if two have the same.
+// Returns the name of each core in the report: its file name, or its path if two have the same file
+// name.
 std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
   std::map<std::string_view, int> uses;
   for (const std::string& path : paths) {
@@ -162,7 +163,7 @@ Status check_one_job(const Capture& capture) {
               "give the cores of one job at a time");
 }
 
-// Fills in what the environments of all ranks agree on.
+// Fills in the facts on which the environments of all ranks agree.
 void describe_job(Capture& capture) {
   std::set<std::string_view> ids;
   for (const ProcessCapture& process : capture.processes) {

@@ -1,5 +1,5 @@
-// A capture from core files: each is read in a child with a deadline, and those of one job are put
-// together like live ranks.
+// Makes a capture from core files: each is read in a child with a deadline, and those of one job
+// are combined like live ranks.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct CoresRequest {
   std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
 };
 
-// Returns a node for each host that an environment names; a core that does not say where it comes
-// from is a node of its own, with the name of its file. A core that cannot be read is a node that
-// did not answer, with the reason. Fails if none can be read (the first one's Error), or with
-// kUsage if they belong to several jobs. Precondition: one thread (it forks).
+// Returns a node for each host that an environment names; a core without a host is a node of its
+// own, with the name of its file. A core that cannot be read is a node that did not answer, with
+// the reason. Fails if none can be read (the first one's Error), or with kUsage if they belong to
+// several jobs. Precondition: one thread (it forks).
 Result<snapshot::Capture> capture_cores(const CoresRequest& request, const CaptureOptions& options);
 
 }  // namespace oddrank::node

@@ -115,8 +115,8 @@ bool all_unread(const Capture& capture) {
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
-// Takes samples as the options say, or until it is clear whether the ranks move. The stacks of one
-// process, or of processes that are no ranks, are printed without a verdict: two samples will do.
+// Takes as many samples as the options say, or until it is clear whether the ranks move. A single
+// process, or processes that are not ranks, get no verdict, so two samples are enough.
 void take_samples(Capture& capture, const CaptureOptions& options, const NodeRequest& request) {
   const bool adapts = options.until_decided && has_rank(capture) && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
@@ -163,7 +163,8 @@ void collect_counts_again(Capture& capture, const CaptureOptions& options) {
   }
 }
 
-// Collects what else shows the job's communication; after find_calls, whose calls dumps add to.
+// Collects the other sources about the job's communication. Call after find_calls: dumps add to its
+// calls.
 void collect_beside(Capture& capture, const CaptureOptions& options) {
   if (!options.beside) {
     return;
@@ -195,7 +196,7 @@ void keep_largest_job(Capture& capture) {
   keep_job(capture, std::string(largest->first));
 }
 
-// Returns the job of that process or of its child; "" if neither is a rank.
+// Returns the job of the process or of its child; "" if neither is a rank.
 std::string job_beside(const Capture& capture, pid_t pid) {
   const auto& all = capture.processes;
   const auto found = std::find_if(all.begin(), all.end(), [pid](const ProcessCapture& process) {

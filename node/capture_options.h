@@ -1,5 +1,4 @@
-// How a node or a set of core files is captured: what the callers of capture_node() and
-// capture_cores() may choose.
+// Options of capture_node() and capture_cores(): how a node or a set of core files is captured.
 #pragma once
 
 #include <chrono>
@@ -11,16 +10,16 @@
 namespace oddrank::node {
 
 struct CaptureOptions {
-  // Ranks are sampled until it is clear whether they move (enough_samples.h). False: `samples`
-  // times, which the user has chosen.
+  // Sample ranks until it is clear whether they move (enough_samples.h). False: sample `samples`
+  // times, as the user has chosen.
   bool until_decided = true;
-  int samples = 2;  // one cannot tell stuck from slow
+  int samples = 2;  // one cannot distinguish stuck from slow
   std::chrono::milliseconds interval{500};
   std::chrono::milliseconds timeout{20000};  // of each process and of each node
   ReadOptions read;
-  bool beside = true;           // dumps, logs, hardware, RAS and NCCL's memory beside the stacks
+  bool beside = true;           // dumps, logs, hardware, RAS and NCCL's memory, besides the stacks
   bool ras = true;              // NCCL's RAS service, if `beside`
-  std::vector<std::string> fr;  // dumps of flight recorders that the user names
+  std::vector<std::string> fr;  // flight recorder dumps that the user names
   bool inlines = false;         // inlined frames and source lines, from DWARF
 };
 

@@ -28,7 +28,7 @@ class CoreOpener {
   CoreOpener(std::vector<CoreOfProcess> cores, std::string sysroot)
       : cores_(std::move(cores)), sysroot_(std::move(sysroot)) {}
 
-  // Opens the file of the first core of `pid` that has a believable one at that path (processes of
+  // Opens the file of the first core of `pid` that has a trustworthy one at that path (processes of
   // several hosts may have the same pid). The caller compares build ids. For "[vdso]" the file
   // holds its image.
   Result<UniqueFd> open(pid_t pid, const std::string& path);

@@ -1,5 +1,5 @@
 // Finds separate debug files by build id, beyond this node's own: below the root folder of the
-// process that has the module, and where the user has set $DEBUGINFOD_URLS, from such a server.
+// process that has the module, and, if the user has set $DEBUGINFOD_URLS, from such a server.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ class DebugFinder {
   // Uses no server.
   DebugFinder() = default;
   // Uses the servers that $DEBUGINFOD_URLS names, if it is set, through the client program of
-  // elfutils (`debuginfod-find`, which also caches what it has fetched). Stops at the deadline, and
-  // when the program times out or is not installed.
+  // elfutils (`debuginfod-find`, which also caches fetched files). Stops at the deadline, and when
+  // the program times out or is not installed.
   explicit DebugFinder(Deadline deadline);
 
   // Opens the debug file. kNotFound: there is none, or the text is not a build id. The caller
@@ -30,8 +30,8 @@ class DebugFinder {
  private:
   Result<UniqueFd> ask_server(const std::string& build_id);
 
-  std::optional<Deadline> until_;  // none: no server is asked
-  std::set<std::string> asked_;    // each build id once
+  std::optional<Deadline> until_;  // none: no server is queried
+  std::set<std::string> asked_;    // each build id is queried once
 };
 
 }  // namespace oddrank::node

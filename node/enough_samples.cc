@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 using Times = std::span<const milliseconds>;
 
 constexpr milliseconds kFirstInterval{500};
-// Less is not worth a sample.
+// A shorter interval is not worth a sample.
 constexpr milliseconds kLeastInterval{250};
-// A wait of five seconds is exact to some 10 ms.
+// The age of a five-second wait is exact to some 10 ms.
 constexpr milliseconds kAgeMargin{100};
 // How often a rank must be seen to move.
 constexpr int kMotionsThatTell = 2;
@@ -32,8 +32,8 @@ enum class Pace : std::uint8_t { kOld, kMoves, kYoung, kRuns, kStoppedOnce };
 // A thread that shows what its rank does.
 struct Strand {
   Pace pace = Pace::kRuns;
-  milliseconds age{0};   // of its wait; if it is old or young
-  bool in_call = false;  // or in a native wait for another thread, as its completion is awaited
+  milliseconds age{0};   // of its wait, which decides whether it is old or young
+  bool in_call = false;  // or in a native wait for another thread, which awaits its completion
 };
 
 struct Pacing {
@@ -42,8 +42,8 @@ struct Pacing {
   bool held_up = false;  // a rank waits in a call for longer than we would ever sample
 };
 
-// Returns the frames that tell places apart: those of Python if there are any, since the native
-// ones below them differ from sample to sample in a wait that spins.
+// Returns the frames that identify the place: Python's if there are any, since the native frames
+// below differ from sample to sample in a spinning wait.
 std::vector<FrameId> sampled_place(const Capture& capture, const ThreadSample& sample) {
   const auto& tables = capture.tables;
   const bool apart = sample.python_stack != StackId{};
@@ -67,15 +67,14 @@ bool is_in_call(const Capture& capture, const ThreadCapture& thread) {
   });
 }
 
-// Returns whether the thread is blocked on a lock or condition of native code: so a program waits
-// for a call that it has begun without blocking (Work.wait()).
+// Returns whether the thread is blocked on a lock or condition of native code: a program waits that
+// way for an asynchronous call (Work.wait()).
 bool waits_natively(const ThreadCapture& thread) {
   const snapshot::Wait& wait = thread.wait;
   return wait.on == snapshot::WaitOn::kLock && wait.how != snapshot::WaitHow::kPythonLock;
 }
 
-// Counts the samples in which the thread was at a place where none before had found it, or further
-// on at the same one.
+// Counts the samples that found the thread at a new place, or further on at the same one.
 int motions(const Capture& capture, const ThreadCapture& thread) {
   std::vector<std::vector<FrameId>> known;
   int count = 0;
@@ -89,7 +88,7 @@ int motions(const Capture& capture, const ThreadCapture& thread) {
   return count;
 }
 
-// Returns for how long the thread has not run as far as the samples show: its counters stood still.
+// Returns how long the thread has not run, as far as the samples show: its counters did not change.
 milliseconds seen_still(const ThreadCapture& thread, Times begun) {
   const auto& samples = thread.samples;
   const ThreadSample& last = samples.back();
@@ -143,7 +142,7 @@ std::vector<Strand> strands_of(const Capture& capture, const ProcessCapture& pro
   }
   for (const ThreadCapture& thread : process.threads) {
     const bool is_main = &thread == &process.threads.front();
-    // Fewer samples: it has ended, or has just begun.
+    // Fewer samples: the thread has exited, or has just started.
     if (thread.samples.size() == begun.size() && (is_main || is_in_call(capture, thread))) {
       strands.push_back(strand_of(capture, thread, begun));
     }

@@ -1,15 +1,15 @@
-// Decides whether the samples of a node's ranks tell a job that hangs from one that is slow, or
-// whether another one is needed. Pure: works on the capture as far as it was read.
+// Decides whether the samples of a node's ranks distinguish a hung job from a slow one, or whether
+// another sample is needed. Pure: works on the capture as read so far.
 //
-// Two samples tell it if the waits are old: what has not happened for five seconds is more than the
-// pause between two steps of most jobs. If the waits are young, if a rank runs, or if a rank was
-// found stopped in one sample only, it is sampled again, at growing intervals, until the waits are
-// old or the ranks were seen to move twice. (Once may be a job's last motion before it hangs.)
+// Two samples are enough if the waits are old: five seconds is longer than the pause between two
+// steps of most jobs. If the waits are young, if a rank runs, or if a rank was found stopped in one
+// sample only, the node is sampled again, at growing intervals, until the waits are old or the
+// ranks have moved twice. (One motion may be a job's last before it hangs.)
 //
-// A rank is known by its main thread, and by each thread whose Python frames are inside a call of a
-// communication library. Native frames have no names yet, so a native program is known by its main
-// thread alone. Limit: the age of a wait that spins is unknown, and so is that of one that polls;
-// such ranks are sampled up to the limits below.
+// A rank is judged by its main thread, and by each thread whose Python frames are inside a call of
+// a communication library. Native frames have no names yet, so a native program is judged by its
+// main thread alone. Limit: the age of a spinning or polling wait is unknown; such ranks are
+// sampled up to the limits below.
 #pragma once
 
 #include <chrono>
@@ -42,14 +42,14 @@ struct NextSample {
   std::chrono::milliseconds after{0};  // the start of the last sample, if there is a reason
 };
 
-// Returns what to do after the samples of `capture`, which were begun at these times, measured from
-// the first. Ranks that were not read in each of them do not count, nor do processes that are not
+// Returns what to do after the samples of `capture`, which began at these times, measured from the
+// first. Ranks that were not read in every sample do not count, nor do processes that are not
 // ranks.
 NextSample next_sample(const snapshot::Capture& capture,
                        std::span<const std::chrono::milliseconds> begun);
 
 // Returns how much longer a capture may take than `timeout` says, because its ranks are sampled
-// until it is clear whether they move. A process that waits for a capture has to allow for it.
+// until it is clear whether they move. A process that waits for a capture must allow for it.
 std::chrono::milliseconds longest_sampling(const CaptureOptions& options);
 
 // Returns "waits are young, sampling again (3)". `sample`: the number of the next one.

@@ -142,8 +142,8 @@ Check check_python(const Capture& capture, const std::vector<const ProcessCaptur
   return {"python", Answer::kYes, std::move(list), ""};
 }
 
-// Checks /proc/PID/task/TID/syscall: where it is missing (an old kernel, gVisor) or refused (a
-// seccomp filter), a thread must be stopped for its registers to be read.
+// Checks /proc/PID/task/TID/syscall: if it is missing (an old kernel, gVisor) or refused (a seccomp
+// filter), a thread must be stopped for its registers to be read.
 Check check_registers(pid_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   const auto text = read_file(process + "/task/" + std::to_string(pid) + "/syscall", 256);
@@ -190,7 +190,7 @@ Check check_ras(const Capture& capture, milliseconds timeout) {
   return {"ras", Answer::kOff, greeting.why, ""};
 }
 
-// Checks for NVIDIA's own tool, which captures run, too.
+// Checks for NVIDIA's own tool, which captures also run.
 Check check_gpus() {
   Capture found;
   found.nodes.emplace_back();
@@ -212,7 +212,7 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   CaptureOptions once = options;
   once.until_decided = false;
   once.samples = 1;
-  once.beside = false;  // no service is asked, no rank writes a dump
+  once.beside = false;  // no service is queried, no rank writes a dump
   const auto capture = capture_node(request, once);
   if (!capture) {
     node.checks.push_back(check_outlook());

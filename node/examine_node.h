@@ -1,4 +1,4 @@
-// What `oddrank doctor` checks on one node: everything that a capture needs, tried once.
+// The checks of `oddrank doctor` on one node: everything that a capture needs, tried once.
 #pragma once
 
 #include "node/capture_node.h"
@@ -7,8 +7,8 @@
 
 namespace oddrank::node {
 
-// Reads the ranks of `request` once, if there are any, and returns what was missing. The caller
-// fills in what only it knows (host, after). Precondition: one thread (it forks).
+// Reads the ranks of `request` once, if there are any, and returns the result of each check. The
+// caller fills in `host` and `after`. Precondition: one thread (it forks).
 snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptions& options);
 
 }  // namespace oddrank::node

@@ -8,7 +8,7 @@
 namespace oddrank::node {
 namespace {
 
-// Code, what and hint, each on its own line behind a mark that no capture begins with.
+// Code, what and hint, each on its own line after a mark with which no capture begins.
 constexpr char kErrorMark = 'E';
 
 std::string encode_error(const Error& error) {
@@ -28,7 +28,7 @@ Error decode_error(const std::string& text) {
   return {static_cast<Errc>(*code), text.substr(what + 1, hint - what - 1), text.substr(hint + 1)};
 }
 
-// Describes how a reader ended that sent neither.
+// Describes how a reader that sent neither ended.
 Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds timeout) {
   switch (result.end) {
     case IsolatedEnd::kDeadline:

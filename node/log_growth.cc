@@ -33,7 +33,7 @@ std::vector<Log> logs_at(const std::vector<std::string>& paths) {
   return logs;
 }
 
-// Searches the last `count` bytes of the log, but only the first MiB of them.
+// Searches the first MiB of the last `count` bytes of the log.
 bool has_watchers_words(const Log& log, std::uint64_t count) {
   const auto file = attach::open_regular(log.path);
   if (!file) {

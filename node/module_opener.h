@@ -16,7 +16,7 @@ namespace oddrank::node {
 // Reads the maps of each process once. May block; see base/isolated.h.
 class ModuleOpener {
  public:
-  // Opens the file that `pid` has mapped under that path, in its own mount namespace, also if it
+  // Opens the file that `pid` has mapped under that path, in its own mount namespace, even if it
   // was deleted. For "[vdso]" the file holds its image.
   Result<UniqueFd> open(pid_t pid, const std::string& path);
   // Opens a file with the dynamic symbols of that module as they are in the memory of `pid`.

@@ -58,7 +58,7 @@ bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
   return true;
 }
 
-// Returns where files are found; called in the child.
+// Returns how files are found; called in the child.
 using FindFiles = std::function<elf::ModuleFiles(DebugFinder&)>;
 
 void name_with(Capture& capture, const FindFiles& find) {

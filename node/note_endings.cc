@@ -1,7 +1,7 @@
-// What ends a process: Python's Py_FinalizeEx waits for its threads (threading._shutdown) and runs
-// what atexit was given; libc's exit() runs handlers and destructors. Py_Exit is how Python ends
-// after sys.exit(). An exception that ends a program is printed before all that, so a rank that
-// stands in an exit handler has ended in order only if none was.
+// How a process ends: Python's Py_FinalizeEx waits for its threads (threading._shutdown) and runs
+// the atexit functions; libc's exit() runs handlers and destructors. Py_Exit is how Python ends
+// after sys.exit(). An exception that ends a program is printed before all that, so a rank in an
+// exit handler has ended in order only if none was printed.
 #include "node/note_endings.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which processes are on their way out, as the frames of their main threads show.
+// Finds processes that are exiting, from the frames of their main threads.
 #pragma once
 
 #include "snapshot/capture.h"

@@ -1,4 +1,4 @@
-// Reads one core file, in a child of its own: which rank the process was, its stacks, its waits.
+// Reads one core file, in a child of its own: its rank, its stacks, its waits.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace oddrank::node {
 
 // Returns a capture with one node (where the process ran; "" if that is unknown) and one process.
-// What the reader of a report should know about the core is in the node's notes. Fails only if the
-// file cannot be read as a core at all. May block where a file system does; see base/isolated.h.
+// Notes about the core for the reader of a report are in the node's notes. Fails only if the file
+// cannot be read as a core. May block if a file system does; see base/isolated.h.
 Result<snapshot::Capture> read_core(const std::string& path,
                                     const std::string& sysroot,
                                     const ReadOptions& options);

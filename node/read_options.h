@@ -1,4 +1,4 @@
-// What is read of a process, be it alive or a core file.
+// What to read of a process, live or from a core file.
 #pragma once
 
 namespace oddrank::node {
@@ -6,9 +6,9 @@ namespace oddrank::node {
 struct ReadOptions {
   bool native = true;
   bool python = true;
-  bool stop = true;     // threads that run, for a moment, to read their stacks
-  bool locals = false;  // of every Python thread and kind, not only what the diagnosis needs
-  bool tasks = false;   // of asyncio
+  bool stop = true;     // briefly stop running threads to read their stacks
+  bool locals = false;  // all kinds, of every Python thread, not only what the diagnosis needs
+  bool tasks = false;   // asyncio tasks
 };
 
 }  // namespace oddrank::node

@@ -6,9 +6,9 @@
 
 namespace oddrank::node {
 
-// Returns a capture with one node and one process: `identity` (what discovery found out about it, a
-// row of `known`), and what could be read. Never fails: `read` and `why` of the process say what
-// could not be read. May block where the target blocks; see base/isolated.h.
+// Returns a capture with one node and one process: `identity` (its row from discovery, in `known`),
+// with everything that could be read. Never fails: `read` and `why` of the process say what could
+// not be read. May block if the target blocks; see base/isolated.h.
 snapshot::Capture read_process(const snapshot::Capture& known,
                                const snapshot::ProcessCapture& identity,
                                const ReadOptions& options);

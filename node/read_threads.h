@@ -1,4 +1,4 @@
-// Reads what live processes and core files have in common: threads and process groups.
+// Reads the parts that live processes and core files share: threads and process groups.
 #pragma once
 
 #include "attach/target.h"
@@ -10,8 +10,7 @@
 
 namespace oddrank::node {
 
-// Reads the stacks of all threads and what they do, as stacks/collect.h says, and the process
-// groups that Python holds, into `process`.
+// Reads the stacks of all threads (stacks/collect.h) and Python's process groups into `process`.
 Result<stacks::Collected> read_threads(const attach::Target& target,
                                        const ReadOptions& options,
                                        snapshot::Tables& tables,

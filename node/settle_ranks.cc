@@ -93,7 +93,7 @@ bool begins_in_multiprocessing(const ProcessCapture& process, const Tables& tabl
   return false;
 }
 
-// Takes orphaned workers for what they are; their ranks were on this node.
+// Marks orphaned workers as children of ranks that have exited; these ranks were on this node.
 void demote_survivors(Capture& capture) {
   for (ProcessCapture& process : capture.processes) {
     if (!process.is_rank || process.rank < 0 || process.parent > 1 ||

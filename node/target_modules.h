@@ -9,7 +9,7 @@
 
 namespace oddrank::node {
 
-// Opens the file that the target has mapped under that path, as the target sees it, also if it was
+// Opens the file that the target has mapped under that path, as the target sees it, even if it was
 // deleted. For "[vdso]" the file holds its image.
 Result<UniqueFd> open_module(const attach::Target& target, const std::string& path);
 

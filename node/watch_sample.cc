@@ -174,7 +174,7 @@ RankSign sample_rank(const RankSign& before,
   if ((request.frames && ran) || request.groups) {
     sample_frames(*state, request.groups, sign);
   } else {
-    // It has not run, so the frames of the last sample are what the next one is compared with.
+    // It has not run, so the next sample is compared with the frames of the last one.
     sign.looked = before.looked;
     sign.switches = before.switches;
     sign.places = before.places;

@@ -1,5 +1,5 @@
 // The samples that the watch takes of ranks: short, each rank's in a child of its own with a
-// deadline, and without stopping a thread. See watch/rank_sign.h for what they hold.
+// deadline, and without stopping a thread. See watch/rank_sign.h for their contents.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace oddrank::node {
 
 // Returns a sign for each of `targets` (with its pid and rank). A rank whose sample did not end in
 // time has `trouble`, and its state as /proc shows it. `logs`: files whose growth counts for all of
-// them. For a rank that has not run since the last sample, /proc alone is read. Precondition: one
+// them. For a rank that has not run since the last sample, reads only /proc. Precondition: one
 // thread (it forks).
 std::vector<watch::RankSign> sample_ranks(const std::vector<watch::RankSign>& targets,
                                           const watch::SampleRequest& request,

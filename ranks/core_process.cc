@@ -19,13 +19,13 @@ std::string signal_name(int number) {
   return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
 }
 
-// gcore, and debuggers of their own, stop the process by signals that end nobody.
+// gcore and debuggers stop the process with signals that do not end it.
 bool ends_a_process(int number) {
   return number > 0 && number != SIGTRAP && number != SIGSTOP && number != SIGTSTP &&
          number != SIGCONT && number != SIGCHLD;
 }
 
-// "it was ended by SIGSEGV at address 0x0, in thread 4250"; "" if it was not.
+// Returns "it was ended by SIGSEGV at address 0x0, in thread 4250"; "" if no signal ended it.
 std::string describe_signal(const attach::CoreTarget& target) {
   const attach::CoreNotes& notes = target.core().notes();
   const attach::CoreThread& first = notes.threads.front();

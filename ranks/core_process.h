@@ -1,4 +1,5 @@
-// What the process of a core file was: the row of a capture, as discovery makes it for a live one.
+// Describes the process of a core file: makes the row of a capture that discovery makes for a live
+// process.
 #pragma once
 
 #include <string>
@@ -14,14 +15,14 @@ struct CoreIdentity {
   snapshot::ProcessCapture
       process;       // node 0, not yet read; a rank by its environment, if it had one
   std::string host;  // where it ran, "" if its environment does not say
-  // What the reader of a report should know about this core: the signal, what is missing in it.
+  // Notes for the reader of a report on this core: the signal, missing parts.
   std::vector<std::string> notes;
 };
 
 CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& tables);
 
 // Returns one sentence about the programs and libraries that were needed and could not be read; ""
-// if there are none. Call it when all has been read.
+// if there are none. Call it after everything has been read.
 std::string describe_missing_files(const attach::CoreTarget& target);
 
 }  // namespace oddrank::ranks

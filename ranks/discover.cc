@@ -16,7 +16,8 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
-// Each round reads what the one before has shown to matter: a wrapper in a wrapper takes none more.
+// Each round reads what the previous one showed to matter; a wrapper within a wrapper needs no more
+// rounds than this.
 constexpr int kMaxRounds = 3;
 
 std::string join(const std::string& first, const std::string& second) {
@@ -59,8 +60,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   capture.processes.push_back(std::move(process));
 }
 
-// Fails if none of the pids that were asked for can be read; adds a note for each that does not
-// exist.
+// Fails if none of the requested pids can be read; adds a note for each that does not exist.
 Status check_pids(const DiscoverOptions& options, std::vector<std::string>& notes) {
   std::optional<Error> first;
   std::size_t readable = 0;

@@ -1,4 +1,4 @@
-// Finds the ranks of this node, and what belongs to them.
+// Finds the ranks of this node, and the processes that belong to them.
 #pragma once
 
 #include "base/result.h"

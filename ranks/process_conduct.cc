@@ -16,10 +16,10 @@ namespace {
 
 using attach::ThreadState;
 
-// More threads, or files, than any process has that only waits.
+// More threads, or files, than any process that only waits.
 constexpr std::size_t kMaxThreads = 1024;
 constexpr std::size_t kMaxFiles = 4096;
-// A wrapper that wakes now and then (to look at a clock, or to forward a line) sleeps otherwise.
+// A wrapper that wakes now and then (to check a clock or forward a line) sleeps otherwise.
 constexpr int kMaxLooks = 5;
 
 constexpr std::array<std::string_view, 28> kLibraries = {
@@ -73,8 +73,8 @@ std::vector<ThreadState> threads_of(pid_t pid) {
   return threads;
 }
 
-// Sleeps in read() of something that is no pipe: a terminal, a socket, a device. That is a wait for
-// somebody else.
+// Returns whether a thread sleeps in read() of something other than a pipe: a terminal, a socket, a
+// device. It then waits for something other than its child.
 bool reads_elsewhere(pid_t pid, const std::vector<ThreadState>& threads) {
   return std::any_of(threads.begin(), threads.end(), [pid](const ThreadState& thread) {
     if (!thread.syscall ||

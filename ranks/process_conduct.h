@@ -1,6 +1,6 @@
-// What a process does as far as it shows whether it is a rank: a communication library that it has
-// loaded, and whether all that it does is wait for its child. Read only of processes that a choice
-// depends on (wrappers.h).
+// The conduct of a process that shows whether it is a rank: whether it has loaded a communication
+// library, and whether it only waits for its child. Read only of processes that a choice depends on
+// (wrappers.h).
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ enum class Conduct : std::uint8_t {
   kUnknown = 0,    // not read
   kWorks,          // some thread runs, or waits for something other than what is below
   kIdle,           // all threads sleep: in poll, epoll, a futex, a pipe, on a clock
-  kWaitsForChild,  // the same, and one thread waits for a child, or for a file that tells its end
+  kWaitsForChild,  // the same, and one thread waits for a child, or a file that reports its exit
 };
 
 struct ProcessConduct {
@@ -26,15 +26,16 @@ struct ProcessConduct {
 };
 
 // Returns whether the file is a library through which ranks communicate, or a framework that has
-// one inside: "/venv/torch/lib/libtorch_cpu.so". By the beginnings of the files' names.
+// one inside: "/venv/torch/lib/libtorch_cpu.so". Compares the beginning of the file name.
 bool is_communication_library(std::string_view path);
 
-// Judges the threads of one process. `child_files`: it has a file open by which the kernel tells
-// the end of a child (pidfd, signalfd).
+// Judges the threads of one process. `child_files`: it has a file open by which the kernel reports
+// a child's exit (pidfd, signalfd).
 Conduct conduct_of(const std::vector<attach::ThreadState>& threads, bool child_files);
 
 // Reads /proc/PID. Takes the target's mmap lock, so call it in a child with a deadline
-// (base/isolated.h). What may not be read is kUnknown and false. 2 ms for a process of PyTorch's.
+// (base/isolated.h). What may not be read stays kUnknown and false. Takes 2 ms for a PyTorch
+// process.
 ProcessConduct read_conduct(pid_t pid);
 
 }  // namespace oddrank::ranks

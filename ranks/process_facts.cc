@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxArguments = 4096;
 constexpr std::size_t kMaxCommandText = 65536;
-// A node has some thousand processes, 30 us each.
+// A node has some thousand processes, which take 30 us each.
 constexpr milliseconds kBatchTimeout{1000};
-// After this many, the others are not waited for: the node's kernel lets nobody read processes.
+// After this many, the others are not waited for: something on the node blocks all such reads.
 constexpr std::size_t kMaxBlocked = 8;
 constexpr std::size_t kConductsAtOnce = 8;
 
@@ -40,7 +40,7 @@ FactsRead refusal(const Error& error) {
   return error.code == Errc::kPermission ? FactsRead::kRefused : FactsRead::kNone;
 }
 
-// What the child reads of one process, in place.
+// Reads the details of one process, in the child.
 void read_details(ProcessFacts& facts) {
   const std::string folder = "/proc/" + std::to_string(facts.stat.pid);
   if (const auto text = read_file(folder + "/cmdline", kMaxCommandText)) {
@@ -56,7 +56,8 @@ void read_details(ProcessFacts& facts) {
   }
 }
 
-// A record over the child's pipe: fields ended by NUL, which none of them can hold.
+// Appends a field to a record of the child's pipe. Fields end with NUL, which none of them can
+// contain.
 void put(std::string& record, std::string_view field) {
   record.append(field.data(), field.size());
   record.push_back('\0');
@@ -135,7 +136,7 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   return variables ? std::optional(std::move(facts)) : std::nullopt;
 }
 
-// The child's part: details of these processes, one after the other, sent as they come.
+// Runs in the child: reads the details of these processes one by one and sends each at once.
 void send_details(const std::vector<ProcessFacts*>& wanted,
                   const std::function<void(ProcessFacts&)>& read_details,
                   int fd) {
@@ -186,14 +187,14 @@ void read_details_of(std::vector<ProcessFacts>& all,
       wanted.push_back(&facts);
     }
   }
-  // Those that may block come last, so that the others do not wait for them.
+  // Processes that may block come last, so that the others do not wait for them.
   std::stable_partition(wanted.begin(), wanted.end(),
                         [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
   std::size_t blocked = 0;
   while (!wanted.empty() && blocked < kMaxBlocked) {
     const std::size_t done = read_batch(wanted, read_details, kBatchTimeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
-    // On a loaded node a batch ends anywhere. A process that is first and does not answer is
+    // On a loaded node a batch ends anywhere. Only a process that is first and does not answer is
     // blocked.
     if (done == 0) {
       wanted.front()->read = FactsRead::kBlocked;

@@ -3,7 +3,7 @@
 //
 // Command line and environment take the target's mmap lock, which a target in state D may hold for
 // ever. They are read in a child with a deadline: a process that does not answer costs a second, is
-// marked, and the others are read all the same.
+// marked, and the others are still read.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 namespace oddrank::ranks {
 
 enum class FactsRead : std::uint8_t {
-  kNone = 0,  // a zombie, or it ended meanwhile
+  kNone = 0,  // a zombie, or it has exited meanwhile
   kRead,
   kRefused,  // another user's, or not dumpable
   kBlocked,  // did not answer in time, or came after too many that did not
@@ -37,13 +37,13 @@ struct ProcessFacts {
   ProcessConduct conduct;
 };
 
-// Returns all processes of our pid namespace but threads of the kernel. Precondition: the caller
-// has one thread (it forks).
+// Returns all processes of our pid namespace but kernel threads. Precondition: the caller has one
+// thread (it forks).
 Result<std::vector<ProcessFacts>> read_process_facts();
 
-// Does the part that may block, on its own so that a test can let one process never answer: calls
-// `read_details` for each in a child and takes over all but `stat`. A process that does not answer
-// within about a second is kBlocked.
+// Does the part that may block: calls `read_details` for each process in a child and takes over all
+// but `stat`. Separate, so that a test can make one process never answer. A process that does not
+// answer within about a second is kBlocked.
 void read_details_of(std::vector<ProcessFacts>& all,
                      const std::function<void(ProcessFacts&)>& read_details);
 

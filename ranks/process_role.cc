@@ -142,12 +142,12 @@ ProcessRole role_of_name(std::string_view name) {
 struct PythonRun {
   std::string_view module;  // of -m
   std::string_view script;
-  std::size_t rest = 0;   // index of the first argument behind it
+  std::size_t rest = 0;   // index of the first argument after it
   std::string_view code;  // of -c
 };
 
-// What an interpreter was told to run. Follows CPython's own reading of its options: one letter
-// each, of which -c, -m, -W and -X take the rest of the word or the next word.
+// Returns what an interpreter was told to run. Parses options as CPython does: one letter each, of
+// which -c, -m, -W and -X take the rest of the word or the next word.
 PythonRun python_run(std::span<const std::string> arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
@@ -182,8 +182,8 @@ PythonRun python_run(std::span<const std::string> arguments) {
   return {};
 }
 
-// Recognises the process that multiprocessing starts to clean up behind a program; CPython 3.4 to
-// 3.14 give it this code.
+// Recognises the process that multiprocessing starts to clean up after a program; CPython 3.4 to
+// 3.14 use this code.
 bool is_resource_tracker(std::string_view code) {
   return code.starts_with("from multiprocessing.resource_tracker import main") ||
          code.starts_with("from multiprocessing.semaphore_tracker import main");

@@ -15,18 +15,18 @@ enum class ProcessRole : std::uint8_t {
   kLauncher,      // srun, mpirun, timeout, a container's init: passes variables on
   kRankLauncher,  // torchrun, accelerate, deepspeed: its own variables are not its children's
   kAgent,         // oddrank, py-spy, gdb: examines ranks
-  kUtility,       // tee, cat, tail: stands beside the rank in a pipeline
+  kUtility,       // tee, cat, tail: runs beside the rank in a pipeline
 };
 
-// `name`: comm, which counts where there are no arguments (a zombie).
+// `name`: comm, used if there are no arguments (a zombie).
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name);
 
 // Returns whether multiprocessing has started it with a new interpreter, as a worker of a Python
 // program: start methods "spawn" and "forkserver".
 bool is_multiprocessing_child(std::span<const std::string> arguments);
 
-// Returns whether a process of this comm is given orphans as its children by the kernel: an init,
-// or SLURM's step.
+// Returns whether the kernel makes orphans children of a process with this comm: an init, or
+// SLURM's step.
 bool adopts_orphans(std::string_view name);
 
 // Returns true for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".

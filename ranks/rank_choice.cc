@@ -16,8 +16,8 @@ bool matches(const attach::Environment& environment, const DiscoverOptions& opti
          (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
 }
 
-// A process that starts ranks under its own, smaller number: torchrun once a node under srun,
-// orted, or a launcher that we do not know by name. What it carries is not its children's.
+// Returns whether the process starts ranks under its own, smaller number: torchrun once a node
+// under srun, orted, or a launcher that we do not know by name. Its number is not its children's.
 bool starts_other_ranks(const TreeNode& launcher,
                         const std::set<std::int32_t>& ranks_below,
                         bool elastic_below) {
@@ -28,7 +28,7 @@ bool starts_other_ranks(const TreeNode& launcher,
          (ranks_below.size() == 1 && *ranks_below.begin() != launcher.identity->rank);
 }
 
-// Marks them: [index] -> it starts ranks that are not its own.
+// Returns [index] -> whether it starts ranks other than its own.
 std::vector<char> find_rank_launchers(const ProcessTree& tree) {
   std::vector<std::set<std::int32_t>> below(tree.size());
   std::vector<char> elastic_below(tree.size(), 0);
@@ -53,7 +53,7 @@ std::vector<char> find_rank_launchers(const ProcessTree& tree) {
   return launchers;
 }
 
-// All helpers of a rank launcher carry the launcher's own number, too; it makes none of them a
+// All helpers of a rank launcher also carry the launcher's own number; it makes none of them a
 // rank.
 void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launchers) {
   std::vector<char> drop(tree.size(), 0);
@@ -103,8 +103,8 @@ bool same_rank(const RankIdentity& a, const RankIdentity& b) {
   return a.rank == b.rank && a.job == b.job && a.rendezvous == b.rendezvous;
 }
 
-// An outer candidate to which this one belongs: its own rank's process, or the rank from which
-// another job was started.
+// Returns whether the inner process belongs to this outer candidate: the process of the same rank,
+// or the rank that started another job.
 bool belongs_to(const RankIdentity& inner, const RankIdentity& outer) {
   const bool other_job = !inner.rendezvous.empty() && !outer.rendezvous.empty() &&
                          inner.rendezvous != outer.rendezvous;
@@ -114,7 +114,7 @@ bool belongs_to(const RankIdentity& inner, const RankIdentity& outer) {
   return other_job || same_number || weaker || same_rank(inner, outer);
 }
 
-// A process that was asked for by its pid is what was asked for, whatever it waits for.
+// A process requested by its pid is never a wrapper, whatever it waits for.
 WrapperQuestion question_of_wrappers(const ProcessTree& tree, const DiscoverOptions& options) {
   const auto is_given = [&tree, &options](std::size_t i) {
     const pid_t pid = tree[i].facts->stat.pid;
@@ -168,8 +168,8 @@ std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
   return groups;
 }
 
-// Two jobs in one Slurm step (a sweep): the same rank twice, with different addresses. Their
-// addresses then go into the name of each.
+// Two jobs in one Slurm step (a sweep) have the same rank twice, with different addresses. Then the
+// address becomes part of each job's name.
 void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
   std::set<std::string> split;
   for (const auto& [key, group] : by_rank(tree, candidates)) {
@@ -195,9 +195,9 @@ bool is_orphan(const ProcessTree& tree, std::size_t index) {
          adopts_orphans(tree[node.parent].facts->stat.name);
 }
 
-// Recognises an orphan that a rank has left behind: what the rank has forked, or what
-// multiprocessing has started for it. A program may also fork to become a daemon; but then all
-// ranks of a job do.
+// Recognises an orphan that a rank has left behind: a process that the rank forked, or that
+// multiprocessing started for it. A program may also fork to become a daemon; but then all ranks of
+// a job do.
 bool is_left_behind(const ProcessTree& tree,
                     const std::vector<std::size_t>& candidates,
                     std::size_t index) {
@@ -214,8 +214,8 @@ bool is_left_behind(const ProcessTree& tree,
           }));
 }
 
-// Takes those out of the candidates whose rank is gone. If another process of the rank's is there,
-// an orphan is its worker, which the choice among them tells.
+// Removes candidates whose rank has exited. If another process of the rank exists, an orphan is its
+// worker; the choice among them shows that.
 std::vector<std::size_t> take_survivors(const ProcessTree& tree,
                                         std::vector<std::size_t>& candidates) {
   std::vector<std::size_t> survivors;
@@ -231,8 +231,9 @@ std::vector<std::size_t> take_survivors(const ProcessTree& tree,
   return survivors;
 }
 
-// How well a process fits if there are several for one rank: the smallest is the rank. An orphan
-// may be a worker that outlived its rank; a program that is not Python may be a monitor beside it.
+// Returns how badly a process fits if there are several for one rank: the smallest value is the
+// rank. An orphan may be a worker that outlived its rank; a program that is not Python may be a
+// monitor beside it.
 auto fitness(const ProcessTree& tree, std::size_t index) {
   const TreeNode& node = tree[index];
   const bool is_sleep = node.facts->stat.name == "sleep";

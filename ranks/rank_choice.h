@@ -1,4 +1,4 @@
-// Which processes of a tree are the ranks' own. The first half of rank_tree.h's rule.
+// Chooses the processes of a tree that are ranks: the first half of rank_tree.h's rule.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,22 @@ using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of i
 struct RankChoice {
   // Indices into the tree. The tree's identities of these have their final `job`.
   std::vector<std::size_t> ranks;
-  // Carry the variables of one of `ranks` but began earlier: left over from another run.
+  // Processes that carry the variables of one of `ranks` but began earlier: left over from another
+  // run.
   std::vector<std::size_t> leftovers;
-  // Orphans that outlive the process that was their rank, none of whose own is there any more.
+  // Orphans that outlive the process that was their rank; that rank has no process any more.
   std::vector<std::size_t> survivors;
-  // [index] -> the process below it that it only waits for, or kNoProcess if it is no wrapper.
+  // [index] -> the process below it that it only waits for, or kNoProcess if it is not a wrapper.
   std::vector<std::size_t> wrapped;
 
   bool is_wrapper(std::size_t index) const { return wrapped[index] != kNoProcess; }
 };
 
-// Completes identities (job) and drops those that only name the place of a launcher.
+// Completes identities (job) and drops those that only say where a launcher runs.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
 
 // Returns the processes whose conduct must be read before choose_ranks may be called, as far as is
-// known by now: call it again, with a new tree, when these have been read. Changes identities as
+// known yet: once these have been read, call it again with a new tree. Changes identities as
 // choose_ranks does.
 std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options);
 

@@ -52,8 +52,8 @@ std::string rendezvous_of(const attach::Environment& environment) {
 std::string job_of(const attach::Environment& environment, const RankIdentity& identity) {
   const std::string step = step_of(environment);
   const bool is_task = number_of(environment, "SLURM_PROCID") == identity.rank;
-  // mpirun that runs under srun on other nodes but not on its own gives its children Slurm's step
-  // on some nodes only; its own name for the job is the same on all.
+  // If mpirun starts its daemons with srun on other nodes but not on its own, its children have
+  // Slurm's step only on some nodes; mpirun's own name for the job is the same on all.
   if (identity.source == RankSource::kMpi && !(is_task && !step.empty())) {
     for (const std::string_view name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID"}) {
       if (environment.has(name)) {
@@ -121,7 +121,7 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
   return identity;
 }
 
-// Slurm lists its tasks, torchrun says how many ranks it started on this node.
+// Slurm lists its tasks; torchrun sets the number of ranks that it started on this node.
 std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
                                         const RankIdentity& identity) {
   if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&

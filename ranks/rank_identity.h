@@ -1,5 +1,5 @@
-// Which rank of which job a process is, by the variables that it was started with. This does not
-// say that it is the rank's own process: wrappers and workers carry the same variables.
+// Identifies the job and rank of a process by the variables with which it was started. The process
+// need not be the rank itself: wrappers and workers carry the same variables.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct RankIdentity {
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;
   std::int32_t local_world_size = -1;
-  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" if only the process tree can tell.
+  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" if only the process tree can show it.
   std::string job;
-  std::string rendezvous;  // "n0:29500", also where `job` is Slurm's
+  std::string rendezvous;  // "n0:29500", even if `job` is Slurm's
   bool elastic = false;    // started by torchrun
   // Ranks that the same launcher started on this node, if known; includes this one.
   std::vector<std::int32_t> node_ranks;

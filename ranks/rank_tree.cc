@@ -65,7 +65,7 @@ class Decider {
     }
   }
 
-  // The processes that were asked for, and ranks below them.
+  // Adds the requested processes, and the ranks below them.
   void add_given() {
     std::set<pid_t> given(options_.pids.begin(), options_.pids.end());
     const auto is_given = [&](std::size_t i) { return given.count(stat(i).pid) != 0; };
@@ -99,8 +99,8 @@ class Decider {
     }
   }
 
-  // Brothers of ranks that nothing identifies: zombies, and processes that may not be read. Their
-  // rank follows from the others if the launcher numbers its ranks without gaps.
+  // Adds siblings of ranks that nothing identifies: zombies, and processes that may not be read.
+  // Their rank follows from the others if the launcher numbers its ranks without gaps.
   void add_unidentified() {
     const std::size_t ranks = rows_.size();
     std::map<std::size_t, std::vector<std::size_t>> brothers;  // parent -> rows
@@ -111,14 +111,14 @@ class Decider {
       }
     }
     for (const auto& [parent, rows] : brothers) {
-      // Init collects all orphans: a zombie there has no brothers.
+      // Init adopts all orphans: a zombie there has no siblings.
       if (stat(parent).pid > 1 || tree_[parent].role == ProcessRole::kRankLauncher) {
         add_brothers(parent, rows);
       }
     }
   }
 
-  // Returns the process that has started it, wrappers apart.
+  // Returns the process that started it, wrappers apart.
   std::size_t starter_of(std::size_t i) const {
     const std::size_t parent = tree_[i].parent;
     return parent == kNoProcess || !choice_.is_wrapper(parent)
@@ -133,7 +133,7 @@ class Decider {
     if (!silent || row_of_[i] != kNoProcess || tree_[i].role != ProcessRole::kProgram) {
       return false;
     }
-    // A rank is of the same program as its brothers; PyTorch renames it to pt_main_thread.
+    // A rank runs the same program as its siblings; PyTorch renames it to pt_main_thread.
     const std::string& name = facts.stat.name;
     return name == "pt_main_thread" || name.substr(0, 6) == "python" ||
            std::any_of(rows.begin(), rows.end(),
@@ -145,7 +145,7 @@ class Decider {
     std::set<std::int32_t> missing;
     for (const std::size_t row : rows) {
       if (rows_[row].job != first.job) {
-        return;  // brothers of several jobs: the zombie may belong to any
+        return;  // siblings of several jobs: the zombie may belong to any of them
       }
       const auto& listed = tree_[rows_[row].process].identity->node_ranks;
       missing.insert(listed.begin(), listed.end());
@@ -180,7 +180,7 @@ class Decider {
     }
   }
 
-  // Processes whose rank is gone, which they belonged to.
+  // Adds processes whose rank has exited.
   void add_survivors() {
     for (const std::size_t i : choice_.survivors) {
       if (row_of_[i] != kNoProcess) {
@@ -196,8 +196,8 @@ class Decider {
     }
   }
 
-  // Returns the leader of its process group or session, if that is gone: what ranks are, if their
-  // launcher gives each a group of its own. -1: unknown.
+  // Returns the leader of its process group or session, if that is gone: which is the rank if the
+  // launcher gives each rank a group of its own. -1: unknown.
   pid_t pid_of_gone_rank(std::size_t i) const {
     for (const pid_t leader : {stat(i).group, stat(i).session}) {
       if (leader > 1 && leader != stat(i).pid && tree_.find(leader) == kNoProcess) {
@@ -207,8 +207,8 @@ class Decider {
     return -1;
   }
 
-  // What a rank has forked, and what carries its variables without being below it (orphans, helpers
-  // beside it).
+  // Adds the processes that a rank has forked, and those that carry its variables without being
+  // below it (orphans, helpers beside it).
   void add_children(std::size_t heads) {
     for (std::size_t i = 0; i < tree_.size(); ++i) {
       if (row_of_[i] != kNoProcess || tree_[i].role == ProcessRole::kAgent || is_excluded(i)) {
@@ -250,8 +250,8 @@ class Decider {
            options_.exclude.end();
   }
 
-  // Only if every rank that was found is in the launchers' lists: a list that lacks one is about
-  // something else.
+  // The launchers' lists count only if every rank that was found is in them: a list that lacks one
+  // describes something else.
   void add_expected() {
     std::set<std::string> jobs;
     std::set<std::int32_t> found;

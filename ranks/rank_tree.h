@@ -1,9 +1,9 @@
-// Decides which processes of a node are ranks, and which belong to one. Plain data in and out, so
-// that every odd tree has a test.
+// Decides which processes of a node are ranks, and which belong to one. Takes and returns plain
+// data, so that every odd tree has a test.
 //
-// The rule: a rank is the outermost process of a tree that carries a given rank number and is no
-// launcher, shell or agent, and does not merely wait for its one child (wrappers.h). What it has
-// forked belongs to it, even if it was orphaned. The rule in real trees:
+// The rule: a rank is the outermost process of a tree that carries a given rank number, is not a
+// launcher, shell or agent, and does not merely wait for its one child (wrappers.h). Processes that
+// it forked belong to it, even if they were orphaned. The rule in real trees:
 //   srun ─ bash ─ python           all three carry SLURM_PROCID; python is the rank
 //   python ─ python                the outer one waits for the inner one and has no communication
 //                                  library: the inner one is the rank
@@ -27,8 +27,7 @@
 namespace oddrank::ranks {
 
 struct DiscoverOptions {
-  std::vector<pid_t> pids;  // these processes, ranks or not, with what they have forked; empty: all
-                            // ranks that are found
+  std::vector<pid_t> pids;  // these processes and those that they forked; empty: all ranks
   std::string slurm_job;    // only processes whose SLURM_JOB_ID is this; empty: any
   std::string slurm_step;   // the same for SLURM_STEP_ID
   std::vector<pid_t> exclude;
@@ -37,13 +36,13 @@ struct DiscoverOptions {
 struct RankRow {
   std::size_t process = 0;  // index into the facts
   bool is_rank = false;
-  pid_t owner = 0;  // of a process that outlives its rank: -1 if the rank's pid is not known
+  pid_t owner = 0;  // of a process that outlives its rank: -1 if the rank's pid is unknown
   bool outlives_rank = false;
   std::int32_t rank = -1;
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;
   std::string job;
-  std::string why;  // what is odd about it, as a sentence; mostly empty
+  std::string why;  // anything odd about it, as a sentence; mostly empty
 };
 
 struct RankDecision {
@@ -53,8 +52,8 @@ struct RankDecision {
   std::string obstacle;  // why a rank may be missing among the rows; "" if all were examined
 };
 
-// Returns the processes, as indices, whose conduct is to be read (read_conducts) before the
-// decision; call it until it returns none. A process whose conduct was not read is no wrapper.
+// Returns the indices of processes whose conduct must be read (read_conducts) before the decision;
+// call it until it returns none. A process whose conduct was not read does not count as a wrapper.
 std::vector<std::size_t> conducts_to_read(const std::vector<ProcessFacts>& facts,
                                           const DiscoverOptions& options);
 

@@ -7,8 +7,8 @@ namespace {
 
 using List = std::vector<std::size_t>;
 
-// Returns whether both are to be the same rank of the same job; variables of an outer launcher may
-// name the same number, too.
+// Returns whether both name the same rank of the same job. Variables of an outer launcher may have
+// the same number by chance.
 bool names_same_rank(const RankIdentity& inner, const RankIdentity& outer) {
   return inner.rank == outer.rank && inner.source <= outer.source &&
          (inner.rendezvous == outer.rendezvous || inner.rendezvous.empty() ||
@@ -23,7 +23,7 @@ class Wrappers {
       if (!question.may_be_rank(i)) {
         continue;
       }
-      // Shells and launchers stand in between.
+      // Shells and launchers may lie in between.
       const std::size_t outer = question.tree.ancestor(i, question.may_be_rank);
       if (outer != kNoProcess &&
           names_same_rank(*question.tree[i].identity, *question.tree[outer].identity)) {
@@ -34,7 +34,8 @@ class Wrappers {
 
   bool is_read(std::size_t i) const { return facts(i).conduct_read; }
 
-  // Sleeps, has no library, and has somebody below it who may be the rank instead.
+  // Returns whether the process sleeps, has no library, and has a process below it that may be the
+  // rank instead.
   bool may_give_way(std::size_t i) const {
     const ProcessConduct& own = facts(i).conduct;
     return question_.may_wrap(i) && !below_[i].empty() && !own.communicates &&

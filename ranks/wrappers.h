@@ -1,12 +1,12 @@
-// Which processes with a rank's variables only wrap the rank: they have started it and wait for its
-// end, whatever program they are. Private to ranks/.
+// Which processes with a rank's variables only wrap the rank: they started it and wait for it to
+// exit, whatever program they are. Private to ranks/.
 //
 // A wrapper has no communication library, all its threads sleep, and it has one child with its
 // rank's number; that child, or the child's child, is the rank. If a thread waits for the child as
 // such (wait4, a pidfd), that is enough; if the process just sleeps, a library of the child's must
-// show that the child is the one that communicates. A rank that has not imported its library yet
-// and waits for a program that it runs looks the same: only Python programs, or programs with the
-// library, are taken for what a Python program wraps.
+// show that the child is the one that communicates. A rank that has not yet imported its library
+// and waits for a program that it runs looks the same, so a Python program counts as a wrapper only
+// of Python programs and of programs with the library.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ struct WrapperQuestion {
   std::function<bool(std::size_t)> may_wrap;
 };
 
-// Returns [index] -> the process that it wraps, or kNoProcess if it is no wrapper. A process whose
-// conduct was not read is none.
+// Returns [index] -> the process that it wraps, or kNoProcess if it is not a wrapper. A process
+// whose conduct was not read does not count as a wrapper.
 std::vector<std::size_t> find_wrapped(const WrapperQuestion& question);
 
-// Returns the processes whose conduct is to be read next for find_wrappers; empty when all that
+// Returns the processes whose conduct must be read next for find_wrapped; empty once all that
 // matters has been read.
 std::vector<std::size_t> conducts_to_read(const WrapperQuestion& question);
 

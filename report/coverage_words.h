@@ -1,4 +1,4 @@
-// How much of the job was read, in words: the same in the text and on the HTML page.
+// Words for how much of the job was read, the same in the text and on the HTML page.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ using snapshot::Answer;
 using snapshot::Check;
 using snapshot::NodeHealth;
 
-// If there are more nodes than this, nodes that are alike share a line.
+// If there are more nodes than this, equal nodes share a line.
 constexpr std::size_t kMaxLinesEach = 24;
 
 // "access yes, ranks 2, stacks NO (cut)".

@@ -9,11 +9,10 @@
 
 namespace oddrank::report {
 
-// Worst first: not reached, then by the number of noes, then in the order given.
+// Sorts nodes worst first: not reached, then by the number of noes, then in the given order.
 void sort_worst_first(std::vector<snapshot::NodeHealth>& nodes);
 
-// A line for each node (nodes that are alike share one beyond a screenful), the remedies of each no
-// and off below it, once.
+// Prints a line for each node (equal nodes share one beyond a screenful), then each remedy once.
 std::string doctor_text(const std::vector<snapshot::NodeHealth>& nodes, const TextOptions& options);
 std::string doctor_json(const std::vector<snapshot::NodeHealth>& nodes);
 

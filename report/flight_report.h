@@ -1,4 +1,4 @@
-// The report on flight recorders' dumps (`oddrank fr`), for people and for programs.
+// The report on flight recorder dumps (`oddrank fr`), for people and for programs.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace oddrank::report {
 
 std::string flight_report_text(const aggregate::FlightReport& report);
-// Verdict, coverage and collectives as in format 1 of `oddrank node --json`; besides, per group and
-// rank the highest number that was enqueued and the lowest that has not ended.
+// Verdict, coverage and collectives as in format 1 of `oddrank node --json`; in addition, per group
+// and rank, the highest enqueued number and the lowest one that has not ended.
 std::string flight_report_json(const aggregate::FlightReport& report);
 
 }  // namespace oddrank::report

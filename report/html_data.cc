@@ -31,7 +31,7 @@ using snapshot::ThreadCapture;
 // Flags in a thread row.
 constexpr unsigned kHoldsGil = 2;
 constexpr unsigned kWantsGil = 4;
-constexpr unsigned kDecides = 8;  // speaks for its rank
+constexpr unsigned kDecides = 8;  // represents its rank
 constexpr unsigned kIdle = 16;
 
 constexpr std::size_t kTidColumns = 400;
@@ -73,8 +73,8 @@ class PageData {
   // Columns: name, what it waits for, stack.
   Json task_row(const snapshot::AsyncTask& task);
 
-  // Columns: row of `ranks` (-1: none), pid, what it is, command, Python's version, state, why it
-  // was not read, threads, asyncio tasks.
+  // Columns: row of `ranks` (-1: none), pid, role, command, Python version, state, why it was not
+  // read, threads, asyncio tasks.
   Json process_row(std::int64_t rank, const ProcessCapture& process);
 
   Json processes();

@@ -1,6 +1,6 @@
-// What the HTML report shows, as one compact JSON text: each text, frame and stack once, rows as
+// The data of the HTML report, as one compact JSON text: each text, frame and stack once, rows as
 // arrays. html/data.js reads it. The order of the columns is defined there and in html_data.cc;
-// both change together. This is no public format: programs read --json.
+// both change together. This is not a public format: programs read --json.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace oddrank::report {
 
-// Returns text that is safe inside a <script> element: it holds no '<'. A job of 1,024 ranks with
-// 99 threads each takes less than 2 MB.
+// Returns text that is safe inside a <script> element: it contains no '<'. A job of 1,024 ranks
+// with 99 threads each takes less than 2 MB.
 std::string html_data(const aggregate::Diagnosis& report, const aggregate::JobView& view);
 std::string html_data(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
 

@@ -5,8 +5,8 @@
 
 namespace oddrank::report {
 
-// Has marks where something is filled in: <!--title-->, <!--style-->, <!--text-->, <!--data-->,
-// <!--script-->.
+// Returns the page, with marks for the parts to fill in: <!--title-->, <!--style-->, <!--text-->,
+// <!--data-->, <!--script-->.
 std::string_view html_page();
 std::string_view html_style();
 std::string_view html_script();

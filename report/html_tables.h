@@ -1,4 +1,4 @@
-// Texts, frames and stacks of an HTML report, each once, and the numbers by which rows refer to
+// Texts, frames and stacks of an HTML report, each once, with the numbers by which rows refer to
 // them.
 #pragma once
 
@@ -28,8 +28,8 @@ class HtmlTables {
   std::size_t frame(const aggregate::ShownFrame& frame);
   // Returns the number of a folded stack, without the frames that were left out.
   std::size_t stack(const aggregate::FoldedStack& stack);
-  // Returns the number of a stack with all frames of a sample, and a mark at those that folding
-  // leaves out.
+  // Returns the number of a stack with all frames of a sample, and marks those that folding leaves
+  // out.
   std::size_t stack(const snapshot::ThreadSample& sample);
 
   const std::vector<std::string>& texts() const { return texts_; }

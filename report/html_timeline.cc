@@ -22,7 +22,7 @@ class TimelineData {
                HtmlTables& tables)
       : view_(view), timeline_(timeline), tables_(tables) {}
 
-  // Columns: ranks, count, number of the first in `ranks`, moved, samples, steps between them.
+  // Columns: ranks, count, number of the first in `ranks`, moved, samples, steps between samples.
   Json row(const aggregate::TimelineRow& row);
 
   // Columns: stack, words.

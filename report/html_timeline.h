@@ -12,9 +12,9 @@ namespace oddrank::report {
 
 // Returns a JSON object with the member timeline; html/timeline.js reads it. `group_of_rank`: the
 // report's group of each rank, in the order of view.ranks(), which is also the order of the rows;
-// -1 = in none. What is equal on many ranks is sent once, and rows that nobody would read are only
-// counted: a job of any size takes some tens of kilobytes, besides the texts and stacks that this
-// adds to `tables`.
+// -1 = in none. Data that is equal on many ranks is sent once, and rows beyond what a person reads
+// are only counted: a job of any size takes some tens of kilobytes, besides the texts and stacks
+// that it adds to `tables`.
 std::string html_timeline(const aggregate::JobView& view,
                           const std::vector<std::int64_t>& group_of_rank,
                           HtmlTables& tables);

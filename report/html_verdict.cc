@@ -9,7 +9,7 @@
 namespace oddrank::report {
 namespace {
 
-// Returns a class of page.css; "" for the default colour, which accuses.
+// Returns a class of page.css; "" for the default colour, that of a culprit.
 std::string_view tone_class(aggregate::Tone tone) {
   return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
 }

@@ -1,4 +1,4 @@
-// The first screen of the HTML report as data: the part in words, which needs no tables.
+// The first screen of the HTML report as data: the worded part, which needs no tables.
 #pragma once
 
 #include <string>

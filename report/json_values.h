@@ -1,4 +1,4 @@
-// Values of the JSON report: what is unknown is null, and text is always valid UTF-8. Private to
+// Values of the JSON report: unknown values are null, and text is always valid UTF-8. Private to
 // report/.
 #pragma once
 
@@ -18,10 +18,9 @@ namespace oddrank::report {
 using Json = nlohmann::ordered_json;
 
 // Writes text that is always valid UTF-8. `indent`: blanks for each level; -1: all in one line.
-// Reading and writing are compiled only here: they take seconds in every file that uses them.
+// Reading and writing JSON is compiled only here: it takes seconds in every file that uses it.
 std::string json_text(const Json& json, int indent = -1);
-// Makes an object without fields but with room for this many: an object that grows copies its
-// fields.
+// Makes an object without fields but with room for this many: a growing object copies its fields.
 Json object_for(std::size_t fields);
 // Returns a discarded value (is_discarded()) if the text is not JSON.
 Json parse_json(std::string_view text);
@@ -39,7 +38,7 @@ inline Json known(snapshot::Known value) {
   return value == snapshot::Known::kUnknown ? Json(nullptr) : Json(value == snapshot::Known::kYes);
 }
 
-// Returns seconds, as "..._s" fields have them.
+// Returns seconds, the unit of "..._s" fields.
 inline double seconds(std::int64_t ms) {
   return static_cast<double>(ms) / 1000;
 }

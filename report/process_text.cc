@@ -39,7 +39,7 @@ std::string header(const aggregate::JobView& view,
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
   facts.push_back(version.empty() ? "no Python found" : "Python " + version);
-  // Returns "3.14.0t"; a free-threaded Python that was started with a GIL shows the GIL's holder.
+  // Returns "3.14.0t"; a free-threaded Python started with a GIL shows the GIL's holder.
   if (version.ends_with('t')) {
     facts.emplace_back("free-threaded");
   }
@@ -74,7 +74,7 @@ std::string header(const aggregate::JobView& view,
 }
 
 // Returns ", wants the GIL for 0.5 s or longer". A thread that waits for the GIL wakes after each
-// switch interval (5 ms unless the program changed it) to ask for it, so its switches measure the
+// switch interval (5 ms unless the program changed it) to request it, so its switches measure the
 // time.
 std::string gil_words(const ThreadCapture& thread) {
   if (!thread.holds_gil && !thread.wants_gil) {
@@ -115,7 +115,7 @@ std::string thread_title(const aggregate::JobView& view,
   if (!name.empty()) {
     title += fmt::format(" \"{}\"", name);
   }
-  // Threads start with the name of the process, which says nothing.
+  // Threads start with the name of the process, which is not informative.
   if (!python_name.empty() && !os_name.empty() && os_name != python_name &&
       thread.name != process.name) {
     title += fmt::format(" [{}]", os_name);

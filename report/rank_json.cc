@@ -87,7 +87,7 @@ Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& c
   return json;
 }
 
-// Returns the frames that rows about a thread's Python frames name by their index.
+// Returns the frames that rows about a thread's Python frames refer to by index.
 const std::vector<snapshot::FrameId>& indexed_frames(const aggregate::JobView& view,
                                                      const ThreadSample& sample) {
   const bool apart = sample.python_stack != snapshot::StackId{};
@@ -139,7 +139,7 @@ Json loops_json(const aggregate::JobView& view,
   return rows;
 }
 
-// Adds what tells samples of the thread apart: its states if they differ, and who traced it.
+// Adds what differs among the thread's samples: its states if they differ, and its tracer.
 void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& thread, Json& json) {
   std::string states;
   Json tracer = nullptr;

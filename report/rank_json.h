@@ -7,8 +7,8 @@
 
 namespace oddrank::report {
 
-// Writes a row of "ranks"; the rank must have a process. Without threads, writes their number
-// instead.
+// Writes a row of "ranks"; the rank must have a process. If threads are not requested, writes their
+// number instead.
 Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads);
 
 }  // namespace oddrank::report

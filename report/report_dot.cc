@@ -40,7 +40,7 @@ std::string wait_cluster(const aggregate::JobView& view) {
   return text + "  }\n";
 }
 
-// Keeps the children in the order of time, the one that is behind first.
+// Returns whether the children are in order of time, the furthest behind first.
 bool is_in_time(const aggregate::PrefixTree& tree, std::size_t node) {
   const auto& children = tree.nodes[node].children;
   return !children.empty() && !tree.nodes[children.front()].counter.empty();

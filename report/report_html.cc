@@ -59,7 +59,7 @@ std::string report_html(const aggregate::Diagnosis& report, const aggregate::Job
            : mark == "script" ? html_script()
                               : std::string_view();
   };
-  // Makes one pass over the page's source: text that was filled in is never searched for marks.
+  // Makes one pass over the page's source: inserted text is never searched for marks.
   std::string page;
   std::string_view rest = html_page();
   constexpr std::string_view kBegin = "<!--";

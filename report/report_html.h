@@ -1,9 +1,9 @@
 // The report as one page for a browser: a single file without references to anything else, so that
-// it opens on a laptop without a network, from a ticket or a mail.
+// it opens on a laptop without a network, from a ticket or an e-mail.
 //
 // It shows the verdict, the chain of waits as a picture, a grid of ranks, the stacks of all ranks
-// as an icicle, and every thread of every rank. Whatever came from a target is text in it and never
-// markup; a content security policy forbids the page to load anything.
+// as an icicle, and every thread of every rank. Data from a target is always text, never markup; a
+// content security policy forbids the page to load anything.
 #pragma once
 
 #include <string>

@@ -224,7 +224,7 @@ bool has_few_threads(const aggregate::JobView& view) {
   return threads <= kMaxListedThreads;
 }
 
-// Returns a value as it is written in an object that is indented by two.
+// Returns a value as written inside an object indented by two.
 std::string indented(const Json& json) {
   const std::string text = json_text(json, 2);
   std::string result;

@@ -18,12 +18,12 @@ inline constexpr int kJsonFormat = 1;
 // lists them.
 inline constexpr std::size_t kMaxListedThreads = std::size_t{1} << 14;
 
-// Returns indented, valid UTF-8 that ends with a newline. `view` is of the capture that the report
-// was made from.
+// Returns indented, valid UTF-8 that ends with a newline. `view` is of the capture from which the
+// report was made.
 std::string report_json(const aggregate::Diagnosis& report, const aggregate::JobView& view);
 std::string report_json(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
 
-// Returns a verdict alone, as it is written in a report.
+// Returns only a verdict, in the form that it has in a report.
 std::string verdict_json_text(const aggregate::Verdict& verdict);
 
 }  // namespace oddrank::report

@@ -196,7 +196,7 @@ std::string advice_lines(const aggregate::Diagnosis& report, const Style& style,
   return text.empty() ? text : '\n' + text;
 }
 
-// Prints the stories that hold the job up as well.
+// Prints the other stories that hold the job up.
 std::string also_lines(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
   for (const aggregate::OtherStory& other : report.verdict.also) {

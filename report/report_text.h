@@ -9,7 +9,7 @@
 
 namespace oddrank::report {
 
-// Ends with a newline. `capture` is the one that the report was made from (all_threads needs it).
+// Ends with a newline. `capture` is the one from which the report was made (all_threads needs it).
 std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options);

@@ -14,8 +14,8 @@ constexpr std::size_t kNameColumns = 34;
 constexpr std::size_t kPlaceColumns = 26;
 
 // Picks the most telling frames of a stack that is too long, in this order: its inner end, the
-// innermost frame of the user's program, the library function that was called there, the frame next
-// to the inner end, the user's next frame, then the rest from the inner end on.
+// innermost frame of the user's program, the library function called there, the frame next to the
+// inner end, the user's next frame, then the rest from the inner end on.
 std::vector<std::size_t> choose(const std::vector<aggregate::ShownFrame>& frames,
                                 std::size_t limit) {
   std::vector<std::size_t> wanted = {0};
@@ -41,7 +41,7 @@ std::vector<std::size_t> choose(const std::vector<aggregate::ShownFrame>& frames
       chosen.insert(at);
     }
   }
-  // A line that says "1 frame" is as long as that frame.
+  // A line that says "1 frame" would take as much space as that frame.
   for (std::size_t at = 1; at + 1 < frames.size(); ++at) {
     if (chosen.contains(at - 1) && chosen.contains(at + 1)) {
       chosen.insert(at);

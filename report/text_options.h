@@ -1,4 +1,4 @@
-// How text reports are printed.
+// Options of text reports.
 #pragma once
 
 namespace oddrank::report {
@@ -7,7 +7,7 @@ struct TextOptions {
   bool color = false;
   int width = 80;
   bool all_threads = false;  // every thread of every rank, after the first screen
-  bool full_stacks = false;  // stacks whole, with the frames that are otherwise left out
+  bool full_stacks = false;  // whole stacks, with the frames that are otherwise left out
   bool locals = false;       // of Python frames, in the stacks of processes
 };
 

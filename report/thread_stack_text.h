@@ -1,5 +1,5 @@
 // The stack of one thread in the list of a process's threads: frames, the reason why it ends, and,
-// if wanted, the locals of Python frames.
+// on request, the locals of Python frames.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace oddrank::report {
 
-// Prints the innermost frame first, indented by 4 columns. Native and Python frames that do not fit
-// into one stack are printed side by side.
+// Prints the innermost frame first, indented by 4 columns. Prints native and Python frames that do
+// not fit into one stack side by side.
 std::string thread_stack_text(const aggregate::JobView& view,
                               const snapshot::ThreadCapture& thread,
                               const Style& style,

@@ -1,5 +1,5 @@
-// The wait-for graph as it is drawn: ranks at the same place are one node. Otherwise a job of
-// thousands would be unreadable.
+// The wait-for graph as drawn: ranks at the same place are one node, since a job of thousands would
+// otherwise be unreadable.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ namespace oddrank::report {
 struct PictureNode {
   aggregate::NodeKind kind = aggregate::NodeKind::kRank;  // kRank: ranks at the same place
   std::string label;                                      // "7 ranks: 0-4,6-7"
-  std::string phase;                                      // if it is ranks: what they do
-  std::vector<std::size_t> ranks;  // indices of JobView::ranks(), if it is ranks
-  pid_t pid = 0;                   // if it is a process
+  std::string phase;                                      // for ranks: what they do
+  std::vector<std::size_t> ranks;                         // for ranks: indices of JobView::ranks()
+  pid_t pid = 0;                                          // for a process
 };
 
 struct PictureEdge {
   std::size_t from = 0;  // the node that waits
   std::size_t to = 0;
-  std::string on;  // of the first edge that this one stands for
+  std::string on;  // of the first edge that this one represents
   bool assumed = false;
 };
 

@@ -5,7 +5,7 @@
 namespace oddrank::slurm {
 namespace {
 
-// More names than this help nobody.
+// More names than this do not help.
 constexpr std::size_t kNames = 4;
 
 std::size_t count_answered(const std::vector<NodeAnswer>& nodes) {
@@ -13,7 +13,8 @@ std::size_t count_answered(const std::vector<NodeAnswer>& nodes) {
       nodes.begin(), nodes.end(), [](const NodeAnswer& node) { return node.answered; }));
 }
 
-// Returns what one of the nodes that have not answered does; the same one as long as it does.
+// Returns the activity of one node that has not answered; the same node in each call until it
+// answers.
 std::string doing_of_any(const std::vector<NodeAnswer>& nodes) {
   std::string doing;
   for (const NodeAnswer& node : nodes) {

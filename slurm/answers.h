@@ -17,7 +17,7 @@ struct NodeAnswer {
   std::string why;                     // not answered: a sentence without the host
   std::chrono::milliseconds after{0};  // since the gathering began
   std::string agent_text;              // the agent's stderr, bounded; may be empty
-  std::string doing;                   // why it answers later, as its agent said; may be empty
+  std::string doing;                   // why it answers later, in its agent's words; may be empty
 };
 
 struct GatherResult {
@@ -33,18 +33,18 @@ struct GatherProgress {
   std::size_t done = 0;  // nodes that have answered
   std::size_t total = 0;
   std::string waiting_for;  // "n3, n7" if they are few; else empty
-  std::string doing;        // "waits are young, sampling again (3)", if a node says so
+  std::string doing;        // "waits are young, sampling again (3)", if a node reports that
 };
 
 // Called after each answer, and every 20 ms or so between answers.
 using ProgressSink = std::function<void(const GatherProgress&)>;
 
-// What every node is asked for, by srun or ssh.
+// What is requested from every node, over srun or ssh.
 struct AgentOptions {
   std::string agent_path;               // absolute; the same on every node, or copied there
   std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
   std::chrono::milliseconds node_timeout{20000};
-  // How much later an agent may answer that has said why (NodeAnswer::doing).
+  // How much later an agent may answer if it gives a reason (NodeAnswer::doing).
   std::chrono::milliseconds longest_delay{0};
   ProgressSink progress;  // may be empty
   // Set by a signal handler: the gathering ends soon, with the answers that have arrived.

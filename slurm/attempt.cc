@@ -14,7 +14,7 @@ bool Attempt::advance() {
   if (ended_) {
     return false;
   }
-  const auto exit = child_.exit_status();  // before reading: what it wrote last is read for certain
+  const auto exit = child_.exit_status();  // before reading, so that no output is missed
   child_.read_output(
       [this](OutputStream stream, std::string_view bytes) { take_output(stream, bytes); });
   if (exit) {

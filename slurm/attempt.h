@@ -21,25 +21,25 @@ class Attempt {
  public:
   static Result<Attempt> start(const AgentStep& step);
 
-  // Reads pending output. Returns false once srun has ended.
+  // Reads pending output. Returns false once srun has exited.
   bool advance();
   bool running() const { return !ended_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
-  // Asks srun to end its step. Later output is our doing and does not become part of words().
+  // Asks srun to end its step. Later output is due to us and does not become part of words().
   void terminate();
-  // Reads pending output and gives up: an srun that still runs is left to end by itself.
+  // Reads pending output and gives up: an srun that still runs is left to exit by itself.
   void leave();
 
   std::vector<Payload> take_payloads() { return out_.take_complete(); }
   // Returns true once anything came from this attempt's agent on `host`.
   bool heard_of(std::string_view host) const { return out_.heard_of(host); }
-  // Returns what that agent last said it does (frames.h).
+  // Returns that agent's last reported activity (frames.h).
   std::string doing_of(std::string_view host) const { return out_.doing_of(host); }
   std::vector<IncompletePayload> incomplete() const { return out_.incomplete(); }
 
   const std::vector<std::string>& nodes() const { return nodes_; }
   bool covers(std::string_view host) const;
-  // Returns what srun wrote until it ended or was told to end.
+  // Returns what srun wrote until it exited or was terminated.
   const SrunWords& words() const { return words_; }
   // Returns what the agent on `host` (or SLURM in its place) wrote outside of frames.
   std::string agent_text(const std::string& host) const;

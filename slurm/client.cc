@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxComplaint = 200;
 
-// Which cluster, and how to be let in. SLURM_CONF_SERVER and SLURM_SACK_* are those of
-// "configless" nodes, SLURM_JWT of token authentication.
+// Variables that select the cluster and authenticate us. SLURM_CONF_SERVER and SLURM_SACK_* are
+// those of "configless" nodes, SLURM_JWT of token authentication.
 constexpr std::array<std::string_view, 8> kKept = {
     "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_CLUSTERS=",    "SLURM_JWT=",
     "SLURM_ROOT=", "SLURM_SACK_KEY=",    "SLURM_SACK_SOCKET=", "SLURM_AUTH_SOCKET="};
@@ -28,7 +28,7 @@ bool starts_with_any(std::string_view text, const auto& beginnings) {
 }
 
 bool means_nothing(std::string_view line) {
-  // A warning of clusters with task/none about an option that others need.
+  // Clusters with task/none warn about an option that other clusters need.
   return line.empty() || contains(line, "lacks support for cpu binding") ||
          contains(line, "If munged is up, restart with --num-threads") ||
          contains(line, "got SIGCONT") || contains(line, "forcing job termination");

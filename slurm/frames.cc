@@ -71,7 +71,8 @@ std::pair<int, std::string_view> split_label(std::string_view line) {
   return {*label, line.substr(colon + 2)};
 }
 
-// Takes the text up to `separator` off `rest`; returns nothing if there is no separator.
+// Removes the text up to `separator` from `rest` and returns it; returns nothing if there is no
+// separator.
 std::optional<std::string_view> take_until(std::string_view& rest, char separator) {
   const auto at = rest.find(separator);
   if (at == std::string_view::npos) {
@@ -101,7 +102,7 @@ struct FrameCollector::Frame {
   std::uint64_t total = 0;
   std::string bytes;
 
-  // `text` begins after the mark and may go on after the frame.
+  // `text` begins after the mark and may continue after the frame.
   static std::optional<Frame> parse(std::string_view text) {
     std::string_view rest = text;
     const auto host = take_until(rest, ' ');
@@ -126,7 +127,7 @@ struct FrameCollector::Frame {
     return checked(*host, *stream, *sequence, *total, *body);
   }
 
-  // The sender's bytes arrived as they were sent; they may still be nonsense.
+  // The sender's bytes arrived unchanged; they may still be nonsense.
   static std::optional<Frame> checked(std::string_view host,
                                       std::string_view stream,
                                       std::string_view sequence,
@@ -149,7 +150,7 @@ struct FrameCollector::Frame {
 };
 
 std::uint64_t new_stream_id() {
-  // Pids repeat across namespaces and clocks across nodes; hosts tell the rest apart.
+  // Pids repeat across namespaces and clocks across nodes; hosts distinguish the rest.
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   std::seed_seq seed{static_cast<std::uint64_t>(::getpid()), static_cast<std::uint64_t>(now.tv_sec),
@@ -225,7 +226,7 @@ void FrameCollector::take_line(std::string_view line) {
     halves_.erase(half);
   }
   const bool found = take_frames(joined.empty() ? text : joined, label);
-  // A half may need more than this line, but not once another frame has started.
+  // A half may continue in a later line, but not once another frame has started.
   const bool only_half = !found && text.find(kMark) == std::string_view::npos;
   const bool begun = keep_half(only_half && !joined.empty() ? joined : text, label);
   if (!found && !begun) {
@@ -289,7 +290,7 @@ void FrameCollector::add(const Frame& frame, int label) {
   if (frame.total != stream.total || !news) {
     return;
   }
-  // An empty frame in the middle costs a map entry too: count something for it.
+  // An empty frame in the middle also costs a map entry, so it counts too.
   const std::size_t cost = frame.bytes.size() + 64;
   if (stream.held + cost > limits_.payload || held_ + cost > limits_.total) {
     drop(stream);

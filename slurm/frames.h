@@ -1,9 +1,9 @@
 // Carries bytes through a pipe that mangles lines: a node's capture through srun's stdout.
 //
 // With -l, srun puts "3: " before every line and cuts lines at 1024 bytes; without -l, lines of
-// several nodes run into each other; either way, other programs' warnings may come in between. And
-// what is left in SLURM's buffer at a task's end is cut every 1024 bytes, regardless of lines (seen
-// in 22.05 with payloads of megabytes: one or two short lines of each task came as two). So a
+// several nodes run into each other; either way, other programs' warnings may come in between. When
+// a task exits, the rest of SLURM's buffer is cut every 1024 bytes, regardless of lines (seen in
+// 22.05 with payloads of megabytes: one or two short lines of each task were split in two). So a
 // payload travels as short self-contained lines, and the halves of a cut line are joined by their
 // label:
 //
@@ -11,8 +11,8 @@
 //
 //   HOST    node name as SLURM knows it (SLURMD_NODENAME)
 //   STREAM  64-bit hex; new for every payload, so that two senders of one host do not mix
-//   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: "the sender has
-//           started", without bytes; with bytes: what the sender does meanwhile, in words
+//   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: without
+//           bytes "the sender has started"; with bytes the sender's current activity, in words
 //   CRC     crc32 (zlib), hex, of "HOST STREAM SEQ/TOTAL BASE64"
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
@@ -39,7 +39,7 @@ std::string unique_name();
 
 // Returns what a sender writes first.
 std::string encode_hello(std::string_view host, std::uint64_t stream);
-// Returns what a sender may write after that, if its payload will come later than usual: why, in a
+// Returns what a sender may write next if its payload will come later than usual: the reason in a
 // few words, cut at kMaxDoing.
 inline constexpr std::size_t kMaxDoing = 120;
 std::string encode_doing(std::string_view host, std::uint64_t stream, std::string_view words);
@@ -49,9 +49,9 @@ std::string encode_frames(std::string_view host, std::uint64_t stream, std::stri
 
 struct FrameLimits {
   std::size_t payload = std::size_t{128} << 20;  // bytes of one payload
-  std::size_t total = std::size_t{1} << 30;      // bytes of all payloads that are under way
+  std::size_t total = std::size_t{1} << 30;      // bytes of all payloads in transit
   std::size_t streams = 65536;
-  std::size_t text = std::size_t{16} << 10;  // bytes of other lines kept, a label
+  std::size_t text = std::size_t{16} << 10;  // bytes of other lines kept for each label
   std::size_t labels = 8192;
 };
 
@@ -78,13 +78,13 @@ class FrameCollector {
 
   // Returns payloads that became complete since the last call.
   std::vector<Payload> take_complete();
-  // Returns senders whose hello or first frame came but whose payload is not complete; several for
-  // a host that had several senders.
+  // Returns senders whose hello or first frame has arrived but whose payload is incomplete; several
+  // for a host that had several senders.
   std::vector<IncompletePayload> incomplete() const;
-  // Returns true once a hello, a frame or a payload of this host came.
+  // Returns true once a hello, a frame or a payload of this host has arrived.
   bool heard_of(std::string_view host) const { return hosts_.find(host) != hosts_.end(); }
-  // Returns what a sender of this host last said it does; "" if none did. Printable, and at most
-  // kMaxDoing bytes.
+  // Returns the last activity that a sender of this host reported; "" if none did. Printable, and
+  // at most kMaxDoing bytes.
   std::string doing_of(std::string_view host) const;
   // Returns task number -> host, as known from frames; -1 is the label of lines without one.
   const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
@@ -97,7 +97,7 @@ class FrameCollector {
     std::uint64_t total = 0;                     // 0: not known yet
     std::uint64_t next = 0;                      // frames 0 .. next-1 are in `bytes`
     std::string bytes;                           // decoded
-    std::map<std::uint64_t, std::string> later;  // came before their turn
+    std::map<std::uint64_t, std::string> later;  // arrived early
     std::size_t held = 0;                        // bytes here and in `later`
     bool done = false;
     bool refused = false;  // over a limit
@@ -114,13 +114,13 @@ class FrameCollector {
   void keep_text(std::string_view line, int label);
 
   FrameLimits limits_;
-  std::string line_;  // begun and not ended
+  std::string line_;  // incomplete
   std::map<std::pair<std::string, std::uint64_t>, Stream> streams_;
   std::map<std::string, int, std::less<>> hosts_;
   std::map<std::string, std::string, std::less<>> doing_;  // by host
   std::map<int, std::string> label_hosts_;
   std::map<int, std::string> text_;
-  std::map<int, std::string> halves_;  // begin of a frame at the end of a label's last line
+  std::map<int, std::string> halves_;  // beginning of a frame at the end of a label's last line
   std::vector<Payload> complete_;
   std::size_t held_ = 0;
 };

@@ -55,10 +55,10 @@ class Gathering {
   Result<GatherResult> run();
 
  private:
-  // What is still to be done about a node.
+  // The work that is left for a node.
   struct NodeState {
-    bool asked_alone = false;  // queued for it, or already asked
-    bool sent_agent = false;   // it lacks the file; asking without a copy would fail again
+    bool asked_alone = false;  // queued for a retry, or already retried
+    bool sent_agent = false;   // it lacks the file; a retry without a copy would fail again
     bool settled = false;      // it has answered, or will not
   };
 
@@ -99,13 +99,13 @@ class Gathering {
   const GatherOptions& options_;
   Deadline::Clock::time_point began_ = Deadline::Clock::now();
   Deadline deadline_;
-  Deadline last_deadline_;  // for agents that have said why they take longer
+  Deadline last_deadline_;  // for agents that gave a reason to take longer
   Deadline hedge_;
   bool hedged_ = false;
   GatherResult result_;
   std::vector<NodeState> states_;  // as result_.nodes
   std::map<std::string, std::size_t, std::less<>> index_;
-  std::deque<Attempt> attempts_;  // the first is over all nodes, the others over one each
+  std::deque<Attempt> attempts_;  // the first covers all nodes, each other one node
   std::deque<std::size_t> queue_;
   std::optional<Error> refusal_;
   std::size_t answers_ = 0;
@@ -177,8 +177,8 @@ void Gathering::note_doing() {
   }
 }
 
-// Returns whether nobody is waited for any more: agents that are silent have less time than those
-// that have said why they take longer.
+// Returns whether all deadlines have passed: silent agents have less time than those that gave a
+// reason to take longer.
 bool Gathering::is_late() const {
   if (!deadline_.passed() || last_deadline_.passed()) {
     return deadline_.passed();
@@ -191,7 +191,8 @@ bool Gathering::is_late() const {
   return true;
 }
 
-// slurmstepd says it in the task's place: "error: execve(): /x/oddrank: No such file or directory".
+// slurmstepd reports it in place of the task: "error: execve(): /x/oddrank: No such file or
+// directory".
 bool Gathering::lacks_agent(const Attempt& attempt, const std::string& host) const {
   const std::string said = attempt.agent_text(host);
   return said.find("execve(): " + options_.agent_path + ": No such file") != std::string::npos;
@@ -211,7 +212,7 @@ void Gathering::ship_to(std::vector<std::string> nodes) {
   attempts_.push_back(*std::move(attempt));
 }
 
-// Waits for output of any srun and reads it; notices which have ended.
+// Waits for output of any srun and reads it; notices which have exited.
 void Gathering::pump(milliseconds patience) {
   std::vector<pollfd> polled;
   for (const Attempt& attempt : attempts_) {
@@ -244,7 +245,7 @@ void Gathering::take(Payload payload) {
   }
   NodeAnswer& node = result_.nodes[found->second];
   if (node.answered) {
-    return;  // asked twice, and both agents answered
+    return;  // tried twice, and both agents answered
   }
   if (box_) {
     auto left = box_->open_note(payload.bytes);
@@ -308,9 +309,9 @@ void Gathering::conclude_alone(const Attempt& attempt) {
   }
 }
 
-// Retries nodes that are silent long after most others have started, while the first srun goes on.
-// Not while most are silent: then SLURM is slow, and more work does not help. Returns true if it
-// did.
+// Retries nodes that are silent long after most others have started, while the first srun
+// continues. Not while most are silent: then SLURM is slow, and more work does not help. Returns
+// true if it did.
 bool Gathering::ask_silent_alone() {
   std::vector<std::size_t> silent;
   for (std::size_t i = 0; i < states_.size(); ++i) {

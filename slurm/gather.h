@@ -3,14 +3,14 @@
 // The agent is our own binary, as a task of a step of the job (launch.h). It writes to its stdout
 // encode_hello() at once and encode_frames() of its capture at the end (frames.h), with
 // SLURMD_NODENAME as its host; its stderr is kept to explain a failure. It should exit before
-// `node_timeout`, or say why it does not (encode_doing()).
+// `node_timeout`, or report why it does not (encode_doing()).
 //
 // If a node lacks the file, a copy is sent to /tmp (srun --bcast); the agent deletes it.
 //
-// Nodes that are silent when most others have started, or when srun gave up, are tried once more,
-// each with its own srun, so that one dead node does not take others with it. When gather()
-// returns, every srun of ours has ended or was told to end, and with it its step and agents. An
-// srun that waits for a node which does not answer SLURM ends by itself at SLURM's message timeout.
+// Nodes that are silent when most others have started, or when srun gave up, are retried once, each
+// with its own srun, so that one dead node does not take others with it. When gather() returns,
+// every srun of ours has exited or was terminated, and with it its step and agents. An srun that
+// waits for a node that does not answer SLURM exits by itself at SLURM's message timeout.
 #pragma once
 
 #include <chrono>
@@ -30,14 +30,15 @@ struct GatherOptions : AgentOptions {
   // Time beyond node_timeout for SLURM to start the agents and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;
-  // A folder that all nodes share, for answers of many nodes (drop_box.h). Empty: through srun.
+  // A folder that all nodes share, for the answers of many nodes (drop_box.h). Empty: answers come
+  // through srun.
   std::string via = {};
 };
 
 // Errors: no srun here (kNotFound), SLURM refuses the step as a whole (kPermission, kGone,
 // kNotFound, kTimeout), a relative agent_path or a job without hosts (kUsage). Nodes without an
-// answer are no error. Returns within node_timeout + slack + 4 s, or longest_delay later if an
-// agent said that it takes longer.
+// answer are not an error. Returns within node_timeout + slack + 4 s, or longest_delay later if an
+// agent reported that it takes longer.
 Result<GatherResult> gather(const Job& job, const GatherOptions& options);
 
 }  // namespace oddrank::slurm

@@ -29,7 +29,7 @@ bool is_free_text(std::string_view key) {
 }
 
 void add_field(Fields& fields, std::string_view key, std::string_view value) {
-  // The first one wins: text that a job's owner put into a comment comes after SLURM's own fields.
+  // The first one wins: a comment by the job's owner comes after SLURM's own fields.
   fields.emplace(std::string(key), value == "(null)" ? std::string() : std::string(value));
 }
 
@@ -217,7 +217,7 @@ std::string ended_words(const std::string& state) {
   return "is in state " + state;
 }
 
-// A reason is one word to scontrol: "ReqNodeNotAvail,_UnavailableNodes:n7".
+// scontrol writes a reason as one word: "ReqNodeNotAvail,_UnavailableNodes:n7".
 std::string in_brackets(std::string text) {
   std::replace(text.begin(), text.end(), '_', ' ');
   return text.empty() ? std::string() : " (" + text + ")";

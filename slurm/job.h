@@ -1,9 +1,9 @@
 // A job as SLURM knows it: owner, nodes, times; and why its ranks may not be there to read.
 //
 // From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
-// exists where the JSON of squeue does not (no plugin) or differs by version. Not the one-line
-// form (-o): names, comments and commands may contain blanks and '=', and only the end of the line
-// ends them.
+// exists even if the JSON of squeue is missing (no plugin) or differs by version. Not the one-line
+// form (-o): names, comments and commands may contain blanks and '=', and end only at the end of
+// the line.
 #pragma once
 
 #include <sys/types.h>
@@ -30,8 +30,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// One component of a heterogeneous job ("4711+1"): an allocation of its own, which only srun's
-// --het-group reaches.
+// One component of a heterogeneous job ("4711+1"): an allocation of its own, reached only with
+// srun's --het-group.
 struct HetPart {
   int group = 0;  // the number after the '+'
   std::string node_list;
@@ -42,31 +42,31 @@ struct HetPart {
 };
 
 struct Job {
-  // Number that srun --jobid takes; of an array's task its own, not the array's; of any component
-  // of a heterogeneous job the first one's, which its ranks know it by (22.05).
+  // The number for srun --jobid: for an array's task its own, not the array's; for any component of
+  // a heterogeneous job the first component's, which the ranks see (22.05).
   std::string id;
   std::string name;
   std::string user;
   std::int64_t uid = -1;
   std::string state;               // "RUNNING", "PENDING", ...
-  std::string reason;              // why it is pending or failed, a word of SLURM's; may be empty
+  std::string reason;              // why it is pending or failed, in SLURM's word; may be empty
   std::string node_list;           // "n[0-3]"; empty while it has none
   std::vector<std::string> hosts;  // node_list expanded, in SLURM's order
   std::int32_t node_count = -1;
   std::int32_t tasks = -1;  // of the step below, else of the job; with torchrun these are launchers
-  std::string step;         // that holds the ranks: the one asked for, else the largest; "" = none
+  std::string step;         // the step of the ranks: the requested one, else the largest; "" = none
   std::vector<Step> steps;
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;  // -1: unlimited or unknown
   std::string stdout_path;
-  std::optional<bool> requeue;  // SLURM restarts it after a node's failure
+  std::optional<bool> requeue;  // SLURM restarts it after a node failure
   std::int32_t restarts = -1;   // number of restarts; -1 = unknown
-  std::string end_time;         // as SLURM writes it: planned while it runs
+  std::string end_time;         // as SLURM prints it: the planned end while it runs
   std::string exit_code;        // "0:15" = status and signal
-  // All running components of a heterogeneous job, whichever was asked for: its ranks wait for each
+  // All running components of a heterogeneous job, whichever was requested: its ranks wait for each
   // other. `hosts` and `tasks` are then those of all components.
   std::vector<HetPart> parts;
-  std::size_t records = 0;  // jobs that the id stands for; more than 1: an array, or a het job
+  std::size_t records = 0;  // jobs with this id; more than 1: an array, or a het job
 
   bool operator==(const Job&) const = default;
 };
@@ -79,7 +79,7 @@ struct JobId {
 // Parses such an id; kUsage if it is none of these.
 Result<JobId> parse_job_id(std::string_view text);
 
-// --- what the clients print ---
+// --- output of the clients ---
 
 // Parses the output of `scontrol show job`. Returns the first running record, else the first.
 // kBadData if there is none. Unknown fields are ignored, missing ones leave their defaults.
@@ -89,11 +89,11 @@ std::vector<Step> parse_steps(std::string_view text);
 // Parses "2-01:02:03", "01:02:03", "02:03" -> seconds; -1 for "UNLIMITED", "INVALID", ...
 std::int64_t parse_duration(std::string_view text);
 
-// --- asking SLURM ---
+// --- queries to SLURM ---
 
 // Returns the facts about a job in any state. Errors: kUsage (not a job id), kNotFound (unknown
-// job, no SLURM), kTimeout (controller away). If the job runs, also asks for its steps and expanded
-// node list. Each of the up to three calls has kClientTimeout.
+// job, no SLURM), kTimeout (controller unreachable). If the job runs, also queries its steps and
+// expanded node list. Each of the up to three calls has kClientTimeout.
 Result<Job> show_job(std::string_view id, const Deadline& deadline);
 
 // Checks that `uid` can start agents in the job. Errors: kNotFound (pending), kGone (ended or

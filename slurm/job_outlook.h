@@ -1,4 +1,4 @@
-// How long a job will still be there, for the reader of a report.
+// Says how much longer a job will exist, for the reader of a report.
 #pragma once
 
 #include <string>

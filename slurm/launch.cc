@@ -69,7 +69,7 @@ std::optional<Error> refusal_of(std::string_view line) {
   return std::nullopt;
 }
 
-// Lines that accompany others, or that describe our own doing.
+// Returns whether the line only accompanies another one, or reports our own action.
 bool says_nothing(std::string_view line) {
   return contains(line, "Application launch failed") || contains(line, "Job step aborted") ||
          contains(line, "Force Terminated") || contains(line, "slurm_receive_msgs") ||
@@ -92,8 +92,8 @@ void add_component(std::vector<std::string>& argv,
                    const std::vector<std::string>& nodes) {
   const std::string count = std::to_string(nodes.size());
   argv.insert(argv.end(), {"--overlap", "-N", count, "-n", count, "--ntasks-per-node=1",
-                           // Nothing that ranks might want, all of the job's memory as the only
-                           // limit.
+                           // Takes no resources that ranks might need; only all of the job's memory
+                           // as a limit.
                            "--gres=none", "--mem=0", "--cpu-bind=none", "--mpi=none",
                            // Our folder may not exist on the node.
                            "--chdir=/", "-J", "oddrank"});
@@ -119,7 +119,7 @@ void add_component(std::vector<std::string>& argv,
 ProgramCall agent_command(const AgentStep& step) {
   ProgramCall command;
   command.argv = {"srun", "--jobid=" + step.job,
-                  // An empty stdin: by default srun would send ours to all.
+                  // Empty stdin: by default srun would send ours to all tasks.
                   "-i", "none",
                   // Labels keep the lines of different nodes whole; see frames.h.
                   "-l",

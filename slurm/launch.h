@@ -24,10 +24,10 @@ struct AgentStep {
   std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
-  // Folder into which srun first copies the agent on each node; empty: it is there already. The
+  // Folder into which srun first copies the agent on each node; empty: it is already there. The
   // copy deletes itself.
   std::string ship_to;
-  std::chrono::seconds kill_wait{30};  // srun ends the others this long after the first has ended
+  std::chrono::seconds kill_wait{30};  // srun ends the others this long after the first one exits
 };
 
 ProgramCall agent_command(const AgentStep& step);
@@ -40,7 +40,7 @@ struct SrunWords {
   // SLURM refused the whole step: kPermission, kGone, kNotFound or kTimeout.
   std::optional<Error> refusal;
   bool aborted = false;   // SLURM ended all agents because of one node
-  std::string complaint;  // the first that is none of the above; may be empty
+  std::string complaint;  // the first message of any other kind; may be empty
 };
 
 // Parses srun's stderr, without lines that carry a task's label.

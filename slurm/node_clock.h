@@ -3,8 +3,8 @@
 // A capture says, by its own node's clock, when each process was read. By our clock, this was
 // between the start of the agents and the arrival of the answer. If the capture's times are outside
 // of that range, the clocks differ: comparing times of two nodes would be wrong (the spread of the
-// samples, which dumps belong together), but times within the node stay comparable. So all wall
-// times of that capture are moved together.
+// samples, the matching of dumps), but times within the node stay comparable. So all wall times of
+// that capture are shifted together.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace oddrank::slurm {
 // Microseconds since the epoch, by the clock here.
 struct Stay {
   std::int64_t began_us = 0;    // the agents were started
-  std::int64_t arrived_us = 0;  // the node's answer was here
+  std::int64_t arrived_us = 0;  // the node's answer arrived
 };
 
 // Returns how far the clock of the capture's node is ahead of ours (negative: behind); 0 if it is
-// right to two seconds or no process was read. An error smaller than the time that the agents took
+// within two seconds or no process was read. An error smaller than the time that the agents took
 // may be missed. The result is off by the time that the agent needed after its last sample: some
 // seconds.
 std::int64_t clock_ahead_us(const snapshot::Capture& capture, const Stay& stay);

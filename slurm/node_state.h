@@ -14,7 +14,7 @@ namespace oddrank::slurm {
 // not healthy, words such as "down (bad memory)" or "not responding".
 std::map<std::string, std::string> parse_node_states(std::string_view text);
 
-// Asks sinfo, for at most 200 nodes; the rest is left out. Empty if it does not answer.
+// Queries sinfo for at most 200 nodes; the rest is left out. Empty if it does not answer.
 std::map<std::string, std::string> node_states(const std::vector<std::string>& hosts,
                                                const Deadline& deadline);
 

@@ -41,7 +41,7 @@ class Session {
 
   std::size_t node() const { return node_; }
   bool shipped() const { return shipped_; }
-  // An agent that has said why it takes longer has more time.
+  // An agent that gave a reason to take longer has more time.
   bool late(bool explained) const {
     return explained ? last_deadline_.passed() : deadline_.passed();
   }
@@ -50,9 +50,9 @@ class Session {
   FrameCollector& output() { return output_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
 
-  // Reads pending output. Returns false once ssh has ended.
+  // Reads pending output. Returns false once ssh has exited.
   bool advance() {
-    exit_ = child_.exit_status();  // before reading: what it wrote last is read for certain
+    exit_ = child_.exit_status();  // before reading, so that its last output is certainly read
     child_.read_output([this](OutputStream stream, std::string_view bytes) {
       if (stream == OutputStream::kStdout) {
         output_.feed(bytes);
@@ -118,7 +118,7 @@ class SshGathering {
   Deadline::Clock::time_point began_ = Deadline::Clock::now();
   GatherResult result_;
   std::list<Session> running_;
-  std::size_t next_ = 0;  // host that is not asked yet
+  std::size_t next_ = 0;  // the next host to start
 };
 
 Result<GatherResult> SshGathering::run() {
@@ -241,7 +241,7 @@ void SshGathering::explain(Session& session) {
   node.why = why_silent(silence);
 }
 
-// Tells each ssh to end. An agent whose output is closed exits by itself.
+// Terminates each ssh. An agent whose output is closed exits by itself.
 void SshGathering::stop_all() {
   for (Session& session : running_) {
     session.tell_to_end();
@@ -297,7 +297,7 @@ ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool
   command.argv.insert(command.argv.end(),
                       {"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
                        "ConnectTimeout=" + std::to_string(patience), "--", host,
-                       // Whatever the user's shell is, a POSIX shell reads the script.
+                       // A POSIX shell reads the script, whatever the user's shell is.
                        "exec /bin/sh -c " + shell_quoted(script)});
   command.stdin_path = ship ? options.agent_path : "";
   return command;

@@ -3,7 +3,7 @@
 //
 // The agent is our own binary at the same path. If a host lacks it, it is sent through ssh's stdin
 // into a temporary folder, which is removed when the agent has exited. ssh never prompts
-// (BatchMode): a host that wants a password is reported as such.
+// (BatchMode): a host that requires a password is reported as such.
 #pragma once
 
 #include <chrono>
@@ -28,11 +28,11 @@ struct SshOptions : AgentOptions {
 // `hosts`: as ssh takes them ("n0", "eve@n0"); the answers name them without the user. Hosts
 // without an answer are not an error: their rows say why. Errors: no ssh here (kNotFound), no hosts
 // or a relative agent_path (kUsage). Returns within ceil(hosts / at_once) x (node_timeout +
-// longest_delay + slack). However we end, no agent of ours runs on a host for longer than
-// node_timeout + longest_delay, but for its own grace.
+// longest_delay + slack). However we exit, no agent of ours runs on a host for longer than
+// node_timeout + longest_delay plus its own grace.
 Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const SshOptions& options);
 
-// --- what it is made of, for tests ---
+// --- parts, for tests ---
 
 // Returns the command for one host. `ship`: the binary is sent on stdin, from the file agent_path.
 ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool ship);

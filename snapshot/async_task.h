@@ -1,4 +1,4 @@
-// A task of asyncio that had not ended, and what it waits for.
+// An unfinished asyncio task, and what it waits for.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ enum class TaskState : std::uint8_t {
 struct AsyncTask {
   StringId name{};  // "Task-7", or as the program named it; empty = unknown
   TaskState state = TaskState::kUnknown;
-  // Its coroutine and what that awaits, innermost first; the coroutine alone if the task runs.
+  // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs.
   StackId stack{};
   // What the innermost of them awaits: the name of another task, or a type in angle brackets
-  // ("<Future>"); empty = nothing like that.
+  // ("<Future>"); empty = neither.
   StringId awaits{};
-  // If that is a future which waits for others (asyncio.gather, wait, a TaskGroup): those that have
-  // not ended, tasks first, each like `awaits`.
+  // If it awaits a future that waits for others (asyncio.gather, wait, a TaskGroup): the unfinished
+  // ones, tasks first, each like `awaits`.
   std::vector<StringId> members;
 
   bool operator==(const AsyncTask&) const = default;

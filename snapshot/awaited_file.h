@@ -1,4 +1,4 @@
-// A file that a thread waits for, and what is known of its other end.
+// A file that a thread waits for, and what is known about its other end.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct AwaitedFile {
   // For a TCP socket whose row in the kernel's table was found.
   StringId local{};
   StringId peer{};
-  std::uint8_t state = 0;  // include/net/tcp_states.h; 0: not known, or no TCP socket
+  std::uint8_t state = 0;  // include/net/tcp_states.h; 0: unknown, or not a TCP socket
   Store store = Store::kNone;
-  bool tls = false;               // the frames above it are those of TLS
-  std::uint64_t unread = 0;       // bytes that have come and were not read
+  bool tls = false;               // the frames above it are TLS's
+  std::uint64_t unread = 0;       // bytes that have arrived and were not read
   std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
   std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
   std::int64_t received_ms = -1;  // since it last received data

@@ -25,7 +25,7 @@ struct JobInfo {
   std::int32_t world_size = -1;  // expected ranks; -1 = unknown
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;
-  std::vector<std::string> hosts;  // all nodes of the job, also those that did not answer
+  std::vector<std::string> hosts;  // all nodes of the job, including those that did not answer
   std::vector<std::string> notes;  // for the reader of a report; not about a single node
 
   bool operator==(const JobInfo&) const = default;
@@ -36,13 +36,13 @@ struct NodeCapture {
   bool answered = false;
   std::string why;                           // not answered, or answered in part: a sentence
   std::uint64_t took_us = 0;                 // of the agent, from start to the capture's end
-  std::vector<std::int32_t> expected_ranks;  // of this node, where the launcher says (SLURM_GTIDS)
-  std::vector<std::string> notes;            // what the reader of a report should know
+  std::vector<std::int32_t> expected_ranks;  // of this node, if the launcher lists them
+  std::vector<std::string> notes;            // for the reader of a report
 
   bool operator==(const NodeCapture&) const = default;
 };
 
-// All but the tables that the ids refer to.
+// All except the tables that the ids refer to.
 struct CaptureRows {
   JobInfo job;
   std::vector<NodeCapture> nodes;

@@ -1,4 +1,4 @@
-// Carries ids of one set of tables over to another, on demand; each row is looked up once.
+// Translates ids of one set of tables to another, on demand; each row is looked up once.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 namespace oddrank::snapshot {
 
 // Keeps references to both tables. An id that `from` does not have becomes 0 (empty string, empty
-// stack), so that a damaged capture cannot make it read out of bounds. A row that is moved
-// in comes back without a copy.
+// stack), so that a damaged capture cannot cause reads out of bounds. A row that is moved in is
+// returned without a copy.
 class Carrier {
  public:
   Carrier(const Tables& from, Tables& to);

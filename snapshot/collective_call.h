@@ -1,4 +1,4 @@
-// The call of a communication library that a thread is in: which operation, in which group.
+// The call of a communication library that a thread is in: its operation and its group.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct CollectiveCall {
   CallKind kind = CallKind::kCollective;
   StringId op{};     // "all_reduce"
   StringId group{};  // name of the group; "" = unknown
-  StringId label{};  // what the program calls the group: "tp"; "" = unknown
+  StringId label{};  // the program's name for the group: "tp"; "" = unknown
   // True only with evidence that the group is the default one (all ranks): the frame's `group` is
   // None. If neither this nor the members are known, the group is unknown, not the world.
   bool whole_world = false;

@@ -1,4 +1,4 @@
-// What was learned of a job's communication beside the stacks of its ranks: dumps of flight
+// What is known about a job's communication besides the stacks of its ranks: dumps of flight
 // recorders, answers of NCCL's RAS service, lines of logs, the state of devices and links. Plain
 // data; each part may be empty, which is the normal case.
 #pragma once
@@ -20,35 +20,36 @@ inline constexpr std::size_t kRasOperations = 5;
 inline constexpr std::array<const char*, kRasOperations> kRasOperationNames = {
     "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"};
 
-// How often the host has launched each; -1 = not told. No sends, no graphs, no completion.
+// How often the host has launched each; -1 = not reported. Excludes sends and graphs, and says
+// nothing about completion.
 using RasCounts = std::array<std::int64_t, kRasOperations>;
 inline constexpr RasCounts kNoRasCounts = {-1, -1, -1, -1, -1};
 
 enum class RasPresence : std::uint8_t {
   kAnswered = 0,
-  kMissing,  // its data did not come (stopped, busy in the kernel, network)
+  kMissing,  // its data did not arrive (stopped, busy in the kernel, network)
   kDead,     // RAS has given up on it
-  kMemory,   // RAS said nothing about it: its agent read NCCL's memory
+  kMemory,   // RAS did not report it: its agent read NCCL's memory
 };
 
-// A member of a communicator, as the service told it, or as its own memory did (kMemory).
+// A member of a communicator, as reported by the service, or as read from its own memory (kMemory).
 struct RasRank {
   std::int32_t rank = -1;  // within the communicator
-  StringId host{};         // address as told, "10.0.0.1"
+  StringId host{};         // address as reported, "10.0.0.1"
   pid_t told_pid = 0;      // in the rank's own pid namespace; 0 = unknown
   pid_t pid = 0;           // its process on this node; 0 = it is on another node, or unclear
   std::int32_t device = -1;
   RasPresence presence = RasPresence::kAnswered;
-  std::int32_t init_state = 0;   // ncclResult_t: 0 = done, 7 = under way
+  std::int32_t init_state = 0;   // ncclResult_t: 0 = done, 7 = in progress
   std::int32_t async_error = 0;  // ncclResult_t
   bool leaving = false;          // finalize, destroy or abort was called
   RasCounts counts = kNoRasCounts;
-  RasCounts later = kNoRasCounts;  // at a second question
+  RasCounts later = kNoRasCounts;  // at a second query
 
   bool operator==(const RasRank&) const = default;
 };
 
-// A communicator, as one node knows it: the members on that node, and those that are missing.
+// A communicator, as seen by one node: the members on that node, and those that are missing.
 struct RasCommunicator {
   std::uint32_t node = 0;  // index into Capture::nodes
   StringId hash{};         // "0x1122334455667788 0x99:0xaa": the same on all members
@@ -66,7 +67,7 @@ inline bool is_from_memory(const RasCommunicator& communicator) {
 
 enum class LogKind : std::uint8_t {
   kWatchdogTimeout = 0,  // "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=..."
-  kDesync,               // PyTorch's desync report: who it says is behind
+  kDesync,               // PyTorch's desync report: the ranks that it says are behind
   kWarning,              // of NCCL
   kInit,                 // of NCCL: a communicator is being made, or is complete
 };
@@ -74,7 +75,7 @@ enum class LogKind : std::uint8_t {
 struct LogLine {
   std::uint32_t node = 0;
   LogKind kind = LogKind::kWarning;
-  std::int32_t rank = -1;            // global, as the line or its file says; -1 = unknown
+  std::int32_t rank = -1;            // global, from the line or its file; -1 = unknown
   std::int64_t sequence = -1;        // of a timeout
   StringId op{};                     // of a timeout, "all_reduce"
   std::vector<std::int32_t> behind;  // of a desync report: global ranks that it names
@@ -97,7 +98,7 @@ struct Device {
   std::int64_t memory_total_mib = -1;
   std::int32_t clock_mhz = -1;
   std::int64_t ecc_errors = -1;  // uncorrected, since the driver was loaded
-  std::vector<pid_t> pids;       // with a context on it, in the agent's pid namespace
+  std::vector<pid_t> pids;       // processes with a context on it, in the agent's pid namespace
 
   bool operator==(const Device&) const = default;
 };

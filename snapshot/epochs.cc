@@ -33,10 +33,10 @@ struct KeyHash {
   }
 };
 
-// What the present time has already.
+// The processes and ranks of the current time.
 class Seen {
  public:
-  // Returns whether `part` has something that is here, too, and was read later.
+  // Returns whether `part` has a process or rank that is already here, read later.
   bool is_repeated_by(const CaptureRows& part) {
     bool repeats = false;
     for_keys(part, [&](const Key& key, std::uint64_t read_us) {
@@ -130,7 +130,7 @@ std::vector<Capture> EpochJoiner::take() {
     Capture& whole = times[time];
     std::optional<Carrier> carrier;
     if (times.size() == 1) {
-      whole.tables = std::move(tables_);  // which the rows refer to already
+      whole.tables = std::move(tables_);  // which the rows already refer to
     } else {
       carrier.emplace(tables_, whole.tables);
     }

@@ -1,5 +1,5 @@
-// Sorts captures of one job by the times at which they were taken: parts of one time (a file a
-// node) belong together, a second capture of the same processes does not.
+// Sorts captures of one job by the times at which they were taken: parts of one time (one file for
+// each node) belong together, a second capture of the same processes does not.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace oddrank::snapshot {
 // none was.
 std::optional<std::uint64_t> began_us(const CaptureRows& capture);
 
-// Takes the captures one by one; their order does not matter. Their texts, frames and
-// stacks are kept once for all of them, so that thousands of captures take little more than one.
+// Takes the captures one by one, in any order. Keeps their texts, frames and stacks once for all of
+// them, so that thousands of captures take little more memory than one.
 class EpochJoiner {
  public:
   void add(Capture part);
   bool empty() const { return parts_.empty(); }
 
   // Returns the times, oldest first, each merged (merge.h). A capture begins a new time if it has a
-  // process (same host, pid and start) or a rank (same host and number) that the present time has
-  // already, read more than a second apart. Leaves nothing behind.
+  // process (same host, pid and start) or a rank (same host and number) that the current time
+  // already has, read more than a second apart. Leaves nothing behind.
   std::vector<Capture> take();
 
  private:

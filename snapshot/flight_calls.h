@@ -1,4 +1,4 @@
-// Questions about single calls of a flight recorder that both the readers and the analysis ask.
+// Predicates on single calls of a flight recorder, for both the readers and the analysis.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace oddrank::snapshot {
 
-// Returns whether the call has ended well. A recorder without timing events (gloo's) never says
-// "completed": there, being retired is the end.
+// Returns whether the call has completed. A recorder without timing events (gloo's) never writes
+// "completed": there, a retired call has completed.
 inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
   if (entry.state == FlightState::kCompleted) {
     return true;
@@ -20,9 +20,9 @@ inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
   return has_no_events && entry.retired;
 }
 
-// Returns whether the call is more than just under way: the dump was written after `looked_us`
+// Returns whether the call is stuck rather than in progress: the dump was written after `looked_us`
 // (CLOCK_REALTIME, of the last sample of the rank) and the call is older than that, or it had been
-// open for five minutes by then. The open calls in a dump of a healthy job are neither.
+// open for five minutes by then. Neither holds for open calls in a dump of a healthy job.
 inline bool stood_still(const FlightEntry& entry,
                         const FlightRecord& record,
                         std::uint64_t looked_us) {

@@ -1,5 +1,5 @@
-// What one rank's flight recorder held: a ring of the collectives that it has called, as PyTorch
-// dumps it. Plain data, read from files (collectives/sources/read_flight_record.h).
+// The contents of one rank's flight recorder: a ring of the collectives that it has called, as
+// PyTorch dumps it. Plain data, read from files (collectives/sources/read_flight_record.h).
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ struct FlightEntry {
   std::int64_t output_count = 0;
   std::uint32_t group = 0;  // index into FlightRecord::groups
   StringId op{};            // "all_reduce", "send", "coalesced": without the backend
-  StringId backend{};       // "nccl", "gloo"; "" = not said
+  StringId backend{};       // "nccl", "gloo"; "" = not recorded
   StringId input_sizes{};   // "[4, 2], [4]"; "" = none
   StringId output_sizes{};
   StringId input_types{};  // "Float"; "" = none
@@ -30,7 +30,7 @@ struct FlightEntry {
   std::int32_t peer = -1;  // of a send or receive: the other side, a rank within the group
   FlightState state = FlightState::kScheduled;
   bool is_p2p = false;
-  bool retired = false;  // the watchdog has looked at its end, good or bad
+  bool retired = false;  // the watchdog has noted its end, good or bad
 
   bool operator==(const FlightEntry&) const = default;
 };
@@ -39,7 +39,7 @@ struct FlightGroup {
   StringId name{};  // "0", or a hash
   StringId description{};
   // Global ranks in ascending order (snapshot/rank_text.h): thousands of ranks share the text of
-  // the group that all are in. Empty: not said (gloo does not).
+  // the group of all ranks. Empty: not recorded (gloo does not record them).
   StringId members{};
 
   bool operator==(const FlightGroup&) const = default;
@@ -47,10 +47,10 @@ struct FlightGroup {
 
 struct FlightRecord {
   std::int32_t rank = -1;
-  std::uint32_t node = 0;        // index into Capture::nodes: where it was read
+  std::uint32_t node = 0;        // index into Capture::nodes: the node on which it was read
   pid_t pid = 0;                 // of the rank's process, in the agent's pid namespace; 0 = unknown
   StringId source{};             // file name
-  StringId version{};            // "2.10"; "" = not said
+  StringId version{};            // "2.10"; "" = not recorded
   std::uint64_t written_us = 0;  // CLOCK_REALTIME, by the file; 0 = unknown
   std::vector<FlightGroup> groups;
   std::vector<FlightEntry> entries;  // oldest first

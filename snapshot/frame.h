@@ -1,4 +1,4 @@
-// One frame of a stack: a native function or a Python function, as it was read.
+// One frame of a stack, native or Python, as read.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class FrameKind : std::uint8_t { kNative = 0, kPython = 1 };
 // Bits of Frame::flags.
 enum FrameFlag : std::uint8_t {
   kHeuristic = 1,    // found by frame pointer or by a return address that looks like one
-  kEvaluation = 2,   // native: the CPython evaluation loop (its Python frames stand above it)
+  kEvaluation = 2,   // native: the CPython evaluation loop (its Python frames are inside it)
   kEntry = 4,        // Python: the innermost evaluation loop was entered for this frame
   kSignalFrame = 8,  // native: the kernel's signal trampoline
   kInlined = 16,  // native: from DWARF, no return address of its own; inlined into the next frame
@@ -22,17 +22,17 @@ struct Frame {
   FrameKind kind = FrameKind::kNative;
   std::uint8_t flags = 0;
   // Python: qualified name (3.11+) or name. Native: symbol as in the file (mangled, version and
-  // clone suffixes such as ".cold" trimmed); empty where there is none: print module+offset.
+  // clone suffixes such as ".cold" trimmed); empty if there is none: print module+offset.
   StringId function{};
   // Python: co_filename. Native: path of the module as the target's maps name it, "[vdso]", or
   // empty for anonymous memory (JIT).
   StringId file{};
   StringId build_id{};     // native: of the module, lower-case hex; empty if it has none
-  std::uint32_t line = 0;  // 0 = unknown; native: only where DWARF was asked for
+  std::uint32_t line = 0;  // 0 = unknown; native: only if DWARF was requested
   // Native: pc as an address of the module's file (pc minus load bias), the call's return address
-  // for outer frames; absolute pc where there is no module. Python: 0.
+  // for outer frames; absolute pc if there is no module. Python: 0.
   std::uint64_t offset = 0;
-  StringId source{};  // native: file of `line`, as DWARF has it; empty if unknown
+  StringId source{};  // native: file of `line`, as in DWARF; empty if unknown
 
   bool operator==(const Frame&) const = default;
 };

@@ -1,4 +1,4 @@
-// How to tell that a thread is frozen by its cgroup.
+// Recognises a thread that is frozen by its cgroup.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace oddrank::snapshot {
 
-// Returns whether the place where it sleeps in the kernel and its state letter say so:
+// Returns whether its kernel function and its state letter show that it is frozen:
 // do_freezer_trap() of cgroup v2 (state S), which compilers mostly inline into get_signal(), where
 // nothing else sleeps in this state (seen on 6.18); __refrigerator() of v1 and of suspend (D).
-// Since 6.1 that of v1 leaves a thread where it sleeps (D): then only the cgroup tells.
+// Since 6.1 v1 leaves a thread where it sleeps (D): then only the cgroup shows it.
 inline bool sleeps_in_freezer(std::string_view wchan, char state) {
   return wchan.find("freezer") != std::string_view::npos ||
          wchan.find("refrigerator") != std::string_view::npos ||
@@ -18,7 +18,7 @@ inline bool sleeps_in_freezer(std::string_view wchan, char state) {
 }
 
 // Returns whether it was found frozen when it was read, or sleeps where frozen threads do. `wchan`
-// is the text of the wait's.
+// is the text of the wait's `wchan`.
 inline bool is_frozen(const Wait& wait, std::string_view wchan, char state) {
   return wait.how == WaitHow::kFrozen || sleeps_in_freezer(wchan, state);
 }

@@ -1,4 +1,5 @@
-// Numbers that name a row of a capture's tables. Distinct types, so that none is taken for another.
+// Numbers that refer to rows of a capture's tables. The types are distinct, so that they cannot be
+// confused.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A table that holds each value once and names it by a small number, in order of first sight.
-// Values never move: references stay good until the table is destroyed (or moved from).
+// Values never move: references stay valid until the table is destroyed (or moved from).
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class InternTable {
   InternTable() = default;
   InternTable(InternTable&&) noexcept = default;
   InternTable& operator=(InternTable&&) noexcept = default;
-  InternTable(const InternTable&) = delete;  // its ids are good for one table only
+  InternTable(const InternTable&) = delete;  // its ids are valid for one table only
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable() = default;
 
@@ -37,7 +37,7 @@ class InternTable {
     slots_[at] = {static_cast<std::uint32_t>(values_.size()), mark_of(hash)};
     return Id{static_cast<std::uint32_t>(values_.size() - 1)};
   }
-  // Makes room in the index for as many values.
+  // Makes room in the index for that many values.
   void reserve(std::size_t values) {
     if (values > slots_.size() / 2) {
       grow(values);
@@ -52,7 +52,7 @@ class InternTable {
 
  private:
   // A slot of the index: open addressing, never more than half full, so that no value needs a node
-  // of its own. The mark tells most values apart without reading them.
+  // of its own. The mark distinguishes most values without reading them.
   struct Slot {
     std::uint32_t number = 0;  // of the value, from 1; 0: free
     std::uint32_t mark = 0;

@@ -10,10 +10,10 @@
 namespace oddrank::snapshot {
 namespace {
 
-// A stop wakes a thread that sleeps, and it goes to sleep again when it is let go.
+// A stop wakes a sleeping thread, which goes back to sleep when it is released.
 constexpr std::uint64_t kSwitchesOfStop = 2;
 
-// Restores how long a thread has slept if it woke for the earlier sample only, which stopped it.
+// Restores how long a thread has slept if it woke only because the earlier sample stopped it.
 void restore_quiet(const ThreadCapture& earlier, std::int64_t between_ms, ThreadCapture& later) {
   if (earlier.samples.empty() || later.samples.empty() || earlier.wait.quiet_ms < 0 ||
       between_ms < 0) {

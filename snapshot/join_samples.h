@@ -1,4 +1,4 @@
-// A later look at a process, added to the earlier ones.
+// Adds a later sample of a process to the earlier ones.
 #pragma once
 
 #include "snapshot/process_capture.h"
@@ -6,12 +6,12 @@
 
 namespace oddrank::snapshot {
 
-// Both of the same process and with ids of `tables`. Samples of threads that were there
-// before are appended, and say whether locals changed; how long a thread has slept
-// goes on over a stop that only an earlier sample caused; wait, call, locals and all that only the
-// present matters for are taken from `later`. A thread that ended meanwhile keeps what it had; a
-// new one is added. Where `later` was read worse than `earlier` (the process no longer answers),
-// the threads stay and the better reading's state counts, with the later one's reason.
+// Appends `later` to `earlier`; both are of the same process and use ids of `tables`. Samples of
+// known threads are appended, and record whether locals changed. The time that a thread has slept
+// continues across a stop that only an earlier sample caused. Wait, call, locals and other current
+// facts are taken from `later`. A thread that exited meanwhile keeps its data; a new one is added.
+// If `later` was read worse than `earlier` (the process no longer answers), the threads stay, and
+// so does the better `read`, with the later reason.
 void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCapture later);
 
 }  // namespace oddrank::snapshot

@@ -17,7 +17,7 @@ enum class LockKind : std::uint8_t {
   kWriteLock,   // read-write lock that is held for writing
   kReadLocks,   // read-write lock held by readers, which are counted and not named
   kStream,      // of a stdio stream
-  kThreadEnd,   // pthread_join: the word is the tid of the thread that is waited for
+  kThreadEnd,   // pthread_join: the word is the tid of the awaited thread
   kShared,      // a named semaphore, which processes share
   kCondition,   // this one and those below: known by the names of libc's functions
   kSemaphore,
@@ -30,9 +30,9 @@ enum class LockOwner : std::uint8_t {
   kUntold = 0,
   kThread,          // Wait's holder, by the lock's own memory or the runtime's
   kDied,            // owner_tid, by the kernel's mark
-  kNotHere,         // owner_tid, which is no thread of the process
+  kNotHere,         // owner_tid, which is not a thread of the process
   kOtherProcess,    // Wait's holder: the lock is shared by processes
-  kOtherNamespace,  // owner_tid of a pid namespace that is not ours: shared by processes
+  kOtherNamespace,  // owner_tid in another pid namespace: shared by processes
   kInAllocator,     // Wait's holder, the only thread within the allocator
   kAcquired,        // Wait's holder, by the count that multiprocessing keeps for each process
   kNobodyAcquired,  // no process of the family, or several, by those counts
@@ -40,7 +40,7 @@ enum class LockOwner : std::uint8_t {
 
 enum class LockWish : std::uint8_t { kUntold = 0, kRead, kWrite };
 
-// A lock of the C library's own, which one of its functions takes.
+// An internal lock of the C library, which one of its functions takes.
 enum class InnerLock : std::uint8_t {
   kNone = 0,
   kAllocator,
@@ -57,7 +57,7 @@ struct LockFacts {
   LockWish wish = LockWish::kUntold;
   InnerLock inner = InnerLock::kNone;
   StringId function{};        // that takes `inner`: "malloc"
-  pid_t owner_tid = 0;        // as the lock has it, in the target's pid namespace
+  pid_t owner_tid = 0;        // as stored in the lock, in the target's pid namespace
   pid_t owner_pid = 0;        // kNotHere: a process that has a thread of this number; 0 = none
   std::uint32_t readers = 0;  // kReadLocks
 

@@ -8,7 +8,7 @@
 namespace oddrank::snapshot {
 namespace {
 
-// All but the hosts.
+// Merges all facts except the hosts.
 void merge_facts(JobInfo& into, const JobInfo& from) {
   if (into.id.empty() && !from.id.empty()) {
     into.id = from.id;
@@ -65,7 +65,7 @@ void Merger::add_job(const JobInfo& job) {
   }
 }
 
-// Index in `into_.nodes` for each of `nodes`.
+// Returns the index in `into_.nodes` of each of `nodes`.
 std::vector<std::uint32_t> Merger::add_nodes(const std::vector<NodeCapture>& nodes) {
   std::vector<std::uint32_t> index;
   for (const NodeCapture& node : nodes) {
@@ -81,7 +81,7 @@ std::vector<std::uint32_t> Merger::add_nodes(const std::vector<NodeCapture>& nod
   return index;
 }
 
-// Rows of a node that was there before may be there as well: then they are compared.
+// If a node was already there, its rows may be too: then they are compared.
 void Merger::add_collectives(CollectiveState rows,
                              const std::vector<std::uint32_t>& nodes,
                              std::size_t known_nodes) {
@@ -121,7 +121,7 @@ void Merger::add_rows(CaptureRows rows) {
   const std::vector<std::uint32_t> nodes = add_nodes(rows.nodes);
   for (ProcessCapture& process : rows.processes) {
     if (process.node >= nodes.size()) {
-      continue;  // a damaged capture; its decoder refuses such a one
+      continue;  // a damaged capture; its decoder refuses these
     }
     process.node = nodes[process.node];
     const ProcessKey key{process.node, process.pid, process.start_us};

@@ -15,17 +15,17 @@
 
 namespace oddrank::snapshot {
 
-// Adds captures to one. A node that is there already (same host) is kept once, the one that
-// answered; a process that is there already (same host, pid and start) is kept once, the one that
-// was read better, or later. Job facts that the whole lacks are taken from the parts. The order of
-// the parts decides only the order of rows.
+// Adds captures to one. A node that occurs twice (same host) is kept once: the one that answered. A
+// process that occurs twice (same host, pid and start) is kept once: the one that was read better,
+// or later. Job facts that the whole lacks are taken from the parts. The order of the parts affects
+// only the order of rows.
 class Merger {
  public:
-  // Keeps a reference to `into`, which nobody else may change meanwhile.
+  // Keeps a reference to `into`, which no other code may change meanwhile.
   explicit Merger(Capture& into);
   void add(const Capture& from);
   void add(Capture&& from);
-  // Rows with ids of `into`'s tables.
+  // Adds rows with ids of `into`'s tables.
   void add_rows(CaptureRows rows);
 
  private:

@@ -21,11 +21,11 @@ enum class ReadState : std::uint8_t {
   kFull,
 };
 
-// How far a process of Python is on its way out.
+// How far a Python process has got in exiting.
 enum class Ending : std::uint8_t {
-  kNone = 0,        // it is not, or that is not known
+  kNone = 0,        // it is not exiting, or that is unknown
   kInOrder,         // it has left its main program
-  kSystemExit,      // the same by sys.exit(); its status is not known
+  kSystemExit,      // the same by sys.exit(); its status is unknown
   kAfterException,  // ProcessCapture::exception has ended its main program
 };
 
@@ -37,8 +37,8 @@ struct ProcessCapture {
   pid_t owner = 0;         // child: pid of the rank's process; rank: its own pid
   std::int32_t rank = -1;  // global; -1 = unknown (process given by pid)
   std::int32_t local_rank = -1;
-  std::int32_t world_size = -1;  // as this process was told
-  StringId job_key{};            // what tells jobs on one node apart: "slurm 4711.0", "n0:29500"
+  std::int32_t world_size = -1;  // as this process was configured
+  StringId job_key{};            // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
   StringId name{};               // comm
   StringId executable{};
   StringId command{};          // command line, cut at 4 KiB, secrets masked
@@ -48,23 +48,23 @@ struct ProcessCapture {
   ReadState read = ReadState::kNone;
   StringId why{};             // if read is not kFull: a sentence
   StringId python_version{};  // "3.11.7"; empty: no CPython found
-  // Belongs to `rank` by what it was started with, but the rank's own process is gone; `owner` is
-  // its pid, -1 = unknown. Never with is_rank.
+  // Its variables say that it belongs to `rank`, but the rank's own process has exited; `owner` is
+  // that pid, -1 = unknown. Never with is_rank.
   bool outlives_rank = false;
   Ending ending = Ending::kNone;
-  // Type of the last exception that nothing in the program has caught: sys.last_type, "ValueError".
-  // Empty if there was none in the main thread. Libraries set it, too, if they print an exception.
+  // Type of the last uncaught exception: sys.last_type, "ValueError". Empty if there was none in
+  // the main thread. Libraries also set it if they print an exception.
   StringId exception{};
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
   // How often a thread was stopped to be read, in all samples together; and the longest stop, from
-  // the first thread's until the last one went on.
+  // the first thread's stop until the last thread continued.
   std::uint32_t stopped = 0;
   std::uint64_t longest_stop_us = 0;
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   std::vector<std::pair<StringId, StringId>> environment;
   std::vector<Connection> connections;  // to other nodes; no order
   std::vector<ThreadCapture> threads;   // main thread first
-  std::vector<AsyncTask> tasks;         // only if they were asked for
+  std::vector<AsyncTask> tasks;         // only on request
   std::vector<ProcessGroup> groups;     // of torch.distributed, oldest first
 
   bool operator==(const ProcessCapture&) const = default;

@@ -1,9 +1,8 @@
-// A loop of Python code that a thread is in, and what the loop asks for.
+// A loop of Python code that a thread is in, and what it polls for.
 //
-// A thread that waits may do so in code of its own: it looks whether a file is there, whether work
-// is done, whether a key was set, and sleeps in between. Its system call shows nothing but the
-// sleep. What the loop calls shows what it waits for; a loop that calls only a sleep waits for
-// nobody.
+// A program may wait in code of its own: it checks whether a file exists, work is done or a key was
+// set, and sleeps in between. Its system call shows only the sleep. The loop's calls show what it
+// waits for; a loop that calls only a sleep waits for nobody.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +16,14 @@ namespace oddrank::snapshot {
 inline constexpr std::size_t kMaxLoops = 8;       // of one thread
 inline constexpr std::size_t kMaxLoopCalls = 16;  // of one loop
 
-// What a call in a loop is told to act on, if that is a text, a path or a list of texts.
+// A call in a loop, and what it acts on if that is a text, a path or a list of texts.
 struct LoopCall {
   // The last part of the called name as the code has it: "exists" of os.path.exists(marker). Empty:
   // what is called has no name ("handlers[0]()").
   StringId name{};
   // The first such argument as text, without quotes, cut and masked like a local: "/data/ready".
-  // What the code puts together ("{folder}/{rank}.done") is put together from what its parts are
-  // now. Empty: there is none, or its value is not known.
+  // Texts that the code composes ("{folder}/{rank}.done") are composed from the current values of
+  // their parts. Empty: there is none, or its value is unknown.
   StringId object{};
 
   bool operator==(const LoopCall&) const = default;
@@ -32,10 +31,10 @@ struct LoopCall {
 
 struct PythonLoop {
   std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
-  bool iterates = false;    // a `for` loop: it ends with what it iterates over
+  bool iterates = false;    // a `for` loop: it ends when its iterable does
   bool cut = false;         // it calls more than is listed
-  // The calls in the loop's code, in the order of the code, equal rows once. In place of a short
-  // function of the same file, and of a comprehension, stand the calls that it makes.
+  // The calls in the loop's code, in the order of the code, equal rows once. A short function of
+  // the same file, or a comprehension, is replaced by the calls that it makes.
   std::vector<LoopCall> calls;
 
   bool operator==(const PythonLoop&) const = default;

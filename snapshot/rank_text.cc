@@ -9,7 +9,7 @@ namespace oddrank::snapshot {
 
 namespace {
 
-// Ranks from the first on that ascend by equal steps.
+// Ranks that ascend by equal steps from the first one.
 struct Run {
   std::size_t size = 1;
   std::int64_t step = 1;

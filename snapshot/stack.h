@@ -1,4 +1,4 @@
-// A stack: frames innermost first, and why it ends where it ends.
+// A stack: frames innermost first, and the reason why it ends.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace oddrank::snapshot {
 enum class StackEnd : std::uint8_t {
   kUnknown = 0,
   kComplete,      // ends at the thread's start (undefined return address, _start, clone)
-  kNoUnwindInfo,  // nothing says how to go on; the frames so far are good
+  kNoUnwindInfo,  // no table describes the next step; the frames so far are good
   kBadMemory,     // stack memory could not be read
   kLimit,         // longer than the bound; cut
   kRunning,       // the thread ran: no registers without a stop, Python frames only
-  kGone,          // the thread ended while it was read
+  kGone,          // the thread exited while it was read
   kTorn,          // the thread moved while it was read; frames may be of two instants
 };
 
@@ -23,7 +23,7 @@ enum class MergeState : std::uint8_t {
   kNativeOnly = 0,  // the thread has no Python state
   kPythonOnly,      // no native frames could be read
   kMerged,          // one stack in call order
-  kMismatch,        // they do not fit: native here, Python in ThreadSample::python_stack
+  kMismatch,        // they do not match: native here, Python in ThreadSample::python_stack
 };
 
 struct Stack {

@@ -21,12 +21,12 @@ struct StackHash {
   std::size_t operator()(const Stack& stack) const;
 };
 
-// Compiled in tables.cc alone: each file that builds tables would spend a second on them.
+// Compiled only in tables.cc: each file that builds tables would spend a second on them.
 extern template class InternTable<std::string, std::string_view, StringId, StringHash>;
 extern template class InternTable<Frame, Frame, FrameId, FrameHash>;
 extern template class InternTable<Stack, Stack, StackId, StackHash>;
 
-// Move-only. Ids are good for these tables only; snapshot/merge.h carries them over to others.
+// Move-only. Ids are valid only for these tables; snapshot/merge.h translates them for others.
 class Tables {
  public:
   Tables();
@@ -40,7 +40,7 @@ class Tables {
   FrameId frame(const Frame& frame) { return frames_.intern(frame); }
   StackId stack(const Stack& stack) { return stacks_.intern(stack); }
 
-  // Makes room for as many rows as are to come.
+  // Makes room for that many rows.
   void reserve(std::size_t strings, std::size_t frames, std::size_t stacks) {
     strings_.reserve(strings);
     frames_.reserve(frames);

@@ -22,10 +22,10 @@ struct ThreadSample {
   std::uint64_t cpu_us = 0;  // user + system time
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
-  // Locals of its Python frames have other values than in the sample before, though the frames are
-  // of the same functions (snapshot/locals_change.h): it has run and is further on.
+  // Locals of its Python frames differ from the previous sample, though the functions are the same
+  // (snapshot/locals_change.h): it has run and advanced.
   bool locals_changed = false;
-  // It was stopped to be read, and let go at once; a thread that slept wakes twice for it.
+  // It was stopped to be read, and released at once; a sleeping thread then wakes twice.
   bool stopped = false;
   pid_t tracer =
       0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
@@ -56,15 +56,15 @@ struct ThreadCapture {
   bool has_python = false;
   bool holds_gil = false;
   bool wants_gil = false;
-  // Which GIL, if it holds or wants one: the id of the first interpreter that uses it. 0 is the
+  // The GIL that it holds or wants, if any: the id of the first interpreter that uses it. 0 is the
   // main interpreter's, the only one before 3.12.
   std::int64_t gil = 0;
   std::vector<ThreadSample> samples;   // oldest first; at least one
   Wait wait;                           // of the last sample
   std::optional<CollectiveCall> call;  // of the last sample
   std::vector<FrameLocals> locals;
-  // Loops around the current instructions of the innermost Python frames of the last sample: the
-  // innermost first; of nested loops at most kMaxNestedLoops (cpython/bytecode/loops.h).
+  // Loops around the current instructions of the innermost Python frames of the last sample:
+  // innermost first; at most kMaxNestedLoops of nested loops (cpython/bytecode/loops.h).
   std::vector<PythonLoop> loops;
 
   bool operator==(const ThreadCapture&) const = default;

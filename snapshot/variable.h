@@ -1,4 +1,4 @@
-// The environment of a process, as far as it was kept.
+// Looks up the kept environment variables of a process.
 #pragma once
 
 #include <optional>

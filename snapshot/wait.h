@@ -1,7 +1,7 @@
-// What a thread is blocked on, and who holds it: the raw material of the wait-for graph.
+// What a thread is blocked on, and its holder: the raw material of the wait-for graph.
 //
-// Facts have fields of their own. Texts are for people: nobody compares them or reads facts out of
-// them. The sentence of a wait is composed where reports are worded
+// Facts have fields of their own. Texts are for people: no code compares them or extracts facts
+// from them. The sentence of a wait is composed where reports are worded
 // (aggregate/view/wait_sentence.h).
 #pragma once
 
@@ -42,11 +42,11 @@ enum class Known : std::uint8_t { kUnknown = 0, kNo = 1, kYes = 2 };
 
 // How it waits, if more is known than what it waits for.
 enum class WaitHow : std::uint8_t {
-  kTold = 0,        // no more is known than `detail` says
-  kLock,            // for a lock of the C library, or what looks like one: Wait::lock
+  kTold = 0,        // nothing is known beyond `detail`
+  kLock,            // for a lock of the C library, or something that looks like one: Wait::lock
   kPythonLock,      // for a lock object of Python's
   kGil,             // lock.owner is kThread if the holder has this GIL
-  kFuture,          // of concurrent.futures, which is being worked on
+  kFuture,          // of concurrent.futures; work on it has begun
   kFutureOfThread,  // the same, and the holder works on it
   kFutureNotBegun,
   kFiles,     // poll, select, epoll: Wait::awaited
@@ -65,9 +65,9 @@ enum class WaitAbout : std::uint8_t {
 // Workers of a pool that a thread waits for.
 struct PoolWait {
   StringId name{};            // "DataLoader worker"
-  std::uint32_t meant = 0;    // how many of them it could be waiting for
-  std::uint32_t workers = 0;  // that were found
-  std::vector<pid_t> pids;    // the first few of those that are meant
+  std::uint32_t meant = 0;    // how many of them it may be waiting for
+  std::uint32_t workers = 0;  // how many were found
+  std::vector<pid_t> pids;    // the first few of those it may be waiting for
 
   bool operator==(const PoolWait&) const = default;
 };
@@ -77,11 +77,11 @@ inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
 
 struct Wait {
   WaitOn on = WaitOn::kUnknown;
-  bool inferred = false;      // concluded from frames, not read from the kernel or from memory
+  bool inferred = false;      // inferred from frames, not read from the kernel or from memory
   std::int32_t syscall = -1;  // x86-64 number; -1 = none or unknown
   StringId syscall_name{};    // "read"
   StringId wchan{};           // kernel function it sleeps in, if known
-  std::int32_t fd = -1;       // that the call is about
+  std::int32_t fd = -1;       // the descriptor that the call is about
   StringId path{};            // what that fd is, or the file, device or lock file waited for
   StringId local{};           // established TCP connection: its own address, "10.0.0.1:43210"
   StringId peer{};            // the other end's address
@@ -89,7 +89,7 @@ struct Wait {
   pid_t holder_pid = 0;       // in the agent's pid namespace; 0 = unknown or nobody
   pid_t holder_tid = 0;
   Known holder_alive = Known::kUnknown;
-  // What it does, in a few words, for people; empty if `how` says it.
+  // What the thread does, in a few words, for people; empty if `how` says it.
   StringId detail{};
   // The thread has not run for at least this long: nothing woke it, not even a clock to check or
   // another signal. -1: unknown, or it runs.
@@ -98,15 +98,15 @@ struct Wait {
   bool limited = false;        // the call returns by itself after a time
   std::int64_t limit_ms = -1;  // that time; -1: unknown, or no limit
   LockFacts lock;
-  // The files of the call: of several the first few, pipes and sockets first; a single one if
+  // The files of the call: the first few of several, pipes and sockets first; a single one if
   // something is known about it.
   std::vector<AwaitedFile> awaited;
-  std::uint64_t awaited_count = 0;  // all files of the call, but its own wakers
-  bool own_wakers = false;  // it is also for counters and timers by which a program wakes itself
+  std::uint64_t awaited_count = 0;  // all files of the call except its own wakers
+  bool own_wakers = false;  // it also waits for counters and timers by which a program wakes itself
   WaitAbout about = WaitAbout::kNobody;
   PoolWait pool;
-  // The key of a store (TCPStore, FileStore, ...) that it asks for; of several the first few,
-  // separated by ", ". As the caller named it: prefixes that stores add are missing.
+  // The key of a store (TCPStore, FileStore, ...) that it waits for; the first few of several,
+  // separated by ", ". As the caller named it, without prefixes that stores add.
   StringId key{};
   StringId notes{};   // further evidence, for people
   StringId motion{};  // what the thread did between the samples, for people

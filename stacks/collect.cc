@@ -86,7 +86,7 @@ StackEnd Collector::end_of(const Reading& reading) const {
   if (reading.moved) {
     return StackEnd::kTorn;
   }
-  // A merged stack is as whole as the less complete of the two.
+  // A merged stack is only as complete as the less complete of the two.
   const bool native_says = reading.native.end != StackEnd::kComplete;
   if (reading.python && reading.python->cut && (!native_says || reading.native.frames.empty())) {
     return reading.python->too_long ? StackEnd::kLimit : StackEnd::kBadMemory;
@@ -95,7 +95,7 @@ StackEnd Collector::end_of(const Reading& reading) const {
 }
 
 // A thread that sleeps on a futex inside a GIL wants that GIL, whether or not it runs Python code.
-// It cannot be the holder too: if both were read, the GIL changed hands in between.
+// It cannot also hold it: if both were read, the GIL changed hands in between.
 void Collector::note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const {
   const auto& syscall = reading.state.syscall;
   const bool in_futex = syscall && syscall->number == SYS_futex;

@@ -1,5 +1,5 @@
-// All stacks of one target: threads, native and Python frames merged, the GIL. The one door of
-// stacks/ for the agent.
+// All stacks of one target: threads, native and Python frames merged, the GIL. The agent's only
+// entry point to stacks/.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,20 @@ namespace oddrank::stacks {
 
 // Input for waits/: what the threads wait for.
 struct Collected {
-  // The threads as they were when their stacks were read; without those that ended meanwhile.
+  // The threads as they were when their stacks were read, without those that exited meanwhile.
   std::vector<attach::ThreadState> threads;
   // Set if Python was read; borrows the target.
   std::optional<cpython::PythonSample> python;
 };
 
-// Appends one sample to each thread of `process` (a thread seen first gets its row; one that ended
-// keeps what it had) and fills python_version, the GIL's fields and locals. Sets process.state from
-// the main thread, process.read to kFull or kPartial, and `why` if it is partial. Native frames
-// have no names yet; symbolize.h adds them later. A thread that moved while it was read is read
-// again; one that still moves, or runs, or needs registers is stopped for as long as it takes to
-// copy its stack (reading.h). How many threads were stopped, and for how long, is added to
-// `process`. If a stop is not wanted or not possible, the stack of a thread that moved is marked
-// kTorn, and a thread that runs has its Python frames only (kRunning). Fails only if nothing at all
-// could be read.
+// Appends one sample to each thread of `process` (a new thread gets a row; one that exited keeps
+// its data) and fills python_version, the GIL's fields and locals. Sets process.state from the main
+// thread, process.read to kFull or kPartial, and `why` if it is partial. Native frames have no
+// names yet; symbolize.h adds these later. A thread that moved while it was read is read again; one
+// that still moves, or runs, or needs registers is stopped for as long as it takes to copy its
+// stack (reading.h). How many threads were stopped, and for how long, is added to `process`. If a
+// stop is not allowed or not possible, the stack of a thread that moved is marked kTorn, and a
+// running thread has only its Python frames (kRunning). Fails only if nothing could be read.
 Result<Collected> collect_stacks(const attach::Target& target,
                                  const CollectOptions& options,
                                  snapshot::Tables& tables,

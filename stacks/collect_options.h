@@ -14,11 +14,11 @@ struct CollectOptions {
   bool native = true;
   bool python = true;
   cpython::Locals locals = cpython::Locals::kDeciding;  // of Python frames, within bounds
-  bool tasks = false;                                   // of asyncio, with what they await
+  bool tasks = false;                                   // asyncio tasks, with what they await
   // Returns the text of a local with anything that looks like a secret masked; null: no masking.
   std::string (*mask_text)(std::string_view text) = nullptr;
-  // Threads whose native stack cannot be read otherwise may be stopped for a moment, if that does
-  // no harm (stop_choice.h).
+  // Allows a brief stop of threads whose native stack cannot be read otherwise, if that does no
+  // harm (stop_choice.h).
   bool stop = true;
   std::size_t frame_limit = 4096;
   // Called once at the end if the target is a Python that could be read: for other objects of it.

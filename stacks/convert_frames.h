@@ -1,4 +1,4 @@
-// Frames as they were read, turned into rows of a capture: module and offset instead of addresses.
+// Converts frames into rows of a capture: module and offset instead of addresses.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace oddrank::stacks {
 // All references must outlive the object.
 class FrameConverter {
  public:
-  // `evaluation`: where the code of CPython's evaluation loop lies; empty if there is none.
+  // `evaluation`: the address ranges of CPython's evaluation loop; empty if there is none.
   FrameConverter(elf::ModuleMap& modules,
                  snapshot::Tables& tables,
                  std::vector<elf::ElfRange> evaluation)

@@ -45,7 +45,8 @@ std::size_t count_evaluations(const std::vector<Frame>& native) {
   return count;
 }
 
-// Stacks that are not complete fit as far as they go: both begin at the innermost frame.
+// Returns whether the counts match. Incomplete stacks match as far as they go: both begin at the
+// innermost frame.
 bool fits(std::size_t evaluations, const Groups& python, bool native_complete) {
   if (evaluations < python.groups.size()) {
     return !native_complete;
@@ -80,7 +81,7 @@ MergedFrames interleave(const std::vector<Frame>& native,
     }
     merged.frames.push_back(frame);
   }
-  // Callers whose native frames were not reached.
+  // The rest are callers whose native frames were not reached.
   if (next < groups.groups.size()) {
     take(groups.groups[next].begin, python.size());
   }

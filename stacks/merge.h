@@ -1,4 +1,4 @@
-// One stack out of two: the native frames of a thread and its Python frames, in call order.
+// Makes one stack out of two: the native frames of a thread and its Python frames, in call order.
 //
 // Each native evaluation frame (snapshot::kEvaluation), from the innermost outwards, stands for one
 // entry Python frame and the non-entry frames above it (all Python frames are entries up to 3.10).
@@ -15,7 +15,7 @@ namespace oddrank::stacks {
 
 struct MergedFrames {
   std::vector<snapshot::Frame> frames;         // merged, or the native ones
-  std::vector<snapshot::Frame> python_frames;  // only where state is kMismatch
+  std::vector<snapshot::Frame> python_frames;  // only if state is kMismatch
   // For each Python frame, in order, its index in `frames` (or python_frames on a mismatch).
   std::vector<std::size_t> python_index;
   snapshot::MergeState state = snapshot::MergeState::kNativeOnly;

@@ -1,11 +1,11 @@
-// How a picture of one instant is taken without stopping any thread: each thread's state is read
-// first (with its counts of context switches), then all Python frames, then the native stack, then
-// the state again. A thread whose counts, pc and sp are unchanged has not run in between, so all
-// that was read from it belongs together. The others are read again.
+// Reads a consistent picture without stopping any thread: each thread's state is read first (with
+// its counts of context switches), then all Python frames, then the native stack, then the state
+// again. A thread whose counts, pc and sp are unchanged has not run in between, so all that was
+// read from it belongs together. The others are read again.
 //
-// The threads that are left run, or keep moving, or have a stack that needs registers which only a
-// stop can give. They are stopped once, all together: while they are stopped, their stacks are
-// copied and the Python frames are read; then they go on, and the copies are unwound. A thread that
+// The remaining threads run, or keep moving, or have a stack that needs registers that only a stop
+// can provide. They are stopped once, all together: while they are stopped, their stacks are copied
+// and the Python frames are read; then they continue, and the copies are unwound. A thread that
 // blocked before it could be stopped is read like the others. A thread that a stop would harm is
 // not stopped (stop_choice.h); on request no thread is.
 #include "stacks/reading.h"
@@ -26,7 +26,7 @@ using cpython::PythonProcess;
 using cpython::PythonThread;
 
 constexpr int kMaxRounds = 3;
-// A thread that gets a CPU stops in well under a millisecond. The others are held meanwhile.
+// A thread that gets a CPU stops in well under a millisecond. The other threads are held meanwhile.
 constexpr std::chrono::milliseconds kStopPatience{100};
 
 bool stood_still(const ThreadState& before, const ThreadState& after) {
@@ -45,7 +45,7 @@ bool to_be_read(const Reading& reading) {
   return reading.moved && !reading.gone;
 }
 
-// The outcome of the attempt, apart from what was read.
+// Notes the outcome of the attempt, apart from the data read.
 void note_attempt(const StopAttempt& attempt, Reading& reading) {
   switch (attempt.end) {
     case StopEnd::kHeld:

@@ -1,5 +1,5 @@
-// What is read of one process at one moment: each thread's state, its native stack, its Python
-// frames. Mostly no thread is stopped; see reading.cc.
+// Reads one process at one moment: each thread's state, its native stack, its Python frames. Mostly
+// no thread is stopped; see reading.cc.
 #pragma once
 
 #include <chrono>
@@ -24,12 +24,11 @@ struct Reading {
   attach::ThreadState state;
   unwind::NativeStack native;
   std::optional<cpython::PythonThread> python;
-  bool moved = true;  // since the state was read; what was read may be of two instants
+  bool moved = true;  // since the state was read; its data may be of two instants
   bool gone = false;
-  bool held = false;   // it was stopped while it was read
-  bool spare = false;  // seen in a call that a stop would end early (stop_choice.h)
-  std::string
-      unstopped;  // why it could not be stopped, where that was tried: "it is traced by ..."
+  bool held = false;      // it was stopped while it was read
+  bool spare = false;     // seen in a call that a stop would end early (stop_choice.h)
+  std::string unstopped;  // why it could not be stopped, if that was tried: "it is traced by ..."
 };
 
 class ProcessReader {
@@ -37,17 +36,18 @@ class ProcessReader {
   // The target must outlive the object.
   ProcessReader(const attach::Target& target, const CollectOptions& options);
 
-  // Reads every thread, main thread first. Fails only if nothing at all could be read.
+  // Reads every thread, main thread first. Fails only if nothing could be read.
   Result<std::vector<Reading>> read();
 
   elf::ModuleMap& modules() { return modules_; }
-  // Empty if this is not Python, or Python was not wanted.
+  // Returns nullopt if this is not Python, or Python was not requested.
   const std::optional<cpython::PythonProcess>& python() const { return python_; }
   // Moves the last sample out; nullopt like python().
   std::optional<cpython::PythonSample> release_sample();
   // Returns why Python frames are missing that should be there; "" if none is missing.
   const std::string& python_trouble() const { return python_trouble_; }
-  // Threads that were stopped, and for how long: from the first request until all were let go.
+  // Return how many threads were stopped, and for how long: from the first request until all were
+  // released.
   std::size_t stopped() const { return stopped_; }
   std::chrono::microseconds stop_took() const { return stop_took_; }
 
@@ -73,7 +73,7 @@ class ProcessReader {
   std::chrono::microseconds stop_took_{0};
 };
 
-// Returns whether the thread has ended, but its parent or tracer has not noticed.
+// Returns whether the thread has exited, but was not yet reaped by its parent or tracer.
 bool is_dead(const attach::ThreadState& state);
 
 }  // namespace oddrank::stacks

@@ -24,7 +24,7 @@ bool is_begun_again(const attach::SyscallState& call) {
 bool may_be_stopped(const attach::ThreadState& thread) {
   switch (thread.state) {
     case 'T':
-      return true;  // its call, if any, is already to be begun again
+      return true;  // its call, if any, is already due to be restarted
     case 'R':
     case 'S':
       return !thread.syscall || is_begun_again(*thread.syscall);

@@ -1,5 +1,5 @@
-// Which threads may be stopped to be read. A stop makes some system calls fail with EINTR, which
-// can end or change the very hang that is diagnosed; threads in such calls are never stopped.
+// Decides which threads may be stopped to be read. A stop makes some system calls fail with EINTR,
+// which can end or change the very hang that is diagnosed; threads in such calls are never stopped.
 //
 // Source: signal(7), "Interruption of system calls and library functions by stop signals", and
 // Linux 6.18, tried on each call.
@@ -10,12 +10,12 @@
 namespace oddrank::stacks {
 
 // Returns whether a stop leaves the thread as it is: it runs, SIGSTOP has stopped it already, or it
-// is blocked in a call that the kernel restarts by itself.
+// is blocked in a call that the kernel restarts.
 bool may_be_stopped(const attach::ThreadState& thread);
 
-// Returns whether it is blocked in a call that the kernel is not known to restart. A thread that
-// was seen so once must not be stopped at the next attempt either: it may be about to enter that
-// call again.
+// Returns whether it is blocked in a call that the kernel is not known to restart. A thread seen in
+// such a call must not be stopped at the next attempt either: it may be about to enter that call
+// again.
 bool must_be_spared(const attach::ThreadState& thread);
 
 }  // namespace oddrank::stacks

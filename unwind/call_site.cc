@@ -24,8 +24,8 @@ std::uint64_t relative(std::uint64_t from, const std::uint8_t* distance) {
   return from + static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
-// The linker's stubs are "jmp *slot(%rip)" (FF 25 rel32), with "endbr64" and "bnd" before it where
-// control flow is enforced. Where `address` is none, it is the target itself.
+// The linker's stubs are "jmp *slot(%rip)" (FF 25 rel32), with "endbr64" and "bnd" before it if
+// control flow is enforced. If `address` is not a stub, it is the target itself.
 std::uint64_t behind_stub(std::uint64_t address, UnwindMemory& memory) {
   const auto code = bytes_at<12>(address, memory);
   if (!code) {
@@ -54,7 +54,7 @@ CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
     return {CallKind::kDirect, behind_stub(relative(return_address, before->data() + 3), memory)};
   }
   for (std::size_t at = 0; at + 1 < before->size(); ++at) {
-    // FF /2, with an operand that fills the bytes up to the return address.
+    // FF /2, whose operand fills the bytes up to the return address.
     if ((*before)[at] == 0xff && ((*before)[at + 1] & 0x38U) == 0x10) {
       return {CallKind::kIndirect, 0};
     }

@@ -10,13 +10,13 @@
 namespace oddrank::unwind {
 namespace {
 
-// DW_EH_PE_*: the low half says how a pointer is stored, the high half what it counts from.
+// DW_EH_PE_*: the low half is the format of a pointer, the high half its base.
 constexpr std::uint8_t kFormat = 0x0f;
 constexpr std::uint8_t kApplication = 0xf0;
 constexpr std::uint8_t kRelativeToItself = 0x10;
 constexpr std::uint8_t kAbsolute = 0x00;
 
-// Reads from the front of some bytes; a read past the end gives 0, and good() is false from then
+// Reads from the front of some bytes; a read past the end returns 0, and good() is false from then
 // on.
 class Bytes {
  public:

@@ -1,4 +1,4 @@
-// The sorted index of a file's .eh_frame that the linker should have made: for static programs,
+// Builds the sorted index of a file's .eh_frame that the linker usually makes: for static programs,
 // which have no .eh_frame_hdr (they register their tables when they start).
 #pragma once
 

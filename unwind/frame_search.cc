@@ -8,14 +8,14 @@ namespace oddrank::unwind {
 namespace {
 
 constexpr std::uint64_t kWord = 8;
-// Frames that are larger exist, but not where threads wait.
+// Larger frames exist, but not where threads wait.
 constexpr std::uint64_t kMaxReach = 8192;
 constexpr std::size_t kMaxCandidates = 16;
 
 // The start of the called code lies before `pc` in the same mapping.
 constexpr std::uint64_t kMaxFunction = std::uint64_t{64} << 10;
 
-// `is_proof`: whether a direct call to that address says that the candidate is right.
+// `is_proof`: whether a direct call to that address proves the candidate.
 template <typename IsProof>
 std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
                                    UnwindMemory& memory,

@@ -1,4 +1,4 @@
-// Finds the callers of frames that the unwind tables cannot give.
+// Finds the callers of frames for which the unwind tables are not enough.
 //
 // First, frames whose address depends on the frame pointer, which is unknown for a blocked thread
 // that was not stopped. Where code keeps a frame pointer (everything on some distributions, libffi
@@ -9,7 +9,7 @@
 // that unwinds well.
 //
 // Second, frames of code that no table describes: made at run time (JIT), or assembler. There the
-// call goes to an address shortly before the place where the thread is, or its target is unknown.
+// call's target is shortly before the thread's pc, or unknown.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace oddrank::unwind {
 
 struct FrameCandidate {
   std::uint64_t return_address = 0;
-  std::uint64_t frame_end = 0;  // behind the return address on the stack
+  std::uint64_t frame_end = 0;  // past the return address on the stack
   // The call before the return address goes to this function. If it does not (an indirect call, a
   // tail call), the candidate counts only if the stack is complete with it.
   bool proven = false;

@@ -1,5 +1,4 @@
-// Unwinds with libunwind (unwind_space.h), frame by frame, and handles registers that are not
-// known.
+// Unwinds with libunwind (unwind_space.h), frame by frame, and handles unknown registers.
 //
 // For a blocked thread that was not stopped, only the program counter and the stack pointer are
 // known. That is enough as long as each frame's address follows from the stack pointer, or from a
@@ -8,7 +7,7 @@
 // stack ends there.
 //
 // Outer frames hold return addresses; libunwind itself looks one byte before them for tables,
-// except behind a signal frame.
+// except after a signal frame.
 #include "unwind/native_unwind.h"
 
 #include <libunwind.h>
@@ -26,10 +25,10 @@ namespace {
 
 using snapshot::StackEnd;
 
-// How far a stack is followed to see whether a guess was right, and how often in one stack.
+// How far a stack is followed to check a guess, and how often in one stack.
 constexpr std::size_t kMaxTrialFrames = 512;
 constexpr std::size_t kMaxTrials = 64;
-// Between a frame and that of its caller.
+// Largest distance between a frame and its caller's.
 constexpr std::uint64_t kMaxFrameSize = std::uint64_t{1} << 20;
 
 // Returns whether that step led out of the kernel's signal trampoline. libunwind 1.6 marks the
@@ -51,7 +50,7 @@ struct NativeUnwinder::Impl {
   const attach::Target& target;
   UnwindSpace space;
 
-  // Registers of guessed frames of the current thread; cursors go on reading them.
+  // Registers of guessed frames of the current thread; cursors keep reading them.
   std::deque<attach::Registers> guessed;
   std::size_t trials_left = 0;
 
@@ -59,8 +58,8 @@ struct NativeUnwinder::Impl {
   // Takes one step; if that needs the unknown frame pointer, searches for it above `stack_pointer`.
   // Sets `heuristic` if it was found.
   int step_or_search(unw_cursor_t& cursor, std::uint64_t stack_pointer, bool& heuristic);
-  // Finds the caller of a frame without a table, and moves `cursor` there. `stepped` is what
-  // libunwind made of it with the frame pointer. Returns nullopt if nothing better is found.
+  // Finds the caller of a frame without a table, and moves `cursor` there. `stepped` is the result
+  // of libunwind's step by the frame pointer. Returns nullopt if nothing better is found.
   std::optional<std::uint64_t> search_caller(const unw_cursor_t& frame,
                                              unw_cursor_t& cursor,
                                              std::uint64_t stack_pointer,
@@ -70,7 +69,7 @@ struct NativeUnwinder::Impl {
   // Returns whether `frame` may end where the candidate says; if so, `cursor` is at its caller.
   bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
-  // Once the space's memory is that of the thread.
+  // Unwinds once the space's memory is the thread's.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit);
 };
 
@@ -103,14 +102,14 @@ int NativeUnwinder::Impl::step_or_search(unw_cursor_t& cursor,
     space.frame_pointer.reset();
   }
   cursor = before;
-  return space.step(cursor);  // fails as before, and says why
+  return space.step(cursor);  // fails as before, with the reason
 }
 
 bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
                                       const unw_cursor_t& frame,
                                       unw_cursor_t& cursor) {
   // Most functions keep rbp 16 bytes below the frame's end, some (libffi's) elsewhere. The first
-  // step shows the distance, which comes from the function's own table.
+  // step shows the distance, which the function's own table determines.
   space.frame_pointer = candidate.frame_end - 2 * sizeof(std::uint64_t);
   cursor = frame;
   if (space.step(cursor) <= 0) {
@@ -138,7 +137,7 @@ bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
 // of the caller that are certain.
 bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor_t& cursor) {
   attach::Registers there;
-  there.pc = candidate.return_address - 1;  // inside of the call, as tables are searched
+  there.pc = candidate.return_address - 1;  // inside the call, as tables are searched
   there.sp = candidate.frame_end;
   const auto* const registers_before = space.registers;
   const auto pointer_before = space.frame_pointer;
@@ -166,9 +165,9 @@ bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor
   return false;
 }
 
-// A call to exactly this code is believed first; then the frame pointer; then any caller with which
-// the stack reaches its end. Heuristic: code that keeps no frame pointer and is called through a
-// pointer may have a stale return address in front of the true one.
+// Prefers a call to exactly this code; then the frame pointer; then any caller with which the stack
+// reaches its end. Heuristic: code that keeps no frame pointer and is called through a pointer may
+// have a stale return address before the true one.
 std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_cursor_t& frame,
                                                                  unw_cursor_t& cursor,
                                                                  std::uint64_t stack_pointer,
@@ -192,7 +191,7 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
       return candidate.return_address;
     }
   }
-  space.notes.no_table = true;  // the trials have left their own
+  space.notes.no_table = true;  // the trials have overwritten it
   space.notes.needs_registers = registers_missing;
   return std::nullopt;
 }
@@ -234,8 +233,8 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
       return stack;
     }
     frame = {caller.value_or(register_of(cursor, UNW_REG_IP)), 0, 0};
-    // Stacks grow down, except where a handler ran on a stack of its own. Without a table libunwind
-    // follows the frame pointer, which is believed only if it leads behind a call.
+    // Stacks grow down, except if a handler ran on a stack of its own. Without a table libunwind
+    // follows the frame pointer, which counts only if it leads to the end of a call.
     if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !signal_frame) ||
         (space.notes.no_table && !caller &&
          call_before(frame.pc, space.memory()).kind == CallKind::kNone)) {
@@ -267,7 +266,7 @@ NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std:
     stack.end = StackEnd::kBadMemory;
     return stack;
   }
-  // One less: vfork() takes its return address off the stack, so that it has no frame of its own.
+  // One less: vfork() pops its return address, so it has no frame of its own.
   return walk(cursor, space.registers->sp - 1, limit);
 }
 

@@ -15,15 +15,15 @@
 namespace oddrank::unwind {
 
 struct NativeFrame {
-  std::uint64_t pc = 0;    // absolute; of outer frames the return address
-  std::uint64_t cfa = 0;   // canonical frame address; orders native frames against others
+  std::uint64_t pc = 0;    // absolute; in outer frames the return address
+  std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
   std::uint8_t flags = 0;  // snapshot::FrameFlag
 };
 
 struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first
   snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
-  // The stack ends here because a register is needed that only a stop can give.
+  // The stack ends here because the next step needs a register that only a stop can provide.
   bool needs_registers = false;
 };
 

@@ -13,9 +13,9 @@ using attach::ThreadState;
 
 constexpr std::uint64_t kRedZone = 128;  // System V ABI: leaf functions use it without moving sp
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 20;
-// Copying that much takes less than 1 ms, during which all threads wait.
+// Copying this much takes less than 1 ms, during which all threads wait.
 constexpr std::uint64_t kMaxTotal = std::uint64_t{2} << 20;
-// For a stack whose mapping is not known (its thread began after the maps were read), and for each
+// For a stack whose mapping is unknown (its thread began after the maps were read), and for every
 // stack if there are very many.
 constexpr std::uint64_t kMinStack = std::uint64_t{16} << 10;
 

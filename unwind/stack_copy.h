@@ -1,5 +1,5 @@
-// Copies of the stacks of stopped threads, so that the threads can go on at once and the copies be
-// unwound later.
+// Copies of the stacks of stopped threads, so that the threads can continue at once and the copies
+// are unwound later.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ using StackCopy = std::vector<CopiedMemory>;
 
 class StackCopier {
  public:
-  // Construct it before the stop: it touches its memory here, since the threads would wait for the
-  // page faults too. It copies at most `threads` stacks.
+  // Touches its memory, so construct it before the stop: the threads would wait for the page faults
+  // too. It copies at most `threads` stacks.
   explicit StackCopier(std::size_t threads);
 
   // Copies the stacks in the order of `threads`, in two calls of read_many; call it once. All
-  // threads need registers. Limits: 1 MiB a stack and 2 MiB for all together, or 16 KiB a stack if
-  // there are very many.
+  // threads need registers. Limits: 1 MiB for each stack and 2 MiB for all, or 16 KiB for each
+  // stack if there are very many.
   std::vector<StackCopy> copy(const attach::Target& target,
                               std::span<const attach::ThreadState* const> threads);
 
@@ -47,7 +47,7 @@ class StackCopier {
                    const std::vector<Range>& ranges,
                    std::vector<StackCopy>& copies);
 
-  std::uint64_t most_;  // bytes of a stack
+  std::uint64_t most_;  // bytes for each stack
   std::vector<std::vector<std::byte>> buffers_;
 };
 

@@ -6,7 +6,7 @@
 namespace oddrank::unwind {
 namespace {
 
-// A deeper stack is read page by page from there on.
+// The rest of a deeper stack is read page by page.
 constexpr std::uint64_t kBulk = std::uint64_t{1} << 20;
 // The pages of one thread; beyond this a stack counts as unreadable.
 constexpr std::size_t kMaxPages = 16384;
@@ -89,8 +89,8 @@ bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {
     return false;
   }
   for (const elf::ElfSegment& segment : (*image)->segments()) {
-    // The protection of the mapping does not decide: relocated data is made read-only too (RELRO),
-    // and differs from the file.
+    // The mapping's protection does not decide: relocated data also becomes read-only (RELRO), and
+    // differs from the file.
     if (segment.writable) {
       continue;
     }

@@ -1,8 +1,8 @@
 // The memory that unwinding one thread needs, with few reads of the target.
 //
 // The stack, from its pointer to the top of its mapping, comes in one bulk read, so that it is as
-// near to one instant as can be without a stop; or from the copies that were made while the thread
-// was stopped (stack_copy.h). Read-only segments of modules (unwind tables, code) come from the
+// close to one instant as possible without a stop; or from the copies made while the thread was
+// stopped (stack_copy.h). Read-only segments of modules (unwind tables, code) come from the
 // module's file. Everything else (such as the stack that a signal handler interrupted) is read page
 // by page on demand.
 #pragma once
@@ -32,11 +32,11 @@ class UnwindMemory {
   // Does the same with copies made before, which must outlive the work on this thread.
   void start_thread(const StackCopy& copy);
 
-  // Keeps bytes that are not the target's, and returns the address at which they can be read from
-  // now on. It is in the kernel's half, where no target has memory.
+  // Keeps bytes that are not the target's, and returns the address at which they can then be read:
+  // in the kernel's half, where no target has memory.
   std::uint64_t hold(std::vector<std::byte> bytes);
 
-  // Reads eight bytes, at any alignment; nullopt if they cannot be read.
+  // Reads eight bytes, at any alignment; returns nullopt if they cannot be read.
   std::optional<std::uint64_t> word(std::uint64_t address);
   // Reads bytes; returns false, with `into` half filled, if they cannot be read.
   bool read(std::uint64_t address, std::span<std::byte> into);
@@ -56,7 +56,7 @@ class UnwindMemory {
   elf::ModuleMap& modules_;
   std::vector<std::byte> stack_bytes_;
   std::vector<Bytes> stacks_;
-  std::vector<Bytes> segments_;  // of files, met so far
+  std::vector<Bytes> segments_;  // of files, seen so far
   std::size_t last_segment_ = 0;
   std::vector<std::vector<std::byte>> held_;
   std::uint64_t next_held_ = 0xffff800000000000;

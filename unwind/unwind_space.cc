@@ -15,7 +15,7 @@ namespace oddrank::unwind {
 namespace {
 
 // Words that one step may read. A damaged table can describe a loop that never ends; the largest
-// honest step (a binary search and a long program) takes a few hundred.
+// real step (a binary search and a long program) takes a few hundred.
 constexpr std::size_t kMaxWordsPerStep = 20000;
 
 }  // namespace
@@ -87,7 +87,7 @@ UnwindSpace::UnwindSpace(const attach::Target& target, elf::ModuleMap& modules)
   accessors.get_proc_name = Callbacks::get_proc_name;
   space_ = unw_create_addr_space(&accessors, 0);
   if (space_ != nullptr) {
-    // "Global": shared by all threads of the target. Without it each frame costs ten times more.
+    // "Global": shared by all threads of the target. Without it each frame takes ten times longer.
     unw_set_caching_policy(space_, UNW_CACHE_GLOBAL);
   }
 }

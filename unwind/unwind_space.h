@@ -1,5 +1,5 @@
 // The "address space" that libunwind reads a process through: callbacks for memory, registers and
-// unwind tables, answered from a copy of a thread's stack and from files. libunwind's remote half
+// unwind tables, served from a copy of a thread's stack and from files. libunwind's remote half
 // never touches a process itself.
 //
 // For a blocked thread that was not stopped, only the program counter, the stack pointer and the
@@ -24,7 +24,7 @@ namespace oddrank::unwind {
 // What happened during one step.
 struct StepNotes {
   bool no_table = false;    // libunwind followed the frame pointer instead, or nothing
-  bool bad_memory = false;  // it read what is not there, or too much
+  bool bad_memory = false;  // it read missing memory, or too much
   bool needs_frame_pointer = false;
   bool needs_registers = false;
 };
@@ -42,7 +42,7 @@ class UnwindSpace {
   UnwindMemory& memory() { return memory_; }
 
   // Sets the registers with which cursors begin, and which they read later; borrowed as long as a
-  // cursor lives. `frame_pointer` is the one that was searched for, if the registers lack it.
+  // cursor lives. `frame_pointer` is the one found by search, if the registers lack it.
   const attach::Registers* registers = nullptr;
   std::optional<std::uint64_t> frame_pointer;
   std::optional<attach::SyscallState> syscall;
@@ -66,7 +66,7 @@ class UnwindSpace {
   UnwindMemory memory_;
   unw_addr_space_t space_ = nullptr;
   std::unordered_map<const elf::Module*, std::optional<UnwindTable>> tables_;
-  std::size_t words_left_ = 0;  // of the step at hand
+  std::size_t words_left_ = 0;  // of the current step
 };
 
 }  // namespace oddrank::unwind

@@ -1,5 +1,5 @@
-// Where a module's table of unwind information lies in the target: the sorted index that the linker
-// puts into .eh_frame_hdr (Linux Standard Base, "Exception Frame Header"). Static programs have no
+// Finds a module's table of unwind information in the target: the sorted index that the linker puts
+// into .eh_frame_hdr (Linux Standard Base, "Exception Frame Header"). Static programs have no
 // index; it is built here from .eh_frame in the file.
 #pragma once
 

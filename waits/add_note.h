@@ -1,4 +1,4 @@
-// The notes of a wait: evidence that is for people only.
+// Notes of a wait: evidence for people only.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The files of a call that waits for several (poll, select, epoll): which of them a wait lists, and
-// which have another end. Names are the kernel's own.
+// The files of a call that waits for several (poll, select, epoll): those that a wait lists, and
+// those that have another end. Names are the kernel's.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxCgroupText = 65536;
 
 struct Membership {
-  std::string_view controllers;  // "cpu,cpuacct"; of version 2 ""
+  std::string_view controllers;  // "cpu,cpuacct"; "" for version 2
   std::string_view path;
 };
 

@@ -23,7 +23,7 @@ void name_child(const WaitContext& context, std::int64_t pid, ThreadWait& wait) 
 }
 
 // "Pid:\t123" in the fdinfo of a pidfd, in the pid namespace of the reader; -1 means that it has
-// ended.
+// exited.
 std::int64_t pid_of_pidfd(std::string_view fdinfo) {
   for (const std::string_view line : split(fdinfo, '\n')) {
     const auto words = split_blanks(line);
@@ -66,7 +66,7 @@ void read_child_wait(const WaitContext& context, const SyscallInfo& info, Thread
     read_waitid(context, wait);
     return;
   }
-  // Below -1 and 0: any child of a process group.
+  // 0 and values below -1 mean any child of a process group.
   const auto pid = static_cast<std::int32_t>(context.thread.syscall->arguments[0]);
   if (pid > 0) {
     name_child(context, pid, wait);

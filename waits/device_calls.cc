@@ -274,7 +274,7 @@ constexpr std::array<std::string_view, 15> kNameStarts = {
     "cu", "hip", "hsa",  "nccl", "pnccl", "wait", "ze",    "ur",
     "cl", "syn", "aclr", "nrt_", "c10::", "at::", "sycl::"};
 
-// The drivers' own files, which keep nothing but the names of their entries.
+// The drivers' own files, which export only the names of their entry points.
 constexpr std::array<std::string_view, 4> kDrivers = {"libcuda.so", "libnvidia-ptxjitcompiler.so",
                                                       "libhsa-runtime64.so", "libze_intel_gpu.so"};
 
@@ -291,7 +291,7 @@ constexpr std::array kPythonCalls = {
     FramePattern{"synchronize", "torch_npu/npu/utils.py"},
 };
 
-// Removes what only tells versions of one function apart: "cuMemcpyDtoH_v2_ptds" (cuda.h renames
+// Removes what only distinguishes versions of one function: "cuMemcpyDtoH_v2_ptds" (cuda.h renames
 // by macro), "hipMemcpy_spt", "pncclCommAbort" (NCCL's names for profilers).
 std::string_view without_version(std::string_view name) {
   for (const std::string_view suffix : {"_ptds", "_ptsz", "_spt"}) {

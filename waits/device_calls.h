@@ -1,10 +1,10 @@
 // The calls of device drivers and runtimes in which a thread waits for the device, as data: one row
-// an exported function.
+// for each exported function.
 //
 // Sources: NVIDIA's CUDA driver and runtime API references ("API synchronization behavior": which
 // copies return before the device is done), AMD's HIP and ROCR references, the specification of
-// Level Zero, the headers of NCCL, Habana's SynapseAI, Ascend's ACL and AWS Neuron. Names of C++
-// are those of PyTorch 1.13 to 2.13 and of SYCL.
+// Level Zero, the headers of NCCL, Habana's SynapseAI, Ascend's ACL and AWS Neuron. C++ names are
+// those of PyTorch 1.13 to 2.13 and of SYCL.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@
 namespace oddrank::waits {
 
 enum class DeviceCallKind : std::uint8_t {
-  kWaits = 0,  // returns when the device is done: whoever is inside waits, whatever the CPU does
+  kWaits = 0,  // returns when the device is done: a thread inside waits, even if it uses CPU
   // Returns at once, unless the device's queue is full or the driver waits for its context. A
-  // thread inside waits only if it sleeps there or gives the CPU up again and again; otherwise it
-  // works: it writes commands, maps memory, compiles a kernel.
+  // thread inside waits only if it sleeps there or repeatedly yields the CPU; otherwise it works:
+  // it writes commands, maps memory, compiles a kernel.
   kMayWait,
-  kPolls,  // says whether the device is done: a thread that is found there each time waits
+  kPolls,  // returns whether the device is done: a thread found there in every sample waits
 };
 
 struct DeviceCall {
-  // As short_name() gives it, without a version's or a default stream's suffix.
+  // As short_name() returns it, without the suffix of a version or default stream.
   std::string_view function;
-  std::string_view library;  // that exports it: the beginning of the file's name
+  std::string_view library;  // the library that exports it: the beginning of the file's name
   DeviceCallKind kind = DeviceCallKind::kWaits;
 };
 
 std::span<const DeviceCall> device_calls();
 
 // Finds the row of a function; nullptr without one. `symbol`: mangled, as in the file, or readable.
-// The whole name decides, less "_v2", "_ptsz" and the like.
+// Compares whole names, without "_v2", "_ptsz" and the like.
 const DeviceCall* find_device_call(std::string_view symbol);
 
-// Returns whether a file is the part of a driver that lives in the process and has no names but
-// its entries: "/usr/lib/libcuda.so.1".
+// Returns whether a file is the part of a driver that is loaded into the process and names only its
+// entry points: "/usr/lib/libcuda.so.1".
 bool is_device_driver(std::string_view path);
 
-// Functions of Python in which a thread waits for the device, for threads without native frames.
+// Returns the Python functions in which a thread waits for the device, for threads without native
+// frames.
 std::span<const FramePattern> python_device_calls();
 
 }  // namespace oddrank::waits

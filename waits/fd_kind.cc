@@ -17,7 +17,7 @@ struct LinkPrefix {
 };
 
 // First match wins. Anonymous inodes have the names that the kernel passes to anon_inode_getfile().
-// WaitOn has no kind for those that any thread of any process can wake.
+// WaitOn has no kind for those that any thread of any process can signal.
 constexpr std::array kPrefixes = {
     LinkPrefix{"pipe:[", WaitOn::kPipe, ""},
     LinkPrefix{"socket:[", WaitOn::kSocket, ""},
@@ -51,8 +51,8 @@ LinkKind fd_kind(std::string_view link, std::string_view wchan) {
   kind.on = known->on;
   kind.note = known->note;
   if (kind.on == WaitOn::kFile && wchan.find("pipe_") != std::string_view::npos) {
-    // pipe_read, anon_pipe_read (since v6.15, also for FIFOs), pipe_write. A read of a FIFO that no
-    // process has open for writing returns at once, so some process has.
+    // pipe_read, anon_pipe_read (since v6.15, also for FIFOs), pipe_write. A read of a FIFO without
+    // a writer returns at once, so there is one.
     kind.note = "a FIFO; its other end is open and does nothing";
   }
   if (deleted && kind.note.empty()) {

@@ -1,5 +1,5 @@
-// What an open file is, from the text of its link in /proc/PID/fd alone: nothing is opened or
-// stat'ed, since the file system may be the one that does not answer.
+// Determines what an open file is from the text of its link in /proc/PID/fd alone: nothing is
+// opened or stat'ed, since the file system may be the one that does not answer.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct LinkKind {
   std::string note;  // what the path does not say: "deleted", "a FIFO"; may be empty
 };
 
-// Reads the kind off the link; `wchan` distinguishes a FIFO from a file, since both have a plain
-// path. An empty link gives kUnknown.
+// Determines the kind from the link; `wchan` distinguishes a FIFO from a file, since both have a
+// plain path. An empty link returns kUnknown.
 LinkKind fd_kind(std::string_view link, std::string_view wchan);
 
 }  // namespace oddrank::waits

@@ -77,7 +77,7 @@ std::uint64_t value_of_fdinfo(std::string_view fdinfo, std::string_view name) {
 }  // namespace
 
 std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std::uint64_t inode) {
-  std::optional<Row> held;  // the last row that is not a wait
+  std::optional<Row> held;  // the last row of a held lock
   std::optional<FileLock> found;
   for (const std::string_view line : split(table, '\n')) {
     const auto row = parse_lock_row(line);

@@ -26,7 +26,7 @@ struct FileLock {
 // fe:00:2146641 0 EOF", then the same number with "->" for each that waits for it.
 std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std::uint64_t inode);
 
-// A file, as the kernel's tables name it: on some file systems (btrfs, overlayfs), stat(2) has
+// A file as the kernel's tables name it: on some file systems (btrfs, overlayfs) stat(2) returns
 // another device.
 struct FileId {
   std::uint64_t device = 0;  // major << 32 | minor
@@ -40,7 +40,7 @@ struct FileId {
 struct HeldLock {
   std::string kind;  // "FLOCK", "POSIX", "OFDLCK"
   bool writes = false;
-  pid_t pid = 0;  // that took it, in the reader's pid namespace; -1: a lock of an open file (OFD)
+  pid_t pid = 0;  // the taker, in the reader's pid namespace; -1: a lock of an open file (OFD)
   FileId file;
   std::uint64_t start = 0;  // first locked byte
 

@@ -1,5 +1,4 @@
-// How a frame of Python is recognized by its names, and the Python frames of a thread to look for
-// it in. Plain data.
+// Recognises Python frames by their names, and lists a thread's Python frames. Plain data.
 #pragma once
 
 #include <span>
@@ -24,7 +23,7 @@ bool matches(const FramePattern& pattern,
              const snapshot::Tables& tables);
 
 // Returns the Python frames of the thread, innermost first, and only those of its own process: a
-// forked worker has the frames of its parent below its first own one. Empty if no stack was read.
+// forked worker has its parent's frames outside its own first one. Empty if no stack was read.
 std::vector<const snapshot::Frame*> python_frames(const snapshot::ThreadCapture& thread,
                                                   const snapshot::Tables& tables);
 

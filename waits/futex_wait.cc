@@ -22,7 +22,7 @@ const ThreadState* find_thread(const WaitContext& context, std::int32_t target_t
 }
 
 // The owner is not a thread of this process. If processes share the lock, another one may have it;
-// any other lock can no longer be released.
+// otherwise the lock can no longer be released.
 void set_absent_owner(const WaitContext& context, const NativeLock& lock, ThreadWait& wait) {
   const bool same_namespace = context.thread.target_tid == context.thread.tid;
   const pid_t process = same_namespace ? context.files.process_of_thread(lock.owner) : 0;

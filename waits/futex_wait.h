@@ -1,4 +1,4 @@
-// A thread that sleeps on a futex: what kind of lock it is, and who owns it, if that is known.
+// Reads the wait of a thread that sleeps on a futex: the kind of lock, and its owner if known.
 #pragma once
 
 #include "waits/thread_wait.h"

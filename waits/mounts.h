@@ -1,4 +1,4 @@
-// Which file system a path lies on, from the mounts as the process itself sees them
+// Finds the file system that a path lies on, from the mounts as the process itself sees them
 // (/proc/PID/mountinfo, proc(5)). Only text is read: nothing is stat'ed, since the file system may
 // be the one that does not answer.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace oddrank::waits {
 
-inline constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;  // bytes of it that are read
+inline constexpr std::size_t kMaxMountinfo = std::size_t{4} << 20;  // bytes that are read
 
 struct Mount {
   std::string root;     // which part of the file system is mounted, mostly "/"

@@ -22,7 +22,7 @@ struct FutexCall {
 };
 
 // First fields of glibc's struct __pthread_mutex_s (sysdeps/x86/nptl/bits/struct_mutex.h; unchanged
-// since 2.18 but for names).
+// since 2.18 except for names).
 struct Mutex {
   std::uint32_t lock;
   std::uint32_t count;
@@ -36,8 +36,8 @@ constexpr std::int32_t kMaxKind = 0x400;       // above all flags of a mutex's k
 constexpr std::int32_t kRobustKind = 16;       // PTHREAD_MUTEX_ROBUST_NORMAL_NP
 
 // struct __pthread_rwlock_arch_t (sysdeps/x86/nptl/bits/struct_rwlock.h; since 2.25). Readers sleep
-// on phase_word until the writers' phase ends, writers on writer_word until the writer before them
-// has gone, and then on phase_word until the readers have.
+// on phase_word until the writers' phase ends; writers sleep on writer_word until the previous
+// writer has finished, then on phase_word until the readers have.
 struct ReadWriteLock {
   std::uint32_t readers;  // count above the three flags
   std::uint32_t writers;
@@ -52,7 +52,7 @@ constexpr std::uint64_t kWriterWordOffset = 12;
 constexpr std::uint32_t kWritePhase = 1;
 constexpr std::uint32_t kWriteLocked = 2;
 constexpr std::uint32_t kReaderShift = 3;
-constexpr std::uint32_t kLockedAndSlept = 1 | 2;  // the value that both words are waited on with
+constexpr std::uint32_t kLockedAndSlept = 1 | 2;  // the value with which both words are waited on
 constexpr std::uint32_t kSlept = 2;
 
 // _IO_lock_t (sysdeps/nptl/stdio-lock.h); the owner is its struct pthread.
@@ -62,8 +62,8 @@ struct StreamLock {
   std::uint64_t owner;
 };
 
-// struct pthread (nptl/descr.h): begins with the thread's own address, which is there again at
-// offset 16; `tid` follows the 704 bytes of the thread control block and a list's two pointers.
+// struct pthread (nptl/descr.h): begins with the thread's own address, repeated at offset 16; `tid`
+// follows the 704 bytes of the thread control block and a list's two pointers.
 constexpr std::uint64_t kSelfOffset = 16;
 constexpr std::uint64_t kTidOffset = 720;
 
@@ -88,8 +88,8 @@ std::optional<NativeLock> as_inheriting(const Target& target, const FutexCall& c
   return lock;
 }
 
-// The word, and the value that the call expects, hold the owner's tid with the bit for waiters.
-// That is so in glibc's robust mutexes, and in every mutex of musl, which stores its type
+// Recognises a word that holds the owner's tid with the bit for waiters, as does the value that the
+// call expects. That fits glibc's robust mutexes, and every mutex of musl, which stores its type
 // elsewhere: there the owner must be alive.
 std::optional<NativeLock> as_robust(const Target& target,
                                     const FutexCall& call,
@@ -130,7 +130,7 @@ std::optional<NativeLock> as_mutex(const Target& target,
       mutex->users > kMaxUsers || mutex->kind < 0 || mutex->kind >= kMaxKind) {
     return std::nullopt;
   }
-  // Waits with a time limit have a call of their own, which other things use as well.
+  // Waits with a time limit use another futex call, which also serves other kinds.
   if (call.command != FUTEX_WAIT && !is_thread(mutex->owner)) {
     return std::nullopt;
   }
@@ -206,7 +206,7 @@ NativeLock read_native_lock(const Target& target,
   } else if (call.expected == kLockedAndSlept) {
     lock = as_written(target, call, is_thread);
   }
-  // A tid may be any number, also one that has a meaning for another lock.
+  // A tid may be any number, even one that has a meaning for another lock.
   lock = lock ? lock : as_thread_end(target, call, is_thread);
   return lock.value_or(NativeLock{});
 }

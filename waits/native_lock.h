@@ -1,10 +1,10 @@
-// What kind of lock a futex word belongs to and who owns that lock, read from the lock's own memory
-// as glibc keeps it (2.25 and later, x86-64; priority-inheriting and robust words also of musl).
+// Finds the kind of lock that a futex word belongs to, and its owner, from the lock's own memory as
+// glibc lays it out (2.25 and later, x86-64; priority-inheriting and robust words also of musl).
 //
-// The kernel does not know the owner of a futex, and the library does not say what surrounds the
-// word. Each kind is recognised by what the call waits for and by several fields that must be
-// consistent; the tid of an existing thread is the strongest evidence. Names of the frames may
-// still contradict it (native_lock_names.h).
+// The kernel does not know the owner of a futex, and nothing identifies the struct around the word.
+// Each kind is recognised by what the call waits for and by several fields that must be consistent;
+// the tid of an existing thread is the strongest evidence. Names of the frames may still contradict
+// it (native_lock_names.h).
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ using snapshot::LockKind;
 
 struct NativeLock {
   LockKind kind = LockKind::kUnknown;
-  std::int32_t owner = 0;     // tid in the target's pid namespace; 0 = none or not known
-  bool owner_died = false;    // the kernel says so (robust)
+  std::int32_t owner = 0;     // tid in the target's pid namespace; 0 = none or unknown
+  bool owner_died = false;    // by the kernel's mark (robust)
   bool shared = false;        // other processes may own it
   std::uint32_t readers = 0;  // kReadLocks
 };
 
 // Recognises the lock behind a futex call. `is_thread` returns whether a tid of the target's pid
-// namespace is a thread of the target. The owner of a mutex or a write-locked read-write lock may
-// be no thread of the target; that of the other kinds always is one.
+// namespace is a thread of the target. The owner of a mutex or a write-locked read-write lock need
+// not be a thread of the target; that of the other kinds always is.
 NativeLock read_native_lock(const attach::Target& target,
                             const attach::SyscallState& futex,
                             const std::function<bool(std::int32_t)>& is_thread);

@@ -27,7 +27,7 @@ enum class OwnerWord : std::uint8_t { kNone, kMaybe };
 struct WaitCall {
   std::string_view function;
   OwnerWord owner;
-  LockKind kind = LockKind::kUnknown;  // where it has no owner
+  LockKind kind = LockKind::kUnknown;  // if it has no owner
   LockWish wish = LockWish::kUntold;
 };
 constexpr std::array kWaitCalls = {
@@ -56,7 +56,7 @@ constexpr std::array kWaitCalls = {
 
 using Inner = snapshot::InnerLock;
 
-// Functions that take a lock of libc's own. `prefix`: all that begin so.
+// Functions that take libc's own locks. `prefix`: all that begin with the name.
 struct InnerCall {
   std::string_view function;
   bool prefix;
@@ -100,10 +100,10 @@ constexpr std::array kInnerLocks = {
     InnerCall{"tz_convert", false, Inner::kTimeZone},
 };
 
-// What the frames of libc at the inner end of a stack show.
+// What libc's frames at the inner end of a stack show.
 struct LibcFrames {
   const WaitCall* call = nullptr;
-  std::string_view inner_function;  // of the outermost one that has a lock of libc's own
+  std::string_view inner_function;  // the outermost one that takes one of libc's own locks
   Inner inner = Inner::kNone;
 };
 
@@ -163,8 +163,8 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
     return;
   }
   const LibcFrames found = look(thread, tables);
-  // An owner that is a thread of the process is no accident: a thread that returns from a condition
-  // variable waits for its mutex again.
+  // An owner that is a thread of the process is not a coincidence: a thread that returns from a
+  // condition variable waits for its mutex again.
   const bool owned = wait.holder_tid != 0 || wait.holder_pid != 0;
   const bool unknown = wait.how == WaitHow::kLock && wait.lock.kind == LockKind::kUnknown;
   if (found.call != nullptr && found.call->owner == OwnerWord::kNone && !owned &&

@@ -1,6 +1,6 @@
-// What the names of libc's functions say about a lock: which call the thread waits in, and which
-// inner lock of libc it is (the allocator's, the dynamic loader's). Works on plain data, after the
-// frames have their names.
+// Reads from the names of libc's functions which call the thread waits in, and which inner lock of
+// libc it waits for (the allocator's, the dynamic loader's). Works on plain data, after the frames
+// have their names.
 #pragma once
 
 #include <string_view>
@@ -16,9 +16,9 @@ std::string_view bare_name(std::string_view name);
 // Returns whether a file is the C library or a part of it: its loader, its threads.
 bool is_libc(std::string_view path);
 
-// Adds to a wait for a lock which inner lock of libc it is, and whether a read-write lock is wanted
-// for reading or writing. If the call is for a lock without an owner (a condition variable, a
-// semaphore), sets that kind and no longer reports a gone owner: what looked like an owner was
+// Notes in a wait for a lock which inner lock of libc it is, and whether a read-write lock is
+// wanted for reading or writing. If the call is for a lock without an owner (a condition variable,
+// a semaphore), sets that kind and no longer reports a gone owner: what looked like an owner was
 // other data.
 void name_native_lock(const snapshot::ThreadCapture& thread,
                       snapshot::Tables& tables,

@@ -64,7 +64,8 @@ std::vector<int> selected_fds(const WaitContext& context) {
   return fds;
 }
 
-// /proc/PID/fdinfo of an epoll file has a line a watched file: "tfd:  8 events:  1f data: ..."
+// /proc/PID/fdinfo of an epoll file has one line for each watched file: "tfd:  8 events:  1f data:
+// ..."
 std::vector<int> epolled_fds(std::string_view fdinfo) {
   std::vector<int> fds;
   for (const std::string_view line : split(fdinfo, '\n')) {
@@ -91,12 +92,12 @@ std::vector<int> watched_fds(const WaitContext& context, const SyscallInfo& info
   }
 }
 
-// Counts the files, also if they could not be listed; unknown for select and epoll.
+// Counts the files, even if they could not be listed; unknown for select and epoll.
 std::uint64_t asked_for(const WaitContext& context, const SyscallInfo& info) {
   return info.kind == SyscallKind::kPoll ? context.thread.syscall->arguments[1] : 0;
 }
 
-// Counters, timers and signals: a program uses them to wake itself, it does not wait for them.
+// Counters, timers and signals: a program uses them to wake itself, and does not wait for them.
 bool is_own_waker(const std::string& link) {
   return link.starts_with("anon_inode:[eventfd]") || link.starts_with("anon_inode:[timerfd]") ||
          link.starts_with("anon_inode:[signalfd]");
@@ -112,7 +113,7 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
     return;
   }
   std::vector<std::string> links;
-  std::vector<std::size_t> awaited;  // indices of those that others make ready
+  std::vector<std::size_t> awaited;  // indices of files that others make ready
   for (std::size_t i = 0; i < std::min(fds.size(), kMaxClassified); ++i) {
     links.push_back(context.files.link(fds[i]));
     if (!is_own_waker(links.back())) {

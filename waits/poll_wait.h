@@ -1,4 +1,4 @@
-// A thread that waits for one of several files: poll, select, epoll. Finds out which files.
+// Finds the files of a thread that waits for one of several: poll, select, epoll.
 #pragma once
 
 #include "waits/syscall_table.h"
@@ -8,8 +8,8 @@
 namespace oddrank::waits {
 
 // Fills how, on, fd, path and the awaited files of `wait`. One file is treated as if the thread
-// read it. Several of one kind give that kind, several kinds give kUnknown. Reads at most 1024
-// files and lists the first few.
+// read it. Several of one kind set that kind, several kinds set kUnknown. Reads at most 1024 files
+// and lists the first few.
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait);
 
 }  // namespace oddrank::waits

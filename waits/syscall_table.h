@@ -1,5 +1,5 @@
-// The system calls that a thread can block in, as data: what kind of wait each is and which of its
-// arguments name what is waited for. x86-64 only, since the numbers are.
+// The system calls that a thread can block in, as data: the kind of each wait, and the arguments
+// that name its object. Only for x86-64, like the numbers.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace oddrank::waits {
 
-// How the arguments are to be read, and what the thread waits for.
+// How to read the arguments, and what the thread waits for.
 enum class SyscallKind : std::uint8_t {
-  kOther = 0,   // nothing is known but the name
+  kOther = 0,   // only the name is known
   kFutex,       // address, op, value
   kFile,        // an operation on one fd: read, write, fsync, close, ...
   kIoctl,       // an operation of the driver behind one fd
@@ -20,11 +20,11 @@ enum class SyscallKind : std::uint8_t {
   kEpoll,       // one epoll fd
   kWait4,       // pid argument
   kWaitid,      // id type and id
-  kVfork,       // until the child has exec'ed or ended
+  kVfork,       // until the child has called exec or exited
   kFlock,       // one fd
   kFcntl,       // one fd, command; a lock only for some commands
-  kPath,        // a path string, relative to a directory fd where there is one
-  kSleep,       // nothing but time
+  kPath,        // a path string, relative to a directory fd if there is one
+  kSleep,       // time only
   kYield,       // runs
   kSignalWait,  // pause, sigsuspend, sigtimedwait
   kSemaphore,   // System V semaphores and message queues

@@ -25,7 +25,7 @@ struct ThreadWait {
   pid_t holder_pid = 0;
   pid_t holder_tid = 0;
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
-  bool inferred = false;  // the holder was concluded from frames
+  bool inferred = false;  // the holder was inferred from frames
   snapshot::WaitHow how = snapshot::WaitHow::kTold;
   bool limited = false;
   std::int64_t limit_ms = -1;

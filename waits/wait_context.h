@@ -1,5 +1,5 @@
-// What the readers of a thread's wait may use: the target, its threads, and what the kernel tells
-// about its files.
+// The inputs of the readers of a thread's wait: the target, its threads, and the kernel's data on
+// its files.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,8 @@
 
 namespace oddrank::waits {
 
-// What the kernel says about the files of a process, and about other processes. Every answer may be
-// empty: not permitted, no longer open, or not given by a test.
+// The kernel's data on the files of a process, and on other processes. Every result may be empty:
+// not permitted, no longer open, or not provided by a test.
 class ProcessFiles {
  public:
   ProcessFiles() = default;
@@ -28,7 +28,7 @@ class ProcessFiles {
   virtual std::string mounts() const { return {}; }  // text of /proc/PID/mountinfo
   // freezer.state of the process's cgroup of version 1: "FROZEN".
   virtual std::string freezer() const { return {}; }
-  // The process of any thread, in our pid namespace; 0 if there is no such thread.
+  // Returns the process of any thread, in our pid namespace; 0 if there is no such thread.
   virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
 };
 

@@ -1,5 +1,5 @@
-// The one place that decides how a thread's wait is read: first by its state, then by the kind of
-// its system call, and if the system call may not be read, by the kernel function it sleeps in.
+// Decides how a thread's wait is read: first by its state, then by the kind of its system call, and
+// if the system call may not be read, by the kernel function it sleeps in.
 #include "waits/wait_of_thread.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ struct WchanKind {
   std::string_view detail;
 };
 
-// For threads whose system call is not known: not permitted, or a page fault. Names: functions of
+// For threads whose system call is unknown: not permitted, or a page fault. Names: functions of
 // Linux 4 to 6.18 that call schedule(). First match wins.
 constexpr std::array kWchans = {
     WchanKind{"futex", WaitOn::kLock, "sleeps on a futex"},
@@ -82,7 +82,7 @@ void guess_by_wchan(ThreadWait& wait) {
   }
 }
 
-// Adds to the detail, or to the notes if the detail is not told in words.
+// Adds to the detail, or to the notes if the detail has no text.
 void add_words(const std::string& more, ThreadWait& wait) {
   std::string& words = wait.how == WaitHow::kTold ? wait.detail : wait.notes;
   words += (words.empty() ? "" : ", ") + more;
@@ -119,7 +119,7 @@ void read_lock_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   }
   if (lock->holder > 0) {
     wait.holder_pid = lock->holder;
-    // A lock in the table is held by an open file; its process may have ended and left the file to
+    // A lock in the table belongs to an open file; its process may have exited and left the file to
     // a child. Whether the pid is alive is checked later.
     wait.detail += ", locked by pid " + std::to_string(lock->holder) + " (" + lock->kind + ")";
   } else {
@@ -206,7 +206,7 @@ void read_syscall_wait(const WaitContext& context, const SyscallInfo& info, Thre
 }
 
 // poll, recv and similar calls with a time limit return by themselves. A loop around them looks
-// like a wait without end, so the report should say that there is a limit.
+// like an endless wait, so the report should say that there is a limit.
 void note_timeout(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
   if (info.timeout_argument < 0) {
     return;
@@ -245,7 +245,7 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
 }
 
 // Since Linux 6.1 the freezer of version 1 leaves a thread where it sleeps, in state D: only the
-// cgroup itself says so.
+// cgroup itself shows it.
 bool is_frozen(const WaitContext& context) {
   return snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state) ||
          (context.thread.state == 'D' && context.files.freezer() == "FROZEN");
@@ -261,8 +261,8 @@ void read_traced(const WaitContext& context, ThreadWait& wait) {
   }
 }
 
-// Notes which server or disk it is; a disk only if the thread waits for it in the kernel. Otherwise
-// the file matters, not where it lies.
+// Notes the server or disk of the file; a disk only if the thread waits for it in the kernel.
+// Otherwise the file matters, not its location.
 void note_mount(const WaitContext& context, ThreadWait& wait) {
   const bool file = wait.on == WaitOn::kFile || wait.on == WaitOn::kFileLock;
   if (!file || !wait.path.starts_with('/')) {

@@ -1,4 +1,4 @@
-// What one thread is blocked on, as its process and the kernel tell it.
+// Reads what one thread is blocked on, from its process and the kernel.
 #pragma once
 
 #include "waits/thread_wait.h"
@@ -7,7 +7,7 @@
 namespace oddrank::waits {
 
 // Reads /proc's facts of the thread, follows the arguments of its system call into the target's
-// memory and files. Never fails: what is not known stays unknown, with a detail that says why.
+// memory and files. Never fails: unknown parts stay unknown, with a detail that says why.
 ThreadWait wait_of_thread(const WaitContext& context);
 
 }  // namespace oddrank::waits

@@ -1,12 +1,11 @@
-// Decides when a quiet job is captured, and how often. Pure arithmetic with durations.
+// Decides when and how often a quiet job is captured. Pure arithmetic with durations.
 //
 // An alarm is due after `stalled_for` without motion, but never before one and a half times the
 // longest quiet time that this job has survived: an evaluation or a checkpoint that once took ten
 // minutes may take fifteen. The collective watchdog's dumps blame the waiters, so the alarm comes
-// before it fires, if its limit is known and the job has not survived it.
+// before it fires, if its limit is known and the job has not already survived it.
 //
-// In one stall it is raised at most three times: at the limit, at twice and at four times the
-// limit.
+// Each stall raises at most three alarms: at the limit, at twice and at four times the limit.
 #pragma once
 
 #include <chrono>
@@ -19,7 +18,7 @@ class Alarm {
 
   explicit Alarm(Duration stalled_for) : stalled_for_(stalled_for) {}
 
-  // Notes that nothing moved for this long although all was well.
+  // Notes that nothing moved for this long in a healthy job.
   void learn(Duration quiet);
   // Sets the time after which the job's own watchdog would end it; zero: unknown.
   void set_watchdog(Duration limit) { watchdog_ = limit; }

@@ -1,5 +1,5 @@
-// What a rank did last: the places of its leader thread in the latest samples, a few KB. If a rank
-// can no longer be read at a stall (state D, a dead node), this is all that is known about it.
+// The last places of a rank: the places of its leader thread in the latest samples, a few KB. If a
+// rank can no longer be read at a stall (state D, a dead node), this is all that is known about it.
 #pragma once
 
 #include <sys/types.h>
@@ -33,12 +33,12 @@ class LeaderPast {
     std::string where;
     WallTime last_seen;
   };
-  std::deque<Place> places_;  // the latest first
+  std::deque<Place> places_;  // latest first
   WallTime moved_at_;
 };
 
-// The past of a rank whose watcher does not report, as a small file in the folder that all watchers
-// of a job share.
+// The past of a rank whose watcher does not report: a small file in the folder that all watchers of
+// a job share.
 struct PastFile {
   std::int32_t rank = -1;
   pid_t pid = 0;

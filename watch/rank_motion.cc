@@ -6,10 +6,9 @@
 namespace oddrank::watch {
 namespace {
 
-// A loop that polls has a dozen places. A program that finds no new one among this many has
-// stopped.
+// A polling loop has a dozen places. A program that visits only these has stopped.
 constexpr std::size_t kMaxKnownPlaces = 256;
-// More than what a rank writes beside its work (metrics, logs), less than any checkpoint.
+// More than a rank writes besides its work (metrics, logs), less than any checkpoint.
 constexpr double kStoredBytesPerSecond = 256.0 * 1024;
 
 }  // namespace
@@ -26,7 +25,7 @@ bool RankMotion::is_new(std::uint64_t place) {
   return is_new;
 }
 
-// Counts are read in quiet times only; those of an earlier quiet time say nothing about this one.
+// Counts are read only in quiet times; those of an earlier quiet time say nothing about this one.
 bool RankMotion::launched_more(const RankSign& sign) {
   if (!sign.launches) {
     return false;

@@ -4,9 +4,9 @@
 // file uses none. A rank has moved if its leader is at a place (functions, lines, whole numbers
 // among the locals) where none of the last samples had found it, if its log has changed, if it
 // moves data to or from storage, or if NCCL's launch counts have changed since an earlier sample in
-// the same quiet time. A loop that polls returns to the same few places, which are soon all known.
+// the same quiet time. A polling loop returns to the same few places, which are soon all known.
 // Fractions among the locals do not count, since such loops keep the time in them. Limit: a loop
-// that counts its own tries in a whole number looks like one that trains.
+// that counts its tries in a whole number looks like a training loop.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ class RankMotion {
   Time last_sample_;
   Time last_moved_;
   std::chrono::milliseconds longest_quiet_{0};
-  std::deque<std::uint64_t> places_;       // known places, the latest first
+  std::deque<std::uint64_t> places_;       // known places, latest first
   std::optional<std::uint64_t> launches_;  // of a sample in this quiet time
   std::uint64_t log_bytes_ = 0;
   std::uint64_t stored_bytes_ = 0;

@@ -15,21 +15,22 @@ namespace oddrank::watch {
 struct RankSign {
   pid_t pid = 0;
   std::int32_t rank = -1;  // -1: unknown
-  bool gone = false;       // it has ended, or is a zombie
+  bool gone = false;       // it has exited, or is a zombie
   std::string trouble;     // why its frames could not be read; "" if they were read or not wanted
   char state = '?';        // of the main thread
   std::uint64_t switches =
       0;  // of context, of the main thread: unchanged means that it did not run
   // Its frames were read in this sample. Otherwise the fields below are of an earlier sample.
   bool looked = false;
-  // One number for each thread that counts: functions, lines and whole numbers among the locals.
+  // One number for each relevant thread: a hash of functions, lines and whole numbers among the
+  // locals.
   std::vector<std::uint64_t> places;
   std::string where;                 // for people: "read_shard (train.py:75) < main (train.py:138)"
   std::string backends;              // of its process groups: "cpu:gloo,cuda:nccl"; "" = unknown
-  std::int64_t group_timeout_s = 0;  // what they were given; 0 = unknown
+  std::int64_t group_timeout_s = 0;  // as configured; 0 = unknown
   std::uint64_t stored_bytes = 0;    // read from and written to storage by the process
   std::uint64_t log_bytes = 0;       // size of its output files
-  bool log_by_watcher = false;       // and all growth since the sample before is a watcher's
+  bool log_by_watcher = false;       // and all growth since the previous sample is a watcher's
   // Collectives that its process has launched, by NCCL's own counts; nullopt: not read, or not
   // readable.
   std::optional<std::uint64_t> launches;

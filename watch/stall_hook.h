@@ -1,9 +1,9 @@
-// The user's command at a stall: a line for the shell, with the report at hand, in a process group
-// of its own, with a deadline.
+// The user's command at a stall: a shell line that gets the report, in a process group of its own,
+// with a deadline.
 //
 // It gets the JSON's path as $1 and ODDRANK_JSON, the capture's as ODDRANK_CAPTURE, ODDRANK_KIND
-// and ODDRANK_SUMMARY; and the watcher's environment without what makes a process a rank (RANK,
-// SLURM_PROCID, ...), so that it is not taken for one. SLURM_JOB_ID stays.
+// and ODDRANK_SUMMARY; and the watcher's environment without the variables of a rank (RANK,
+// SLURM_PROCID, ...), so that it does not count as one. SLURM_JOB_ID stays.
 #pragma once
 
 #include <poll.h>
@@ -41,7 +41,7 @@ class StallHook {
   bool advance();
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
   const Deadline& deadline() const { return deadline_; }
-  // Returns, once the command has ended, "" on success, else what failed and its last line.
+  // Returns, once the command has exited, "" on success, else the failure and its last line.
   std::string complaint() const;
 
  private:
@@ -52,7 +52,7 @@ class StallHook {
   Deadline deadline_;
   std::optional<ProgramEnd> ended_;
   bool late_ = false;
-  std::string said_;  // the end of what it wrote
+  std::string said_;  // the end of its output
 };
 
 }  // namespace oddrank::watch

@@ -33,7 +33,7 @@ constexpr int kFrameSamples = 8;
 constexpr milliseconds kMaxFrameInterval{60000};
 // After this much quiet time, the process groups are read to learn the watchdog's limit.
 constexpr milliseconds kMaxQuietWithoutGroups{120000};
-// Without a pidfd nothing wakes us at the end of the command.
+// Without a pidfd nothing wakes us when the command exits.
 constexpr milliseconds kMaxEndWait{1000};
 constexpr milliseconds kCapturePoll{20};
 
@@ -101,8 +101,8 @@ class Watch {
   RankMotion::Time sampled_;  // when the latest sample began
   std::optional<RankMotion::Time> last_frames_;
   bool groups_known_ = false;
-  bool groups_asked_ = false;  // in this quiet time
-  bool stall_said_ = false;    // and it has not moved since
+  bool groups_asked_ = false;  // already queried in this quiet time
+  bool stall_said_ = false;    // already reported, and no motion since
   bool asked_ = false;         // by SIGUSR1
   bool told_to_end_ = false;
   UniqueFd signals_;
@@ -152,7 +152,7 @@ void Watch::take_signals() {
   while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
     if (signal.ssi_signo == SIGUSR1) {
       asked_ = true;
-      last_frames_.reset();  // the sample before the capture must read where the ranks are now
+      last_frames_.reset();  // the sample before the capture must read the ranks' current places
     } else {
       told_to_end_ = true;
     }
@@ -183,7 +183,7 @@ void Watch::leave_past(Watched& watched, bool moved) {
   }
 }
 
-// Removes the rank's past too, whether a sample or wait() noticed first that it has ended.
+// Removes the rank's past too, whether a sample or wait() first noticed its exit.
 void Watch::forget(pid_t pid) {
   const auto gone = watched_.find(pid);
   if (gone != watched_.end()) {
@@ -255,8 +255,8 @@ const Watched* Watch::most_quiet() const {
 }
 
 // Returns the time from the end of the last sample in which the rank had moved to the start of the
-// latest one. A delay of the watcher itself (a machine that pauses, a sample that takes long) does
-// not count. Negative if the rank moved in the latest sample.
+// latest one. A delay of the watcher itself (a paused machine, a slow sample) does not count.
+// Negative if the rank moved in the latest sample.
 milliseconds Watch::seen_quiet(const Watched& watched) const {
   return watched.motion.quiet_for(sampled_);
 }
@@ -319,7 +319,7 @@ void Watch::start_hook(const Examination& examination, TempFolder folder) {
   hook_folder_.emplace(std::move(folder));
 }
 
-// Returns true if the rank moved while it was captured, or has ended.
+// Returns true if the rank moved while it was captured, or has exited.
 bool Watch::has_moved(const Reason& reason) {
   last_frames_.reset();
   sample();
@@ -388,7 +388,8 @@ void Watch::capture(const Reason& reason) {
   }
 }
 
-// Lets the --on-stall command finish, but closes the job's log so that nobody waits for us.
+// Lets the --on-stall command finish, but closes the job's log so that no reader of it waits for
+// us.
 void Watch::end() {
   if (!options_.captures && hooks_.leave_past) {
     for (auto& [pid, watched] : watched_) {
@@ -414,7 +415,7 @@ void Watch::run() {
   }
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = UniqueFd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  // A command that has just started shows nothing yet.
+  // A command that has just started has nothing to sample yet.
   bool go_on = beside_ == nullptr || wait(Deadline::after(options_.interval), nullptr);
   while (go_on) {
     const Deadline next = Deadline::after(options_.interval);

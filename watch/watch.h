@@ -1,5 +1,5 @@
 // The watch: samples ranks every few seconds, notices that they have stopped, has the whole job
-// captured while it is still there, and prints the verdict.
+// captured while it still exists, and prints the verdict.
 //
 // It gets its tools as functions (WatchHooks): other rooms read processes and diagnose captures.
 // Each of these functions returns within its own deadline, whatever state the ranks are in. The
@@ -34,24 +34,24 @@ struct WatchOptions {
 };
 
 struct SampleRequest {
-  std::vector<RankSign> before;  // of the sample before; empty at first
+  std::vector<RankSign> before;  // of the previous sample; empty at first
   bool frames = false;           // read the frames of leaders that ran since; else only run counts
   bool groups = false;           // read the backends of their process groups too
   bool launches = false;         // read NCCL's counts of collectives too
 };
 
-// The examined capture: whether it shows a stall, what it says, and where it was saved.
+// The examined capture: whether it shows a stall, its verdict, and where it was saved.
 struct Examination {
   bool stall = false;   // something holds the job up; if not, it moves or one rank is busy
   std::string kind;     // of the verdict
   std::string summary;  // the verdict in one line
   std::string text;     // the report's first screen
-  std::string capture;  // where it was saved; "" = it was not
+  std::string capture;  // path of the saved capture; "" = not saved
   std::string json;     // the report; "" = it could not be written
   std::string trouble;  // with saving; "" = none
 };
 
-// A capture that was taken, to be examined and saved.
+// A capture to be examined and saved.
 struct TakenCapture {
   std::string file;             // of the capture, in a temporary folder of ours
   std::string folder;           // that folder
@@ -60,7 +60,7 @@ struct TakenCapture {
 };
 
 struct WatchHooks {
-  // Samples every rank that is there now or was in `before`.
+  // Samples every rank that exists now or was in `before`.
   std::function<std::vector<RankSign>(const SampleRequest& request)> sample;
   // Returns programs that write a capture to that file and exit by themselves, the one for the
   // whole job first. The next one runs only if it wrote nothing.
@@ -68,16 +68,16 @@ struct WatchHooks {
   std::function<Result<Examination>(const TakenCapture& taken)> examine;
   // Returns a variable of the ranks' environment, "" if it is not set.
   std::function<std::string(const std::string& name)> variable;
-  // Leaves the past of a rank where the capturing watcher finds it, or removes it if it has no
+  // Stores the past of a rank where the capturing watcher finds it, or removes it if it has no
   // words. Only called if `captures` is false.
   std::function<void(const PastFile& past)> leave_past;
-  // Called if there is no rank (any more). Returns true if the watch is to end.
+  // Called if no rank exists (any more). Returns true if the watch is to end.
   std::function<bool()> is_over;
 };
 
-// Runs until the watched processes have ended, or until SIGTERM or SIGINT. SIGUSR1 makes it capture
-// at once. `beside`: the command with which the watch ends; null if there is none. Lines for people
-// go to stderr. Precondition: one thread.
+// Runs until the watched processes have exited, or until SIGTERM or SIGINT. SIGUSR1 makes it
+// capture at once. `beside`: the command; the watch ends when it exits. Null if there is none.
+// Messages go to stderr. Precondition: one thread.
 void run_watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside);
 
 }  // namespace oddrank::watch

@@ -20,7 +20,7 @@
 namespace oddrank::watch {
 namespace {
 
-// Far more than it takes. Without an answer the command runs unwatched to its end.
+// Far more than needed. Without an answer the command runs unwatched.
 constexpr std::chrono::milliseconds kStartPatience{10000};
 constexpr int kNiceness = 10;
 
@@ -62,11 +62,12 @@ void prepare_signals() {
   ::sigprocmask(SIG_BLOCK, &later, nullptr);
 }
 
-// Does the watcher's first steps and sends its pid when it is ready.
+// Runs the watcher's first steps and sends its pid when it is ready.
 BesideCommand begin_watching(pid_t command, int ready) {
   ::setsid();
   prepare_signals();
-  // By this name ranks/process_role.h knows that it is not a rank, whatever its program is called.
+  // ranks/process_role.h recognises by this name that it is not a rank, whatever its program's
+  // name.
   ::prctl(PR_SET_NAME, "oddrank-watch", 0UL, 0UL, 0UL);
   leave_files_alone(ready);
   ::setpriority(PRIO_PROCESS, 0, kNiceness);
@@ -80,7 +81,7 @@ BesideCommand begin_watching(pid_t command, int ready) {
   return beside;
 }
 
-// Returns the pid that the watcher sends; nothing if it does not come in time.
+// Returns the pid that the watcher sends; nothing if it does not arrive in time.
 std::optional<pid_t> await_watcher(int ready) {
   pollfd polled{ready, POLLIN, 0};
   const Deadline deadline = Deadline::after(kStartPatience);
@@ -117,7 +118,7 @@ std::optional<BesideCommand> split_off_watcher() {
     }
   }
   if (const auto watcher = middle > 0 ? await_watcher(ready.get()) : std::nullopt) {
-    // Fails without Yama, where it is not needed.
+    // Fails without Yama, but then it is not needed.
     ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(*watcher), 0UL, 0UL, 0UL);
   } else {
     log_line(LogLevel::kWarning, "the command is not watched: the watcher did not start");
@@ -138,8 +139,8 @@ bool has_ended(const BesideCommand& command) {
     pollfd polled{command.end.get(), POLLIN, 0};
     return ::poll(&polled, 1, 0) > 0;
   }
-  // A zombie is still there for kill(2); its parent will reap it. Heuristic: a pid that is used
-  // again between two samples keeps the watcher alive.
+  // kill(2) still finds a zombie; its parent will reap it. Heuristic: a pid that is reused between
+  // two samples keeps the watcher alive.
   return ::kill(command.pid, 0) != 0 && errno == ESRCH;
 }
 

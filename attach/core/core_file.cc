@@ -137,8 +137,8 @@ Status CoreFile::load() {
   std::uint64_t count = header->e_phnum;
   bool extended = count == PN_XNUM;
   if (extended) {
-    // The number is in the section header of index 0, behind all the rest of the file. Where that
-    // is cut off, the headers go up to the first thing that one of them points to.
+    // The number is in the section header of index 0, at the end of the file. If that is cut off,
+    // the headers go up to the first thing that one of them points to.
     const auto section = front_of<Elf64_Shdr>(range(header->e_shoff, sizeof(Elf64_Shdr)));
     extended = !section || section->sh_info == 0;
     count = extended ? kMaxSegments : section->sh_info;

@@ -1,9 +1,9 @@
-// One core file of an x86-64 Linux process: its notes, and the memory that it holds. Knows nothing
-// of the files that the process had mapped; see core_target.h.
+// One core file of an x86-64 Linux process: its notes, and the memory that it holds. For files that
+// the process had mapped see core_target.h.
 //
-// The file is mapped, and only the pages that are asked for are touched: cores have tens of GB. Its
-// bytes are hostile, and it may have been cut anywhere (a full disk, ulimit -c): what it holds is
-// given, the rest is not there. Extended numbering (more than 65534 segments) is understood.
+// The file is mapped, and only requested pages are touched: cores have tens of GB. Its bytes are
+// hostile, and it may have been cut anywhere (a full disk, ulimit -c): the part that exists is
+// returned, the rest is missing. Supports extended numbering (more than 65534 segments).
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ class CoreFile {
   // the core does not hold them.
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
-  // Size of the file, and what it would be if it were whole, as far as its headers tell.
+  // Returns the size of the file, and the size that it would have if it were complete, according to
+  // its headers.
   std::uint64_t size() const { return file_.span().size(); }
   std::uint64_t whole_size() const { return whole_size_; }
   bool truncated() const { return size() < whole_size_; }
@@ -54,7 +55,7 @@ class CoreFile {
   explicit CoreFile(MappedFile file) : file_(std::move(file)) {}
 
   Status load();
-  // Returns bytes of the file, as many of `size` as there are.
+  // Returns at most `size` bytes of the file, fewer at its end.
   std::span<const std::byte> range(std::uint64_t offset, std::uint64_t size) const;
 
   MappedFile file_;

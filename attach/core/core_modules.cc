@@ -18,12 +18,12 @@ namespace oddrank::attach {
 namespace {
 
 constexpr std::uint64_t kMaxNotes = 4096;
-// gcore writes no segment for what it leaves out, so that nothing tells code from data but the
-// number of mappings: linkers make four or five of a library, data has one.
+// gcore writes no segment for memory that it leaves out, so only the number of mappings
+// distinguishes code from data: a library has four or five, data has one.
 constexpr std::size_t kMappingsOfCode = 3;
 
-// The program headers of an ELF file, as many as `bytes` (its first ones) hold; empty if it is not
-// one for x86-64.
+// Returns the program headers of an ELF file, as many as its first `bytes` hold; empty if it is not
+// for x86-64.
 std::vector<Elf64_Phdr> program_headers(Bytes bytes) {
   Elf64_Ehdr header{};
   if (bytes.size() < sizeof header) {
@@ -63,8 +63,8 @@ std::string build_id_of_file(Bytes bytes) {
   return {};
 }
 
-// The build id of the file whose first page the process had at `start`, as far as the core holds
-// what its headers point to.
+// Returns the build id of the file whose first page the process had at `start`, if the core holds
+// the data that its headers point to.
 std::string build_id_in_core(const CoreFile& core, Bytes header, std::uint64_t start) {
   const auto headers = program_headers(header);
   const auto first = std::find_if(headers.begin(), headers.end(), [](const Elf64_Phdr& one) {
@@ -179,13 +179,13 @@ const CoreModules::Known& CoreModules::find(std::size_t file) const {
   Status status = fail(Errc::kNotFound, "");
   if (!sysroot_.empty()) {
     status = look_at(path, true, known);
-    if (!status) {  // a folder with just the few files that are needed
+    if (!status) {  // a folder with only the few files needed
       if (const Status flat = look_at("/" + std::string(base_name(path)), true, known)) {
         status = flat;
       }
     }
   }
-  // Beside a sysroot, only a file that the core can vouch for.
+  // If there is a sysroot, other files count only if the core can verify them.
   if (!status && (sysroot_.empty() || known.has_header)) {
     const Status plain = look_at(path, false, known);
     if (plain || sysroot_.empty()) {

@@ -1,6 +1,6 @@
 // The files that the process of a core file had mapped, as far as they can be found and trusted.
 //
-// A core holds little of a library but its first page, so its code has to come from the file.
+// A core holds little of a library beyond its first page, so its code must come from the file.
 // Another file may have that name now. The first page in the core decides: the build id that it
 // points to must be that of the file, or, if the core holds no build id, the page itself must be
 // the same. If the core holds no page of a file, the file is trusted only if it is older than the
@@ -36,18 +36,18 @@ struct MissingFile {
 
 class CoreModules {
  public:
-  // `core` must outlive the object. `sysroot`: a folder below which the files are looked for first;
-  // "" for none. `written`: when the core was written, in seconds since the epoch.
+  // `core` must outlive the object. `sysroot`: a folder that is searched for the files first; ""
+  // for none. `written`: when the core was written, in seconds since the epoch.
   CoreModules(const CoreFile& core, std::string sysroot, std::int64_t written);
 
   // Returns every file of the core once, in the order of their addresses.
   const std::vector<std::string>& paths() const { return paths_; }
 
-  // Each `file` is an index into paths().
-  // Opens the file for reading, if it can be trusted; the caller owns the fd.
+  // Each `file` is an index into paths(). Opens the file for reading if it can be trusted; the
+  // caller owns the fd.
   Result<UniqueFd> open(std::size_t file) const;
-  // Returns its bytes from `offset` on; empty if they do not exist, are not trusted, or are not of
-  // a program or library: nobody knows what a data file held then.
+  // Returns its bytes from `offset` on; empty if they do not exist, are not trusted, or belong to a
+  // data file, whose contents then are unknown.
   std::span<const std::byte> bytes_at(std::size_t file, std::uint64_t offset) const;
   // Returns its loadable segments, from the core's copy of its headers or the file's; empty if
   // there are neither.
@@ -62,9 +62,9 @@ class CoreModules {
     bool has_header = false;
     bool deleted = false;
     std::size_t mappings = 0;
-    bool is_code = false;  // a program or library, as far as the core tells
+    bool is_code = false;  // a program or library, as far as the core shows
     bool is_data = false;  // certainly neither
-    // Looked for at the first request.
+    // True after the first request, which searches for the file.
     bool tried = false;
     UniqueFd fd;
     MappedFile bytes;

@@ -18,7 +18,7 @@
 namespace oddrank::attach {
 namespace {
 
-// More than any process has; bounds what a made-up file may cost.
+// More than any process has; bounds the cost of a forged file.
 constexpr std::size_t kMaxCoreThreads = std::size_t{1} << 20;
 constexpr std::size_t kMaxCoreFiles = std::size_t{1} << 21;
 constexpr std::size_t kMaxAuxiliary = 1024;

@@ -1,5 +1,5 @@
-// The notes of a core file: the threads with their registers, the process, the signal that
-// ended it, its auxiliary vector and which files it had mapped. Plain data.
+// The notes of a core file: the threads with their registers, the process, the signal that ended
+// it, its auxiliary vector and the files that it had mapped. Plain data.
 //
 // Sources: core(5), the kernel's fs/binfmt_elf.c (fill_note_info, fill_files_note) and
 // <sys/procfs.h>. gcore writes the same notes.
@@ -21,12 +21,12 @@ namespace oddrank::attach {
 
 struct CoreThread {  // NT_PRSTATUS
   pid_t tid = 0;     // in the pid namespace of the core's writer
-  int signal = 0;    // that it was about to take; of the thread that ended the process its signal
+  int signal = 0;    // that it was about to take, or that ended the process
   Registers registers;
-  // The system call that it was in, or that it was coming back from; -1: none, it ran.
+  // The system call that it was in or returning from; -1: none, it ran.
   std::int64_t syscall = -1;
   std::array<std::uint64_t, 6> arguments{};
-  std::int64_t result = 0;  // of that system call, as the kernel had it then
+  std::int64_t result = 0;  // of that system call, as the kernel had set it
   std::uint64_t cpu_us = 0;
 };
 

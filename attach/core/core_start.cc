@@ -21,12 +21,12 @@ namespace oddrank::attach {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-// Between the auxiliary vector and AT_RANDOM lie a few names of the machine.
+// Between the auxiliary vector and AT_RANDOM lie only short strings, such as the platform's name.
 constexpr std::uint64_t kAboveVector = 4096;
 constexpr std::uint64_t kMaxPointers = std::uint64_t{1} << 17;  // as many as fit in 1 MiB
 constexpr std::uint64_t kMaxArguments = std::uint64_t{8} << 20;
 
-// Reads `size` bytes that end at `end`, or as many of them as one mapping has.
+// Reads the `size` bytes before `end`, or as many of them as one mapping has.
 std::vector<std::byte> read_below(const Target& target, std::uint64_t end, std::uint64_t size) {
   const Mapping* mapping = target.maps().find(Addr{end - 1});
   if (mapping == nullptr) {
@@ -64,8 +64,8 @@ std::optional<std::uint64_t> find_vector(const Target& target, const CoreNotes& 
   return end - static_cast<std::uint64_t>(words.end() - found) * kWord;
 }
 
-// argv: pointers that ascend into the strings, as many as the word before them says. `words` end
-// where the auxiliary vector begins.
+// Returns argv: ascending pointers into the strings, whose number is the word before them. `words`
+// end where the auxiliary vector begins.
 std::vector<std::uint64_t> find_arguments(const std::vector<std::uint64_t>& words,
                                           std::uint64_t lowest,
                                           std::uint64_t highest) {

@@ -1,5 +1,5 @@
-// How the process of a core file was started: its arguments and environment, which the kernel put
-// on the main stack at exec.
+// Reads how the process of a core file was started: its arguments and environment, which the kernel
+// put on the main stack at exec.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace oddrank::attach {
 struct CoreStart {
   std::vector<std::string> arguments;
   Environment environment;  // the kept variables only (proc_environ.h)
-  // Whether the arguments and the environment behind them were found. A program that shows a title
-  // in `ps` may have written over both.
+  // Whether the arguments and the environment after them were found. A program that sets its title
+  // in `ps` may have overwritten both.
   bool found = false;
 };
 
-// Finds both; what is missing or was overwritten is empty. Reads at most 8 MiB of text.
+// Finds both; a missing or overwritten part is empty. Reads at most 8 MiB of text.
 CoreStart read_core_start(const Target& target, const CoreNotes& notes);
 
 }  // namespace oddrank::attach

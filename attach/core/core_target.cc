@@ -49,8 +49,8 @@ ThreadState state_of(const CoreThread& thread) {
   return state;
 }
 
-// Returns the tid that glibc has noted for the thread, in the pid namespace of the process; 0 if it
-// cannot be known.
+// Returns the tid that glibc has stored for the thread, in the pid namespace of the process; 0 if
+// it cannot be known.
 pid_t noted_tid(const Target& target, const ThreadState& thread) {
   const std::uint64_t block = thread.registers->fs_base;
   const auto own = read_object<std::uint64_t>(target, Addr{block + kOwnPointer});
@@ -75,8 +75,8 @@ Result<std::unique_ptr<CoreTarget>> CoreTarget::open(const std::string& path,
   return target;
 }
 
-// Files and segments are both lists of ranges. Where they meet, the segment gives the permissions
-// of the memory; a file without a segment is one of which gcore wrote nothing.
+// Files and segments are both lists of ranges. If they overlap, the segment has the permissions of
+// the memory; a file without a segment was not written by gcore.
 void CoreTarget::make_maps() {
   std::vector<const CoreMappedFile*> files;
   for (const CoreMappedFile& file : core_.notes().files) {
@@ -123,12 +123,12 @@ void CoreTarget::make_maps() {
 void CoreTarget::add_file_mappings(const CoreMappedFile& file, std::size_t index) {
   const auto add = [&](Mapping mapping) {
     mapping.file_offset = file.file_offset + (mapping.start - file.start);
-    mapping.inode = index + 1;  // a core knows no inodes; files are told apart by their paths
+    mapping.inode = index + 1;  // a core knows no inodes; files are distinguished by their paths
     mapping.path = file.path;
     mapping.deleted = file.deleted;
     found_.push_back(std::move(mapping));
   };
-  // The program headers say what a part of the file that has no segment may be.
+  // The program headers show the permissions of a part of the file that has no segment.
   const auto add_unwritten = [&](std::uint64_t start, std::uint64_t end) {
     Mapping mapping;
     mapping.start = start;
@@ -163,7 +163,7 @@ void CoreTarget::add_file_mappings(const CoreMappedFile& file, std::size_t index
   }
 }
 
-// The names that the kernel has for memory without a file.
+// Gives mappings without a file the kernel's names for them.
 void CoreTarget::name_mappings() {
   const auto vdso = core_.notes().auxiliary_value(AT_SYSINFO_EHDR);
   const auto stack = core_.notes().auxiliary_value(AT_RANDOM);
@@ -193,7 +193,8 @@ void CoreTarget::make_threads() {
   if (threads_.front().tid == pid_) {
     threads_.front().name = name_;
   }
-  // gcore counts like its own pid namespace, not like a container's; the process itself knows.
+  // gcore writes tids of its own pid namespace, not of a container's; the process's memory has the
+  // right ones.
   std::set<pid_t> noted;
   bool other_namespace = true;
   for (const ThreadState& thread : threads_) {
@@ -208,7 +209,7 @@ void CoreTarget::make_threads() {
 std::span<const std::byte> CoreTarget::file_bytes_at(std::uint64_t address) const {
   const CoreSegment* segment = core_.find(address);
   if (segment != nullptr && address - segment->start < segment->written) {
-    return {};  // the core should hold it and has lost it: the file has an older state
+    return {};  // the core should hold these bytes but lost them: the file has an older state
   }
   const Mapping* mapping = maps_.find(Addr{address});
   if (mapping == nullptr || mapping->inode == 0) {

@@ -1,9 +1,9 @@
 // The process of a core file, as if it were alive: memory, mappings, files and threads.
 //
-// Memory comes from the core; what its writer left out because it is in a file (code and
-// constants of libraries) comes from that file, if it is the same build (core_modules.h). Threads
-// are what they were when the core was written: one that the writer met in a system call is state S
-// with that call and its arguments, any other is state R, with all its registers. Nothing moves.
+// Memory comes from the core; parts that its writer omitted because they are in a file (code and
+// constants of libraries) come from that file, if it is the same build (core_modules.h). Threads
+// are as they were when the core was written: one in a system call has state S, with that call and
+// its arguments; any other has state R. All have all registers. Nothing moves.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,13 @@ namespace oddrank::attach {
 
 class CoreTarget final : public Target {
  public:
-  // `sysroot`: a folder below which the files of the process are looked for first, either under
-  // their whole path or all in it; "" for none. Errors as of CoreFile::open.
+  // `sysroot`: a folder that is searched for the process's files first, by their whole path or by
+  // name alone; "" for none. Errors as of CoreFile::open.
   static Result<std::unique_ptr<CoreTarget>> open(const std::string& path,
                                                   const std::string& sysroot = {});
 
-  // Returns the number that the core's writer saw; for a process of a container, its number in
-  // there.
+  // Returns the number that the core's writer saw; for a process in a container, its number in the
+  // container.
   pid_t pid() const override { return pid_; }
   const std::string& name() const override { return name_; }
 

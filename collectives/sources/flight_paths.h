@@ -1,5 +1,5 @@
-// Where PyTorch writes the dump of a rank's flight recorder, and at which pipes it waits for a
-// request: names of files, from the variables that a process was started with. Touches no file.
+// Finds the files to which PyTorch writes the dump of a rank's flight recorder, and the pipes where
+// it waits for a request, from the variables with which a process was started. Touches no file.
 #pragma once
 
 #include <cstdint>

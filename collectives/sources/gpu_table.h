@@ -1,4 +1,4 @@
-// Reads what `nvidia-smi --query-gpu=... --format=csv,noheader,nounits` prints.
+// Parses the output of `nvidia-smi --query-gpu=... --format=csv,noheader,nounits`.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline constexpr std::string_view kGpuFields =
 inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid";
 
 // Returns a row for each device. Values that a device does not have ("[N/A]", "[Not Supported]")
-// stay -1; lines that do not fit are left out. `processes`: the output of --query-compute-apps with
+// stay -1; malformed lines are left out. `processes`: the output of --query-compute-apps with
 // kGpuProcessFields; may be empty.
 std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
                                              std::string_view processes,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 
-// Called by the parser for each piece of the text; false ends it.
+// The parser calls it for each piece of the text; false stops the parser.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Builder(std::string_view bytes) : size_(bytes.size()), data_(bytes.size()) {}

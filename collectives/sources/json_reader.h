@@ -1,4 +1,4 @@
-// Reads JSON as plain data. If a file ends early, the result is what was complete.
+// Reads JSON as plain data. If a file ends early, the result is the complete part.
 #pragma once
 
 #include <string_view>

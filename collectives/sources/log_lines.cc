@@ -29,7 +29,7 @@ using snapshot::LogKind;
 using snapshot::LogLine;
 
 constexpr std::size_t kMaxOfKind = 32;
-constexpr std::size_t kMaxNamedRanks = 4096;  // that one line names
+constexpr std::size_t kMaxNamedRanks = 4096;  // named by one line
 constexpr std::size_t kMaxKeptLine = 300;     // of a line that is kept
 
 // Returns the text between `mark` and one of `ends`; "" if the mark is not there.
@@ -42,7 +42,7 @@ std::string_view behind(std::string_view line, std::string_view mark, std::strin
   return line.substr(0, line.find_first_of(ends));
 }
 
-// Returns the global rank that torchrun and PyTorch's own handler put in front.
+// Returns the global rank that torchrun and PyTorch's own handler write at the start of a line.
 std::int32_t rank_in(std::string_view line) {
   return parse_number<std::int32_t>(behind(line, "[rank", "]")).value_or(-1);
 }

@@ -12,7 +12,7 @@
 namespace oddrank::collectives {
 
 // Returns the last few lines of each kind, in the order of the file. `text`: the end of a file; its
-// first line may be cut. `rank`: whose output it is; -1 = several ranks'. The caller fills in
+// first line may be cut. `rank`: the rank that wrote it; -1 = several ranks. The caller fills in
 // `node` and `source`.
 std::vector<snapshot::LogLine> read_log_lines(std::string_view text,
                                               std::int32_t rank,

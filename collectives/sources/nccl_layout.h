@@ -1,4 +1,4 @@
-// Where NCCL keeps the members of a communicator (struct ncclComm): offsets as data, a row for each
+// The memory layout of NCCL's communicators (struct ncclComm): offsets as data, a row for each
 // version, made from the debug information of NVIDIA's libraries by scripts/nccl_offsets.
 #pragma once
 
@@ -13,7 +13,7 @@ struct NcclLayout {
 
   // Members of struct ncclComm. Its first member is the first magic number, its last one the other.
   std::uint32_t peer_info = 0;        // pointer to an array of struct ncclPeerInfo
-  std::uint32_t peer_info_valid = 0;  // 0: this version does not say
+  std::uint32_t peer_info_valid = 0;  // 0: this version has no such field
   std::uint32_t hash = 0;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;

@@ -78,7 +78,8 @@ class ListReader {
   Result<Place> place() const;
   Status read_all(const Place& place, RasAnswer& answer) const;
   std::optional<RawCommunicator> read_one(Addr at) const;
-  // Adds it, unless it is still being created: then it has no name yet, and RAS leaves it out, too.
+  // Adds the communicator, unless it is still being created: then it has no name yet, and RAS omits
+  // it too.
   void add(const RawCommunicator& raw, RasAnswer& answer) const;
   std::string name(std::uint64_t hash, std::uint64_t host_hash, std::uint64_t pid_hash) const;
 

@@ -1,16 +1,16 @@
 // Reads the communicators of a process from NCCL's own memory: for a rank that NCCL's RAS service
-// says nothing about, because the rank is stopped, its RAS thread is stuck, or the service is
+// does not report, because the rank is stopped, its RAS thread is stuck, or the service is
 // unreachable.
 //
 // NCCL keeps a list of its communicators for RAS (`ncclComms`, from 2.24 on). It is a local symbol,
 // which NVIDIA's libraries have in .symtab; a library without .symtab cannot be read. The reader
-// takes what RAS itself takes from there, so the counts mean the same: launches by the host, of
-// five operations. With NCCL_RAS_ENABLE=0 the list stays empty.
+// uses the same fields as RAS itself, so the counts mean the same: launches by the host, of five
+// operations. With NCCL_RAS_ENABLE=0 the list stays empty.
 //
-// A communicator counts only with NCCL's magic number at both its ends. The process may run
-// meanwhile: each number is one word, and a communicator that is freed loses its magic numbers.
-// Source: NCCL, src/ras/ras.cc (ncclRasCommInit) and src/ras/collectives.cc (rasCollCommsInit),
-// tags v2.26.2-1 to v2.30.7-1.
+// A communicator counts only with NCCL's magic number at both its ends. The process may be running:
+// each number is one word, and a freed communicator loses its magic numbers. Source: NCCL,
+// src/ras/ras.cc (ncclRasCommInit) and src/ras/collectives.cc (rasCollCommsInit), tags v2.26.2-1 to
+// v2.30.7-1.
 #pragma once
 
 #include <string>
@@ -28,9 +28,9 @@ struct NcclList {
 };
 
 // Returns a group for each communicator that is complete, with this process as its only member
-// (RasPresence::kMemory). Its hash is written as the service of that version would write it.
+// (RasPresence::kMemory). Its hash has the form that the service of that version uses.
 // kUnsupported: the layout of that version is unknown; kBadData: no communicator of the list
-// matches that layout. `what` is one line for people, without the process.
+// matches that layout. `what` is one line without the process.
 Result<RasAnswer> read_nccl_list(const attach::Target& target, const NcclList& list);
 
 }  // namespace oddrank::collectives

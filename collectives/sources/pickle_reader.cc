@@ -27,15 +27,15 @@ class Machine {
   Result<PlainDocument> document(bool cut);
   Step bad(std::string what);
   std::size_t left() const { return bytes_.size() - at_; }
-  // Takes a little-endian number of `width` bytes; false at the end of the file.
+  // Reads a little-endian number of `width` bytes; returns false at the end of the file.
   bool take_number(std::size_t width, std::uint64_t& number);
   bool take_bytes(std::uint64_t size, std::string_view& text);
   bool take_line(std::string_view& line);
   void push(const PlainValue& value);
   Step push_text(std::size_t width);
   Step push_int(std::size_t width, bool is_signed);
-  // Pushes a number in two's complement of any length. One that does not fit becomes none: no field
-  // that is used is so large.
+  // Pushes a number in two's complement of any length. One that does not fit becomes None: no field
+  // in use is so large.
   Step push_long(std::size_t width);
   Step push_real();
   Step put(std::uint64_t index);
@@ -375,7 +375,7 @@ Step Machine::next() {
   }
   const auto opcode = static_cast<unsigned char>(bytes_[at_]);
   ++at_;
-  switch (opcode) {  // the names are those of Python's pickletools
+  switch (opcode) {  // names as in Python's pickletools
     case 'h':        // BINGET
       return get(1);
     case 'j':  // LONG_BINGET

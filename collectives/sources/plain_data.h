@@ -1,9 +1,10 @@
 // Numbers, texts, lists and dicts from an untrusted file (pickle_reader.h, json_reader.h). Values
-// are small and refer to nodes by index: lists may contain each other in circles, and nothing here
+// are small and refer to nodes by index: lists may contain each other in cycles, and nothing here
 // recurses.
 //
 // Memory is accounted: a file whose values need more than ten times its own size (and 64 KiB) is
-// refused. Real dumps need 3 to 6 times. While a vector grows, half as much again is in use.
+// refused. Real dumps need 3 to 6 times. While a vector grows, half as much again is in use for a
+// moment.
 #pragma once
 
 #include <cstddef>
@@ -42,13 +43,13 @@ class PlainData {
   PlainValue copied_text(std::string_view value);
   PlainValue list();
   PlainValue dict();  // its items are key, value, key, value, ...
-  // Adds values to a list or dict; does nothing for every other value.
+  // Adds values to a list or dict; does nothing for any other value.
   void append(const PlainValue& container, std::span<const PlainValue> values);
 
   static std::string_view text_of(const PlainValue& value);  // "" if it is not a text
   // Returns the values of a list, or keys and values of a dict in turn; empty for everything else.
   std::span<const PlainValue> items(const PlainValue& value) const;
-  // Returns the last value with that key in a dict; none() without one.
+  // Returns the last value with that key in a dict; none() if there is none.
   PlainValue find(const PlainValue& dict, std::string_view key) const;
 
   bool over_budget() const { return used_ > budget_; }
@@ -67,7 +68,7 @@ class PlainData {
   std::size_t used_ = 0;
 };
 
-// What a reader gives: the outermost value, and whether the file ended before it was complete.
+// The result of a reader: the outermost value, and whether the file ended before it was complete.
 struct PlainDocument {
   PlainData data;
   PlainValue root;

@@ -1,7 +1,7 @@
-// What NCCL's RAS service answers to a status question (readers: ras_json.h, ras_text.h).
+// The answer of NCCL's RAS service to a status query (readers: ras_json.h, ras_text.h).
 //
-// The service counts the collectives that each rank's host has launched, of five operations: no
-// sends, no graphs, no completion. Equal counts are not a sign of health, and the few ranks that
+// The service counts the collectives that each rank's host has launched, of five operations; sends,
+// graphs and completion are not counted. Equal counts do not prove health, and the few ranks that
 // its text points out may be innocent: only the counts are used.
 //
 // Source: NCCL, src/ras/client_support.cc (tags v2.24.3-1 to v2.30.7-1).
@@ -18,7 +18,7 @@
 namespace oddrank::collectives {
 
 struct RasMember {
-  std::int32_t rank = -1;  // within the communicator; -1: "the others", of whom a text lists none
+  std::int32_t rank = -1;  // within the communicator; -1: "the others", which a text does not list
   std::string host;        // an address; "" = unknown
   pid_t pid = 0;           // in the rank's own pid namespace; 0 = unknown
   std::int32_t device = -1;
@@ -44,7 +44,7 @@ struct RasAnswer {
   std::vector<RasGroup> groups;
   // Processes that the job has lost and that are no longer in a communicator.
   std::vector<RasMember> lost;
-  std::int64_t timeouts = 0;  // while it was collected
+  std::int64_t timeouts = 0;  // timeouts during its collection
 };
 
 }  // namespace oddrank::collectives

@@ -1,8 +1,9 @@
-// Asks NCCL's RAS service for its status: a line protocol over TCP, one question a connection.
+// Queries NCCL's RAS service for its status: a line protocol over TCP, one query for each
+// connection.
 //
 // All ranks of a node listen on one address (SO_REUSEPORT), and the kernel chooses which one gets a
-// connection. A connection to a stopped rank succeeds, too, and stays silent: so if the first line
-// does not come within a second, another connection is tried.
+// connection. A connection to a stopped rank also succeeds, and stays silent: so if the first line
+// does not arrive within a second, another connection is tried.
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ struct RasReply {
 // process listens there; kTimeout: it does not answer; kBadData: it is not RAS.
 Result<RasReply> ask_ras(const std::string& address, const Deadline& deadline);
 
-// Succeeds if the service answers a greeting; asks nothing. Errors as above.
+// Succeeds if the service answers a greeting; queries nothing. Errors as above.
 Status greet_ras(const std::string& address, const Deadline& deadline);
 
 }  // namespace oddrank::collectives

@@ -13,8 +13,8 @@ using snapshot::RasPresence;
 constexpr std::size_t kMaxMembers = std::size_t{1} << 17;
 constexpr std::size_t kMaxRasText = 100;  // of a text
 // A member takes at least 150 characters, a communicator more. The rows of both, and the commas,
-// are limited by the length of the text, so that nonsense does not need more memory than it has
-// itself.
+// are limited by the length of the text, so that malformed input cannot use more memory than its
+// own size.
 constexpr std::size_t kMinRow = 32;
 
 std::size_t max_rows(std::string_view text) {
@@ -94,7 +94,7 @@ std::string repair_json(std::string_view text) {
   std::string repaired;
   repaired.reserve(text.size() + 64);
   bool in_string = false;
-  char last = ' ';  // outside of strings, and no blank
+  char last = ' ';  // outside of strings, and not a blank
   const std::size_t most = max_rows(text);
   std::size_t added = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

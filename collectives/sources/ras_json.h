@@ -1,7 +1,7 @@
 // Reads the answer of NCCL's RAS service as JSON (from NCCL 2.28.7 on).
 //
-// NCCL 2.28.7 and 2.28.9 forget a comma in front of the "status" of a missing rank (fixed in
-// 2.29.2), which is in the answers that matter most; it is put in before the answer is read.
+// NCCL 2.28.7 and 2.28.9 omit a comma before the "status" of a missing rank (fixed in 2.29.2), in
+// exactly the answers that matter most; it is inserted before the answer is parsed.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace oddrank::collectives {
 
-// Returns what the answer holds, also if it ends early. kBadData: it is no such answer.
+// Returns the contents of the answer, even if it ends early. kBadData: it is not such an answer.
 Result<RasAnswer> read_ras_json(std::string_view text);
 
-// Puts a comma wherever a value is followed by a string; leaves valid JSON as it is.
+// Inserts a comma wherever a string follows a value; leaves valid JSON as it is.
 std::string repair_json(std::string_view text);
 
 }  // namespace oddrank::collectives

@@ -16,10 +16,11 @@ using snapshot::RasPresence;
 
 constexpr std::size_t kMaxLines = std::size_t{1} << 20;
 // A line about a member or a communicator has at least some sixty characters. Their number is
-// limited by the length of the text, so that nonsense does not need more memory than it has itself.
+// limited by the length of the text, so that malformed input cannot use more memory than its own
+// size.
 constexpr std::size_t kMinLine = 32;
 
-// Returns the number behind the first `mark` of a line; -1 without one.
+// Returns the number after the first `mark` of a line; -1 if there is none.
 std::int64_t number_behind(std::string_view line, std::string_view mark) {
   const auto at = line.find(mark);
   if (at == std::string_view::npos) {
@@ -58,7 +59,7 @@ class TextReader {
   void read_table_row(std::string_view line);
   // Reads "#0-0 (1122334455667788) MISMATCH".
   void open_section(std::string_view line);
-  // Returns the member; nullptr if there are more than a text of this size can describe.
+  // Returns the member; nullptr if there are more members than a text of this size can describe.
   RasMember* member(std::int32_t rank);
   bool take_place();
   void read_group_line(std::string_view line);
@@ -67,9 +68,9 @@ class TextReader {
   std::map<std::int32_t, std::int32_t> sizes_;  // by number of the table's row
   std::map<std::string, std::size_t> groups_;   // by hash: index into the answer's
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> members_;  // by group and rank
-  RasGroup* group_ = nullptr;  // whose section is being read
+  RasGroup* group_ = nullptr;  // the group whose section is being read
   std::size_t number_ = 0;     // its index
-  std::size_t left_ = 0;       // of what may still be added
+  std::size_t left_ = 0;       // rows that may still be added
   std::size_t operation_ = snapshot::kRasOperations;
   bool dead_ = false;
 };
@@ -200,7 +201,7 @@ void TextReader::read_group_line(std::string_view line) {
   } else if (missing) {
     which->presence = RasPresence::kMissing;
   } else {
-    which->async_error = 3;  // ncclInternalError: which one it is, is said in words only
+    which->async_error = 3;  // ncclInternalError: the exact error is only in words
   }
   if (one) {
     read_place(line, *which);

@@ -1,7 +1,7 @@
-// Reads the answer of NCCL's RAS service as text, which every version with the service gives.
+// Reads the answer of NCCL's RAS service as text, which every version with the service returns.
 //
-// The text is made for people: of a communicator whose ranks differ it lists the few, and says only
-// how many the others are and how far they got.
+// The text is made for people: if the ranks of a communicator differ, it lists the minority, and
+// for the others only their number and how far they got.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace oddrank::collectives {
 
-// Returns what the answer holds, also if it ends early. kBadData: it is no such answer.
+// Returns the contents of the answer, even if it ends early. kBadData: it is not such an answer.
 Result<RasAnswer> read_ras_text(std::string_view text);
 
 }  // namespace oddrank::collectives

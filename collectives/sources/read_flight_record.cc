@@ -95,7 +95,7 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   return ranks;
 }
 
-// Returns whether the frame is one of PyTorch itself, which does not show where the program is.
+// Returns whether the frame is PyTorch's own, which does not show where the program is.
 bool is_internal(std::string_view file) {
   return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
          file.ends_with(".cpp") || file.ends_with(".so") || file.starts_with("??");
@@ -113,13 +113,12 @@ class RecordReader {
   Result<FlightRecord> read(const std::string& source);
 
  private:
-  // Counts steps; false once there were too many. A pickle may refer to a part again and again, so
-  // that a few bytes stand for any number of values and calls: every value that is read is a step,
+  // Counts steps; returns false once there are too many. A pickle may refer to a part again and
+  // again, so a few bytes may represent any number of values and calls: every value read is a step,
   // and calls count as memory.
   bool spend(std::size_t steps);
   static Error too_often();
-  // Returns the items of a list or dict, and spends a step for each; empty once there were too
-  // many.
+  // Returns the items of a list or dict, and spends a step for each; empty once there are too many.
   std::span<const PlainValue> look_at(const PlainValue& value);
   PlainValue find(const PlainValue& dict, std::string_view key);
   StringId text(const PlainValue& value);
@@ -135,7 +134,7 @@ class RecordReader {
   StringId read_place(const PlainValue& frames);
   void read_group(const PlainValue& value, FlightEntry& entry, bool& known);
   void read_field(Key key, const PlainValue& value, FlightEntry& entry);
-  // Reads a call; one without operation or number is the end of a cut file, and left out.
+  // Reads a call; skips one without operation or number, which is the end of a cut file.
   void read_entry(const PlainValue& row);
 
   const PlainDocument& document_;
@@ -172,7 +171,7 @@ Result<FlightRecord> RecordReader::read(const std::string& source) {
   record_.has_entries = entries.kind == PlainKind::kList;
   auto rows = data_.items(entries);
   if (document_.cut && !rows.empty()) {
-    rows = rows.first(rows.size() - 1);  // half of it may be missing: sizes, types, state
+    rows = rows.first(rows.size() - 1);  // the last row may be incomplete: sizes, types, state
   }
   if (data_.used() + rows.size() * sizeof(FlightEntry) > size_ * 12 + 65536) {
     return fail(too_often());
@@ -339,7 +338,7 @@ void RecordReader::read_entry(const PlainValue& row) {
   if (entry.op == StringId{} || entry.sequence < 0) {
     return;
   }
-  if (!group_known_) {  // the oldest versions have the number alone
+  if (!group_known_) {  // the oldest versions have only the number
     entry.group = group(texts_.string(group_number_ < 0 ? "" : std::to_string(group_number_)), {});
   }
   record_.entries.push_back(entry);

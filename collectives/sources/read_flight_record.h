@@ -1,5 +1,5 @@
 // Reads dumps of PyTorch's flight recorder: pickle or JSON, of all versions (torch 2.2 to 2.13),
-// also those that other tools have rewritten. docs/flight-recorder.md lists what is read.
+// including those rewritten by other tools. docs/flight-recorder.md lists what is read.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace oddrank::collectives {
 
-// Returns the record, which refers to `texts`. `source`: the file's name; the number behind "rank"
+// Returns the record, which refers to `texts`. `source`: the file's name; the number after "rank"
 // in it, else its last number, is the rank (nccl_trace_rank_12, _dump_3.json). Unknown keys are
-// ignored, missing ones keep their defaults. kBadData: not a dump, or one that cannot be read;
-// `what` says why.
+// ignored, missing ones keep their defaults. kBadData: not a dump, or an unreadable one; `what`
+// says why.
 Result<snapshot::FlightRecord> read_flight_record(const std::string& source,
                                                   std::string_view bytes,
                                                   snapshot::Tables& texts);

@@ -80,7 +80,7 @@ void CallFinder::remember(std::uint32_t index, SymbolStack state) {
   }
 }
 
-// Sets the stack for an instruction: from the one before, from jumps to it, or from both.
+// Sets the stack before an instruction: from the previous one, from jumps to it, or from both.
 void CallFinder::arrive(std::uint32_t index) {
   const auto known = ahead_.find(index);
   if (known != ahead_.end()) {
@@ -96,7 +96,7 @@ void CallFinder::arrive(std::uint32_t index) {
   enter_ranges(code_[index].begin);
 }
 
-// Says what the handlers of ranges that begin here find on the stack. The table is sorted.
+// Records the stack that handlers of ranges beginning here find. The table is sorted.
 void CallFinder::enter_ranges(std::uint32_t unit) {
   for (; next_range_ < handlers_.size() && handlers_[next_range_].begin <= unit; ++next_range_) {
     const HandlerRange& range = handlers_[next_range_];
@@ -146,7 +146,7 @@ bool CallFinder::load(const DecodedInstruction& one) {
 }
 
 bool CallFinder::load_named(const DecodedInstruction& one) {
-  // If the effect depends on the argument, its lowest bit asks for the form that a call needs.
+  // If the effect depends on the argument, its lowest bit selects the form that a call needs.
   const bool flagged = one.opcode.by_argument;
   const bool for_call = flagged && (one.argument & 1) != 0;
   const std::uint32_t index = flagged ? one.argument >> 1 : one.argument;
@@ -194,8 +194,8 @@ bool CallFinder::load_named(const DecodedInstruction& one) {
   }
 }
 
-// Notes a call whose arguments have `above` values on top and up to `below` values beneath of which
-// one is what is called; puts its result in place of all.
+// Records a call. `above` values lie on top of its arguments, and up to `below` values beneath
+// them, one of which is the callee. Replaces them all by the result.
 void CallFinder::take_call(std::uint32_t index,
                            std::size_t arguments,
                            std::size_t above,
@@ -222,7 +222,7 @@ void CallFinder::take_call(std::uint32_t index,
   result_.calls.push_back(std::move(call));
 }
 
-// f(*arguments, **names): what is unpacked is not known.
+// f(*arguments, **names): the unpacked values are unknown.
 void CallFinder::call_unpacked(std::uint32_t index) {
   const bool always = table_.calls == CallShape::kAlwaysNamed;
   const bool named = always || (code_[index].argument & 1) != 0;
@@ -299,7 +299,7 @@ bool CallFinder::build(const DecodedInstruction& one) {
       stack_.push_unknown(1);
       return true;
     case Op::kExtendList: {
-      // [constant, ...] of three or more: an empty list and a tuple that it is extended by.
+      // [constant, ...] of three or more: an empty list, extended by a tuple.
       const std::uint32_t items = stack_.pop();
       const bool fresh = stack_.peek(one.argument - 1) == kNothing && one.argument == 1;
       if (fresh && result_.symbols[items].kind == SymbolKind::kConstant) {
@@ -335,7 +335,7 @@ void CallFinder::compose_two(SymbolKind kind) {
   stack_.push(kind == SymbolKind::kUnknown ? kNothing : join(kind, left, right));
 }
 
-// Texts that are put together: f-strings, `a + b`, and `path / name`.
+// Handles composed texts: f-strings, `a + b`, and `path / name`.
 bool CallFinder::compose(const DecodedInstruction& one) {
   constexpr std::uint32_t kPlain = 1;  // FORMAT_VALUE: no conversion, or str()
   constexpr std::uint32_t kWithFormat = 4;
@@ -451,7 +451,7 @@ void CallFinder::step(std::uint32_t index) {
       reached_ = one.opcode.op != Op::kJump;
       return;
     case Op::kStartGenerator:
-      // The value that starts a generator counts as pushed here, and by its GEN_START as popped.
+      // The value that starts a generator is pushed here and popped by its GEN_START.
       stack_.add(one.opcode.effect < 0 ? 0 : 1);
       return;
     case Op::kEnterWith:

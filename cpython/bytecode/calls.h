@@ -1,9 +1,9 @@
-// The calls in a code object: what is called with what, as far as the code alone tells.
+// Finds the calls in a code object: callees and arguments, as far as the code alone shows.
 //
 // The code is walked once from start to end with a stack of symbols: "global 3", "attribute 5 of
-// local 0", "constant 2". What comes from elsewhere (an operator, another call) is unknown. Where
-// two ways meet, what they disagree on is unknown. So a call's symbols are what every way to it
-// puts there, but for jumps back.
+// local 0", "constant 2". Values from elsewhere (an operator, another call) are unknown. Where two
+// paths meet, values on which they disagree are unknown. So a call's symbols are those that every
+// path to it agrees on, apart from jumps back.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class SymbolKind : std::uint8_t {
   kGlobal,        // or a builtin: `index` of the names
   kAttribute,     // `index` of the names, of `base`
   kFunction,      // made here, of the code that is the constant `index`
-  kFirstOf,       // a list or tuple made here that begins with `base`
+  kFirstOf,       // a list or tuple made here whose first item is `base`
   kImplicit,      // what `with` calls
   kResult,        // of the call `index`
   kFormatted,     // `base` as text
@@ -48,7 +48,7 @@ struct CodeCall {
   std::uint32_t callee = 0;              // an index into CodeCalls::symbols, like the arguments
   std::vector<std::uint32_t> arguments;  // those by position, then those by name
   std::uint32_t count = 0;               // of all arguments; 0 for f(*a)
-  // Where on the frame's value stack the first argument is while the call lasts; -1: not known.
+  // Where on the frame's value stack the first argument is during the call; -1: unknown.
   std::int32_t place = -1;
 };
 

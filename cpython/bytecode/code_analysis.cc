@@ -9,7 +9,7 @@ namespace oddrank::cpython {
 namespace {
 
 constexpr std::uint64_t kUnitBytes = 2;  // bytes
-// Fetched at once; longer code takes another call.
+// Bytes fetched at once; longer code needs another call.
 constexpr std::size_t kAhead = 4096;
 
 }  // namespace

@@ -34,12 +34,12 @@ class CodeAnalysis {
   // Fetches the code of all these frames in a few system calls.
   void prefetch(std::span<const RawFrame> frames);
 
-  // Returns null if the code cannot be read, is too long, or has instructions that are not known.
+  // Returns null if the code cannot be read, is too long, or has unknown instructions.
   const AnalysedCode* of_frame(const CodeObject& object, const RawFrame& frame);
   // Returns the same for code that no frame runs: a function's, or that of a comprehension.
   const AnalysedCode* of_code(Addr code);
 
-  // Returns the index of the instruction that a frame is at; kNoInstruction if it is at none.
+  // Returns the index of a frame's current instruction; kNoInstruction if it has none.
   std::uint32_t place_of(const AnalysedCode& code,
                          const CodeObject& object,
                          const RawFrame& frame) const;

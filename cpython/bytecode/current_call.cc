@@ -35,7 +35,7 @@ Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t index) {
                    memory.pointer_or_null(stack + static_cast<std::uint64_t>(index) * kSlot));
 }
 
-// Returns the object of a method that is on the stack, right below the first argument.
+// Returns the object of a method, from the stack below the first argument.
 Addr find_self(PythonMemory& memory, Addr stack, std::int64_t first_argument) {
   for (const std::int64_t below : {1, 2}) {
     const Addr value = stack_value(memory, stack, first_argument - below);
@@ -49,7 +49,7 @@ Addr find_self(PythonMemory& memory, Addr stack, std::int64_t first_argument) {
 }
 
 const CodeCall* call_at(const AnalysedCode& code, std::uint32_t at) {
-  // 3.11 makes some calls one instruction early.
+  // 3.11 performs some calls one instruction early.
   const std::uint32_t instruction = code.instructions[at].opcode.op == Op::kPrecall ? at + 1 : at;
   const auto& calls = code.calls.calls;
   const auto found = std::find_if(calls.begin(), calls.end(), [instruction](const CodeCall& one) {

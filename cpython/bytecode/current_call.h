@@ -1,4 +1,4 @@
-// The call that a frame is in: what it calls, with which objects. While a function of C runs, its
+// The call that a frame is in: its callee and its arguments. While a function of C runs, its
 // arguments are still on the value stack of the frame that called it.
 #pragma once
 
@@ -15,13 +15,13 @@ namespace oddrank::cpython {
 
 struct CurrentCall {
   std::string name;  // its last part: "wait"; empty if what is called has no name
-  Addr self{};       // the object that it is a method of; null if it is none, or not known
-  // The first kMaxCallArguments, by position and then by name; null where not known.
+  Addr self{};       // the object whose method it is; null if it is not a method, or unknown
+  // The first kMaxCallArguments, by position and then by name; null if unknown.
   std::vector<Addr> arguments;
 };
 
-// Returns nullopt if the frame's current instruction is no call, or the code cannot be read or is
-// not known. Believe an object only if its type is one that is expected.
+// Returns nullopt if the frame's current instruction is not a call, or the code is unknown or
+// cannot be read. Trust an object only if it has an expected type.
 std::optional<CurrentCall> read_current_call(PythonMemory& memory,
                                              CodeAnalysis& analysis,
                                              const CodeObject& object,

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxHandlers = 4096;  // rows of one table
 // In units of two bytes from the start of the code.
 struct HandlerRange {
   std::uint32_t begin = 0;
-  std::uint32_t end = 0;  // the first unit behind the range
+  std::uint32_t end = 0;  // the first unit after the range
   std::uint32_t handler = 0;
   std::uint32_t depth = 0;          // values that are kept
   bool pushes_instruction = false;  // the handler finds the instruction's index below the exception

@@ -13,7 +13,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::size_t kMaxInner = 8;  // calls of a function that stand for it; more do not
+constexpr std::size_t kMaxInner = 8;  // calls that may replace their function; more do not
 
 class LoopReader {
  public:
@@ -26,7 +26,7 @@ class LoopReader {
   void add(FrameLoop& into, FrameCall call);
   std::string object_of(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
   // Returns the code of a function that the frame's file defines, or of a comprehension; null for
-  // everything else that is called.
+  // any other callee.
   Addr inner_code(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
   Addr method_of(Addr object, const std::string& name);
   Addr code_of_function(Addr function);
@@ -57,8 +57,8 @@ std::string LoopReader::object_of(const CodeCall& call,
     }
   }
   const Symbol& callee = calls.symbols[call.callee];
-  // path.exists(); a text that is only formatted or compared is not what the call is about, but a
-  // call of a text's method asks for nothing.
+  // path.exists() acts on its path. A call of a text's method gets that text, but such a call polls
+  // for nothing.
   return callee.kind == SymbolKind::kAttribute ? values.text_of(callee.base) : std::string();
 }
 
@@ -82,7 +82,7 @@ Addr LoopReader::code_of_function(Addr function) {
   return type_name(memory_, code) == "code" && is_same_file(code) ? code : Addr{};
 }
 
-// Looks only into the object's own class: what is inherited is seldom of the same file.
+// Searches only the object's own class: inherited methods are seldom in the same file.
 Addr LoopReader::method_of(Addr object, const std::string& name) {
   constexpr std::uint64_t kDictBeforeOffset = 3 * sizeof(std::uint64_t);
   const Addr type = type_of(memory_, object);
@@ -131,7 +131,7 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
       add(result, {values.name_of(call.callee), object});
       continue;
     }
-    // No frame runs it now, so its variables have no values.
+    // No frame runs it now, so its variables have no values here.
     SymbolValues inside(memory_, nested->calls, RawFrame{Addr{}, inner, 0, 0, false});
     for (const CodeCall& one : nested->calls.calls) {
       const std::string own = object_of(one, inside, nested->calls);

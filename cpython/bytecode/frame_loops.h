@@ -1,4 +1,4 @@
-// The loops that a frame is in, and what they call: what a thread that polls looks at between its
+// The loops that a frame is in, and what they call: what a polling thread checks between its
 // sleeps.
 #pragma once
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxCallsOfLoop = 16;
 
 struct FrameCall {
   std::string name;    // its last part: "exists"; empty if what is called has no name
-  std::string object;  // text of its first argument that has one, else of what it is a method of
+  std::string object;  // text of the first argument with one, else of the method's object
 
   bool operator==(const FrameCall&) const = default;
 };
@@ -25,13 +25,13 @@ struct FrameCall {
 struct FrameLoop {
   bool iterates = false;  // a `for` loop
   bool cut = false;       // it calls more than is listed
-  // In the order of the code, equal rows once. In place of a function or method that is defined in
-  // the same file, and of a comprehension, stand the calls that it makes.
+  // In the order of the code, equal rows once. A function or method of the same file, or a
+  // comprehension, is replaced by the calls that it makes.
   std::vector<FrameCall> calls;
 };
 
 // Returns the loops around the frame's current instruction, innermost first; at most
-// kMaxNestedLoops. Empty if there are none, or the code cannot be read or is not known.
+// kMaxNestedLoops. Empty if there are none, or the code is unknown or cannot be read.
 std::vector<FrameLoop> read_loops(PythonMemory& memory,
                                   CodeAnalysis& analysis,
                                   const CodeObject& object,

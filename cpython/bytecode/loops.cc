@@ -13,8 +13,8 @@ bool falls_through(const DecodedInstruction& one) {
   return one.opcode.op != Op::kJump && one.opcode.op != Op::kEnd;
 }
 
-// Returns what an exception table would say of code up to 3.10, which has none: a `try` begins with
-// an instruction that leads to its handlers, and its last part ends before them.
+// Returns what an exception table would say about code up to 3.10, which has none: a `try` begins
+// with an instruction that leads to its handlers, and its last part ends before them.
 std::vector<HandlerRange> ranges_of_blocks(std::span<const DecodedInstruction> code) {
   std::vector<HandlerRange> ranges;
   for (std::size_t i = 0; i < code.size() && ranges.size() < kMaxHandlers; ++i) {
@@ -33,7 +33,7 @@ std::vector<HandlerRange> ranges_of_blocks(std::span<const DecodedInstruction> c
   return ranges;
 }
 
-// Walks the ways of control backwards.
+// Follows the flow of control backwards.
 class LoopFinder {
  public:
   LoopFinder(std::span<const DecodedInstruction> code, std::span<const HandlerRange> handlers);
@@ -41,7 +41,7 @@ class LoopFinder {
   std::vector<CodeLoop> around(std::uint32_t at);
 
  private:
-  // Returns the loop's instructions; empty if this is no loop with one entrance.
+  // Returns the loop's instructions; empty if it is not a loop with one entry.
   std::vector<std::uint32_t> body_of(std::uint32_t header, const std::vector<std::uint32_t>& jumps);
   // Calls visit(index) for each instruction from which control comes to this one.
   template <typename Visit>

@@ -1,9 +1,9 @@
 // Loops around a place in a code object.
 //
-// Loops are found by the way control takes, not by where code stands: compilers since 3.12 move
-// handlers of exceptions behind all other code, also those within loops. A loop is a jump back to a
-// header with everything that can reach the jump without passing the header. What an `await`
-// compiles to does not count as one.
+// Loops are found by control flow, not by position: compilers since 3.12 move exception handlers
+// behind all other code, even those within loops. A loop is a jump back to a header with everything
+// that can reach the jump without passing the header. The loop that an `await` compiles to does not
+// count.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct CodeLoop {
 };
 
 // Returns the innermost loops around the instruction with this index, innermost first. Gives up
-// (returns fewer) on code with more loops than people write.
+// (returns fewer) if the code has more loops than real code does.
 std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
                                  std::span<const HandlerRange> handlers,
                                  std::uint32_t at);

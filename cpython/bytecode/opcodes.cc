@@ -16,7 +16,7 @@ struct NamedOp {
   std::uint8_t count = 0;  // Opcode::count
 };
 
-// The first row that fits counts.
+// The first matching row counts.
 constexpr auto kNamedOps = std::to_array<NamedOp>({
     {"EXTENDED_ARG", Op::kExtendedArg},
     {"FOR_ITER", Op::kForIter},

@@ -1,10 +1,10 @@
 // The instructions of each CPython version: their numbers, sizes and effects, as data.
 //
-// Numbers change with every minor version, names and meanings seldom. So each version's table gives
-// names to numbers (opcodes_3_N.cc, printed by scripts/cpython_opcodes.py from the interpreter's
-// own `opcode` and `dis`), and the meanings that matter here go by name. A running 3.11+ replaces
-// instructions by specialised and instrumented forms; these count as the instruction that they
-// stand for. What stands for none (a line being traced, code that was compiled) is unknown.
+// Numbers change with every minor version, names and meanings seldom. So each version's table maps
+// numbers to names (opcodes_3_N.cc, printed by scripts/cpython_opcodes.py from the interpreter's
+// own `opcode` and `dis`), and the meanings that matter here are looked up by name. A running 3.11+
+// replaces instructions by specialised and instrumented forms; these count as the original
+// instruction. Forms without one (a traced line, compiled code) are unknown.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 
 namespace oddrank::cpython {
 
-// What the analysis of calls tells apart; the rest only adds to the stack or takes from it.
+// What the analysis of calls distinguishes; the rest only pushes values or pops them.
 enum class Op : std::uint8_t {
   kUnknown,
-  kOther,  // its results, if any, are of no interest
+  kOther,  // its results, if any, do not matter
   kDrop,   // only takes values from the stack, or does nothing to it
   kBranch,
   kForIter,  // a branch, at the start of a `for` loop
   kSend,     // a branch, at the start of the loop that an `await` is
-  kJump,     // goes nowhere else
+  kJump,     // unconditional
   kEnd,      // leaves the code: return, raise
   kExtendedArg,
   kLoadFast,
@@ -99,14 +99,14 @@ struct Instructions {
   std::array<Opcode, 256> of{};
   bool bytes_jump = false;  // up to 3.9: jumps count bytes, not units of two
   CallShape calls = CallShape::kBare;
-  // 3.8: what a `finally` leaves on the stack differs from what the compiler reckons with.
+  // 3.8: what a `finally` leaves on the stack differs from what the compiler expects.
   bool loose_depth = false;
 };
 
-// Returns the table of version 3.`minor`; all instructions are unknown if the version is.
+// Returns the table of version 3.`minor`; if the version is unknown, so are all instructions.
 Instructions instructions_of(std::uint32_t minor);
 
-// Reads lines in the form that the script prints; lines that are not in it are left out.
+// Parses lines in the form that the script prints; skips others.
 Instructions parse_opcodes(std::string_view lines);
 
 std::string_view opcode_lines_3_8();

@@ -1,5 +1,5 @@
 // The value stack of a frame as the analysis of calls sees it: symbols instead of values, as far as
-// they are known. It never holds more than kMaxStackSymbols: deeper ones are forgotten with all.
+// they are known. It holds at most kMaxStackSymbols; beyond that it forgets everything.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kMaxStackSymbols = 128;  // people write no deeper expressions
+inline constexpr std::size_t kMaxStackSymbols = 128;  // real code has no deeper expressions
 inline constexpr std::uint32_t kUnknownSymbol = 0;
 
 class SymbolStack {
@@ -26,15 +26,15 @@ class SymbolStack {
   void swap_with(std::size_t depth);
   // Makes the topmost values unknown.
   void blur(std::size_t count);
-  // Forgets everything, also how many values there are.
+  // Forgets everything, including how many values there are.
   void forget();
-  // Becomes what a handler of exceptions finds: `kept` values, and `pushed` unknown ones.
+  // Becomes the stack that an exception handler finds: `kept` values, and `pushed` unknown ones.
   void cut_to(std::size_t kept, std::size_t pushed);
   // Keeps what both agree on.
   void merge(const SymbolStack& other);
 
   std::size_t size() const { return values_.size(); }
-  // Returns whether nothing is below the values that it has.
+  // Returns whether no unknown values lie below those that it has.
   bool depth_is_known() const { return known_; }
 
  private:

@@ -25,8 +25,8 @@ bool is_path(PythonMemory& memory, Addr object) {
   return type == "PosixPath" || type == "PurePosixPath" || type == "Path";
 }
 
-// Heuristic: the slots of a path hold its parts and, once it was used, its whole text, which is the
-// longest of them. In which order they are differs between versions.
+// Heuristic: the slots of a path hold its parts and, once used, its whole text, which is the
+// longest of them. Their order differs between versions.
 std::string path_text(PythonMemory& memory, Addr path) {
   constexpr std::size_t kSlots = 10;
   std::string longest;
@@ -200,7 +200,7 @@ std::string SymbolValues::text_of_object(std::uint32_t symbol, bool numbers) {
     const auto number = read_int(memory_, object);
     text = number ? std::to_string(*number) : std::string();
   }
-  // What a store is asked for is called a key everywhere; it is no secret.
+  // Every store calls its names "key"; that is not a secret.
   const std::string name = name_of(symbol);
   const bool store_key = name == "key" || name == "keys" || name.ends_with("_key");
   return !text.empty() && !store_key && sounds_secret(name) ? "<hidden>" : text;
@@ -225,7 +225,7 @@ std::string SymbolValues::text_of_result(const CodeCall& call, int depth) {
 }
 
 std::string SymbolValues::text_within(std::uint32_t symbol, int depth) {
-  constexpr int kMaxParts = 8;  // one within the other
+  constexpr int kMaxParts = 8;  // nested
   const Symbol& one = calls_.symbols[symbol];
   if (depth > kMaxParts || parts_left_ == 0) {
     return {};

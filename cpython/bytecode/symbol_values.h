@@ -1,4 +1,4 @@
-// What the symbols of a call (calls.h) stand for in a frame: names, and objects as text.
+// Resolves the symbols of a call (calls.h) in a frame: to names, and to objects as text.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace oddrank::cpython {
 inline constexpr std::size_t kMaxObjectText = 256;  // characters
 inline constexpr std::size_t kMaxObjectTexts = 4;   // of a list
 
-// Returns the text of a str or of a path (pathlib); of a list or tuple of these the first ones,
-// separated by ", ". Empty for all other objects. Texts are cut at kMaxObjectText.
+// Returns the text of a str or of a path (pathlib); for a list or tuple of these, of the first
+// ones, separated by ", ". Empty for all other objects. Texts are cut at kMaxObjectText.
 std::string object_text(PythonMemory& memory, Addr object);
 
 class SymbolValues {
@@ -27,13 +27,13 @@ class SymbolValues {
   SymbolValues(PythonMemory& memory, const CodeCalls& calls, const RawFrame& frame)
       : memory_(memory), calls_(calls), frame_(frame) {}
 
-  // Returns the last part of the name that the code has for it; empty if it has none.
+  // Returns the last part of its name in the code; empty if it has none.
   std::string name_of(std::uint32_t symbol);
-  // Returns the object; null if it is not known, or is a builtin.
+  // Returns the object; null if it is unknown, or a builtin.
   Addr object_of(std::uint32_t symbol);
-  // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code puts
-  // together (f-strings, `a + b`, `path / name`, os.path.join) are put together from what their
-  // parts are now; empty if a part is not known.
+  // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code composes
+  // (f-strings, `a + b`, `path / name`, os.path.join) are composed from the current values of their
+  // parts; empty if a part is unknown.
   std::string text_of(std::uint32_t symbol);
   // Returns the code object of a constant that is one; null otherwise.
   Addr code_of(std::uint32_t symbol);

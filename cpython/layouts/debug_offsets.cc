@@ -109,7 +109,7 @@ void take_frames(Block& block, Layout& layout) {
   layout.code.local_names = block.offset("code.localsplusnames", kMaxSmallOffset);
   layout.code.local_kinds = block.offset("code.localspluskinds", kMaxSmallOffset);
   layout.code.instructions = block.offset("code.co_code_adaptive", kMaxSmallOffset, 2);
-  // Not the block's size: no more of a code object is read than the fields need.
+  // The published size is not used: only as much of a code object is read as the fields need.
   layout.code.size = layout.code.instructions;
 }
 

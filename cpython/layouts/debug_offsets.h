@@ -1,4 +1,5 @@
-// `_Py_DebugOffsets`: from 3.13 on, the start of _PyRuntime says where CPython's fields lie.
+// `_Py_DebugOffsets`: from 3.13 on, the start of _PyRuntime publishes the offsets of CPython's
+// fields.
 //
 // The block has a cookie, the version, and one 64-bit number for each field, in an order that
 // depends on the minor version (offset_members.h). A version whose order has not been compared with
@@ -27,7 +28,7 @@ struct DebugOffsets {
 
 // Parses `bytes`, the start of _PyRuntime. Fields that the block does not have come from the
 // version's constant table. The version text of a free-threaded build ends in "t". kUnsupported:
-// the order of members of this version is not known here; `what` names the version. kBadData: an
+// the order of members of this version is unknown here; `what` names the version. kBadData: an
 // offset is impossible.
 Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes);
 

@@ -1,4 +1,4 @@
-// Where things lie in the memory of one CPython minor version, and what they mean.
+// The memory layout of one CPython minor version, and the meaning of its fields.
 //
 // Versions differ in two ways: fields move, and a few fields change their meaning. Both are data
 // here: the offsets of each struct, and `Semantics` for the meanings. The readers of this folder
@@ -110,7 +110,7 @@ struct ObjectOffsets {
   std::uint32_t set_mask = 32;
   std::uint32_t set_table = 40;
   std::uint32_t weakref_target = 16;
-  std::uint32_t head = 16;  // size of what all objects begin with; their own fields follow
+  std::uint32_t head = 16;  // size of the header of all objects; their own fields follow
 };
 
 struct GeneratorOffsets {    // PyGenObject; coroutines and async generators are laid out the same
@@ -187,7 +187,7 @@ struct Semantics {
   // Position from the top of the value that a suspended frame awaits. From 3.15 on the interpreter
   // has its own slot above each iterator.
   std::uint8_t awaited_value = 1;
-  std::uint8_t shim_owner = kNoOwner;  // frames with this owner or a higher one are shims
+  std::uint8_t shim_owner = kNoOwner;  // frames with this or a higher owner are shims
   // Bits of a reference in a frame that are not part of the address (3.14+: whether it is counted,
   // or is a plain number).
   std::uint8_t reference_tags = 0;
@@ -216,7 +216,7 @@ const Layout& layout_3_9();
 const Layout& layout_3_10();
 const Layout& layout_3_11();
 const Layout& layout_3_12();
-// Used for what the process does not publish itself; the rest serves as a check.
+// Supply the offsets that the process does not publish; the rest serves as a check.
 const Layout& layout_3_13(bool free_threaded);
 const Layout& layout_3_14(bool free_threaded);
 const Layout& layout_3_15(bool free_threaded);

@@ -1,5 +1,5 @@
-// CPython 3.13: offsets that `_Py_DebugOffsets` does not have are taken from here; the process
-// itself says the others (debug_offsets.h).
+// CPython 3.13: supplies the offsets that `_Py_DebugOffsets` lacks; the process publishes the
+// others (debug_offsets.h).
 //
 // Offsets printed by scripts/cpython_offsets.c with the headers of 3.13.0; do not edit by hand.
 #include "cpython/layouts/layout.h"

@@ -1,6 +1,6 @@
-// CPython 3.14: offsets that `_Py_DebugOffsets` does not have are taken from here; the process
-// itself says the others (debug_offsets.h). References in frames carry tags; owner 3
-// is the shim of a loop, owner 4 is a frame on the C stack.
+// CPython 3.14: supplies the offsets that `_Py_DebugOffsets` lacks; the process publishes the
+// others (debug_offsets.h). References in frames carry tags; owner 3 is the shim of a loop, owner 4
+// is a frame on the C stack.
 //
 // Offsets printed by scripts/cpython_offsets.c with the headers of 3.14.8; do not edit by hand.
 #include "cpython/layouts/layout.h"

@@ -1,6 +1,5 @@
-// CPython 3.15: offsets that `_Py_DebugOffsets` does not have are taken from here; the process
-// itself says the others (debug_offsets.h). Below all frames of a thread lies a base
-// frame that looks like a shim.
+// CPython 3.15: supplies the offsets that `_Py_DebugOffsets` lacks; the process publishes the
+// others (debug_offsets.h). Below all frames of a thread lies a base frame that looks like a shim.
 //
 // Offsets printed by scripts/cpython_offsets.c with the headers of 3.15.0; do not edit by hand.
 #include "cpython/layouts/layout.h"

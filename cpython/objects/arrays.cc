@@ -4,8 +4,8 @@
 //   MaybeOwned<Tensor>, with a bool before the pointer. The TensorImpl (c10/core/TensorImpl.h)
 //   holds in this order: SizesAndStrides (a count, then five sizes and five strides, or pointers to
 //   them), the storage's offset, the number of elements, the type and the device. The fields before
-//   them have changed (56 bytes in 2.13), so several offsets are tried: the right one is where the
-//   sizes multiply to the number of elements, and type and device exist.
+//   them have changed (56 bytes in 2.13), so several offsets are tried: at the right one the
+//   product of the sizes is the number of elements, and type and device are valid.
 #include "cpython/objects/arrays.h"
 
 #include <array>
@@ -157,7 +157,8 @@ std::optional<std::string> tensor_at(RemoteReader& reader, Addr sizes_and_stride
   if (!sizes || !elements || !multiply_to(*sizes, *elements)) {
     return std::nullopt;
   }
-  // TypeMeta is a number of 16 bits; std::optional<Device> is kind, index, and whether it is there.
+  // TypeMeta is a number of 16 bits; std::optional<Device> is kind, index, and whether there is a
+  // value.
   const Addr type_at = sizes_and_strides + kNumber + kPointerSize;
   const auto type = reader.value<std::uint16_t>(type_at);
   const auto device = reader.value<std::array<std::uint8_t, 3>>(type_at + sizeof(std::uint16_t));

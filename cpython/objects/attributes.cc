@@ -34,7 +34,7 @@ Place place_of_managed(PythonMemory& memory, Addr object, std::uint64_t flags) {
     case AttributeFormat::kTaggedDict: {
       const Addr word = memory.pointer_or_null(back(object, 3));
       const bool values = (value_of(word) & 1) != 0;
-      // The pointer is stored one byte low, which sets the bit.
+      // The stored pointer is one less, which sets the bit.
       place = values ? Place{Addr{}, word + 1} : Place{word, Addr{}};
       break;
     }

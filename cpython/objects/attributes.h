@@ -1,4 +1,4 @@
-// Attributes of instances and modules, in each of the ways in which CPython stores them. Nothing of
+// Reads attributes of instances and modules, in each way in which CPython stores them. Nothing of
 // the target is executed, so properties, slots and class attributes are not seen.
 #pragma once
 

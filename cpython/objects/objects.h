@@ -1,5 +1,5 @@
-// Python objects as short text, for the locals of a frame. Nothing of the target is executed; the
-// contents of builtin types only are read, to a small depth.
+// Python objects as short text, for the locals of a frame. Nothing of the target is executed; only
+// the contents of builtin types are read, to a small depth.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ std::string print_object(PythonMemory& memory, Addr object);
 // Returns whether the object is a number, bool, None or str; subclasses of int and str count.
 bool is_plain(PythonMemory& memory, Addr object);
 
-// Returns whether the object has a type that tells in which group a collective is
-// (telling_types.h), or is a list or tuple that begins with such an object.
+// Returns whether the object has a type that shows the group of a collective (telling_types.h), or
+// is a list or tuple that begins with such an object.
 bool is_telling(PythonMemory& memory, Addr object);
 
 // Returns an int (or bool) of at most 60 bits; nullopt if the object is not an int, is longer or

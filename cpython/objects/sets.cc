@@ -11,7 +11,7 @@ namespace oddrank::cpython {
 std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit) {
   const Layout& layout = memory.layout();
   constexpr std::uint64_t kEntry = 16;   // the object and its hash
-  constexpr std::uint64_t kSparse = 16;  // at most so many entries for each member
+  constexpr std::uint64_t kSparse = 16;  // at most this many entries for each member
   std::vector<Addr> members;
   const std::string type = type_name(memory, set);
   const auto mask = memory.value<std::uint64_t>(set + layout.object.set_mask);

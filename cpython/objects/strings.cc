@@ -27,7 +27,7 @@ std::optional<StringData> locate_text(PythonMemory& memory, Addr object) {
   const bool compact = (bits & 8) != 0;
   const bool ascii = (bits & 16) != 0;
   if (kind != 1 && kind != 2 && kind != 4) {
-    return std::nullopt;  // 0: a string of the old API that was never made ready
+    return std::nullopt;  // 0: a string of the old API without PyUnicode_READY
   }
   StringData data;
   data.length = static_cast<std::uint64_t>(*length);

@@ -31,7 +31,7 @@ using snapshot::ProcessCapture;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20;  // 2000 calls with stacks are 3 MB
-constexpr milliseconds kDumpPatience{8000};               // for one rank: asking it, and reading
+constexpr milliseconds kDumpPatience{8000};               // for one rank: request and read
 constexpr milliseconds kWorkerPatience{2000};
 constexpr milliseconds kPipePatience{3000};  // until a rank has written the file
 
@@ -60,7 +60,7 @@ class DumpReader {
   std::string absolute(const std::string& name) const;
   void note(std::string text) { answer_.nodes.front().notes.push_back(std::move(text)); }
   bool take(const std::string& source, std::string_view bytes, std::uint64_t written);
-  // Returns false for a stopped process: it would find the question when it is continued.
+  // Returns false for a stopped process: it would act on the request when it is continued.
   bool may_answer() const { return process_.state == 'S' || process_.state == 'R'; }
   bool from_worker();
 
@@ -124,7 +124,7 @@ bool DumpReader::from_worker() {
   if (socket.empty() || !may_answer()) {
     return false;
   }
-  // NCCL's recorder first: that of gloo is there as well, and most often empty.
+  // NCCL's recorder comes first: gloo's exists as well, and is mostly empty.
   for (const char* handler : {"dump_nccl_trace_json", "fr_trace_json"}) {
     const auto body =
         ask_worker(process_.pid, absolute(socket), handler, deadline_.at_most(kWorkerPatience));
@@ -189,7 +189,7 @@ void DumpReader::from_pipe() {
   const Deadline deadline = deadline_.at_most(kPipePatience);
   while (poked && !deadline.passed()) {
     ::usleep(50'000);
-    answer_.nodes.front().notes.clear();  // of the file before, or of this one's first half
+    answer_.nodes.front().notes.clear();  // of the previous file, or of this one's first half
     if (newest().written > before && from_file() && !answer_.collectives.flight.front().cut) {
       return;
     }
@@ -210,7 +210,7 @@ void take_over_dumps(const Capture& from, std::uint32_t node, Capture& capture) 
   }
 }
 
-// Reads all files that are wanted, in the child.
+// Reads all requested files, in the child.
 Capture read_given(const std::vector<std::string>& patterns,
                    const std::set<std::int32_t>& wanted,
                    const std::set<std::int32_t>& there,

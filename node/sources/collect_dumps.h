@@ -10,14 +10,14 @@
 
 namespace oddrank::node {
 
-// Reads the dump of every rank of this node, also inside of its container, as its variables say
-// (collectives/sources/flight_paths.h): its answer, if it can be asked (live_dump.h), else the
-// newest file that is not older than the process. Most ranks have no dump. Each rank has a child
-// and a deadline; what went wrong becomes a note. Precondition: one thread (it forks).
+// Reads the dump of every rank of this node, also inside its container, from the places in its
+// variables (collectives/sources/flight_paths.h): on request if the rank supports it (live_dump.h),
+// else the newest file that is not older than the process. Most ranks have no dump. Each rank has a
+// child and a deadline; failures become notes. Precondition: one thread (it forks).
 void collect_dumps(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 // Reads, from the files, folders and patterns, the dumps of ranks that have none yet; with `all`
-// also those of ranks that are not in the capture. Uses a child with a deadline, as above.
+// also dumps of ranks that are not in the capture. Uses a child with a deadline, as above.
 void add_given_dumps(snapshot::Capture& capture,
                      const std::vector<std::string>& patterns,
                      bool all,

@@ -7,7 +7,8 @@
 
 namespace oddrank::node {
 
-// Adds what answers in time; what does not becomes a note. Precondition: one thread (it forks).
+// Adds the sources that answer in time; the others become notes. Precondition: one thread (it
+// forks).
 void collect_hardware(snapshot::Capture& capture);
 
 }  // namespace oddrank::node

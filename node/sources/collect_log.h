@@ -1,5 +1,5 @@
-// Reads what the output of a job says about its communication: from the end of the files that its
-// ranks write to, and of the batch script's output if SLURM names it.
+// Reads lines about a job's communication from the end of the files to which its ranks write, and
+// of the batch script's output if SLURM names it.
 #pragma once
 
 #include <chrono>

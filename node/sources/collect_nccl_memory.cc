@@ -28,8 +28,8 @@ using std::chrono::milliseconds;
 // Reading takes milliseconds, but may never end for a process in state D.
 constexpr milliseconds kMemoryPatience{2000};
 
-// Returns whether the service itself described the process. An answer in words (which has one hash
-// for a communicator) does not list every rank: a rank that it does not call missing has answered.
+// Returns whether the service itself described the process. A text answer (which has one hash for a
+// communicator) does not list every rank: a rank that it does not report missing has answered.
 bool is_told_by_ras(const Capture& capture, const ProcessCapture& process) {
   bool in_words = false;
   for (const RasCommunicator& communicator : capture.collectives.ras) {

@@ -1,6 +1,5 @@
-// Reads the communicators of ranks of this node from their memory, if NCCL's RAS service said
-// nothing about them. This stops no thread and needs no answer, so it is done twice for every
-// version.
+// Reads the communicators of ranks of this node from their memory, if NCCL's RAS service did not
+// report them. This stops no thread and needs no answer, so it is done twice, whatever the version.
 #pragma once
 
 #include <chrono>
@@ -9,12 +8,12 @@
 
 namespace oddrank::node {
 
-// Adds what it finds (RasPresence::kMemory) to Capture::collectives.ras. A rank without NCCL is
-// normal; what cannot be read becomes one note. Each rank has a child with a deadline. Call it
-// after collect_ras. Precondition: one thread (it forks).
+// Adds their communicators (RasPresence::kMemory) to Capture::collectives.ras. A rank without NCCL
+// is normal; failures become one note. Each rank has a child with a deadline. Call it after
+// collect_ras. Precondition: one thread (it forks).
 void collect_nccl_memory(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
-// Fills RasRank::later of what the first pass found, at the end of a capture.
+// Fills RasRank::later for the ranks of the first pass, at the end of a capture.
 void collect_nccl_memory_again(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

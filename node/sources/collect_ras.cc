@@ -41,10 +41,10 @@ using snapshot::RasRank;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kRasPatience{12000};  // the service itself gives up after ten seconds
-constexpr int kMaxAnswers = 3;               // where two jobs share the port
-// Every answer describes the whole job: in a large one, not every node asks.
+constexpr int kMaxAnswers = 3;               // if two jobs share the port
+// Every answer describes the whole job, so in a large job not every node queries.
 constexpr std::int32_t kLargeJob = 512;
-// 1000 * major + minor. Earlier versions have crashed jobs that were asked again and again.
+// 1000 * major + minor. Earlier versions crash the job if they are queried again and again.
 constexpr int kMinSafeVersion = 2028;
 
 // Returns the addresses of this machine, in our network namespace.
@@ -87,7 +87,7 @@ bool is_large_and_not_asking(const Capture& capture) {
   return world > kLargeJob && !asks;
 }
 
-// Asks one service, in the child, until each of its ranks is in an answer.
+// Queries one service, in the child, until each of its ranks is in an answer.
 class Questioner {
  public:
   Questioner(const RasService& service, Capture& answer);
@@ -112,7 +112,7 @@ Questioner::Questioner(const RasService& service, Capture& answer)
     const auto status = attach::read_proc_status(process->pid);
     if (status && !status->ns_pids.empty()) {
       const auto [at, fresh] = by_told_pid_.emplace(status->ns_pids.back(), process->pid);
-      at->second = fresh ? process->pid : 0;  // two containers: it cannot be told which
+      at->second = fresh ? process->pid : 0;  // two containers: ambiguous
     }
   }
 }

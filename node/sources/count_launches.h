@@ -1,5 +1,5 @@
-// How many collectives a process has launched, by NCCL's own counts in its memory. Its RAS service
-// gives the same numbers, but every rank of the job has to work for each answer.
+// Counts the collectives that a process has launched, from NCCL's own counts in its memory. The RAS
+// service returns the same numbers, but every rank of the job has to work for each answer.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Files that a user names as dumps: as they are, all files of a folder, or a pattern that the shell
-// has not expanded.
+// Expands the files that a user names as dumps: single files, all files of a folder, or a pattern
+// that the shell has not expanded.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace oddrank::node {
 
-// Returns the files, sorted within a folder. Keeps what does not exist, so that reading it says so.
+// Returns the files, sorted within a folder. Keeps names that do not exist, so that reading them
+// reports it.
 std::vector<std::string> expand_files(const std::vector<std::string>& arguments);
 
 // Returns when the file was written, in microseconds of CLOCK_REALTIME; 0 if that is unknown.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxAnswer = std::size_t{256} << 20;
 
-// Finds the file as the process would, and does not open it (O_PATH).
+// Finds the file as the process would, without opening it (O_PATH).
 Result<UniqueFd> find_below(pid_t pid, const std::string& path, mode_t type) {
   const std::string root = "/proc/" + std::to_string(pid) + "/root";
   const UniqueFd folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

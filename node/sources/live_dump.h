@@ -1,10 +1,10 @@
-// Asks a rank for a dump of its flight recorder, if it was started with one of two doors: PyTorch's
-// control plane on a local socket (TORCH_WORKER_SERVER_SOCKET), or the pipe that makes it write a
-// dump for each byte (TORCH_NCCL_DEBUG_INFO_PIPE_FILE and its newer names). Both are made for this
-// and leave the job as it is; neither exists unless the job was set up for it.
+// Requests a dump of its flight recorder from a rank, if it was started with one of two interfaces:
+// PyTorch's control plane on a local socket (TORCH_WORKER_SERVER_SOCKET), or the pipe that makes it
+// write a dump for each byte (TORCH_NCCL_DEBUG_INFO_PIPE_FILE and its newer names). Both exist for
+// this purpose and leave the job undisturbed; neither exists unless the job enabled it.
 //
-// The store's key "exception_dump" is never set: it makes all ranks dump, too, but their monitors
-// take it for a failure.
+// The store's key "exception_dump" is never set: it also makes all ranks dump, but their monitors
+// treat it as a failure.
 #pragma once
 
 #include <sys/types.h>

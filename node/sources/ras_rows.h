@@ -1,4 +1,4 @@
-// Makes rows of a capture from what NCCL's RAS service or its memory says about communicators.
+// Makes rows of a capture from the communicators in NCCL's RAS service or memory.
 #pragma once
 
 #include "collectives/sources/ras_answer.h"
@@ -11,7 +11,7 @@ snapshot::RasCommunicator communicator_row(const collectives::RasAnswer& answer,
                                            const collectives::RasGroup& group,
                                            snapshot::Tables& tables);
 
-// Returns the row of a member; the caller fills in which process of which host it is.
+// Returns the row of a member; the caller fills in its process and host.
 snapshot::RasRank member_row(const collectives::RasMember& member);
 
 // Adds the communicators of one capture to another's.

@@ -1,4 +1,5 @@
-// The RAS services of NCCL on this node: which ranks listen where, and whether they answer at all.
+// Finds NCCL's RAS services on this node: the addresses on which ranks listen, and whether they
+// answer.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,8 @@ struct RasService {
   std::vector<const snapshot::ProcessCapture*> ranks;  // of the capture
 };
 
-// Finds them by the ranks' environment, NCCL's files of parameters, and the sockets that the ranks
-// have. May block if a rank's file system does not answer: call it in a child.
+// Finds the services from the ranks' environment, NCCL's parameter files, and the ranks' sockets.
+// May block if a rank's file system does not answer: call it in a child.
 std::vector<RasService> find_ras_services(const snapshot::Capture& capture);
 
 // Moves this process to the service's network namespace: call it in a child. kPermission.
@@ -28,11 +29,11 @@ Status enter_network(const RasService& service);
 struct RasGreeting {
   std::size_t services = 0;
   std::size_t answered = 0;
-  std::string why;  // one does not answer, or there is none since a rank has NCCL_RAS_ENABLE=0
+  std::string why;  // one does not answer, or there is none because a rank has NCCL_RAS_ENABLE=0
 };
 
-// Greets the services and asks nothing, so that only the threads of the services themselves have
-// work to do. Returns within `patience`. Precondition: one thread (it forks).
+// Greets the services without a query, so that only the services' own threads have work to do.
+// Returns within `patience`. Precondition: one thread (it forks).
 RasGreeting greet_ras_services(const snapshot::Capture& capture,
                                std::chrono::milliseconds patience);
 

@@ -21,7 +21,8 @@ using collectives::NcclList;
 
 constexpr int kFirstWithList = 22400;
 
-// Returns "2.28.9" of "NCCL version 2.28.9+cuda12.9", which NCCL writes to its log; "" without it.
+// Returns "2.28.9" from "NCCL version 2.28.9+cuda12.9", which NCCL writes to its log; "" if it is
+// missing.
 std::string version_in(std::string_view constants) {
   constexpr std::string_view kBefore = "NCCL version ";
   constexpr std::string_view kBehind("+ \0", 3);

@@ -8,10 +8,10 @@
 
 namespace oddrank::node {
 
-// Returns them as RAS would. kNotFound: the process has no libnccl.so, or one that keeps no list
-// (before 2.24). kUnsupported: its library has no symbols, has no version in its constants, or has
-// an unknown layout. kBadData: what is there does not look like communicators. Opens the library's
-// file, which may block.
+// Returns the communicators as RAS would. kNotFound: the process has no libnccl.so, or one that
+// keeps no list (before 2.24). kUnsupported: its library has no symbols, has no version in its
+// constants, or has an unknown layout. kBadData: the list does not look like communicators. Opens
+// the library's file, which may block.
 Result<collectives::RasAnswer> read_communicators(const attach::Target& target);
 
 }  // namespace oddrank::node

@@ -26,7 +26,7 @@ std::string encode_capture(const Capture& capture) {
   bytes.resize(header + ::ZSTD_compressBound(body.size()));
   const std::size_t packed = ::ZSTD_compress(bytes.data() + header, bytes.size() - header,
                                              body.data(), body.size(), kCompressionLevel);
-  // Cannot fail: the buffer has the size that the library asks for.
+  // Cannot fail: the buffer has the size that the library requires.
   bytes.resize(header + (::ZSTD_isError(packed) != 0U ? 0 : packed));
   return bytes;
 }
@@ -55,7 +55,7 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
                                     " bytes, more than " + std::to_string(limit));
   }
   std::string body(static_cast<std::size_t>(size), '\0');
-  // Its own context would be made for each of thousands of captures.
+  // Kept: otherwise each of thousands of captures would create a context.
   thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context(
       ::ZSTD_createDCtx(), &::ZSTD_freeDCtx);
   if (context == nullptr) {

@@ -1,7 +1,7 @@
 // The file format of a capture: CBOR, columnar tables, zstd-compressed, with a magic and a version.
 //
 // Layout: 8 bytes "ODDRANK" + format number, then one zstd frame of one CBOR map. Readers refuse
-// what they do not know, by name; every length and every id is checked, since a file may come from
+// unknown contents, and name them; every length and every id is checked, since a file may come from
 // anywhere. docs/capture-format.md lists the fields.
 #pragma once
 
@@ -20,7 +20,7 @@ inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 std::string encode_capture(const Capture& capture);
 
 // Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, or would
-// unpack to more than `limit` bytes, and with kUnsupported if they have another format. `what` says
+// unpack to more than `limit` bytes, and with kUnsupported if they have another format; `what` says
 // which.
 Result<Capture> decode_capture(std::string_view bytes, std::size_t limit = std::size_t{1} << 30);
 

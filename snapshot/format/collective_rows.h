@@ -19,7 +19,7 @@ class CollectiveDecoder {
  public:
   CollectiveDecoder(const ReadDocument& document, const IdLimits& limits);
 
-  // Data that do not fit are a problem() of one of the tables. `nodes`: how many the capture has.
+  // Invalid data becomes a problem() of one of the tables. `nodes`: how many the capture has.
   CollectiveState run(std::size_t nodes);
   std::array<RowReader*, 10> tables() {
     return {&records_, &groups_, &entries_, &communicators_, &members_,

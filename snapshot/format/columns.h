@@ -1,7 +1,7 @@
 // The body of a capture file: named tables of named integer columns, and one column of texts.
 //
 // A capture is thousands of small rows that look alike. Stored column by column they compress to a
-// fraction, and a reader needs to know one shape only: table -> column -> array. All integers are
+// fraction, and a reader needs to know only one shape: table -> column -> array. All integers are
 // written as signed 64-bit; an unsigned 64-bit value is its two's complement. Private to snapshot/.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Document {
 std::string encode_document(const Document& document);
 
 // A document as it was read. All columns share one array: a capture has some hundred of them, and a
-// job thousands of captures. Names may stand twice.
+// job thousands of captures. Names may occur twice.
 struct ReadColumn {
   std::string name;
   std::size_t first = 0;  // in ReadDocument::numbers
@@ -48,8 +48,8 @@ struct ReadDocument {
   const ReadTable* table(std::string_view name) const;
 };
 
-// Reads nothing but that shape: fails with kBadData for other types, deeper nesting or more than
-// `limit` values. Memory stays within a small multiple of the input.
+// Reads only that shape: fails with kBadData for other types, deeper nesting or more than `limit`
+// values. Memory stays within a small multiple of the input.
 Result<ReadDocument> decode_document(std::string_view cbor,
                                      std::size_t limit = std::size_t{1} << 28);
 

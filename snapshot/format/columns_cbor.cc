@@ -14,11 +14,11 @@ using nlohmann::json;
 constexpr std::string_view kStringsTable = "strings";
 constexpr std::string_view kTextColumn = "text";
 
-// Builds a document while the library parses; no tree of the input is ever made. Each callback
-// returns false to stop at the first thing that does not belong.
+// Builds a document while the library parses; no tree of the input is ever built. Each callback
+// returns false to stop at the first unexpected item.
 class DocumentBuilder : public json::json_sax_t {
  public:
-  // `bytes`: of the input, in which each value takes one at least.
+  // `bytes`: size of the input, in which each value takes at least one byte.
   DocumentBuilder(std::size_t limit, std::size_t bytes) : left_(limit) {
     document.numbers.reserve(std::min(limit, bytes) / 2);
   }

@@ -15,8 +15,8 @@
 namespace oddrank::snapshot {
 namespace {
 
-// Threads take pieces of neighbours, so that they seldom meet; each has some, so that none is idle
-// at the end.
+// Threads take pieces of adjacent captures, so that they seldom contend; every thread gets some, so
+// that none is idle at the end.
 constexpr std::size_t kMaxPiece = 16;
 constexpr std::size_t kPiecesAThread = 8;
 constexpr std::size_t kPiecesAhead = 8;
@@ -34,7 +34,7 @@ class Decoding {
   Decoding(std::size_t count, std::size_t piece, const BytesOf& bytes_of)
       : count_(count), piece_(piece), bytes_of_(bytes_of) {}
 
-  // What each of the threads does.
+  // Runs in each of the threads.
   void work() {
     while (const auto first = next()) {
       Piece piece;
@@ -48,14 +48,14 @@ class Decoding {
     }
   }
 
-  // Nothing more is begun.
+  // Starts nothing more.
   void stop() {
     const std::scoped_lock lock(mutex_);
     next_ = count_;
     changed_.notify_all();
   }
 
-  // They come in order; `first` is the number of those that came.
+  // Returns pieces in order; `first` is the number of captures already returned.
   Piece wait_for(std::size_t first) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_.contains(first); });
@@ -86,8 +86,8 @@ class Decoding {
   std::size_t taken_ = 0;
 };
 
-// If the taker throws, threads would wait for their captures to be taken, and we for the threads:
-// this goes out of scope before them and stops them.
+// If the taker throws, the threads would wait for their captures to be taken, and we for the
+// threads. This goes out of scope before them and stops them.
 struct StopAtEnd {
   explicit StopAtEnd(Decoding& stopped) : decoding(stopped) {}
   StopAtEnd(const StopAtEnd&) = delete;
@@ -110,7 +110,7 @@ void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& 
   std::vector<std::jthread> threads;
   const StopAtEnd stop(decoding);
   while (count > 1 && threads.size() < wanted) {
-    // A limit on processes is no reason to give no report.
+    // A limit on processes must not prevent a report.
     try {
       threads.emplace_back([&decoding] { decoding.work(); });
     } catch (const std::system_error&) {

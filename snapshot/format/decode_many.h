@@ -11,15 +11,15 @@
 
 namespace oddrank::snapshot {
 
-// Returns the bytes of capture number `i`, or why there are none. Called by several threads at
-// once.
+// Returns the bytes of capture number `i`, or the reason why there are none. Called by several
+// threads at once.
 using BytesOf = std::function<Result<std::string>(std::size_t i)>;
 // Called by the caller's thread, for 0, 1, 2, ...
 using TakeCapture = std::function<void(std::size_t i, Result<Capture> capture)>;
 
 // Decodes only a few captures ahead of the one that is taken, so that they are never all in memory.
-// Starts no thread for a single capture, and works without threads if none can be started. Lets out
-// what `take` throws.
+// Starts no thread for a single capture, and works without threads if none can be started. Passes
+// on exceptions of `take`.
 void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& take);
 
 }  // namespace oddrank::snapshot

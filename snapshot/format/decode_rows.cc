@@ -90,7 +90,7 @@ class Decoder {
   Capture capture_;
 };
 
-// Tables intern, so an id of the file is the id in memory only if no row stands there twice.
+// Tables intern, so an id of the file equals the id in memory only if no row occurs twice.
 void Decoder::decode_tables() {
   Tables& tables = capture_.tables;
   tables.reserve(document_.strings.size(), frames_.rows(), stacks_.rows());

@@ -1,4 +1,4 @@
-// Columns back to a capture, each id and count checked. Private to snapshot/.
+// Converts columns back to a capture, and checks each id and count. Private to snapshot/.
 #pragma once
 
 #include "base/result.h"
@@ -8,8 +8,8 @@
 
 namespace oddrank::snapshot {
 
-// Returns the capture. `format` is the number of the file, kOldestFormat at least. Fails with
-// kBadData, which names the table and column that do not fit.
+// Returns the capture. `format` is the file's number, at least kOldestFormat. Fails with kBadData,
+// which names the invalid table and column.
 Result<Capture> from_document(ReadDocument document, int format = kCaptureFormat);
 
 }  // namespace oddrank::snapshot

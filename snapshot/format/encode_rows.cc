@@ -11,8 +11,8 @@
 namespace oddrank::snapshot {
 namespace {
 
-// Texts of job and nodes are plain strings in memory and share the string table in the file, where
-// every text stands once.
+// Texts of job and nodes are plain strings in memory and share the string table in the file, which
+// holds every text once.
 class Texts {
  public:
   explicit Texts(std::vector<std::string>& strings) : strings_(strings) {

@@ -1,4 +1,4 @@
-// A capture as columns. Private to snapshot/.
+// Converts a capture to columns. Private to snapshot/.
 #pragma once
 
 #include "snapshot/capture.h"

@@ -51,8 +51,8 @@ bool RowReader::take(std::string_view name, std::int64_t& value) {
     refuse("row behind the last one");
     return false;
   }
-  // Every row is asked for the same fields in the same order; names are looked up in the first, and
-  // known again by their address.
+  // Every row reads the same fields in the same order; names are looked up for the first row, and
+  // recognised by their address afterwards.
   if (field_ == fields_.size() || fields_[field_].first.data() != name.data()) {
     const auto& columns = table_->columns;
     const auto column = std::find_if(columns.begin(), columns.end(),

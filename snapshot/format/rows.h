@@ -41,7 +41,7 @@ struct IdLimits {
 };
 
 // The highest value of each enumeration that a capture stores; a file with a higher one is refused,
-// so that no code behind the decoder has to check.
+// so that no code after the decoder has to check.
 constexpr FrameKind last_value(FrameKind /*type*/) {
   return FrameKind::kPython;
 }
@@ -103,18 +103,18 @@ constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;
 }
 
-// Reads the table of that name; a missing table has no rows. Borrows the document.
-// reader("tid", thread.tid) takes the value of the current row; names are literals. The first thing
-// that does not fit is remembered as `problem`; fields keep their defaults from then on.
+// Reads the table of that name; a missing table has no rows. Borrows the document. reader("tid",
+// thread.tid) takes the value of the current row; names are literals. Remembers the first mismatch
+// as `problem`; fields keep their defaults from then on.
 class RowReader {
  public:
   RowReader(std::string_view name, const ReadDocument& document, const IdLimits& limits);
 
   bool present() const { return table_ != nullptr; }
   std::size_t rows() const { return rows_; }
-  // Steps to the next row; false behind the last one.
+  // Steps to the next row; returns false after the last one.
   bool next();
-  // Makes columns that nobody asked for, or of another length than the first, a problem as well.
+  // Also reports a problem if a column was never read, or differs in length from the first.
   void check_columns();
   const std::string& problem() const { return problem_; }
   void refuse(const std::string& what);
@@ -174,9 +174,9 @@ class RowReader {
   IdLimits limits_;
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
-  std::size_t asked_ = 0;  // values, of all rows
+  std::size_t asked_ = 0;  // values read, of all rows
   std::size_t field_ = 0;  // of the current row
-  // In the order of asking; names as they were asked for.
+  // In the order of the first row's reads; names as the caller passed them.
   std::vector<std::pair<std::string_view, const std::int64_t*>> fields_;
   std::string problem_;
 };

@@ -30,7 +30,7 @@ void split_at_limit(const std::string& words, Tables& tables, Wait& wait) {
   wait.notes = tables.string(rest.empty() ? rest : rest.substr(kNext.size()));
 }
 
-// Adds a file without a state or a note, since the words have no more.
+// Adds a file without a state or a note, since the words have neither.
 void add_connection(const std::string& words, Wait& wait) {
   AwaitedFile file;
   file.fd = wait.fd;

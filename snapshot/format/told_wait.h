@@ -1,5 +1,5 @@
-// Waits of captures older than format 9, which say in words what has its own fields since then.
-// This is the only place that reads facts out of such words. Private to snapshot/.
+// Waits of captures older than format 9, which have in words what later ones have in fields. Only
+// this file extracts facts from such words. Private to snapshot/.
 #pragma once
 
 #include "snapshot/tables.h"
@@ -9,9 +9,9 @@ namespace oddrank::snapshot {
 
 inline constexpr int kFirstFormatWithFacts = 9;
 
-// Fills in the facts that verdicts and their sentences need: that the thread is frozen; that its
-// lock has a time limit; how long its connection has been silent, and that TLS is above it. The
-// words may be anything; the wait's sentence stays what they say.
+// Fills in the facts that verdicts and their sentences need: whether the thread is frozen, whether
+// its lock has a time limit, how long its connection has been silent, and whether it carries TLS.
+// The words may be anything; they remain the wait's sentence.
 void facts_of_told_wait(Tables& tables, Wait& wait);
 
 }  // namespace oddrank::snapshot

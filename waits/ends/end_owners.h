@@ -1,4 +1,5 @@
-// Which process has which end of a node's pipes and sockets: an index of NodeEnds. Borrows nothing.
+// Finds the processes that have an end of a node's pipes and sockets: an index of NodeEnds. Borrows
+// nothing.
 //
 // A pipe is often open in processes that do not use it, since children inherit descriptors. A
 // process that has only the other end is its user; a process with both ends mostly just inherited
@@ -38,8 +39,8 @@ class EndOwners {
   const PipeEnds* pipe_ends(std::uint64_t inode, pid_t pid) const;
   // Returns whether this process, and no other, has the pipe.
   bool is_own_pipe(std::uint64_t inode, pid_t pid) const;
-  // Returns who has the other end. `writes`: the process waits at the writing end, so the other one
-  // reads.
+  // Returns the processes that have the other end. `writes`: the process waits at the writing end,
+  // so the other one reads.
   OtherPipeEnd other_end(std::uint64_t inode, pid_t pid, bool writes) const;
 
   // Returns the processes that have the socket open, by pid; empty if none was found.

@@ -1,4 +1,4 @@
-// One user of the other end is the holder; if there are several, none is named.
+// If the other end has one user, that is the holder; if it has several, none is named.
 #include "waits/ends/join_ends.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Joiner {
   void join_several(std::size_t process, const AwaitedFiles& files, ThreadCapture& thread);
 
   // A process that made a lock file, or has a lock on it, keeps it open. A process that tries to
-  // get the lock has it open for a moment, for reading and writing, which is no evidence. If
+  // get the lock has it open for a moment, for reading and writing; that is not evidence. If
   // several processes qualify, none is named.
   void join_file(pid_t pid, Wait& wait);
 
@@ -58,7 +58,7 @@ class Joiner {
                    Wait& wait,
                    AwaitedFile& file);
 
-  // Joins with an other end on this node, in the same network namespace. Returns a note.
+  // Joins with the other end on this node, in the same network namespace. Returns a note.
   std::string join_local(std::size_t process, std::uint64_t other, Wait& wait);
 
   // Returns the rank that all of them belong to, if it is one of them: workers inherit its
@@ -179,7 +179,7 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
   if (own == nullptr) {
     return;
   }
-  // The call shows the direction; for a poll, the end that the process has does.
+  // The call shows the direction; for a poll, the process's own end does.
   const std::string_view call = capture_.tables.text(wait.syscall_name);
   const bool writes = call.find("write") != std::string_view::npos ||
                       (call.find("read") == std::string_view::npos && !own->readable);
@@ -230,8 +230,8 @@ void Joiner::join_socket(std::size_t process,
   file.store = store_of(capture_.processes[process], thread, row->peer, capture_.tables);
   file.tls = is_below_tls(thread, capture_.tables);
   const SocketRow* other = table->other_end(*row);
-  // A store only keeps what others bring: the missing rank need not be the one whose process runs
-  // the store.
+  // A store only keeps what ranks put there: the missing rank need not be the one that runs the
+  // store.
   if (file.store != snapshot::Store::kNone) {
     wait.peer = {};
   } else if (other != nullptr) {

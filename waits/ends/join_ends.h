@@ -1,4 +1,5 @@
-// From the ends that the processes of a node have open to the holders of their waits: plain data.
+// Finds the holders of waits from the ends that the processes of a node have open. Works on plain
+// data.
 #pragma once
 
 #include "snapshot/capture.h"
@@ -7,7 +8,7 @@
 
 namespace oddrank::waits {
 
-// Returns whether the thread polls a lock file (python/lock_files.h) whose owner is not known yet.
+// Returns whether the thread polls a lock file (python/lock_files.h) whose owner is still unknown.
 bool is_polled_lock(const snapshot::Wait& wait);
 
 // Sets holder and addresses of the waits, and what is known about the files' other ends. Pure. Call

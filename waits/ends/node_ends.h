@@ -1,9 +1,10 @@
-// The pipes, sockets and lock files of a node that its threads wait on, and who has them open.
+// The pipes, sockets and lock files of a node that its threads wait on, and the processes that have
+// them open.
 //
-// The kernel says which descriptors a process has, and what each is; two ends of a pipe have one
-// inode, two ends of a TCP connection have swapped addresses. Ends on this node become holders of
-// the waits; for those elsewhere the addresses are kept, and every process's connections to other
-// nodes, so that the aggregation can match the two.
+// The kernel lists the descriptors of a process, and what each one is; two ends of a pipe have one
+// inode, two ends of a TCP connection have swapped addresses. Owners of ends on this node become
+// holders of the waits. For ends elsewhere the addresses are kept, and every process's connections
+// to other nodes, so that the aggregation can match the two.
 #pragma once
 
 #include <sys/types.h>
@@ -36,13 +37,13 @@ struct OpenFile {
 };
 inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
 
-// The descriptors of a node that matter. `sockets` has one table for each network namespace,
-// `namespace_of` says which one each process is in.
+// The relevant descriptors of a node. `sockets` has one table for each network namespace;
+// `namespace_of` has the table of each process.
 struct NodeEnds {
   std::vector<OpenEnd> ends;
   std::vector<SocketTable> sockets;
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
-  std::vector<OpenFile> files;            // lock files that a thread polls, and who has them open
+  std::vector<OpenFile> files;  // polled lock files, and the processes that have them open
   // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
   // TCP connection has been silent. Only in the network namespace of the agent.
   std::map<std::uint64_t, std::uint64_t> local_peers;

@@ -26,7 +26,7 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using Paths = std::set<std::string, std::less<>>;
 
-// What is searched for among the descriptors of a process.
+// What to search for among the descriptors of a process.
 struct Wanted {
   Inodes pipes;
   Paths files;
@@ -78,9 +78,9 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
   }
 }
 
-// Returns the lock files that are polled. (If a call waits for a lock whose holder the kernel does
-// not know, the holder is on another node, and every process here that has the file open waits as
-// well.)
+// Returns the lock files that threads poll. (If a call waits for a lock whose holder the kernel
+// does not know, the holder is on another node, and every process here that has the file open also
+// waits.)
 Paths wanted_files(const Capture& capture) {
   Paths wanted;
   for (const ProcessCapture& process : capture.processes) {
@@ -97,7 +97,7 @@ Paths wanted_files(const Capture& capture) {
 // Pipes whose other end was not found in the capture.
 struct LonelyPipes {
   Inodes unknown;  // no process of the capture has it: any other process may
-  Inodes own;      // only the waiting process has it: at most its parent may have it, too
+  Inodes own;      // only the waiting process has it; at most its parent has it too
 };
 
 LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
@@ -113,7 +113,7 @@ LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
   return lonely;
 }
 
-// Adds launchers and shells, whose pipes a rank writes its output to.
+// Adds launchers and shells: a rank writes its output to their pipes.
 void add_parents(const Wanted& wanted,
                  const Capture& capture,
                  std::set<pid_t>& known,

@@ -19,7 +19,7 @@ using snapshot::Capture;
 constexpr std::size_t kMaxNetTable = std::size_t{8} << 20;  // bytes of one table of sockets
 constexpr std::size_t kMaxNamespaces = 16;
 
-// "net:[4026531840]": which network namespace a process is in.
+// Returns the network namespace of a process: "net:[4026531840]".
 std::string network_of(pid_t pid) {
   std::array<char, 64> link{};
   const std::string path = "/proc/" + std::to_string(pid) + "/ns/net";
@@ -49,7 +49,7 @@ class NetworkReader {
 
   void read(const Capture& capture);
 
-  // Returns the other end; nullopt if it is no local socket, or has no other end.
+  // Returns the other end; nullopt if it is not a local socket, or has no other end.
   std::optional<std::uint64_t> local_peer(std::uint64_t inode) const;
 
   // Returns the connection to query the sockets of this process; null if it is in another network
@@ -105,7 +105,8 @@ std::optional<std::uint64_t> NetworkReader::local_peer(std::uint64_t inode) cons
   return found == local_.end() || found->second == 0 ? std::nullopt : std::optional(found->second);
 }
 
-// Reads how long a socket that a thread of the process waits for is silent, if it is a connection.
+// Reads how long a socket that a thread of the process waits for has been silent, if it is a
+// connection.
 void ask_for_connection(std::uint64_t inode,
                         std::size_t process,
                         const NetworkReader& networks,

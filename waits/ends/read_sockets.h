@@ -1,4 +1,4 @@
-// What the kernel says about the sockets of a node's processes: tables of TCP connections, and for
+// Reads the kernel's data on the sockets of a node's processes: tables of TCP connections, and for
 // each socket that a thread waits for, its other end and how long it has been silent. Private to
 // waits/.
 #pragma once
@@ -11,9 +11,8 @@
 
 namespace oddrank::waits {
 
-// Fills in what NodeEnds says about sockets; `node.ends` already has the sockets of the capture's
-// processes. Returns the inodes of the other ends, on this node, of the sockets that threads wait
-// for.
+// Fills in the sockets of NodeEnds; `node.ends` already has the sockets of the capture's processes.
+// Returns the inodes of the other ends, on this node, of the sockets that threads wait for.
 std::set<std::uint64_t> read_sockets(const snapshot::Capture& capture, NodeEnds& node);
 
 }  // namespace oddrank::waits

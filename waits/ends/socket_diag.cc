@@ -111,7 +111,7 @@ bool list_sockets(int fd, std::span<const std::byte> question, const Take& take)
     return false;
   }
   std::vector<std::byte> bytes(kDumpBytes);
-  // A message has one row at least.
+  // A message has at least one row.
   for (std::size_t i = 0; i < SocketTable::kMaxRows; ++i) {
     const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);
     if (size <= 0) {
@@ -137,7 +137,7 @@ bool add_family(int fd, std::uint8_t family, SocketTable& table) {
   });
 }
 
-// Returns the value of an attribute behind `head` bytes of an answer; empty if there is none.
+// Returns the value of an attribute after `head` bytes of an answer; empty if there is none.
 std::span<const std::byte> attribute(std::span<const std::byte> answer,
                                      std::size_t head,
                                      std::uint16_t type) {
@@ -231,7 +231,7 @@ std::optional<TcpSilence> SocketDiag::silence(const SocketRow& row) const {
   question.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   const auto answer = ask(fd_.get(), bytes_of(question));
   const auto found = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr));
-  // For an address without a connection the kernel would answer with a socket that listens there.
+  // For an address without a connection the kernel returns a socket that listens there.
   if (!found || found->id.idiag_dport != peer->port || found->idiag_inode != row.inode) {
     return std::nullopt;
   }

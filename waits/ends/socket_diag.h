@@ -19,23 +19,24 @@ struct TcpSilence {
   std::uint32_t received_ms = 0;  // since it last received data
 };
 
-// Inodes of local (AF_UNIX) sockets, and of the sockets that they are connected to; 0: to none, or
-// the other end is closed.
+// Inodes of local (AF_UNIX) sockets, and of the sockets that they are connected to; 0: not
+// connected, or the other end is closed.
 using LocalSockets = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 class SocketDiag {
  public:
-  // Opens it in the network namespace of the caller, the only one it sees. nullopt: not available.
+  // Opens it in the network namespace of the caller, the only one it sees. Returns nullopt if it is
+  // not available.
   static std::optional<SocketDiag> open();
 
   // Adds all TCP sockets; returns false if the kernel's answer is incomplete.
   bool add_tcp_sockets(SocketTable& table) const;
 
-  // Returns all local sockets: a query about one costs the kernel a walk over all. nullopt: its
+  // Returns all local sockets, since a query for one makes the kernel walk over all; nullopt if its
   // answer is incomplete.
   std::optional<LocalSockets> local_sockets() const;
 
-  // Returns nullopt if there is no such connection (any more).
+  // Returns nullopt if the connection does not exist (any more).
   std::optional<TcpSilence> silence(const SocketRow& row) const;
 
  private:

@@ -12,7 +12,8 @@
 namespace oddrank::waits {
 namespace {
 
-// Each word of an address is printed as a number of this machine: "0100007F" is 127.0.0.1.
+// Each word of an address is printed as a number in this machine's byte order: "0100007F" is
+// 127.0.0.1.
 std::optional<std::string> parse_address(std::string_view text) {
   const auto colon = text.find(':');
   if (colon == std::string_view::npos) {

@@ -1,6 +1,6 @@
-// The TCP sockets of a network namespace: which connection a socket's inode is, and which socket is
-// the other end of a connection on the same node. From the kernel's tables as text
-// (/proc/PID/net/tcp, tcp6), or row by row (socket_diag.h).
+// The TCP sockets of a network namespace: finds the connection of a socket's inode, and the other
+// end of a connection on the same node. From the kernel's tables as text (/proc/PID/net/tcp, tcp6),
+// or row by row (socket_diag.h).
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@ enum class SocketState : std::uint8_t {  // include/net/tcp_states.h
 
 struct SocketRow {
   std::string local;  // "10.0.0.1:29500", "[fe80::1]:80"; addresses of IPv4 in IPv6 as IPv4
-  std::string peer;   // of a listening socket "0.0.0.0:0" or "[::]:0"
+  std::string peer;   // "0.0.0.0:0" or "[::]:0" for a listening socket
   std::uint8_t state = 0;
   std::uint64_t unsent = 0;  // bytes that the peer has not acknowledged
-  std::uint64_t unread = 0;  // bytes that have come and were not read
+  std::uint64_t unread = 0;  // bytes that have arrived and were not read
   std::uint64_t inode = 0;   // 0: the process has closed it
 };
 
@@ -42,7 +42,7 @@ class SocketTable {
   static constexpr std::size_t kMaxRows = 65536;
   void add(SocketRow row);
 
-  // Returns nullptr if it is not there.
+  // Returns nullptr if there is none.
   const SocketRow* by_inode(std::uint64_t inode) const;
   // Finds the socket of this node whose peer is `row`'s local address, and the other way round.
   const SocketRow* other_end(const SocketRow& row) const;

@@ -21,7 +21,7 @@ using snapshot::ThreadCapture;
 using snapshot::Wait;
 
 // Functions of the C library by which a program enters its allocator (malloc/malloc.c), and fork,
-// which takes all of its locks for a moment. Those within are not named where libc is stripped.
+// which takes all of its locks for a moment. Inner functions have no names if libc is stripped.
 constexpr std::array<std::string_view, 18> kEntries = {
     "malloc",   "calloc",    "realloc",        "reallocarray",  "free",        "cfree",
     "memalign", "valloc",    "pvalloc",        "aligned_alloc", "malloc_trim", "malloc_info",

@@ -1,6 +1,6 @@
-// Who has the lock of the C library's allocator. The lock stores no owner, but its owner is inside
-// the allocator: if all stacks of a process are known, it is the only thread there that does not
-// wait for the lock. Mostly a signal came while the thread was there, and its handler does not
+// Finds the holder of the C library's allocator lock. The lock stores no owner, but its owner is
+// inside the allocator: if all stacks of a process are known, it is the only thread there that does
+// not wait for the lock. Usually a signal interrupted the thread there, and its handler does not
 // return; or the handler itself allocates memory, and the thread waits for itself.
 #pragma once
 

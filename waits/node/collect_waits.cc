@@ -29,7 +29,7 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
 
-// An epoll file has one line for each watched file; the lines that are cut off are not needed.
+// An epoll file has one line for each watched file; the lines cut off are not needed.
 constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
 
 // Files of the live process, read only if a wait needs them.
@@ -156,8 +156,8 @@ void finish(std::vector<ThreadWait>& waits,
   }
 }
 
-// Names the tracers of the last sample, also of threads that are not stopped: strace and gdb stop
-// them for an instant only.
+// Names the tracers in the last sample, even of threads that are not stopped: strace and gdb stop
+// them only for an instant.
 void name_tracers(snapshot::Tables& tables, ProcessCapture& process) {
   for (ThreadCapture& thread : process.threads) {
     if (thread.samples.empty() || thread.samples.back().tracer <= 0) {

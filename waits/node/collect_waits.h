@@ -1,5 +1,5 @@
-// What each thread of one process is blocked on, read while the target is open. What the processes
-// of a node wait for among themselves comes later (join_node.h).
+// Reads what each thread of one process is blocked on, while the target is open. Waits between the
+// processes of a node are joined later (join_node.h).
 #pragma once
 
 #include <optional>

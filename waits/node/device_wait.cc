@@ -24,12 +24,12 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-// A driver's call stands near the inner end of a stack.
+// A driver's call is near the inner end of a stack.
 constexpr std::size_t kMaxInside = 64;
 
-// The innermost frame of a sample that says something about a device.
+// The innermost frame of a sample that concerns a device.
 struct Place {
-  const DeviceCall* call = nullptr;  // null: a driver's frame, and none of its entries is named
+  const DeviceCall* call = nullptr;  // null: a driver's frame whose entry points have no names
   std::size_t index = 0;             // of the frame, in `frames`
   bool gives_cpu_up = false;         // inside of it, in sched_yield()
   const std::vector<FrameId>* frames = nullptr;
@@ -39,8 +39,8 @@ bool is_driver_frame(const Frame& frame, const Tables& tables) {
   return frame.kind == FrameKind::kNative && is_device_driver(tables.text(frame.file));
 }
 
-// Returns the frame at which the thread went into the driver, if the driver's frames have no names.
-// A thread that the driver started itself has nothing further out than the start of a thread.
+// Returns the frame at which the thread entered the driver, if the driver's frames have no names. A
+// thread that the driver itself started has only the thread's start outside of them.
 std::optional<std::size_t> entry_of_driver(const std::vector<FrameId>& frames,
                                            const Tables& tables) {
   std::optional<std::size_t> entry;
@@ -67,7 +67,7 @@ std::optional<Place> place_of(const ThreadSample& sample, const Tables& tables) 
   for (std::size_t i = 0; i < std::min(frames.size(), kMaxInside); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind == FrameKind::kPython) {
-      break;  // what Python does inside of a call is the program's own affair
+      break;  // Python code called from within a call is the program's own
     }
     const std::string_view function = tables.text(frame.function);
     place.gives_cpu_up = place.gives_cpu_up ||
@@ -91,7 +91,7 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
   const auto from = [](const Place& place) {
     return place.frames->begin() + static_cast<std::ptrdiff_t>(place.index);
   };
-  // A driver without names is entered at any address.
+  // In a driver without names, any address may be the entry point.
   const std::ptrdiff_t skip = one.call == nullptr ? 1 : 0;
   return one.call == other.call &&
          std::equal(from(one) + skip, one.frames->end(), from(other) + skip, other.frames->end(),
@@ -103,9 +103,9 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
                     });
 }
 
-// What the thread's samples, two or more, have in common.
+// What two or more samples of the thread have in common.
 struct Stay {
-  bool stands = false;        // in one call of one caller, each time
+  bool stands = false;        // in one call of one caller, in every sample
   bool gives_cpu_up = false;  // and in sched_yield(), at least once
 };
 
@@ -139,7 +139,7 @@ bool waits_at(const ThreadCapture& thread, const Place& place, const Tables& tab
   return stay.stands && (place.call == nullptr || stay.gives_cpu_up);
 }
 
-// Returns whether nobody else is known whom the thread waits for.
+// Returns whether the other side of the wait is still unknown.
 bool is_open(const ProcessCapture& process, const Wait& wait, const Tables& tables) {
   switch (wait.on) {
     case WaitOn::kNothing:
@@ -167,7 +167,7 @@ const Frame* python_place(const ThreadCapture& thread, const Tables& tables) {
 }
 
 void set_device(std::string detail, Tables& tables, Wait& wait) {
-  // What the driver sleeps on is of its own making, but a file of the device names the device.
+  // The driver sleeps on its own files; only a device file identifies the device.
   const std::string path(tables.text(wait.path));
   if (wait.on != WaitOn::kDevice || !path.starts_with("/dev/")) {
     wait.path = {};

@@ -1,10 +1,10 @@
-// Threads that wait for a device, also where they burn CPU to do so. Works on plain data, after the
+// Threads that wait for a device, even if they use CPU to do so. Works on plain data, after the
 // frames have their names.
 //
 // The kernel shows a wait for a device only if the thread sleeps in the device's file. Drivers
-// mostly wait in user space instead: they look at a word of memory that the device writes, give the
-// CPU up in between (sched_yield), or sleep on a clock, an event counter or a pipe of their own.
-// What they do there is told by the function that the program has called (waits/device_calls.h).
+// mostly wait in user space instead: they poll a word of memory that the device writes, yield the
+// CPU in between (sched_yield), or sleep on a clock, an event counter or a pipe of their own. The
+// driver function that the program called shows what they do there (waits/device_calls.h).
 #pragma once
 
 #include "snapshot/process_capture.h"
@@ -14,11 +14,11 @@
 
 namespace oddrank::waits {
 
-// Sets wait.on to kDevice if the thread's frames show that it waits for its device, and says in
-// which call. Leaves a wait alone whose other side is known: a lock's owner, a connection's peer, a
+// Sets wait.on to kDevice if the thread's frames show that it waits for its device, and notes the
+// call. Leaves a wait alone if its other side is known: a lock's owner, a connection's peer, a
 // child, a file, the GIL, a debugger. Calls that need not wait, queries, and frames of a driver
 // without names count only under the conditions of DeviceCallKind; heuristic for the last two: the
-// thread has to be found there in each of two samples or more.
+// thread must be there in each of at least two samples.
 void name_device_wait(const snapshot::ProcessCapture& process,
                       const snapshot::ThreadCapture& thread,
                       snapshot::Tables& tables,

@@ -1,10 +1,10 @@
 // The order of the steps matters:
-// - Locks that are polled come first: join_ends looks for who has open the lock files that are
-//   found.
+// - Locks that are polled come first: join_ends finds the processes that have the found lock files
+//   open.
 // - Ends and semaphores come next. join_processes describes holders that are known by then, and
 //   guesses from frames only where there is none.
-// - Who is written in a lock file counts only if nobody has it open. Lock files are dated after
-//   that, so that the note says who has the file, then how old it is.
+// - The pid in a lock file counts only if no process has the file open. Lock files are dated after
+//   that, so that the note names the holder first, then the file's age.
 // - Sleepers in state D are counted after join_processes, which replaces the notes of a wait for a
 //   pool of workers.
 // - The node's pressure comes last: its page faults are counted up to the end.

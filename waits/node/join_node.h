@@ -1,6 +1,5 @@
-// The one door for what only a whole node tells about its waits, after each process was read by
-// itself (collect_waits.h): which process holds what another one waits for, and what the node
-// lacks.
+// The single entry point for what shows only across a whole node, once each process has been read
+// (collect_waits.h): which process holds what another one waits for, and what the node lacks.
 //
 //   const NodeStart start = start_node(capture);   // before the first sample
 //   ... samples of all processes, names of their frames ...
@@ -16,7 +15,7 @@
 
 namespace oddrank::waits {
 
-// What is read of the node before the first sample; join_node compares it with what is after the
+// The state of the node before the first sample; join_node compares it with the state after the
 // last.
 struct NodeStart {
   MajorFaults faults;
@@ -29,8 +28,8 @@ NodeStart start_node(const snapshot::Capture& capture);
 // Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per
 // capture of one live node, while its processes still wait and after the frames have their names.
 // `open` opens a process whose semaphores are read. Never fails: what cannot be read stays unknown.
-// Whatever may block runs in a child with a deadline (base/isolated.h: the caller has one thread
-// only), so that it takes a few seconds at most.
+// Reads that may block run in a child with a deadline (base/isolated.h: the caller must have one
+// thread only), so the call takes a few seconds at most.
 void join_node(const NodeStart& start, const OpenTarget& open, snapshot::Capture& capture);
 
 // Does the same for processes that were read from core files: the steps that need no live process.

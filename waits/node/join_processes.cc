@@ -1,4 +1,4 @@
-// Parents and the children they wait for, on plain data.
+// Joins parents and the children that they wait for, on plain data.
 //
 // The kernel knows what a thread sleeps on (a pipe, a lock). Only the frames of both sides show
 // that the pipe is a loader's data queue, and that one of the loader's workers does not fill it. A
@@ -40,8 +40,8 @@ bool stopped(const ProcessCapture& process) {
   return process.state == 'T' || process.state == 't';
 }
 
-// For a worker whose frames were read. Searches all threads for its loop, which need not run in the
-// main thread.
+// Returns the state of a worker whose frames were read. Searches all threads for its loop, which
+// need not run in the main thread.
 WorkerState state_by_frames(const ProcessCapture& process,
                             const WorkerPool& pool,
                             const Tables& tables) {
@@ -85,7 +85,7 @@ WorkerState worker_state(const ProcessCapture& process,
 
 struct PoolMembers {
   ProcessList busy;
-  ProcessList dead;        // certainly workers, by their name
+  ProcessList dead;        // certainly workers, judging by their names
   ProcessList dead_other;  // children that may have been workers
   std::size_t idle = 0;
 };
@@ -125,14 +125,14 @@ void set_holder(Capture& capture, std::size_t holder, Wait& wait) {
   const Wait& theirs = process.threads.front().wait;
   wait.holder_tid = process.threads.front().tid;
   if (theirs.path != snapshot::StringId{}) {
-    // The root of the wait; the parent's own pipe means nothing to a reader.
+    // Show the root of the wait; the parent's own pipe means nothing to a reader.
     wait.path = theirs.path;
     wait.fd = -1;
   }
 }
 
-// A future that no thread has begun with may be in the queue of a thread pool, behind work that
-// involves no process.
+// Returns whether the wait may be for threads: a future that no thread has started may be in the
+// queue of a thread pool, behind work that involves no process.
 bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const Tables& tables) {
   constexpr FramePattern kLoop{"_worker", "concurrent/futures/thread.py"};
   const auto is_busy = [&](const ThreadCapture& thread) {
@@ -248,8 +248,8 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
 }  // namespace
 
 void join_processes(Capture& capture) {
-  // Joins everything first and writes afterwards, so that each process sees the others as they were
-  // read, whatever their order.
+  // Joins everything first and writes afterwards, so that each process sees the others as read, in
+  // any order.
   std::vector<std::vector<Wait>> joined(capture.processes.size());
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     for (const ThreadCapture& thread : capture.processes[i].threads) {

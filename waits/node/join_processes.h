@@ -1,14 +1,13 @@
-// What the processes of one node wait for among themselves, from what was read of each: the worker
-// that a rank waits for, who has the GIL or the allocator's lock, what a thread did between
-// samples.
+// Joins the waits between the processes of one node, from what was read of each: the worker that a
+// rank waits for, the holder of the GIL or the allocator's lock, what a thread did between samples.
 #pragma once
 
 #include "snapshot/capture.h"
 
 namespace oddrank::waits {
 
-// A rank whose frames say that it waits for its loader gets the worker that does not deliver as
-// holder. Pure: reads and writes the capture only.
+// If a rank's frames show that it waits for its loader, its holder is the worker that does not
+// deliver. Pure: reads and writes only the capture.
 void join_processes(snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

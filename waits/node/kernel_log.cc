@@ -24,7 +24,7 @@ constexpr std::size_t kMaxKills = 64;     // the newest are kept
 
 std::optional<MemoryKill> parse_memory_kill(std::string_view record) {
   constexpr std::string_view kWords =
-      "ut of memory: Killed process ";  // "Memory cgroup out of", too
+      "ut of memory: Killed process ";  // also "Memory cgroup out of"
   const auto head_end = record.find(';');
   const auto found = record.find(kWords);
   if (head_end == std::string_view::npos || found == std::string_view::npos || found < head_end) {
@@ -53,7 +53,7 @@ std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
   while (log.valid() && !end.passed()) {
     const auto size = ::read(log.get(), record.data(), record.size());
     if (size < 0 && (errno == EPIPE || errno == EINTR)) {
-      continue;  // EPIPE: the record was overwritten, the next read has the oldest that is left
+      continue;  // EPIPE: the record was overwritten, the next read returns the oldest one left
     }
     if (size <= 0) {
       break;

@@ -1,4 +1,4 @@
-// Processes that the kernel has killed for lack of memory, by its log: which, and when.
+// Finds processes that the kernel killed for lack of memory, and when, in its log.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ struct MemoryKill {
 // is about something else.
 std::optional<MemoryKill> parse_memory_kill(std::string_view record);
 
-// Returns all that the log still has, oldest first. Empty if it may not be read. Takes at most
-// `patience`; never waits for another record.
+// Returns all kills that the log still has, oldest first. Empty if it may not be read. Takes at
+// most `patience`; never waits for another record.
 std::vector<MemoryKill> read_memory_kills(
     std::chrono::milliseconds patience = std::chrono::milliseconds{100});
 

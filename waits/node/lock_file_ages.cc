@@ -54,7 +54,7 @@ std::string file_words(const ProcessCapture& process, const std::string& path) {
   const std::int64_t began_us =
       now_us(CLOCK_REALTIME) - now_us(CLOCK_BOOTTIME) + static_cast<std::int64_t>(process.start_us);
   const std::int64_t age_us = std::max<std::int64_t>(0, now_us(CLOCK_REALTIME) - made_us);
-  // Clocks of file systems tick every few milliseconds.
+  // File system clocks advance every few milliseconds.
   const bool before = process.start_us > 0 && made_us + kMicrosInSecond < began_us;
   return "made " + span_words(std::chrono::seconds(age_us / kMicrosInSecond)) + " ago" +
          (before ? ", before this process began" : "");

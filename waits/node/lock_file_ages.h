@@ -1,5 +1,5 @@
-// How old the lock files are that threads poll. A file from before the rank began was left behind
-// by a former job.
+// Notes the age of lock files that threads poll. A file older than the rank was left behind by an
+// earlier job.
 #pragma once
 
 #include <chrono>

@@ -31,10 +31,10 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
-constexpr std::size_t kMaxLockText = 128;   // bytes; a longer file is no lock file
-constexpr std::size_t kMaxLockEntries = 8;  // of a directory; a larger one is no lock
+constexpr std::size_t kMaxLockText = 128;   // bytes; a longer file is not a lock file
+constexpr std::size_t kMaxLockEntries = 8;  // of a directory; a larger one is not a lock
 constexpr std::int64_t kNanosInSecond = 1'000'000'000;
-constexpr std::int64_t kClockSlack = kNanosInSecond;  // clocks of file systems tick slowly
+constexpr std::int64_t kClockSlack = kNanosInSecond;  // file system clocks are coarse
 
 std::int64_t nanos_of(const timespec& time) {
   return time.tv_sec * kNanosInSecond + time.tv_nsec;
@@ -45,7 +45,7 @@ std::int64_t nanos_now(clockid_t clock) {
   return ::clock_gettime(clock, &now) == 0 ? nanos_of(now) : 0;
 }
 
-// What is in one lock file, and when it was made.
+// The contents of one lock file, and when it was made.
 struct LockText {
   std::string text;
   std::int64_t made = 0;  // ns since 1970
@@ -79,7 +79,7 @@ std::optional<LockText> read_lock_text(const std::string& path) {
   return found;
 }
 
-// Returns the files of a directory that is a lock; empty if it is none.
+// Returns the files in a lock directory; empty if it is not one.
 std::vector<std::string> entries_of(const std::string& folder) {
   struct CloseDir {
     void operator()(DIR* dir) const { ::closedir(dir); }
@@ -114,8 +114,7 @@ std::vector<LockText> read_lock_texts(const std::string& path) {
   return texts;
 }
 
-// Returns the process that has this number in the pid namespace of `waiter`; 0 if that cannot be
-// told.
+// Returns the process that has this number in the pid namespace of `waiter`; 0 if that is unknown.
 pid_t process_of_number(const Capture& capture, const ProcessCapture& waiter, pid_t number) {
   const auto status = attach::read_proc_status(waiter.pid);
   if (!status || status->ns_pids.empty()) {

@@ -1,6 +1,6 @@
-// Whose number is written in the lock files that threads poll. Programs that make such a file often
-// write their pid into it, into a file of a directory that is the lock, or as what a symbolic link
-// points to.
+// Finds the process whose pid is written in a lock file that threads poll. Programs that create a
+// lock often write their pid into the file, into a file within the lock directory, or as the target
+// of a symbolic link.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,16 @@
 
 namespace oddrank::waits {
 
-// Makes the process whose number is in the file the holder of each such wait (WaitHow::kLockFile)
-// that has none. The process must be alive, and older than the file. Looks at the files as the
-// waiting processes see them, in a child that has `patience` (base/isolated.h: the caller has one
-// thread only); never on a remote file system (mounts.h), where the number may be another node's.
+// For each wait on a lock file (WaitHow::kLockFile) without a holder, makes the process whose pid
+// is in the file the holder. The process must be alive, and older than the file. Reads the files
+// through the waiting processes' own view, in a child that has `patience` (base/isolated.h: the
+// caller must have one thread only). Skips remote file systems (mounts.h), where the pid may be
+// another node's.
 void name_lock_file_owners(snapshot::Capture& capture,
                            std::chrono::milliseconds patience = std::chrono::milliseconds{500});
 
-// Returns the number in the text of a lock file, which must be all of it but for the name of this
-// host (filelock writes both); 0 if there is none.
+// Returns the pid in the text of a lock file; 0 if there is none. The text may hold nothing else
+// but the name of this host (filelock writes both).
 pid_t number_in_lock_file(std::string_view text, std::string_view host);
 
 }  // namespace oddrank::waits

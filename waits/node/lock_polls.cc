@@ -32,7 +32,7 @@ constexpr auto kTryingNames = std::to_array<TryingName>({
     {"flock", Tries::kFlock},
     {"lockf", Tries::kPosix},
     {"lock", Tries::kEither},     // portalocker
-    {"acquire", Tries::kObject},  // fasteners, but threading as well
+    {"acquire", Tries::kObject},  // fasteners, but also threading
     {"execute", Tries::kDatabase},
     {"executemany", Tries::kDatabase},
     {"executescript", Tries::kDatabase},
@@ -59,7 +59,7 @@ constexpr auto kTryingNames = std::to_array<TryingName>({
 constexpr auto kBesideNames = std::to_array<std::string_view>(
     {"fileno", "seek", "truncate", "fsync", "fdopen", "connect", "cursor", "rollback"});
 
-// Libraries that try in functions of their own.
+// Libraries that poll in functions of their own.
 constexpr std::array kTryingFrames = {
     FramePattern{"acquire", "portalocker/utils.py"},
     FramePattern{"acquire", "fasteners/process_lock.py"},
@@ -80,7 +80,8 @@ const TryingName* trying_name(std::string_view name) {
   return row == kTryingNames.end() ? nullptr : &*row;
 }
 
-// (A loop that fetches rows of a database waits for what is in it: that counts as work.)
+// (A loop that fetches rows waits for the contents of the database, not for a lock: that counts as
+// work.)
 bool may_be_work(std::string_view name) {
   return !snapshot::call_rests(name) && !snapshot::call_is_idle(name) &&
          !is_among(kBesideNames, name) && trying_name(name) == nullptr;
@@ -90,7 +91,7 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The names of a stripped library are unknown; but nothing else in it sleeps.
+// A stripped library has no names, but nothing else in it sleeps.
 bool is_busy_database(const Frame& frame, bool sleeps, const Tables& tables) {
   const std::string_view function = tables.text(frame.function);
   if (function == "sqliteDefaultBusyCallback" || function == "sqlite3InvokeBusyHandler") {
@@ -141,7 +142,7 @@ void add_try(Tries tries, LockPoll& poll) {
   poll.by_name_only = poll.by_name_only || tries == Tries::kObject;
 }
 
-// A lock that has calls of its own says more than the looks at its file.
+// Calls of a lock's own say more than checks of its file.
 void keep_strongest(LockPoll& poll) {
   if (poll.flock || poll.posix || poll.database) {
     poll.existence = poll.by_name_only = false;
@@ -187,7 +188,7 @@ bool only_rests(const PythonLoop& loop, const Tables& tables) {
 }  // namespace
 
 std::optional<LockPoll> lock_poll_of(const ThreadCapture& thread, const Tables& tables) {
-  // Mostly it sleeps; the sample may have met it while it tries.
+  // It mostly sleeps, but a sample may catch it trying.
   const WaitOn on = thread.wait.on;
   const bool may_poll = on == WaitOn::kUnknown || on == WaitOn::kNothing || on == WaitOn::kFile;
   if (thread.samples.empty() || !may_poll || thread.wait.holder_pid != 0) {

@@ -1,5 +1,5 @@
-// Threads that try for a lock again and again and rest in between: the kernel sees them sleep. What
-// they try is read out of the calls of their loop (snapshot/python_loop.h) or their frames.
+// Threads that poll for a lock and sleep in between: the kernel sees only the sleep. The lock is
+// read from the calls of their loop (snapshot/python_loop.h) or from their frames.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,20 @@
 
 namespace oddrank::waits {
 
-// What is tried. Locks of flock() and of fcntl() do not know of each other.
+// The lock that is polled. Locks of flock() and of fcntl() do not conflict with each other.
 struct LockPoll {
   bool flock = false;
   bool posix = false;      // fcntl(F_SETLK) and F_OFD_SETLK
   bool database = false;   // SQLite's, which are locks of fcntl() on certain bytes
-  bool existence = false;  // the lock is that the file is there: O_EXCL, mkdir
-  // What is tried may be another thing than a lock on a file: only the name of the file tells.
+  bool existence = false;  // the file's existence is the lock: O_EXCL, mkdir
+  // The call may try something other than a file lock: only the name of the file decides.
   bool by_name_only = false;
   std::vector<std::string_view> objects;  // of the loop's calls; borrowed from the tables
 };
 
-// Returns nullopt if the thread does not poll for a lock of the file system, or waits for something
-// that is known. Heuristic, as the innermost loop may also do what it has no call for; so the
-// caller checks that somebody has such a lock. A call that is not known may be work: then it is no
-// poll.
+// Returns nullopt if the thread does not poll for a file-system lock, or its wait is already known.
+// Heuristic: the innermost loop may also do something that shows no call, so the caller checks that
+// a process has such a lock. An unknown call may be work: then the loop does not count as a poll.
 std::optional<LockPoll> lock_poll_of(const snapshot::ThreadCapture& thread,
                                      const snapshot::Tables& tables);
 

@@ -26,8 +26,8 @@ constexpr std::size_t kMaxLockInfo = 65536;                // bytes of one fdinf
 constexpr std::chrono::milliseconds kOthersPatience{300};  // for the node's other processes
 
 // SQLite (os_unix.c, os.h): PENDING_BYTE, RESERVED_BYTE and SHARED_FIRST to its end in the
-// database; WAL_WRITE_LOCK and those after it in the file of shared memory. Beyond them is the lock
-// that each connection has for as long as it lives.
+// database; WAL_WRITE_LOCK and those after it in the shared-memory file. Bytes outside these ranges
+// carry the lock that each connection keeps for its whole life.
 constexpr std::uint64_t kPendingByte = 0x40000000;
 constexpr std::uint64_t kEndOfShared = kPendingByte + 2 + 510;
 constexpr std::uint64_t kFirstWalByte = 120;
@@ -114,8 +114,8 @@ std::optional<FoundLock> LockSearch::find(const ProcessCapture& process, const L
   return only_holder(std::move(candidates));
 }
 
-// Returns the only holder: of those that write, if any does. The path is that of all its locks, or
-// of the database that they belong to; empty if they are of several.
+// Returns the only holder: of those that write, if any does. The path is the one that all its locks
+// have, or that of their database; empty if there are several.
 std::optional<FoundLock> LockSearch::only_holder(std::vector<Candidate> candidates) {
   const auto writes = [](const Candidate& each) { return each.writes; };
   if (std::any_of(candidates.begin(), candidates.end(), writes)) {
@@ -186,7 +186,7 @@ std::optional<FoundLock> LockSearch::named_lock_file(const std::set<std::string>
       locks.insert(path);
     }
   }
-  // A directory that is a lock has its maker's file in it.
+  // A lock directory contains its maker's file.
   std::erase_if(locks, [&locks](const std::string& path) {
     return locks.contains(std::filesystem::path(path).parent_path().string());
   });
@@ -230,7 +230,8 @@ std::optional<pid_t> LockSearch::holder_of(const HeldLock& lock, const std::stri
   if (lock.pid > 0 && is_alive(lock.pid)) {
     return lock.pid;
   }
-  // The lock belongs to an open file: to each process that has it, also if another one took it.
+  // The lock belongs to an open file description: every process that has it holds the lock,
+  // whichever took it.
   const auto has_it = [&lock](pid_t pid, int fd) {
     const auto locks = locks_of_fdinfo(read_info(pid, fd));
     return std::find(locks.begin(), locks.end(), lock) != locks.end();

@@ -1,7 +1,7 @@
-// Searches /proc for who has the lock that one process polls for.
+// Searches /proc for the process that has the lock that another one polls for.
 //
-// The process mostly has the file open; then /proc/locks says who has a lock on that file. A file
-// that is opened and closed again between the tries is known by its name, out of the loop.
+// The polling process mostly has the file open; then /proc/locks says which process has a lock on
+// that file. If it opens the file anew for each try, the name is read from the loop's calls.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@
 namespace oddrank::waits {
 
 struct FoundLock {
-  pid_t holder = 0;        // 0: unknown; only if `existence`
+  pid_t holder = 0;        // 0: unknown, which occurs only with `existence`
   std::string path;        // empty: several files, which one process has locked
-  bool existence = false;  // the lock is that the file is there
+  bool existence = false;  // the file's existence is the lock
 };
 
 // Borrows the capture. Reads links and fdinfo, and stats lock files: for a child that may hang.
@@ -30,11 +30,11 @@ class LockSearch {
   // `held`: the locks that count.
   LockSearch(const snapshot::Capture& capture, std::vector<HeldLock> held);
 
-  // Returns nullopt if nobody, or more than one process, could have the lock.
+  // Returns nullopt if no process could have the lock, or several could.
   std::optional<FoundLock> find(const snapshot::ProcessCapture& process, const LockPoll& poll);
 
  private:
-  // A lock that could be the one that is tried for.
+  // A lock that may be the one that the thread polls for.
   struct Candidate {
     pid_t holder = 0;
     bool writes = false;
@@ -52,7 +52,8 @@ class LockSearch {
   template <typename Visit>
   void visit_openers(const std::string& path, bool outside, const Visit& visit) const;
 
-  // Returns who has a lock that is not its own; nullopt if that cannot be told.
+  // Returns the process that has the lock, unless it is the waiting one; nullopt if that is
+  // unknown.
   std::optional<pid_t> holder_of(const HeldLock& lock, const std::string& path) const;
 
   std::set<std::string> resolve(const std::vector<std::string_view>& objects) const;
@@ -63,8 +64,8 @@ class LockSearch {
   std::string mountinfo_;
 };
 
-// Returns the path as the links of open files have it, from the process's working folder on; "" if
-// that cannot be told.
+// Returns the path in the form of the links of open files, resolved from the process's working
+// folder; "" if that fails.
 std::string absolute_path(pid_t pid, std::string_view path);
 
 }  // namespace oddrank::waits

@@ -1,5 +1,5 @@
-// The processes of a capture as a family: which process is a child of which on one node. Indices
-// into the capture; valid until its processes change.
+// The processes of a capture as a family: parents and children on one node. Indices into the
+// capture; valid until its processes change.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct WaitPlace {
 std::vector<WaitPlace> find_waits(const snapshot::Capture& capture,
                                   const std::function<bool(const snapshot::Wait&)>& is_wanted);
 
-// Returns whether the state is Z or X: it has ended, and its parent has not reaped it.
+// Returns whether the state is Z or X: it has exited, and its parent has not reaped it.
 bool is_dead(const snapshot::ProcessCapture& process);
 
 // Indices into Capture::processes.

@@ -19,14 +19,14 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::string_view kCgroups = "/sys/fs/cgroup";
-constexpr std::uint64_t kSeldom = 10;  // one period in this many is not worth a note
+constexpr std::uint64_t kSeldom = 10;  // fewer than one period in this many is not worth a note
 constexpr double kPressed = 10;        // percent of the time
 constexpr std::uint64_t kFull = 90;    // percent
 constexpr std::uint64_t kSwapThatCountsKib = 65536;
 constexpr std::uint64_t kFaultsThatCount = 100;  // between two samples
 constexpr std::uint64_t kSecondUs = 1'000'000;
 
-// The value behind `name` in lines of "name value".
+// Returns the value after `name` in lines of "name value".
 std::uint64_t count_of(std::string_view text, std::string_view name) {
   for (const std::string_view line : split(text, '\n')) {
     const auto words = split_blanks(line);
@@ -79,7 +79,7 @@ void add_pressure(std::vector<std::string>& notes) {
   }
 }
 
-// Returns whether "/dev/shm" of the process is shared memory, and not for instance a folder on a
+// Returns whether "/dev/shm" of the process is shared memory and not, for instance, a folder on a
 // dead server.
 bool has_shared_memory(pid_t pid) {
   const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
@@ -141,7 +141,7 @@ void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes
   const auto now_us = static_cast<std::uint64_t>(now.tv_sec) * kSecondUs;
   std::vector<MemoryKill> kills = read_memory_kills();
   std::erase_if(kills, [begun_us](const MemoryKill& kill) {
-    return kill.at_us + kSecondUs < begun_us;  // two clocks of the kernel
+    return kill.at_us + kSecondUs < begun_us;  // the times are from two kernel clocks
   });
   for (std::size_t i = kills.size() - std::min(kills.size(), kMaxKillNotes); i < kills.size();
        ++i) {
@@ -165,7 +165,7 @@ std::uint64_t parse_swap_kib(std::string_view status) {
 }
 
 std::uint64_t parse_major_faults(std::string_view stat) {
-  constexpr std::size_t kField = 9;  // behind the name, which may hold blanks and brackets
+  constexpr std::size_t kField = 9;  // after the name, which may contain blanks and brackets
   const auto name_end = stat.rfind(')');
   const auto words =
       split_blanks(name_end == std::string_view::npos ? "" : stat.substr(name_end + 1));

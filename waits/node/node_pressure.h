@@ -1,6 +1,6 @@
-// What a node lacks, as context of a hang: processes that were killed for lack of memory, CPU that
-// a cgroup withholds, pressure, shared memory that is full. These are lines for a report, not a
-// verdict: a count shows that something happened, not when.
+// Notes what a node lacks, as context of a hang: processes killed for lack of memory, CPU that a
+// cgroup withholds, pressure, full shared memory. The result is lines for a report, not a verdict:
+// a count shows that something happened, not when.
 #pragma once
 
 #include <sys/types.h>

@@ -49,7 +49,7 @@ void set_found(const FoundLock& found, const LockPoll& poll, Capture& capture, W
   wait.holder_pid = found.holder;
   wait.holder_alive = found.holder != 0 ? snapshot::Known::kYes : snapshot::Known::kUnknown;
   wait.how = found.existence ? snapshot::WaitHow::kLockFile : snapshot::WaitHow::kTold;
-  wait.limited = false;  // the limit was that of one sleep
+  wait.limited = false;  // the limit was that of a single sleep
   wait.limit_ms = -1;
   const std::string_view what = found.existence ? "polls the lock file"
                                 : poll.database ? "polls for the lock of a database"
@@ -71,7 +71,7 @@ std::optional<std::pair<std::size_t, FoundLock>> parse_found(std::string_view li
   return std::pair{*index, FoundLock{*holder, std::string(line.substr(before)), words[2] == "1"}};
 }
 
-// Makes the paths of lock files absolute that were read out of frames (python/lock_files.h).
+// Makes paths of lock files that were read from frames absolute (python/lock_files.h).
 void complete_paths(Capture& capture) {
   for (ProcessCapture& process : capture.processes) {
     for (snapshot::ThreadCapture& thread : process.threads) {

@@ -1,5 +1,5 @@
-// How long the threads of a process have not run, read before any of them is stopped: a stop wakes
-// a thread that sleeps, and the kernel then shows that it ran a moment ago.
+// Reads how long the threads of a process have not run, before any of them is stopped: a stop wakes
+// a sleeping thread, and the kernel then shows that it ran a moment ago.
 #pragma once
 
 #include <sys/types.h>
@@ -11,13 +11,13 @@
 
 namespace oddrank::waits {
 
-using QuietTimes = std::map<pid_t, std::chrono::milliseconds>;  // by tid; those that are known
+using QuietTimes = std::map<pid_t, std::chrono::milliseconds>;  // by tid; only known ones
 
 // Reads /proc. Call before the process's stacks are read.
 QuietTimes read_quiet_times(pid_t pid);
 
-// Corrects Wait::quiet_ms of the threads that were stopped to be read (ThreadSample::stopped), by
-// what was read before. A thread that ran keeps none. Call after collect_waits.
+// Corrects Wait::quiet_ms of the threads that were stopped to be read (ThreadSample::stopped), from
+// the times read before. A thread that ran gets none. Call after collect_waits.
 void keep_quiet_times(const QuietTimes& before, snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::waits

@@ -28,7 +28,7 @@ using snapshot::Wait;
 
 constexpr std::size_t kMaxProcesses = 256;  // whose memory is read
 
-// A semaphore, whatever address it has in a process.
+// Identifies a semaphore independent of its address in a process.
 struct SemaphoreId {
   std::uint32_t device = 0;
   std::uint64_t inode = 0;
@@ -41,7 +41,7 @@ struct SemaphoreOwner {
   pid_t pid = 0;
   pid_t tid = 0;
   bool recursive = false;
-  bool releaser = false;  // has released it more often than acquired, so it is no owner
+  bool releaser = false;  // has released it more often than acquired, so it is not an owner
 };
 
 std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address) {
@@ -54,7 +54,7 @@ std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address)
 }
 
 // Returns the locks that one process has acquired, or released for others, and by which thread. The
-// tid is 0 if that thread has ended.
+// tid is 0 if that thread has exited.
 std::map<SemaphoreId, SemaphoreOwner> acquired_by(const Target& target) {
   std::map<SemaphoreId, SemaphoreOwner> owners;
   auto python = cpython::open_python(target);
@@ -87,7 +87,7 @@ class OwnerSearch {
 
  private:
   // Returns nullopt if no process of the family holds it, or several do (a process that was forked
-  // while the lock was held has its parent's count, too), or if processes pass it to each other.
+  // while the lock was held also has its parent's count), or if processes pass it to each other.
   std::optional<SemaphoreOwner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
   const std::map<SemaphoreId, SemaphoreOwner>& look_at(pid_t pid);

@@ -1,6 +1,6 @@
-// Who holds the locks of Python's multiprocessing that threads of a node wait for. Neither the
-// kernel nor the semaphore knows; but each process of the rank's family knows whether it holds the
-// lock itself (python/semaphore_objects.h).
+// Finds the holders of locks of Python's multiprocessing that threads of a node wait for. Neither
+// the kernel nor the semaphore stores the holder; but each process of the rank's family records
+// whether it holds the lock itself (python/semaphore_objects.h).
 #pragma once
 
 #include <sys/types.h>
@@ -20,9 +20,9 @@ using OpenTarget = std::function<Result<std::unique_ptr<attach::Target>>(pid_t p
 // Reads the processes of each family (the rank and its processes) in which a thread waits for a
 // semaphore that processes share; reads nothing if there is none. If exactly one of them has
 // acquired a lock and not released it, the thread that acquired it is the holder; otherwise the
-// holder is not known, and the wait says so. A lock that is not recursive may be released by
-// another thread, so its holder is marked as inferred. Reads memory of processes in a child, which
-// has `patience` (base/isolated.h: the caller has one thread only).
+// holder is unknown, and the wait says so. A lock that is not recursive may be released by another
+// thread, so its holder is marked as inferred. Reads memory of processes in a child, which has
+// `patience` (base/isolated.h: the caller must have one thread only).
 void name_semaphore_owners(snapshot::Capture& capture,
                            const OpenTarget& open,
                            std::chrono::milliseconds patience = std::chrono::milliseconds{1000});

@@ -1,5 +1,5 @@
-// How many other processes of a node sleep where a thread of the job does, in state D: one thread
-// alone waits for a file or device of its own, many wait for the same server or disk.
+// Counts the other processes of a node that sleep in state D where a thread of the job does: a
+// single thread waits for a file or device of its own, many wait for the same server or disk.
 #pragma once
 
 #include "snapshot/capture.h"

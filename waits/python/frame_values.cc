@@ -21,7 +21,7 @@ using cpython::PythonMemory;
 using cpython::RawFrame;
 
 constexpr std::size_t kMaxLocals = 512;
-constexpr std::size_t kMaxStack = 64;  // people write no deeper `with`s and loops
+constexpr std::size_t kMaxStack = 64;  // real code nests `with`s and loops less deeply
 
 bool has_exception_table(const Layout& layout) {
   return layout.semantics.instruction == InstructionFormat::kPointer;

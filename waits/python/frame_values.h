@@ -1,12 +1,12 @@
-// Objects in the slots of a Python frame: its locals, and on its value stack what a call or a
-// `with` in progress has put there.
+// Objects in the slots of a Python frame: its locals, and the values that calls and `with`s in
+// progress have put on its value stack.
 //
-// A frame that executes does not say how much of its stack is in use, and slots above keep old
-// pointers: an object found there says nothing. But where the interpreter would have to unwind to
-// is written down: in the code's exception table from 3.11 on, in the frame's block stack before.
-// All slots below that depth are in use. The body of a `with` is such a range, and begins only when
-// __enter__ has returned; so the __exit__ of a `with` found below that depth belongs to a `with`
-// that has been entered and not left.
+// An executing frame does not record how much of its stack is in use, and slots above keep old
+// pointers: an object found there proves nothing. But the depth to which the interpreter would
+// unwind is stored: in the code's exception table from 3.11 on, in the frame's block stack before.
+// All slots below that depth are in use. The body of a `with` is such a range, and begins only
+// after __enter__ has returned; so an __exit__ below that depth belongs to a `with` that has been
+// entered and not left.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +22,25 @@
 
 namespace oddrank::waits {
 
-// Remembers what is known about code: many frames run the same.
+// Caches facts about code: many frames run the same code.
 class FrameValues {
  public:
   // `memory` must outlive the object.
   explicit FrameValues(cpython::PythonMemory& memory) : memory_(memory) {}
 
   // Returns the objects in stack slots that are certainly in use, outermost first; bounded. Empty
-  // if there are none, or that is unknown (generated code without a table, a free-threaded copy of
+  // if there are none, or if it is unknown (generated code without a table, a free-threaded copy of
   // the code).
   std::vector<attach::Addr> live(const cpython::RawFrame& frame);
 
-  // Returns what any slot of the frame points to, in use or not, locals first. Believe an object
+  // Returns the objects of all slots of the frame, in use or not, locals first. Trust an object
   // only if it proves itself.
   std::vector<attach::Addr> all(const cpython::RawFrame& frame);
 
   // Returns the first argument; null if it is no longer bound.
   attach::Addr self(const cpython::RawFrame& frame);
 
-  // Returns a variable that is no cell; null if there is none of this name, or it is not bound.
+  // Returns a variable that is not a cell; null if there is none of this name, or it is not bound.
   attach::Addr local(const cpython::RawFrame& frame, std::string_view name);
 
  private:

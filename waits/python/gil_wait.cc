@@ -13,7 +13,7 @@ using snapshot::ThreadCapture;
 using snapshot::Wait;
 using snapshot::WaitOn;
 
-// A thread that wants the GIL wakes up every few milliseconds, and its call may have been read just
+// A thread that wants the GIL wakes every few milliseconds, and its call may have been read just
 // then; its frames still show the wait.
 bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
   constexpr std::size_t kMaxDepth = 8;
@@ -30,7 +30,7 @@ bool is_in_take_gil(const ThreadCapture& thread, const Tables& tables) {
   return false;
 }
 
-// Frames do not say which GIL it is: if several are in use, no holder is named.
+// Frames do not show which GIL it is: if several are in use, no holder is named.
 const ThreadCapture* find_holder(const ProcessCapture& process, const ThreadCapture& waiter) {
   const bool several = std::any_of(process.threads.begin(), process.threads.end(),
                                    [](const ThreadCapture& each) { return each.gil != 0; });

@@ -1,5 +1,5 @@
-// Which wait is for Python's GIL, and who holds it. Works on plain data, after the frames have
-// their names.
+// Recognises waits for Python's GIL, and finds its holder. Works on plain data, after the frames
+// have their names.
 #pragma once
 
 #include "snapshot/process_capture.h"

@@ -19,7 +19,7 @@ using cpython::PythonSample;
 using cpython::SampledThread;
 using snapshot::WaitOn;
 
-// A frame that polls, and its local that is the path, or whose attribute is.
+// A frame that polls, and the local that holds the path, or an object with it.
 struct LockFileKind {
   FramePattern frame;
   std::string_view local;
@@ -34,7 +34,7 @@ constexpr std::size_t kMaxLockFileDepth = 4;  // from the innermost Python frame
 bool polls(const snapshot::ThreadCapture& thread,
            const ThreadWait& wait,
            const snapshot::Tables& tables) {
-  // Mostly it sleeps; the sample may have met it while it checks the file.
+  // It mostly sleeps, but a sample may catch it checking the file.
   const bool may_poll =
       wait.on == WaitOn::kUnknown || wait.on == WaitOn::kNothing || wait.on == WaitOn::kFile;
   if (!thread.has_python || !may_poll) {

@@ -1,5 +1,5 @@
-// Threads that poll a lock file: the kernel sees them sleep or run. Their Python frames show that
-// they wait for a file to go away, and a variable of the frame names the file.
+// Threads that poll a lock file: the kernel sees them only sleep or run. Their Python frames show
+// that they wait for a file to disappear, and a variable of the frame names the file.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ namespace oddrank::waits {
 
 // Finds polled lock files. `waits` has one entry for each of process.threads, whose stacks have
 // been read. Changes only the waits of threads in such a frame; reads nothing if there are none.
-// The wait becomes one for a file lock, with the path and no holder: who has the file open is found
-// out for the whole node (ends/join_ends.h).
+// The wait becomes one for a file lock, with the path and no holder: the processes that have the
+// file open are found for the whole node (ends/join_ends.h).
 void read_lock_files(cpython::PythonSample& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::Tables& tables,

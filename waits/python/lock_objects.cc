@@ -47,8 +47,8 @@ std::span<const TypeName<LockObjects::Kind>> LockObjects::type_names() {
   return kNames;
 }
 
-// lockobject and rlockobject of Modules/_threadmodule.c: after the head a pointer to the semaphore,
-// or the mutex itself; in an RLock the owner and the count follow, in both.
+// lockobject and rlockobject of Modules/_threadmodule.c: after the header comes a pointer to the
+// semaphore, or the mutex itself; in an RLock, owner and count follow in both cases.
 std::optional<LockObject> LockObjects::lock_at(Addr object) {
   const Kind kind = kind_of(object);
   if (kind != Kind::kLock && kind != Kind::kRecursiveLock) {
@@ -113,7 +113,7 @@ bool LockObjects::is_exit(Addr callable) {
   }
   const Addr function = kind == Kind::kMethod ? field(callable, 0) : callable;
   // PyFunctionObject: its name is the third field from 3.10 on, and was the seventh before; in
-  // either place the other version has something that is no str.
+  // either place the other version has something that is not a str.
   return kind_of(function) == Kind::kFunction &&
          (is_text(field(function, 2), kExit) || is_text(field(function, 6), kExit));
 }

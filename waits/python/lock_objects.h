@@ -2,8 +2,8 @@
 //
 // Up to 3.13 such a lock is a semaphore on the heap, and its futex word is the semaphore. From 3.14
 // on it is a byte within the object, and a thread that wants it sleeps on its own semaphore, which
-// lies on its stack behind the byte's address (Python/parking_lot.c: struct wait_entry). The memory
-// itself shows which of the two it is, not the version.
+// lies on its stack after the byte's address (Python/parking_lot.c: struct wait_entry). The memory,
+// not the version, shows which of the two it is.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 namespace oddrank::waits {
 
 struct LockObject {
-  std::uint64_t word = 0;  // which lock: address of the semaphore, or of the byte
+  std::uint64_t word = 0;  // identifies the lock: address of the semaphore, or of the byte
   bool recursive = false;
   std::uint64_t owner = 0;  // RLock: ident of the thread; 0 = nobody
-  std::uint64_t count = 0;  // RLock: how often
+  std::uint64_t count = 0;  // RLock: how often it was acquired
 };
 
 class LockObjects {
@@ -32,12 +32,12 @@ class LockObjects {
   // Fetches what lock_of will read for these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
 
-  // Returns the lock that a value stands for: the lock itself, the one that a builtin method is
-  // bound to, or that of a Condition that a method is bound to.
+  // Returns the lock that a value leads to: the lock itself, the one that a builtin method is bound
+  // to, or that of a Condition that a method is bound to.
   std::optional<LockObject> lock_of(attach::Addr value);
 
-  // Returns the locks whose `with` is in progress, by the values on a frame's stack that are in
-  // use: a bound __exit__, from 3.14 on __exit__ and the object behind it.
+  // Returns the locks whose `with` is in progress, by the values in use on a frame's stack: a bound
+  // __exit__; from 3.14 on, __exit__ and the object after it.
   std::vector<LockObject> entered(std::span<const attach::Addr> live);
 
   // Returns LockObject::word of the lock that a thread wants if it sleeps on this futex word.

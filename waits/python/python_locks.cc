@@ -26,7 +26,7 @@ using snapshot::Known;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::size_t kMaxWaiterFrames = 6;     // in which a waiting thread's lock is looked for
+constexpr std::size_t kMaxWaiterFrames = 6;     // searched for a waiting thread's lock
 constexpr std::size_t kMaxHolderFrames = 8192;  // of all threads together
 
 bool is_in(const cpython::CodeObject& code, std::string_view function, std::string_view file) {
@@ -46,8 +46,8 @@ class PythonLocks {
 
   std::uint64_t word_of_futex(std::uint64_t futex) { return objects_.word_of_futex(futex); }
 
-  // Finds the lock with this word among what the innermost frames of the waiting thread point to.
-  // Slots may be out of use, but the lock's own word proves what it is.
+  // Finds the lock with this word among the objects that the waiting thread's innermost frames
+  // refer to. A slot may be stale, but the word proves that the object is the lock.
   std::optional<LockObject> awaited(const SampledThread& thread, std::uint64_t word);
 
   // Returns all threads in the body of a `with` of the plain lock with this word.

@@ -1,6 +1,6 @@
-// Who holds the Python locks that threads wait for: threading.RLock and import locks, which store
-// their owner; threads that are joined, or that work on the future that is waited for; and plain
-// locks, whose holder is inferred from the frames.
+// Finds the holders of Python locks that threads wait for: threading.RLock and import locks, which
+// store their owner; joined threads, and threads that work on the awaited future; and plain locks,
+// whose holder is inferred from the frames.
 //
 // A threading.Lock has no owner, and any thread may release it. But a thread whose frame is in the
 // body of `with lock:` has entered that lock and will be the one to leave it: the bound __exit__

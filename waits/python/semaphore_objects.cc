@@ -18,7 +18,7 @@ constexpr std::size_t kMaxFrames = 4096;   // of all threads together
 constexpr std::size_t kMaxValues = 65536;  // likewise
 constexpr int kMaxFieldDepth = 3;          // method -> queue -> lock
 
-struct Fields {  // of SemLockObject, behind the object's head
+struct Fields {  // of SemLockObject, after the object's header
   std::uint64_t handle;
   std::uint64_t last_tid;
   std::int32_t count;
@@ -49,7 +49,7 @@ std::span<const TypeName<SemaphoreObjects::Kind>> SemaphoreObjects::type_names()
   return kNames;
 }
 
-// m_self of a builtin method, im_self of another.
+// Returns m_self of a builtin method, im_self of another.
 Addr SemaphoreObjects::second_field(Addr object) {
   return python_.memory().pointer_or_null(object + python_.memory().layout().object.head +
                                           kPointerSize);
@@ -92,8 +92,8 @@ void SemaphoreObjects::add(Addr value, int depth, std::vector<SemaphoreObject>& 
   }
 }
 
-// The object of a lock looks like that of a semaphore with the value one; only a recursive one is
-// certainly a lock.
+// A lock's object looks like a semaphore with the value one; only a recursive one is certainly a
+// lock.
 void SemaphoreObjects::add_object(Addr object, bool is_lock, std::vector<SemaphoreObject>& found) {
   if (kind_of(object) != Kind::kSemaphore) {
     return;

@@ -1,10 +1,10 @@
-// Locks of Python's multiprocessing that a process has in its frames, and which of them it has
+// Finds the locks of Python's multiprocessing in a process's frames, and those that it has
 // acquired.
 //
-// Such a lock is a POSIX semaphore in shared memory, which knows no owner. But each process has its
-// own object for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same from 3.8 on),
-// which counts how often this process has acquired and not released it, and by which thread.
-// Objects are found through the frames: a lock, one of its methods, or a queue that has one.
+// Such a lock is a POSIX semaphore in shared memory, which stores no owner. But each process has
+// its own object for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same from 3.8
+// on), which stores how often this process has acquired and not released it, and the thread that
+// did. Objects are found through the frames: a lock, one of its methods, or a queue that has one.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace oddrank::waits {
 struct SemaphoreObject {
   std::uint64_t semaphore = 0;   // address of the sem_t
   std::uint64_t last_ident = 0;  // ident of the thread that acquired it last
-  std::int32_t count = 0;        // acquired less released by this process
-  bool recursive = false;        // only the thread that has it can release it
+  std::int32_t count = 0;        // acquired minus released by this process
+  bool recursive = false;        // only the thread that holds it can release it
 };
 
 class SemaphoreObjects {

@@ -19,7 +19,7 @@ namespace {
 using attach::ThreadState;
 using cpython::PythonSample;
 
-// Methods that return when somebody has set the key, or that ask whether somebody has.
+// Methods that return once a process has set the key, or that check whether one has.
 constexpr std::array<std::string_view, 6> kAskingMethods = {"wait",  "get",         "multi_get",
                                                             "check", "compare_set", "queue_pop"};
 

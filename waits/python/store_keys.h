@@ -1,6 +1,6 @@
 // Threads that wait in a store of torch.distributed (TCPStore, FileStore, PrefixStore, ...): the
-// key that they ask for. The innermost Python frame is in a call of the store's method, and the
-// keys are its arguments.
+// key that they wait for. Their innermost Python frame calls a method of the store, and the keys
+// are its arguments.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@
 
 namespace oddrank::waits {
 
-// Sets ThreadWait::key where a thread is in such a call; nothing else of the wait. `waits` has one
-// entry for each of process.threads. Keys that C++ code asks for have no Python frame and stay
-// unknown. What a PrefixStore adds to keys is missing.
+// Sets ThreadWait::key if a thread is in such a call, and nothing else of the wait. `waits` has one
+// entry for each of process.threads. Keys that C++ code waits for have no Python frame and stay
+// unknown. The prefix of a PrefixStore is not included.
 void read_store_keys(cpython::PythonSample& python,
                      const std::vector<attach::ThreadState>& states,
                      const snapshot::ProcessCapture& process,

@@ -1,4 +1,5 @@
-// Which of a few kinds a Python object is, by the name of its type. Each type is looked up once.
+// Classifies Python objects into a few kinds, by the name of their type. Each type is looked up
+// once.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace oddrank::waits {
 
 template <typename Kind>
 struct TypeName {
-  std::string_view name;  // tp_name: "_thread.lock"; of a class of Python's own "Condition"
+  std::string_view name;  // tp_name: "_thread.lock"; for a class written in Python, "Condition"
   Kind kind;
 };
 

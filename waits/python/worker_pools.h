@@ -1,5 +1,5 @@
 // Parents that wait for worker processes, and how both sides appear in a Python stack. The patterns
-// are data, so that another library is another row.
+// are data: another library is another row.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace oddrank::waits {
 
 struct WorkerPool {
   std::string_view name;                  // "DataLoader worker"
-  snapshot::WaitOn on;                    // what the parent's wait becomes
+  snapshot::WaitOn on;                    // the kind of the parent's wait
   std::span<const FramePattern> waiting;  // any of them in the parent's thread
   FramePattern loop;                      // in the worker's main thread
-  // Directly inside of `loop`: the worker has nothing to do.
+  // Directly inside `loop`: the worker has nothing to do.
   std::span<const FramePattern> idle;
   // comm of a worker, if the library sets it: distinguishes a dead worker from another dead child.
   // May be empty.
@@ -24,7 +24,7 @@ struct WorkerPool {
 
 std::span<const WorkerPool> worker_pools();
 
-// Returns frames in which a thread waits for the end of a child process outside a pool.
+// Returns frames in which a thread waits for a child process outside a pool to exit.
 std::span<const FramePattern> child_joins();
 
 // Returns frames in which a thread waits for data of another process, usually a child.
