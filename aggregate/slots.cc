@@ -90,17 +90,21 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
 
 // Adds the ranks that are in a slot by another thread than the one that speaks for them.
 void add_beside(const JobView& view, std::vector<Slot>& slots) {
+  std::map<std::tuple<CallKind, std::string, std::string, std::int64_t>, Slot*> by_key;
+  for (Slot& slot : slots) {
+    by_key.emplace(std::tuple(slot.kind, slot.group, slot.op, slot.sequence), &slot);
+  }
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     for (const snapshot::ThreadCapture* thread : view.ranks()[at].beside) {
       const CollectiveCall& call = *thread->call;
-      const std::string group = group_key(view, call);
-      const std::string op = printable(view.text(call.op), 60);
-      for (Slot& slot : slots) {
-        if (slot.kind == call.kind && slot.group == group && slot.op == op &&
-            slot.sequence == call.sequence &&
-            !std::binary_search(slot.inside.begin(), slot.inside.end(), at)) {
-          slot.beside.push_back(at);
-        }
+      const auto found = by_key.find({call.kind, group_key(view, call),
+                                      printable(view.text(call.op), 60), call.sequence});
+      if (found == by_key.end()) {
+        continue;
+      }
+      Slot& slot = *found->second;
+      if (!std::binary_search(slot.inside.begin(), slot.inside.end(), at)) {
+        slot.beside.push_back(at);
       }
     }
   }
@@ -222,6 +226,7 @@ std::vector<Slot> find_slots(const JobView& view) {
     known = &slot;
   }
   std::vector<Slot> slots;
+  slots.reserve(by_key.size());
   for (auto& [key, slot] : by_key) {
     slots.push_back(std::move(slot));
   }

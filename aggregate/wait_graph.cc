@@ -390,37 +390,54 @@ std::set<std::size_t> closed_circles(const JobView& view, const WaitGraph& graph
   return closed;
 }
 
+namespace {
+
+// Nodes of one component, each with its place in a list.
+using Places = std::map<std::size_t, std::size_t>;
+
+// Returns the edges within the component that do not touch the node `without`.
+Adjacency edges_without(const WaitGraph& graph, const Places& places, std::size_t without) {
+  Adjacency rest(places.size());
+  for (const auto& [node, place] : places) {
+    if (node == without) {
+      continue;
+    }
+    for (const std::size_t to : graph.out[node]) {
+      const auto target = places.find(to);
+      if (to != without && target != places.end()) {
+        rest[place].push_back(target->second);
+      }
+    }
+  }
+  return rest;
+}
+
+bool has_circle(const Adjacency& edges) {
+  const std::vector<std::size_t> components = components_of(edges);
+  return std::set<std::size_t>(components.begin(), components.end()).size() < components.size();
+}
+
+}  // namespace
+
 std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
   if (ranks.empty() || ranks.size() > kMaxCut) {
     return JobView::kNone;
   }
-  std::vector<std::size_t> nodes;
-  std::map<std::size_t, std::size_t> place;
+  Places places;
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     if (graph.component[node] == graph.component[ranks.front()]) {
-      place.emplace(node, nodes.size());
-      nodes.push_back(node);
+      places.emplace(node, places.size());
     }
   }
   std::size_t cut = JobView::kNone;
-  for (const std::size_t without : ranks) {
-    Adjacency rest(nodes.size());
-    for (std::size_t at = 0; at < nodes.size(); ++at) {
-      for (const std::size_t to : graph.out[nodes[at]]) {
-        const auto target = place.find(to);
-        if (nodes[at] != without && to != without && target != place.end()) {
-          rest[at].push_back(target->second);
-        }
-      }
+  for (const std::size_t rank : ranks) {
+    if (has_circle(edges_without(graph, places, rank))) {
+      continue;
     }
-    const std::vector<std::size_t> components = components_of(rest);
-    const std::set<std::size_t> different(components.begin(), components.end());
-    if (different.size() == components.size()) {  // no circle is left
-      if (cut != JobView::kNone) {
-        return JobView::kNone;
-      }
-      cut = without;
+    if (cut != JobView::kNone) {
+      return JobView::kNone;
     }
+    cut = rank;
   }
   return cut;
 }

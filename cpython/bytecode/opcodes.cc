@@ -154,12 +154,12 @@ std::optional<std::uint8_t> read_number(std::string_view text, Opcode& opcode) {
 // Reads "1/-1" or "?".
 void read_effect(std::string_view text, Opcode& opcode) {
   const auto slash = text.find('/');
-  const auto stays = to_number<std::int8_t>(text.substr(0, slash));
+  const auto stays = to_number<std::int16_t>(text.substr(0, slash));
   opcode.by_argument = !stays;
   opcode.effect = stays.value_or(0);
   opcode.jump_effect = slash == std::string_view::npos
                            ? opcode.effect
-                           : to_number<std::int8_t>(text.substr(slash + 1)).value_or(0);
+                           : to_number<std::int16_t>(text.substr(slash + 1)).value_or(0);
 }
 
 }  // namespace

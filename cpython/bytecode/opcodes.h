@@ -82,8 +82,8 @@ struct Opcode {
   JumpTo jump = JumpTo::kNowhere;
   std::uint8_t caches = 0;      // units of inline caches that follow
   bool by_argument = false;     // the effect depends on the argument
-  std::int8_t effect = 0;       // values added to the stack
-  std::int8_t jump_effect = 0;  // the same if it jumps
+  std::int16_t effect = 0;      // values added to the stack
+  std::int16_t jump_effect = 0; // the same if it jumps
   std::uint8_t count = 0;       // kRotate, kCopyTop: how many values
 };
 

@@ -83,7 +83,10 @@ class Loops(unittest.TestCase):
             named = {thread["python_name"]: thread for thread in threads}
             for name, loops in expected.items():
                 with self.subTest(version=version, shape=name):
-                    self.assertEqual(loops_of(named[name]), in_order(loops))
+                    found = loops_of(named[name])
+                    if "generator" in name:  # the sample may be inside of it
+                        found = found[-len(loops):]
+                    self.assertEqual(found, in_order(loops))
 
     def test_tables(self):
         for (_, minor), python in interpreters().items():

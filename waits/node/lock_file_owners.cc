@@ -146,7 +146,7 @@ bool may_have_made(pid_t pid, const LockText& lock) {
 }
 
 // Returns the only process whose number is in the lock file; 0 if there is none, or several.
-pid_t owner_of_lock_file(const Capture& capture, const ProcessCapture& process, std::string path) {
+pid_t owner_of_lock_file(const Capture& capture, const ProcessCapture& process, const std::string& path) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
   const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
   const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;
@@ -154,7 +154,10 @@ pid_t owner_of_lock_file(const Capture& capture, const ProcessCapture& process, 
     return 0;
   }
   std::set<pid_t> owners;
-  for (const LockText& lock : read_lock_texts(folder + "/root" + path)) {
+  std::string file = folder;
+  file += "/root";
+  file += path;
+  for (const LockText& lock : read_lock_texts(file)) {
     const pid_t number = number_in_lock_file(lock.text, capture.nodes.front().host);
     const pid_t pid = number == 0 ? 0 : process_of_number(capture, process, number);
     if (pid != 0 && may_have_made(pid, lock)) {

@@ -161,17 +161,20 @@ std::vector<LockSearch::Candidate> LockSearch::among_open_files(
 std::vector<LockSearch::Candidate> LockSearch::among_named_files(
     const LockPoll& poll, const std::set<std::string>& names) {
   std::vector<Candidate> candidates;
+  const auto is_held = [this](const HeldLock& lock) {
+    return std::find(held_.begin(), held_.end(), lock) != held_.end();
+  };
   for (const std::string& path : names) {
-    visit_openers(path, true, [&](pid_t pid, int fd) {
+    const auto add_locks = [&](pid_t pid, int fd) {
       for (const HeldLock& lock : locks_of_fdinfo(read_info(pid, fd))) {
         // A child that inherited the descriptor shows its parent's lock.
         const bool own = lock.pid == pid || lock.pid < 0;
-        const bool held = std::find(held_.begin(), held_.end(), lock) != held_.end();
-        if (own && held && is_tried(poll, lock, {path, lock.file}, {})) {
+        if (own && is_held(lock) && is_tried(poll, lock, {path, lock.file}, {})) {
           candidates.push_back({pid, lock.writes, path});
         }
       }
-    });
+    };
+    visit_openers(path, true, add_locks);
   }
   return candidates;
 }
