@@ -97,8 +97,8 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     for (const snapshot::ThreadCapture* thread : view.ranks()[at].beside) {
       const CollectiveCall& call = *thread->call;
-      const auto found = by_key.find({call.kind, group_key(view, call),
-                                      printable(view.text(call.op), 60), call.sequence});
+      const auto found = by_key.find(
+          {call.kind, group_key(view, call), printable(view.text(call.op), 60), call.sequence});
       if (found == by_key.end()) {
         continue;
       }

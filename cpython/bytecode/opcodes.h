@@ -80,11 +80,11 @@ enum class JumpTo : std::uint8_t { kNowhere, kForward, kBackward, kAbsolute };
 struct Opcode {
   Op op = Op::kUnknown;
   JumpTo jump = JumpTo::kNowhere;
-  std::uint8_t caches = 0;      // units of inline caches that follow
-  bool by_argument = false;     // the effect depends on the argument
-  std::int16_t effect = 0;      // values added to the stack
-  std::int16_t jump_effect = 0; // the same if it jumps
-  std::uint8_t count = 0;       // kRotate, kCopyTop: how many values
+  std::uint8_t caches = 0;       // units of inline caches that follow
+  bool by_argument = false;      // the effect depends on the argument
+  std::int16_t effect = 0;       // values added to the stack
+  std::int16_t jump_effect = 0;  // the same if it jumps
+  std::uint8_t count = 0;        // kRotate, kCopyTop: how many values
 };
 
 // How calls arrange the stack.

@@ -56,7 +56,7 @@ def loops_of(thread):
 
 def table_of(minor):
     with open(f"{TABLES}/opcodes_3_{minor}.cc", encoding="utf-8") as file:
-        literals = re.findall(r'"([^"]*)"', file.read().partition("return")[2])
+        literals = re.findall(r'"([^"]*)"', file.read().partition(" =\n")[2])
     return "".join(literals).replace("\\n", "\n")
 
 

@@ -146,7 +146,9 @@ bool may_have_made(pid_t pid, const LockText& lock) {
 }
 
 // Returns the only process whose number is in the lock file; 0 if there is none, or several.
-pid_t owner_of_lock_file(const Capture& capture, const ProcessCapture& process, const std::string& path) {
+pid_t owner_of_lock_file(const Capture& capture,
+                         const ProcessCapture& process,
+                         const std::string& path) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
   const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
   const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;

@@ -165,7 +165,9 @@ std::vector<LockSearch::Candidate> LockSearch::among_named_files(
     return std::find(held_.begin(), held_.end(), lock) != held_.end();
   };
   for (const std::string& path : names) {
-    const auto add_locks = [&](pid_t pid, int fd) {
+    std::vector<std::pair<pid_t, int>> openers;
+    visit_openers(path, true, [&openers](pid_t pid, int fd) { openers.emplace_back(pid, fd); });
+    for (const auto& [pid, fd] : openers) {
       for (const HeldLock& lock : locks_of_fdinfo(read_info(pid, fd))) {
         // A child that inherited the descriptor shows its parent's lock.
         const bool own = lock.pid == pid || lock.pid < 0;
@@ -173,8 +175,7 @@ std::vector<LockSearch::Candidate> LockSearch::among_named_files(
           candidates.push_back({pid, lock.writes, path});
         }
       }
-    };
-    visit_openers(path, true, add_locks);
+    }
   }
   return candidates;
 }
