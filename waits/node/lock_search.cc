@@ -164,16 +164,21 @@ std::vector<LockSearch::Candidate> LockSearch::among_named_files(
   const auto is_held = [this](const HeldLock& lock) {
     return std::find(held_.begin(), held_.end(), lock) != held_.end();
   };
+  struct Opener {
+    const std::string& path;
+    pid_t pid;
+    int fd;
+  };
+  std::vector<Opener> openers;
   for (const std::string& path : names) {
-    std::vector<std::pair<pid_t, int>> openers;
-    visit_openers(path, true, [&openers](pid_t pid, int fd) { openers.emplace_back(pid, fd); });
-    for (const auto& [pid, fd] : openers) {
-      for (const HeldLock& lock : locks_of_fdinfo(read_info(pid, fd))) {
-        // A child that inherited the descriptor shows its parent's lock.
-        const bool own = lock.pid == pid || lock.pid < 0;
-        if (own && is_held(lock) && is_tried(poll, lock, {path, lock.file}, {})) {
-          candidates.push_back({pid, lock.writes, path});
-        }
+    visit_openers(path, true, [&](pid_t pid, int fd) { openers.push_back(Opener{path, pid, fd}); });
+  }
+  for (const Opener& opener : openers) {
+    for (const HeldLock& lock : locks_of_fdinfo(read_info(opener.pid, opener.fd))) {
+      // A child that inherited the descriptor shows its parent's lock.
+      const bool own = lock.pid == opener.pid || lock.pid < 0;
+      if (own && is_held(lock) && is_tried(poll, lock, {opener.path, lock.file}, {})) {
+        candidates.push_back({opener.pid, lock.writes, opener.path});
       }
     }
   }
