@@ -13,6 +13,8 @@
 
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/rule.h"
+#include "aggregate/setup_notes.h"
+#include "aggregate/side_calls.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict_engine.h"
 #include "aggregate/view/coordinates.h"
@@ -40,6 +42,7 @@ Coverage cover(const JobView& view) {
   coverage.nodes_expected = view.nodes_expected();
   coverage.nodes_answered = view.nodes_answered();
   coverage.skew_us = view.skew_us();
+  coverage.of_ranks = view.of_ranks();
   std::map<std::tuple<bool, std::string, std::string>, Unread> unread;
   for (const RankView& rank : view.ranks()) {
     if (rank.presence == Presence::kRead) {
@@ -177,7 +180,7 @@ std::string unexplained(const JobView& view, const WaitGraph& graph, const Verdi
   std::vector<std::size_t> named;
   const auto add = [&](const std::vector<Culprit>& culprits) {
     for (const Culprit& culprit : culprits) {
-      const std::size_t at = culprit.rank < 0 ? JobView::kNone : view.index_of(culprit.rank);
+      const std::size_t at = culprit.rank >= 0 ? view.index_of(culprit.rank) : JobView::kNone;
       if (at != JobView::kNone) {
         named.push_back(at);
       }
@@ -200,9 +203,30 @@ std::string unexplained(const JobView& view, const WaitGraph& graph, const Verdi
   if (left.empty()) {
     return {};
   }
-  return fmt::format("{} {} {} for other ranks, but not for one that is named",
-                     left.size() == 1 ? "rank" : "ranks", format_ranks(left),
+  return fmt::format("{} {} for other ranks, but not for one that is named", ranks_phrase(left),
                      left.size() == 1 ? "waits" : "wait");
+}
+
+// Adds the notes of all nodes. If no rank of a node without an answer is listed as unread, a note
+// gives the reason: one for all nodes with the same.
+void add_node_notes(const Capture& capture, Diagnosis& report) {
+  std::set<std::string_view> listed;
+  for (const Unread& row : report.coverage.unread) {
+    listed.insert(row.host);
+  }
+  std::map<std::string_view, std::vector<std::string>> silent;
+  for (const auto& node : capture.nodes) {
+    if (!node.answered && !listed.contains(printable(node.host))) {
+      silent[node.why].push_back(node.host);
+    }
+    for (const std::string& note : node.notes) {
+      report.notes.push_back(printable(node.host + ": " + note, 400));
+    }
+  }
+  for (auto& [why, hosts] : silent) {
+    report.notes.push_back(
+        printable(compress_hosts(std::move(hosts)) + " gave no answer: " + std::string(why), 400));
+  }
 }
 
 }  // namespace
@@ -239,18 +263,7 @@ Diagnosis diagnose(const JobView& view) {
                             slot.membership == Membership::kKnown});
   }
   report.notes = view.notes();
-  for (const auto& node : capture.nodes) {
-    // If no rank of the node is listed as unread, this note gives the reason.
-    const auto& unread = report.coverage.unread;
-    if (!node.answered && std::none_of(unread.begin(), unread.end(), [&node](const Unread& row) {
-          return row.host == node.host;
-        })) {
-      report.notes.push_back(printable(node.host + " gave no answer: " + node.why, 400));
-    }
-    for (const std::string& note : node.notes) {
-      report.notes.push_back(printable(node.host + ": " + note, 400));
-    }
-  }
+  add_node_notes(capture, report);
   std::sort(report.notes.begin(), report.notes.end());
   std::transform(capture.job.notes.begin(), capture.job.notes.end(),
                  std::inserter(report.notes, report.notes.begin()),
@@ -258,6 +271,10 @@ Diagnosis diagnose(const JobView& view) {
   if (std::string note = unexplained(view, graph, report.verdict); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
+  if (is_stall(report.verdict.kind) || report.verdict.kind == Kind::kUnknown) {
+    std::ranges::copy(side_call_notes(view), std::back_inserter(report.notes));
+  }
+  std::ranges::copy(setup_notes(view), std::back_inserter(report.notes));
   for (const SourceFinding& source : report.sources) {
     report.notes.push_back(source_words(source));
   }

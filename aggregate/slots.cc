@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "aggregate/call_counts.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -64,6 +65,16 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
   return members;
 }
 
+// Returns whether all ranks inside are at the same place of the program.
+bool is_at_one_place(const JobView& view, const Slot& slot) {
+  const auto place = [&view](std::size_t at) {
+    const auto* sample = view.ranks()[at].sample();
+    return sample == nullptr ? std::string_view() : view.model().fold(*sample).key;
+  };
+  return std::all_of(slot.inside.begin(), slot.inside.end(),
+                     [&](std::size_t at) { return place(at) == place(slot.inside.front()); });
+}
+
 // Guesses the world as the group only if no group is known, all waiting ranks are in one call at
 // one place of the program, and the ranks that do not wait are fewer.
 void assume_world(const JobView& view, std::vector<Slot>& slots) {
@@ -76,12 +87,7 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
   if (slot.inside.size() < 2 || absent == 0 || absent >= slot.inside.size()) {
     return;
   }
-  std::set<std::string> places;
-  for (const std::size_t at : slot.inside) {
-    const auto* sample = view.ranks()[at].sample();
-    places.insert(sample == nullptr ? "" : view.model().fold(*sample).key);
-  }
-  if (places.size() != 1) {
+  if (!is_at_one_place(view, slot)) {
     return;
   }
   slot.membership = Membership::kAssumed;
@@ -110,6 +116,29 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
   }
 }
 
+// Returns whether the process can do its part in a call that it has made before: gloo's threads
+// and NCCL's kernels go on while the rank does something else, unless the whole process stands, or
+// the rank has failed: then that call may be what failed.
+bool goes_on(const RankView& rank) {
+  const char state = rank.state();
+  return rank.presence == Presence::kRead && rank.leader != nullptr && !rank.stays_stopped() &&
+         rank.process->ending == snapshot::Ending::kNone && rank.process->exception == StringId{} &&
+         rank.leader->wait.how != snapshot::WaitHow::kFrozen && state != 'D' && state != 'Z' &&
+         state != 'X';
+}
+
+// Moves members that have made the call already out of those that are absent: they left it, or do
+// not wait for its end yet.
+void drop_done(const JobView& view, Slot& slot) {
+  const CollectiveCall& call = *view.ranks()[slot.inside.front()].leader->call;
+  const auto is_done = [&](std::size_t at) {
+    return goes_on(view.ranks()[at]) && has_made(view.ranks()[at], call);
+  };
+  std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(slot.beside), is_done);
+  std::erase_if(slot.absent, is_done);
+  std::sort(slot.beside.begin(), slot.beside.end());
+}
+
 bool root_gives(const Slot& slot) {
   return slot.op.starts_with("broadcast") || slot.op.starts_with("scatter");
 }
@@ -134,12 +163,7 @@ bool is_of_several_calls(const JobView& view, const Slot& slot) {
   if (!slot.op.empty() || slot.kind != CallKind::kCollective) {
     return false;
   }
-  std::set<std::string> places;
-  for (const std::size_t at : slot.inside) {
-    const auto* sample = view.ranks()[at].sample();
-    places.insert(sample == nullptr ? "" : view.model().fold(*sample).key);
-  }
-  return places.size() > 1;
+  return !is_at_one_place(view, slot);
 }
 
 void find_unclear(const JobView& view, std::vector<Slot>& slots) {
@@ -160,6 +184,10 @@ void find_unclear(const JobView& view, std::vector<Slot>& slots) {
 }
 
 }  // namespace
+
+bool is_clear(const Slot& slot) {
+  return slot.unclear.empty() && !slot.mixed;
+}
 
 bool is_rooted(const Slot& slot) {
   return root_gives(slot) || root_takes(slot);
@@ -239,6 +267,7 @@ std::vector<Slot> find_slots(const JobView& view) {
                            !view.ranks()[slot.inside.front()].leader->call->whole_world;
       slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
       fill_absent(members, slot);
+      drop_done(view, slot);
     }
   }
   assume_world(view, slots);

@@ -31,7 +31,8 @@ struct Slot {
   std::string evidence;    // of one of the ranks inside
   Membership membership = Membership::kUnknown;
   std::vector<std::size_t> inside;  // indices of JobView::ranks()
-  // In it too, but by a thread that does not speak for the rank: it does not hold the others up.
+  // In it too, but by a thread that does not speak for the rank, or the rank has made the call
+  // before, as the group's count shows: it does not hold the others up.
   std::vector<std::size_t> beside;
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
   // Which operation it is could not be read, and the ranks inside are at different places of the
@@ -45,6 +46,10 @@ struct Slot {
 // Finds all slots, sorted by number of ranks inside, largest first. A rank that is stopped, frozen,
 // dead or in state D does not count as inside the call that its frames show: it will not take part.
 std::vector<Slot> find_slots(const JobView& view);
+
+// Returns whether all ranks inside are in one call, and no other rank may be in it: neither `mixed`
+// nor any `unclear`.
+bool is_clear(const Slot& slot);
 
 // Returns whether one member gives to the others or takes from them: then some members may leave
 // the call before others have entered it.

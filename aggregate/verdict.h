@@ -103,6 +103,8 @@ struct Verdict {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;  // what would show that the verdict is wrong
+  // The last calls of the culprits and of the others, from flight recorders.
+  std::vector<std::string> history;
   std::vector<OtherStory> also;
   std::vector<Alternative> alternatives;
 };

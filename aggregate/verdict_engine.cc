@@ -12,20 +12,18 @@ namespace {
 
 constexpr std::size_t kMaxAlternatives = 4;
 
+bool is_same(const Culprit& a, const Culprit& b) {
+  return a.rank == b.rank && a.host == b.host && a.pid == b.pid;
+}
+
 bool same_culprits(const Finding& a, const Finding& b) {
-  return a.culprits.size() == b.culprits.size() &&
-         std::equal(a.culprits.begin(), a.culprits.end(), b.culprits.begin(),
-                    [](const Culprit& x, const Culprit& y) {
-                      return x.rank == y.rank && x.host == y.host && x.pid == y.pid;
-                    });
+  return std::equal(a.culprits.begin(), a.culprits.end(), b.culprits.begin(), b.culprits.end(),
+                    is_same);
 }
 
 bool share_culprits(const Finding& a, const Finding& b) {
-  return std::any_of(a.culprits.begin(), a.culprits.end(), [&b](const Culprit& x) {
-    return std::any_of(b.culprits.begin(), b.culprits.end(), [&x](const Culprit& y) {
-      return x.rank == y.rank && x.host == y.host && x.pid == y.pid;
-    });
-  });
+  return std::find_first_of(a.culprits.begin(), a.culprits.end(), b.culprits.begin(),
+                            b.culprits.end(), is_same) != a.culprits.end();
 }
 
 bool wins(const Finding& a, const Finding& b) {
@@ -70,12 +68,14 @@ Verdict decide(const RuleInput& input) {
     }
   };
   for (const Suspects& suspects : input.tiers) {
+    const RuleInput about_these = with_suspects(input, suspects);
     for (const Rule rule : suspect_rules()) {
-      keep(rule(with_suspects(input, suspects)));
+      keep(rule(about_these));
     }
   }
+  const RuleInput about_all = with_suspects(input, {Ground::kRoot, {}});
   for (const Rule rule : job_rules()) {
-    std::vector<Finding> found = rule(with_suspects(input, {Ground::kRoot, {}}));
+    std::vector<Finding> found = rule(about_all);
     for (Finding& finding : found) {
       finding.ground = row_of(finding.kind).ground;
     }
@@ -95,7 +95,7 @@ Verdict decide(const RuleInput& input) {
   verdict.kind = best.kind;
   verdict.confidence = best.confidence;
   verdict.summary = std::move(best.summary);
-  if (input.young && row_of(best.kind).pace != Pace::kMoves) {
+  if (input.young() && row_of(best.kind).pace != Pace::kMoves) {
     verdict.summary += fmt::format(" (the waits are young, {:.1f} s: the job may only be slow)",
                                    static_cast<double>(input.oldest_wait_ms) / 1000);
   }
@@ -103,6 +103,7 @@ Verdict decide(const RuleInput& input) {
   verdict.chain = std::move(best.chain);
   verdict.advice = std::move(best.advice);
   verdict.disproves = std::move(best.disproves);
+  verdict.history = std::move(best.history);
   return verdict;
 }
 

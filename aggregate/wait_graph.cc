@@ -1,14 +1,13 @@
 #include "aggregate/wait_graph.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "aggregate/view/rank_set.h"
+#include "aggregate/circles.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 
@@ -164,8 +163,9 @@ void GraphBuilder::add_processes(std::size_t at) {
     if (next == nullptr) {
       break;
     }
-    const std::size_t next_node =
-        next->is_rank && next->rank >= 0 ? view_.index_of(next->rank) : process_node(*next);
+    const std::size_t next_node = !next->is_rank    ? process_node(*next)
+                                  : next->rank >= 0 ? view_.index_of(next->rank)
+                                                    : view_.index_of(*next);
     if (next_node == JobView::kNone || next_node == node || graph_.edge(node, next_node)) {
       return;
     }
@@ -212,137 +212,6 @@ std::string GraphBuilder::wait_evidence(const ProcessCapture& process,
   return detail.empty() ? system_call_words(view_, thread, true) : detail;
 }
 
-std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ranks) {
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(ranks.size());
-  for (const std::size_t at : ranks) {
-    numbers.push_back(view.ranks()[at].rank);
-  }
-  return format_ranks(std::move(numbers));
-}
-
-std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t node) {
-  const GraphNode& it = graph.nodes[node];
-  if (it.kind == NodeKind::kRank) {
-    const RankView& rank = view.ranks()[it.index];
-    return rank.rank >= 0 ? std::to_string(rank.rank) : fmt::format("pid {}", rank.pid());
-  }
-  return it.kind == NodeKind::kProcess ? fmt::format("pid {}", it.process->pid) : it.label;
-}
-
-// The waits between ranks on the shortest paths to one rank.
-class WaysTo {
- public:
-  WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank);
-
-  // Returns the ranks that wait for one of `targets` in calls of one sort: the sort with the most
-  // ranks behind it.
-  std::vector<std::size_t> main_waiters(const std::set<std::size_t>& targets) const;
-
-  ChainLink link(const std::vector<std::size_t>& waiters) const;
-
- private:
-  std::string call_text(std::size_t at) const;
-
-  // Returns the same text for all stages of a pipeline, which receive from different ranks.
-  std::string call_sort(std::size_t at) const;
-
-  const JobView& view_;
-  const WaitGraph& graph_;
-  std::vector<std::size_t> next_;    // by rank: the next rank on its path; kFar if there is none
-  std::vector<std::size_t> behind_;  // by rank: itself and all ranks whose path leads through it
-  std::vector<std::pair<std::size_t, std::size_t>> order_;  // distance, rank
-};
-
-WaysTo::WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank)
-    : view_(view),
-      graph_(graph),
-      next_(view.ranks().size(), kFar),
-      behind_(view.ranks().size(), 1) {
-  std::vector<std::size_t> toward;
-  const auto distance = distances(graph.in, {rank}, &toward);
-  for (std::size_t at = 0; at < next_.size(); ++at) {
-    if (at == rank || distance[at] == kFar) {
-      continue;
-    }
-    std::size_t node = toward[at];
-    while (node != kFar && node >= next_.size()) {
-      node = toward[node];
-    }
-    next_[at] = node;
-    order_.emplace_back(distance[at], at);
-  }
-  // Sums up the ranks that wait behind each: farthest first, so that sums are complete.
-  std::sort(order_.begin(), order_.end(), std::greater<>());
-  for (const auto& [far, at] : order_) {
-    if (next_[at] != kFar) {
-      behind_[next_[at]] += behind_[at];
-    }
-  }
-}
-
-std::vector<std::size_t> WaysTo::main_waiters(const std::set<std::size_t>& targets) const {
-  std::map<std::string, std::pair<std::size_t, std::vector<std::size_t>>> by_call;
-  for (const auto& [far, at] : order_) {
-    if (targets.contains(next_[at])) {
-      auto& [weight, ranks] = by_call[call_sort(at)];
-      weight += behind_[at];
-      ranks.push_back(at);
-    }
-  }
-  std::pair<std::size_t, std::vector<std::size_t>> best;
-  for (auto& entry : by_call) {
-    if (entry.second.first > best.first) {
-      best = std::move(entry.second);
-    }
-  }
-  std::sort(best.second.begin(), best.second.end());
-  return best.second;
-}
-
-ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
-  ChainLink link;
-  std::set<std::size_t> targets;
-  std::set<std::size_t> slots;
-  for (const std::size_t at : waiters) {
-    for (const std::size_t node : graph_.out[at]) {
-      if (graph_.nodes[node].kind == NodeKind::kSlot) {
-        slots.insert(graph_.nodes[node].index);
-      } else if (node == next_[at]) {
-        targets.insert(node);
-      }
-    }
-  }
-  for (const std::size_t slot : slots) {
-    targets.insert(graph_.slots[slot].absent.begin(), graph_.slots[slot].absent.end());
-  }
-  link.waiters = waiters_text(view_, waiters);
-  link.waits_for = waiters_text(view_, {targets.begin(), targets.end()});
-  link.on = waiters.size() > 1 ? call_sort(waiters.front()) : call_text(waiters.front());
-  if (!graph_.out[waiters.front()].empty()) {
-    const GraphEdge* edge = graph_.edge(waiters.front(), graph_.out[waiters.front()].front());
-    link.evidence = edge == nullptr ? "" : edge->evidence;
-  }
-  return link;
-}
-
-std::string WaysTo::call_text(std::size_t at) const {
-  const RankView& rank = view_.ranks()[at];
-  if (rank.leader != nullptr && rank.leader->call) {
-    return call_words(view_, *rank.leader->call);
-  }
-  const GraphEdge* edge = next_[at] == kFar ? nullptr : graph_.edge(at, next_[at]);
-  return edge == nullptr ? "wait" : edge->on;
-}
-
-std::string WaysTo::call_sort(std::size_t at) const {
-  const RankView& rank = view_.ranks()[at];
-  if (rank.leader != nullptr && rank.leader->call && rank.leader->call->peer >= 0) {
-    return printable(view_.text(rank.leader->call->op), 60);
-  }
-  return call_text(at);
-}
-
 }  // namespace
 
 const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
@@ -357,100 +226,9 @@ const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
 }
 
 WaitGraph build_wait_graph(const JobView& view) {
-  return GraphBuilder(view).run();
-}
-
-std::set<std::size_t> closed_circles(const JobView& view, const WaitGraph& graph, Guess guess) {
-  const auto is_sure = [guess](const Slot& slot) {
-    const bool by_rule = guess == Guess::kRendezvous && slot.membership == Membership::kAssumed &&
-                         slot.kind == CallKind::kRendezvous;
-    return slot.unclear.empty() && !slot.mixed &&
-           (by_rule || slot.membership == Membership::kKnown);
-  };
-  std::vector<bool> open(graph.component_size.size(), false);
-  std::vector<std::size_t> ranks(graph.component_size.size(), 0);
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    const std::size_t component = graph.component[node];
-    const bool leaves =
-        std::any_of(graph.out[node].begin(), graph.out[node].end(),
-                    [&](std::size_t to) { return graph.component[to] != component; });
-    const GraphNode& it = graph.nodes[node];
-    const bool unsure =
-        (it.kind == NodeKind::kSlot && !is_sure(graph.slots[it.index])) ||
-        (it.kind == NodeKind::kRank && view.ranks()[it.index].presence != Presence::kRead);
-    open[component] = open[component] || leaves || unsure;
-    ranks[component] += it.kind == NodeKind::kRank ? 1 : 0;
-  }
-  std::set<std::size_t> closed;
-  for (std::size_t component = 0; component < open.size(); ++component) {
-    if (!open[component] && ranks[component] >= 2) {
-      closed.insert(component);
-    }
-  }
-  return closed;
-}
-
-namespace {
-
-// Nodes of one component, each with its place in a list.
-using Places = std::map<std::size_t, std::size_t>;
-
-// Returns the edges within the component that do not touch the node `without`.
-Adjacency edges_without(const WaitGraph& graph, const Places& places, std::size_t without) {
-  Adjacency rest(places.size());
-  for (const auto& [node, place] : places) {
-    if (node == without) {
-      continue;
-    }
-    for (const std::size_t to : graph.out[node]) {
-      const auto target = places.find(to);
-      if (to != without && target != places.end()) {
-        rest[place].push_back(target->second);
-      }
-    }
-  }
-  return rest;
-}
-
-bool has_circle(const Adjacency& edges) {
-  const std::vector<std::size_t> components = components_of(edges);
-  return std::set<std::size_t>(components.begin(), components.end()).size() < components.size();
-}
-
-}  // namespace
-
-std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
-  if (ranks.empty() || ranks.size() > kMaxCut) {
-    return JobView::kNone;
-  }
-  Places places;
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    if (graph.component[node] == graph.component[ranks.front()]) {
-      places.emplace(node, places.size());
-    }
-  }
-  std::size_t cut = JobView::kNone;
-  for (const std::size_t rank : ranks) {
-    if (has_circle(edges_without(graph, places, rank))) {
-      continue;
-    }
-    if (cut != JobView::kNone) {
-      return JobView::kNone;
-    }
-    cut = rank;
-  }
-  return cut;
-}
-
-std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph) {
-  const std::set<std::size_t> closed = closed_circles(view, graph);
-  std::vector<const Slot*> slots;
-  for (std::size_t node = 0; node < graph.nodes.size() && !closed.empty(); ++node) {
-    if (graph.nodes[node].kind == NodeKind::kSlot && closed.contains(graph.component[node])) {
-      slots.push_back(&graph.slots[graph.nodes[node].index]);
-    }
-  }
-  return slots;
+  WaitGraph graph = GraphBuilder(view).run();
+  graph.closed = closed_components(view, graph, Members::kKnown);
+  return graph;
 }
 
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank) {
@@ -466,46 +244,6 @@ std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank) {
 
 bool is_assumed(const WaitGraph& graph, std::size_t rank) {
   return graph.guessed[rank] && !graph.shown[rank];
-}
-
-std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank) {
-  std::vector<ChainLink> chain;
-  std::size_t node = rank;
-  constexpr int kMaxHops = 8;
-  for (int hop = 0; hop < kMaxHops; ++hop) {
-    const auto next =
-        std::find_if(graph.out[node].begin(), graph.out[node].end(), [&graph](std::size_t target) {
-          return graph.nodes[target].kind == NodeKind::kProcess ||
-                 graph.nodes[target].kind == NodeKind::kResource;
-        });
-    if (next == graph.out[node].end()) {
-      break;
-    }
-    const GraphEdge* edge = graph.edge(node, *next);
-    chain.push_back(
-        {node_text(view, graph, node), node_text(view, graph, *next), edge->on, edge->evidence});
-    node = *next;
-  }
-  return chain;
-}
-
-std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank) {
-  constexpr std::size_t kMaxHops = 8;
-  const WaysTo ways(view, graph, rank);
-  std::vector<ChainLink> chain;
-  std::set<std::size_t> targets = {rank};
-  while (chain.size() < kMaxHops) {
-    const std::vector<std::size_t> waiters = ways.main_waiters(targets);
-    if (waiters.empty()) {
-      break;
-    }
-    chain.push_back(ways.link(waiters));
-    targets = {waiters.begin(), waiters.end()};
-  }
-  std::reverse(chain.begin(), chain.end());
-  const auto rest = chain_from(view, graph, rank);
-  chain.insert(chain.end(), rest.begin(), rest.end());
-  return chain;
 }
 
 }  // namespace oddrank::aggregate

@@ -15,7 +15,6 @@
 
 #include "aggregate/graph_algorithms.h"
 #include "aggregate/slots.h"
-#include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
@@ -53,40 +52,21 @@ struct WaitGraph {
   std::vector<bool> waits_for_rank;  // by rank
   // By rank: in a call, but it is unknown for whom it waits (group unknown, or all are inside).
   std::vector<bool> opaque;
+  // Components (numbers) of at least two ranks that no wait leaves and in which everything is
+  // known: all of their ranks were read, and all members of their slots. Only within these do
+  // comparisons of calls show anything: a circle with a way out is a consequence of what is
+  // outside.
+  std::set<std::size_t> closed;
 
   const GraphEdge* edge(std::size_t from, std::size_t to) const;
 };
 
 WaitGraph build_wait_graph(const JobView& view);
 
-// Returns the components (numbers) of at least two ranks that no wait leaves and in which
-// everything is known: all of their ranks were read, and all members of their slots. Only within
-// these do comparisons of calls show anything: a circle with a way out is a consequence of what is
-// outside. `guess`: slots whose members are known by rule, not by evidence, may count.
-enum class Guess : std::uint8_t { kNone = 0, kRendezvous };
-std::set<std::size_t> closed_circles(const JobView& view,
-                                     const WaitGraph& graph,
-                                     Guess guess = Guess::kNone);
-
-// Returns the rank (index) of a circle through which every way round leads: without it there would
-// be no circle. JobView::kNone if there is none, or several. For circles of at most kMaxCut ranks.
-inline constexpr std::size_t kMaxCut = 256;
-std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks);
-
-// Returns the slots of these circles, in the order of WaitGraph::slots.
-std::vector<const Slot*> closed_slots(const JobView& view, const WaitGraph& graph);
-
 // Returns the ranks (indices) from which a path leads to `rank`, without `rank`.
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank);
 
 // Returns whether only a guess says that ranks wait for this one.
 bool is_assumed(const WaitGraph& graph, std::size_t rank);
-
-// Returns the path in sentences, from the largest waiting slot to the rank and on to what it waits
-// for.
-std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank);
-
-// Returns the path from a rank on: rank -> child -> file. Also for ranks that nobody waits for.
-std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank);
 
 }  // namespace oddrank::aggregate

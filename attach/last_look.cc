@@ -1,6 +1,7 @@
 #include "attach/last_look.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -50,7 +51,13 @@ StopEnd LastLook::take(pid_t pid, ThreadState& seen, std::string& why) {
     seen.state = 'R';
     return StopEnd::kHeld;
   }
-  if (!now || !seen.syscall || now->syscall->number != seen.syscall->number) {
+  if (!now || !seen.syscall) {
+    return StopEnd::kSpared;
+  }
+  // `seen` has the call's own number (restarted_call.h). Every call that is shown as
+  // restart_syscall is one that the kernel begins again after a stop.
+  const std::int64_t number = now->syscall->number;
+  if (number != seen.syscall->number && number != SYS_restart_syscall) {
     return StopEnd::kSpared;
   }
   // A thread in the same call sleeps as before, or in state D: then the stop comes late and does no

@@ -11,11 +11,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "attach/files/open_mapped.h"
 #include "attach/mapping_query.h"
-#include "attach/open_mapped.h"
 #include "attach/permission.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
+#include "attach/restarted_call.h"
 #include "attach/thread_stop.h"
 #include "base/hex.h"
 
@@ -173,6 +174,7 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
   }
   for (const pid_t tid : tids) {
     if (auto state = read_thread_state(pid_, tid)) {
+      name_restarted_call(*this, *state);
       states.push_back(*std::move(state));
     }
   }
@@ -183,7 +185,11 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
 }
 
 Result<ThreadState> LiveTarget::thread(pid_t tid) const {
-  return read_thread_state(pid_, tid);
+  auto state = read_thread_state(pid_, tid);
+  if (state) {
+    name_restarted_call(*this, *state);
+  }
+  return state;
 }
 
 Result<Stop> LiveTarget::while_stopped(

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attach/proc_stat.h"
+#include "attach/proc_view.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -231,7 +232,13 @@ Error describe_block(AccessBlock block, const AccessFacts& facts, std::string_vi
 
 Error why_unreadable(pid_t pid, std::string_view operation) {
   const AccessFacts facts = read_access_facts(pid);
-  return describe_block(find_block(facts), facts, operation);
+  Error error = describe_block(find_block(facts), facts, operation);
+  const std::string hidden = facts.exists ? std::string() : hidden_processes();
+  if (!hidden.empty()) {
+    error.what += ", or it is hidden: " + hidden;
+    error.hint = "run oddrank as the owner of the process or as root";
+  }
+  return error;
 }
 
 std::int32_t exit_code_of(const ProcStat& zombie) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "attach/proc_view.h"
 #include "base/directory.h"
 #include "base/parse_number.h"
 
@@ -21,6 +22,10 @@ Result<std::vector<pid_t>> list_pids() {
     if (const auto pid = parse_number<pid_t>(std::string_view(entry->d_name))) {
       pids.push_back(*pid);
     }
+  }
+  if (pids.empty()) {  // we ourselves are always in it
+    return fail(Errc::kUnsupported, "cannot list processes: " + hidden_processes(),
+                "oddrank needs a mounted /proc");
   }
   return pids;
 }

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -49,7 +50,10 @@ long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
 
 void set_registers(const user_regs_struct& from, ThreadState& thread) {
   thread.registers = registers_of(from);
-  const auto number = static_cast<std::int64_t>(from.orig_rax);
+  auto number = static_cast<std::int64_t>(from.orig_rax);
+  if (number == SYS_restart_syscall && thread.syscall) {
+    number = thread.syscall->number;  // what it was seen in before the stop
+  }
   thread.syscall.reset();
   if (number >= 0 && is_restarted(static_cast<std::int64_t>(from.rax))) {
     thread.syscall = SyscallState{number, syscall_arguments(from)};

@@ -70,6 +70,7 @@ void prepare_child(const Streams& streams, pid_t parent) {
   // The program must not inherit what we ignore or block.
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

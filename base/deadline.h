@@ -24,10 +24,7 @@ class Deadline {
   bool passed() const { return Clock::now() >= when_; }
   // Returns the time left: never negative, and rounded up so that poll() with it does not spin
   // through the last millisecond.
-  std::chrono::milliseconds left() const {
-    return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()),
-                    std::chrono::milliseconds(0));
-  }
+  std::chrono::milliseconds left() const;
   // Returns left() in the form of poll(2).
   int poll_timeout() const {
     return static_cast<int>(std::min<std::chrono::milliseconds::rep>(left().count(), 1 << 30));
@@ -38,5 +35,10 @@ class Deadline {
   explicit Deadline(Clock::time_point when) : when_(when) {}
   Clock::time_point when_;
 };
+
+inline std::chrono::milliseconds Deadline::left() const {
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()),
+                  std::chrono::milliseconds(0));
+}
 
 }  // namespace oddrank

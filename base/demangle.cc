@@ -35,202 +35,215 @@ class Shortener {
  public:
   explicit Shortener(std::string_view text) : text_(text) {}
 
-  std::string run() {
-    while (at_ < text_.size() && !ended_) {
-      step();
-    }
-    return std::move(name_);
-  }
+  std::string run();
 
  private:
-  void step() {
-    const char c = text_[at_];
-    if (at_operator()) {
-      copy_operator();
-    } else if (c == '<') {
-      skip_angle();
-      name_ += "<...>";
-    } else if (c == '(') {
-      parenthesis();
-    } else if (c == '{') {
-      copy_brace();
-    } else if (c == '[') {  // [abi:cxx11]
-      skip_to(']');
-    } else if (c == ' ') {  // the text before is a return type, or "non-virtual thunk to"
-      name_.clear();
-      ++at_;
-    } else if (c == ')') {  // of a function that returns a function pointer
-      ended_ = true;
-    } else {
-      name_ += c;
-      ++at_;
-    }
-  }
-
+  void step();
   bool rest_starts_with(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-
-  bool at_operator() const {
-    static constexpr std::string_view kOperator = "operator";
-    const std::size_t end = at_ + kOperator.size();
-    return rest_starts_with(kOperator) && (at_ == 0 || !is_word(text_[at_ - 1])) &&
-           (end >= text_.size() || !is_word(text_[end]));
-  }
-
+  bool at_operator() const;
   // "operator<<", "operator()", "operator new[]", "operator std::vector<int>".
-  void copy_operator() {
-    copy(std::string_view("operator").size());
-    if (rest_starts_with("()") || rest_starts_with("[]")) {
-      copy(2);
-      return;
-    }
-    if (rest_starts_with("\"\"")) {
-      copy(2);
-      return;
-    }
-    if (rest_starts_with(" ")) {
-      copy(1);
-      while (at_ < text_.size() && text_[at_] != '(') {
-        if (text_[at_] == '<') {
-          skip_angle();
-          name_ += "<...>";
-        } else {
-          copy(1);
-        }
-      }
-      return;
-    }
-    // Longest first: a template argument list may follow ("operator<< <int>" has a blank).
-    for (const std::string_view symbol :
-         {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
-          "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|="}) {
-      if (rest_starts_with(symbol)) {
-        copy(symbol.size());
-        skip_blank_before_angle();
-        return;
-      }
-    }
-    copy(1);
-    skip_blank_before_angle();
-  }
-
-  void skip_blank_before_angle() {
-    if (rest_starts_with(" <")) {
-      ++at_;
-    }
-  }
-
-  void copy(std::size_t count) {
-    name_ += text_.substr(at_, count);
-    at_ = std::min(at_ + count, text_.size());
-  }
-
+  void copy_operator();
+  void skip_blank_before_angle();
+  void copy(std::size_t count);
   // Skips arguments of the function, or of the function around a local entity:
   // "f(int)::{lambda()#1}".
-  void parenthesis() {
-    static constexpr std::string_view kAnonymous = "(anonymous namespace)";
-    if (rest_starts_with(kAnonymous)) {
-      copy(kAnonymous.size());
-      return;
-    }
-    if (rest_starts_with("(*") || rest_starts_with("(&")) {
-      name_.clear();
-      at_ += 2;
-      return;
-    }
-    const std::string_view before = text_.substr(0, at_);
-    skip_parenthesis();
-    if (before.ends_with("decltype") || before.ends_with("decltype ")) {
-      return;
-    }
-    const std::size_t behind = at_;
-    skip_qualifiers();
-    if (!rest_starts_with("::")) {
-      at_ = behind;
-      ended_ = true;
-    }
-  }
-
-  void skip_qualifiers() {
-    bool found = true;
-    while (found) {
-      found = false;
-      for (const std::string_view qualifier :
-           {" const", " volatile", " &&", " &", " noexcept", "[abi:cxx11]"}) {
-        if (rest_starts_with(qualifier)) {
-          at_ += qualifier.size();
-          found = true;
-        }
-      }
-    }
-  }
-
-  void copy_brace() {
-    std::size_t depth = 0;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '(') {
-        skip_parenthesis();
-        continue;
-      }
-      depth += c == '{' ? 1U : 0U;
-      depth -= c == '}' ? 1U : 0U;
-      copy(1);
-      if (depth == 0) {
-        return;
-      }
-    }
-  }
-
+  void parenthesis();
+  void skip_qualifiers();
+  void copy_brace();
   // Only parentheses count inside: "<" may be a comparison there.
-  void skip_parenthesis() {
-    std::size_t depth = 0;
-    while (at_ < text_.size()) {
-      const char c = text_[at_++];
-      depth += c == '(' ? 1U : 0U;
-      depth -= c == ')' ? 1U : 0U;
-      if (depth == 0) {
-        return;
-      }
-    }
-  }
-
-  void skip_angle() {
-    std::size_t depth = 0;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '(') {
-        skip_parenthesis();
-        continue;
-      }
-      if (at_operator()) {  // &Type::operator< as an argument
-        std::string kept = std::move(name_);
-        copy_operator();
-        name_ = std::move(kept);
-        continue;
-      }
-      if (c == '>' && at_ > 0 && text_[at_ - 1] == '-') {
-        ++at_;
-        continue;
-      }
-      ++at_;
-      depth += c == '<' ? 1U : 0U;
-      depth -= c == '>' ? 1U : 0U;
-      if (depth == 0) {
-        return;
-      }
-    }
-  }
-
-  void skip_to(char end) {
-    const std::size_t found = text_.find(end, at_);
-    at_ = found == std::string_view::npos ? text_.size() : found + 1;
-  }
+  void skip_parenthesis();
+  void skip_angle();
+  void skip_to(char end);
 
   std::string_view text_;
   std::size_t at_ = 0;
   std::string name_;
   bool ended_ = false;
 };
+
+std::string Shortener::run() {
+  while (at_ < text_.size() && !ended_) {
+    step();
+  }
+  return std::move(name_);
+}
+
+void Shortener::step() {
+  const char c = text_[at_];
+  if (at_operator()) {
+    copy_operator();
+  } else if (c == '<') {
+    skip_angle();
+    name_ += "<...>";
+  } else if (c == '(') {
+    parenthesis();
+  } else if (c == '{') {
+    copy_brace();
+  } else if (c == '[') {  // [abi:cxx11]
+    skip_to(']');
+  } else if (c == ' ') {  // the text before is a return type, or "non-virtual thunk to"
+    name_.clear();
+    ++at_;
+  } else if (c == ')') {  // of a function that returns a function pointer
+    ended_ = true;
+  } else {
+    name_ += c;
+    ++at_;
+  }
+}
+
+bool Shortener::at_operator() const {
+  static constexpr std::string_view kOperator = "operator";
+  const std::size_t end = at_ + kOperator.size();
+  return rest_starts_with(kOperator) && (at_ == 0 || !is_word(text_[at_ - 1])) &&
+         (end >= text_.size() || !is_word(text_[end]));
+}
+
+void Shortener::copy_operator() {
+  copy(std::string_view("operator").size());
+  if (rest_starts_with("()") || rest_starts_with("[]")) {
+    copy(2);
+    return;
+  }
+  if (rest_starts_with("\"\"")) {
+    copy(2);
+    return;
+  }
+  if (rest_starts_with(" ")) {
+    copy(1);
+    while (at_ < text_.size() && text_[at_] != '(') {
+      if (text_[at_] == '<') {
+        skip_angle();
+        name_ += "<...>";
+      } else {
+        copy(1);
+      }
+    }
+    return;
+  }
+  // Longest first: a template argument list may follow ("operator<< <int>" has a blank).
+  for (const std::string_view symbol :
+       {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
+        "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|="}) {
+    if (rest_starts_with(symbol)) {
+      copy(symbol.size());
+      skip_blank_before_angle();
+      return;
+    }
+  }
+  copy(1);
+  skip_blank_before_angle();
+}
+
+void Shortener::skip_blank_before_angle() {
+  if (rest_starts_with(" <")) {
+    ++at_;
+  }
+}
+
+void Shortener::copy(std::size_t count) {
+  name_ += text_.substr(at_, count);
+  at_ = std::min(at_ + count, text_.size());
+}
+
+void Shortener::parenthesis() {
+  static constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  if (rest_starts_with(kAnonymous)) {
+    copy(kAnonymous.size());
+    return;
+  }
+  if (rest_starts_with("(*") || rest_starts_with("(&")) {
+    name_.clear();
+    at_ += 2;
+    return;
+  }
+  const std::string_view before = text_.substr(0, at_);
+  skip_parenthesis();
+  if (before.ends_with("decltype") || before.ends_with("decltype ")) {
+    return;
+  }
+  const std::size_t behind = at_;
+  skip_qualifiers();
+  if (!rest_starts_with("::")) {
+    at_ = behind;
+    ended_ = true;
+  }
+}
+
+void Shortener::skip_qualifiers() {
+  bool found = true;
+  while (found) {
+    found = false;
+    for (const std::string_view qualifier :
+         {" const", " volatile", " &&", " &", " noexcept", "[abi:cxx11]"}) {
+      if (rest_starts_with(qualifier)) {
+        at_ += qualifier.size();
+        found = true;
+      }
+    }
+  }
+}
+
+void Shortener::copy_brace() {
+  std::size_t depth = 0;
+  while (at_ < text_.size()) {
+    const char c = text_[at_];
+    if (c == '(') {
+      skip_parenthesis();
+      continue;
+    }
+    depth += c == '{' ? 1U : 0U;
+    depth -= c == '}' ? 1U : 0U;
+    copy(1);
+    if (depth == 0) {
+      return;
+    }
+  }
+}
+
+void Shortener::skip_parenthesis() {
+  std::size_t depth = 0;
+  while (at_ < text_.size()) {
+    const char c = text_[at_++];
+    depth += c == '(' ? 1U : 0U;
+    depth -= c == ')' ? 1U : 0U;
+    if (depth == 0) {
+      return;
+    }
+  }
+}
+
+void Shortener::skip_angle() {
+  std::size_t depth = 0;
+  while (at_ < text_.size()) {
+    const char c = text_[at_];
+    if (c == '(') {
+      skip_parenthesis();
+      continue;
+    }
+    if (at_operator()) {  // &Type::operator< as an argument
+      std::string kept = std::move(name_);
+      copy_operator();
+      name_ = std::move(kept);
+      continue;
+    }
+    if (c == '>' && at_ > 0 && text_[at_ - 1] == '-') {
+      ++at_;
+      continue;
+    }
+    ++at_;
+    depth += c == '<' ? 1U : 0U;
+    depth -= c == '>' ? 1U : 0U;
+    if (depth == 0) {
+      return;
+    }
+  }
+}
+
+void Shortener::skip_to(char end) {
+  const std::size_t found = text_.find(end, at_);
+  at_ = found == std::string_view::npos ? text_.size() : found + 1;
+}
 
 // Reads the beginning of names of more than about 1000 characters, on which the demangler gives up:
 // "_ZN3c1012function_refIFv..." -> "c10::function_ref<...>".

@@ -94,20 +94,13 @@ class V0 {
  public:
   V0(std::string_view text, bool generics) : text_(text), generics_(generics) {}
 
-  std::optional<std::string> run() {
-    path();
-    return good_ && !name_.empty() ? std::optional(std::move(name_)) : std::nullopt;
-  }
+  std::optional<std::string> run();
 
  private:
   // Bounds the recursion in a damaged symbol.
   class Level {
    public:
-    explicit Level(V0& parser) : parser_(parser) {
-      ++parser_.depth_;
-      ++parser_.steps_;
-      parser_.good_ = parser_.good_ && parser_.depth_ < kMaxDepth && parser_.steps_ < kMaxSteps;
-    }
+    explicit Level(V0& parser);
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;
     Level& operator=(const Level&) = delete;
@@ -118,82 +111,18 @@ class V0 {
     V0& parser_;
   };
 
-  char next() {
-    if (at_ >= text_.size()) {
-      good_ = false;
-      return 'E';
-    }
-    return text_[at_++];
-  }
-  bool take(char c) {
-    const bool is_there = at_ < text_.size() && text_[at_] == c;
-    at_ += is_there ? 1U : 0U;
-    return is_there;
-  }
-  void emit(std::string_view text) {
-    if (silent_ == 0 && name_.size() < kMaxName) {
-      name_ += text;
-    }
-  }
-
+  char next();
+  bool take(char c);
+  void emit(std::string_view text);
   // Reads digits and letters up to '_': 0 is "_", 1 is "0_".
-  std::size_t base62() {
-    std::size_t value = 0;
-    if (take('_')) {
-      return 0;
-    }
-    for (char c = next(); good_ && c != '_'; c = next()) {
-      const std::size_t digit = is_digit(c)   ? static_cast<std::size_t>(c - '0')
-                                : is_lower(c) ? static_cast<std::size_t>(c - 'a') + 10
-                                              : static_cast<std::size_t>(c - 'A') + 36;
-      good_ = good_ && digit < 62;
-      value = value * 62 + digit;  // hashes may wrap round; places are checked where they are used
-    }
-    return value + 1;
-  }
-  void disambiguator() {
-    if (take('s')) {
-      base62();
-    }
-  }
-  std::string_view identifier() {
-    disambiguator();
-    take('u');  // punycode is shown as it is
-    std::size_t length = 0;
-    const std::size_t first = at_;
-    if (!take('0')) {  // lengths have no leading zeros
-      while (at_ < text_.size() && is_digit(text_[at_]) && length < text_.size()) {
-        length = length * 10 + static_cast<std::size_t>(text_[at_++] - '0');
-      }
-    }
-    take('_');
-    if (at_ == first || length > text_.size() - at_) {
-      good_ = false;
-      return {};
-    }
-    at_ += length;
-    return text_.substr(at_ - length, length);
-  }
+  std::size_t base62();
+  void disambiguator();
+  std::string_view identifier();
   // Calls `read` at an earlier place, then continues after the reference.
   template <typename Read>
-  void back_reference(Read read) {
-    const std::size_t before = at_ - 1;
-    const std::size_t to = base62();
-    const std::size_t behind = at_;
-    if (to >= before) {
-      good_ = false;
-      return;
-    }
-    at_ = to;
-    read();
-    at_ = behind;
-  }
+  void back_reference(Read read);
   template <typename Read>
-  void silently(Read read) {
-    ++silent_;
-    read();
-    --silent_;
-  }
+  void silently(Read read);
 
   void path();
   void nested();
@@ -214,6 +143,98 @@ class V0 {
   int steps_ = 0;
   bool good_ = true;
 };
+
+std::optional<std::string> V0::run() {
+  path();
+  return good_ && !name_.empty() ? std::optional(std::move(name_)) : std::nullopt;
+}
+
+V0::Level::Level(V0& parser) : parser_(parser) {
+  ++parser_.depth_;
+  ++parser_.steps_;
+  parser_.good_ = parser_.good_ && parser_.depth_ < kMaxDepth && parser_.steps_ < kMaxSteps;
+}
+
+char V0::next() {
+  if (at_ >= text_.size()) {
+    good_ = false;
+    return 'E';
+  }
+  return text_[at_++];
+}
+
+bool V0::take(char c) {
+  const bool is_there = at_ < text_.size() && text_[at_] == c;
+  at_ += is_there ? 1U : 0U;
+  return is_there;
+}
+
+void V0::emit(std::string_view text) {
+  if (silent_ == 0 && name_.size() < kMaxName) {
+    name_ += text;
+  }
+}
+
+std::size_t V0::base62() {
+  std::size_t value = 0;
+  if (take('_')) {
+    return 0;
+  }
+  for (char c = next(); good_ && c != '_'; c = next()) {
+    const std::size_t digit = is_digit(c)   ? static_cast<std::size_t>(c - '0')
+                              : is_lower(c) ? static_cast<std::size_t>(c - 'a') + 10
+                                            : static_cast<std::size_t>(c - 'A') + 36;
+    good_ = good_ && digit < 62;
+    value = value * 62 + digit;  // hashes may wrap round; places are checked where they are used
+  }
+  return value + 1;
+}
+
+void V0::disambiguator() {
+  if (take('s')) {
+    base62();
+  }
+}
+
+std::string_view V0::identifier() {
+  disambiguator();
+  take('u');  // punycode is shown as it is
+  std::size_t length = 0;
+  const std::size_t first = at_;
+  if (!take('0')) {  // lengths have no leading zeros
+    while (at_ < text_.size() && is_digit(text_[at_]) && length < text_.size()) {
+      length = length * 10 + static_cast<std::size_t>(text_[at_++] - '0');
+    }
+  }
+  take('_');
+  if (at_ == first || length > text_.size() - at_) {
+    good_ = false;
+    return {};
+  }
+  at_ += length;
+  return text_.substr(at_ - length, length);
+}
+
+template <typename Read>
+void V0::back_reference(Read read) {
+  const std::size_t before = at_ - 1;
+  const std::size_t to = base62();
+  const std::size_t behind = at_;
+  if (to >= before) {
+    good_ = false;
+    return;
+  }
+  at_ = to;
+  read();
+  at_ = behind;
+}
+
+template <typename Read>
+void V0::silently(Read read) {
+  ++silent_;
+  read();
+  --silent_;
+}
 
 void V0::nested() {
   const char kind = next();

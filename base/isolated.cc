@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 // we were stopped, not that the machine is busy.
 constexpr std::chrono::milliseconds kMaxWait{250};
 constexpr std::chrono::milliseconds kStandstill{250};
+
+// The exit status of a child that ran out of memory.
+constexpr int kOutOfMemory = 86;
 
 struct Running {
   std::size_t task = 0;
@@ -43,7 +47,12 @@ struct Running {
   // The parent handles Ctrl-C at the terminal: it still uses what we can send.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
-  task.run(fd);
+  confine(task.may);
+  try {
+    task.run(fd);
+  } catch (const std::bad_alloc&) {
+    ::_exit(kOutOfMemory);
+  }
   ::_exit(0);
 }
 
@@ -105,6 +114,8 @@ void finish(Running& running, IsolatedResult& result) {
     result.signal = WTERMSIG(*status);
   } else if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) {
     result.end = IsolatedEnd::kFinished;
+  } else if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == kOutOfMemory) {
+    result.end = IsolatedEnd::kNoMemory;
   }
 }
 

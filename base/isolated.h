@@ -3,7 +3,8 @@
 // Reading a process in state D (its maps, environ, memory) can block the reader in the kernel,
 // where no signal reaches it. So all code that touches a target runs in a child of ours; the parent
 // only reads a pipe. A child that misses its deadline is killed and abandoned: its output so far
-// counts, and the kernel ends its ptrace attachments when it dies.
+// counts, and the kernel ends its ptrace attachments when it dies. What a target or a file contains
+// is foreign, so a child may do no more than its task needs (confine.h).
 //
 // Precondition: the caller has one thread only (it forks without exec).
 #pragma once
@@ -14,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "base/confine.h"
+
 namespace oddrank {
 
 struct IsolatedTask {
@@ -21,12 +24,15 @@ struct IsolatedTask {
   // returns: no destructors of the parent's objects, no atexit handlers.
   std::function<void(int fd)> run;
   std::chrono::milliseconds timeout{20000};
+  // What the child may do besides reading (confine.h).
+  Freedom may{};
 };
 
 enum class IsolatedEnd {
   kFinished,  // exit status 0
   kDeadline,  // killed by us, or unkillable and abandoned
   kCrashed,   // ended by a signal or with another status
+  kNoMemory,  // needed more than Freedom::memory
   kNotRun,    // fork or pipe failed
 };
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/printable.h"
+
 namespace oddrank {
 namespace {
 
@@ -23,6 +25,21 @@ std::string_view level_name(LogLevel level) {
   return "";
 }
 
+// Returns the text with each further line indented: a line end in a file's name must not look like
+// the start of another message.
+std::string indented(std::string_view text) {
+  std::string result;
+  while (true) {
+    const auto end = text.find('\n');
+    result += text.substr(0, end);
+    if (end == std::string_view::npos) {
+      return result;
+    }
+    text.remove_prefix(end + 1);
+    result += text.starts_with("  ") ? "\n" : "\n  ";
+  }
+}
+
 }  // namespace
 
 void set_log_level(LogLevel level) {
@@ -38,7 +55,7 @@ void log_line(LogLevel level, std::string_view text) {
     return;
   }
   std::string line = "oddrank: ";
-  line.append(level_name(level)).append(text).append("\n");
+  line.append(level_name(level)).append(indented(printable_text(text))).append("\n");
   // Nothing sensible can be done if stderr is closed.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -13,7 +13,7 @@ enum class LogLevel { kError, kWarning, kInfo, kDebug };
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
 // Writes "oddrank: warning: text\n" with one write(2), so that lines of several processes stay
-// whole.
+// whole. The text is made printable, and its further lines are indented.
 void log_line(LogLevel level, std::string_view text);
 
 }  // namespace oddrank

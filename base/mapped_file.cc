@@ -7,6 +7,15 @@
 
 namespace oddrank {
 
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  if (this != &other) {
+    reset();
+    at_ = std::exchange(other.at_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+  }
+  return *this;
+}
+
 Result<MappedFile> MappedFile::map(UniqueFd fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) {

@@ -26,14 +26,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   MappedFile(MappedFile&& other) noexcept
       : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  MappedFile& operator=(MappedFile&& other) noexcept {
-    if (this != &other) {
-      reset();
-      at_ = std::exchange(other.at_, nullptr);
-      size_ = std::exchange(other.size_, 0);
-    }
-    return *this;
-  }
+  MappedFile& operator=(MappedFile&& other) noexcept;
 
   // Returns the bytes; empty if nothing is mapped. Moving the object does not move the bytes.
   std::span<const std::byte> span() const { return {at_, size_}; }

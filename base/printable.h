@@ -1,5 +1,9 @@
 // Makes text safe and short enough. Everything from a target passes through here before it reaches
-// a terminal: names and paths may hold escape sequences or broken UTF-8.
+// a terminal, a file or a browser: names and paths may hold escape sequences, broken UTF-8, or code
+// points that turn the text around them.
+//
+// Names and values pass printable() where a sentence is made of them; the whole output passes
+// printable_text() where it is written (cli/output.h, base/log.h), so that nothing is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +13,13 @@
 
 namespace oddrank {
 
-// Returns valid UTF-8 without control characters; anything else becomes '?'. At most `limit` bytes.
+// Returns valid UTF-8 without control characters and without code points that are not seen (marks
+// of direction, separators of lines, tags); anything else becomes '?'. At most `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit = 4096);
+
+// Does the same with a whole output: keeps line ends and tabs, and escape sequences of colours if
+// `colors` (no others).
+std::string printable_text(std::string_view text, bool colors = false);
 
 // Counts the columns on a terminal: one for each code point (also for wide scripts).
 std::size_t columns(std::string_view text);

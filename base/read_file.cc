@@ -1,7 +1,6 @@
 #include "base/read_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,34 +10,21 @@
 #include "base/unique_fd.h"
 
 namespace oddrank {
-namespace {
-
-Status write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return fail(errno_code(errno), "cannot write " + path + ": " + errno_text(errno));
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ok();
-}
-
-}  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd.valid()) {
     return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
   }
+  return read_all(fd.get(), path, limit);
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
   std::string bytes;
   std::array<char, 16384> block{};
   while (bytes.size() < limit) {
     const std::size_t want = std::min(block.size(), limit - bytes.size());
-    const ssize_t got = ::read(fd.get(), block.data(), want);
+    const ssize_t got = ::read(fd, block.data(), want);
     if (got < 0) {
       if (errno == EINTR) {
         continue;
@@ -60,37 +46,6 @@ Result<std::string> read_link(const std::string& path) {
     return fail(errno_code(errno), "cannot read link " + path + ": " + errno_text(errno));
   }
   return std::string(target.data(), static_cast<std::size_t>(length));
-}
-
-Status write_file(const std::string& path, std::string_view bytes) {
-  if (path == "-") {
-    return write_all(STDOUT_FILENO, bytes, "standard output");
-  }
-  struct stat existing {};
-  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
-    // Writes directly to a device or a pipe: a rename would replace it with a plain file.
-    const UniqueFd through(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    if (!through.valid()) {
-      return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
-    }
-    return write_all(through.get(), bytes, path);
-  }
-  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  const UniqueFd fd(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644));
-  if (!fd.valid()) {
-    return fail(errno_code(errno), "cannot create " + path + ": " + errno_text(errno));
-  }
-  if (auto status = write_all(fd.get(), bytes, path); !status) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(temporary.c_str());
-    return fail(errno_code(reason), "cannot write " + path + ": " + errno_text(reason));
-  }
-  return ok();
 }
 
 }  // namespace oddrank

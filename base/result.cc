@@ -6,6 +6,11 @@
 
 namespace oddrank {
 
+Error Error::in(std::string_view context) && {
+  what = std::string(context) + ": " + what;
+  return std::move(*this);
+}
+
 std::string errno_text(int error_number) {
   std::string text = std::generic_category().message(error_number);
   if (!text.empty()) {

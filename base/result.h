@@ -31,10 +31,7 @@ struct Error {
   std::string hint;
 
   // Prepends the caller's view: "rank 3: cannot read maps of pid 71: ...".
-  Error in(std::string_view context) && {
-    what = std::string(context) + ": " + what;
-    return std::move(*this);
-  }
+  Error in(std::string_view context) &&;
 };
 
 template <typename T = std::monostate>

@@ -30,14 +30,8 @@ class CountingTarget final : public Target {
 
   pid_t pid() const override { return target_.pid(); }
   const std::string& name() const override { return target_.name(); }
-  oddrank::Status read(Addr address, std::span<std::byte> into) const override {
-    ++calls_;
-    return target_.read(address, into);
-  }
-  void read_many(std::span<oddrank::attach::ReadRequest> requests) const override {
-    ++calls_;
-    target_.read_many(requests);
-  }
+  oddrank::Status read(Addr address, std::span<std::byte> into) const override;
+  void read_many(std::span<oddrank::attach::ReadRequest> requests) const override;
   const oddrank::attach::MemoryMap& maps() const override { return target_.maps(); }
   oddrank::Result<oddrank::UniqueFd> open_file(
       const oddrank::attach::Mapping& mapping) const override {
@@ -54,6 +48,16 @@ class CountingTarget final : public Target {
   const Target& target_;
   mutable std::size_t calls_ = 0;
 };
+
+oddrank::Status CountingTarget::read(Addr address, std::span<std::byte> into) const {
+  ++calls_;
+  return target_.read(address, into);
+}
+
+void CountingTarget::read_many(std::span<oddrank::attach::ReadRequest> requests) const {
+  ++calls_;
+  target_.read_many(requests);
+}
 
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/read_file.h"
+#include "base/write_file.h"
 #include "cli/interrupt.h"
 #include "node/enough_samples.h"
 
@@ -16,6 +17,8 @@ Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
   options.agent_args = std::move(command);
   const auto more = agent_arguments(capture);
   options.agent_args.insert(options.agent_args.end(), more.begin(), more.end());
+  options.run = random_word();
+  options.agent_args.insert(options.agent_args.end(), {"--run", options.run});
   options.node_timeout = capture.timeout;
   options.longest_delay = node::longest_sampling(capture);
   options.interrupted = catch_interrupts();

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/isolated.h"
-#include "base/read_file.h"
+#include "base/write_file.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/output.h"
@@ -21,8 +21,10 @@ namespace {
 
 struct AgentOptions {
   std::string out = "-";
+  FileMode mode;
   std::string box;      // folder for the answer; stdout then only names the file
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
+  std::string run;      // the word of whoever started this agent (slurm/frames.h)
   bool framed = false;
   node::NodeRequest request;
   node::CaptureOptions capture;
@@ -63,12 +65,11 @@ int run_agent(AgentOptions& options) {
     return report_error({Errc::kUsage, "refusing to write a binary capture to a terminal",
                          "give --out FILE, or use `oddrank node` to see the report"});
   }
-  const std::uint64_t stream = slurm::new_stream_id();
+  slurm::Sender sender{options.request.host, slurm::new_stream_id(), options.run};
   if (options.framed) {
-    send_bytes(STDOUT_FILENO, slurm::encode_hello(options.request.host, stream));
+    send_bytes(STDOUT_FILENO, slurm::encode_hello(sender));
     options.request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
-      send_bytes(STDOUT_FILENO, slurm::encode_doing(options.request.host, stream,
-                                                    node::again_words(reason, sample)));
+      send_bytes(STDOUT_FILENO, slurm::encode_doing(sender, node::again_words(reason, sample)));
     };
   }
   auto capture = node::capture_node(options.request, options.capture);
@@ -82,17 +83,16 @@ int run_agent(AgentOptions& options) {
   }
   const std::string bytes = snapshot::encode_capture(*capture);
   if (options.framed) {
-    const std::string host = capture->nodes.front().host;
+    sender.host = capture->nodes.front().host;
     std::string answer = bytes;
     if (!options.box.empty()) {
-      auto note = slurm::leave_in_box(options.box, host, bytes);
+      auto note = slurm::leave_in_box(options.box, sender.host, bytes);
       // If the folder does not work, the answer goes through stdout.
       answer = note ? *std::move(note) : std::move(answer);
     }
-    return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, answer)) ? status
-                                                                                 : kToolFault;
+    return send_bytes(STDOUT_FILENO, slurm::encode_frames(sender, answer)) ? status : kToolFault;
   }
-  if (auto written = write_file(options.out, bytes); !written) {
+  if (auto written = write_file(options.out, bytes, options.mode.bits); !written) {
     return report_error(written.error());
   }
   return status;
@@ -107,6 +107,7 @@ void add_agent_command(Parser& parser) {
       "Capture this node to stdout or a file; started by other commands, useful in scripts");
   command.option("--out", options->out, "Write the capture to this file; '-' is stdout")
       .value("FILE");
+  add_mode_option(command, options->mode);
   command.flag("--framed", options->framed, "Write checksummed text lines, for srun's output");
   command.option("--slurm-job", options->request.slurm_job, "Read only ranks of this SLURM job")
       .value("JOBID");
@@ -127,6 +128,7 @@ void add_agent_command(Parser& parser) {
               "Name of this node in the report [SLURMD_NODENAME or the host name]")
       .value("NAME");
   command.option("--box", options->box).hidden();
+  command.option("--run", options->run).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
   add_locals_option(command, {&options->capture.read.locals});

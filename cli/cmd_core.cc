@@ -9,6 +9,7 @@
 #include "cli/progress_line.h"
 #include "node/capture_cores.h"
 #include "node/capture_node.h"
+#include "snapshot/jobs.h"
 
 namespace oddrank::cli {
 namespace {
@@ -32,6 +33,9 @@ bool warn_of_unread(const snapshot::Capture& capture) {
 }
 
 int run_core(const CoreOptions& options) {
+  if (const Status outputs = check_outputs(options.output); !outputs) {
+    return report_error(outputs.error());
+  }
   node::CoresRequest request = options.request;
   auto capture = [&] {
     ProgressLine progress("core files", options.output.quiet);
@@ -45,7 +49,7 @@ int run_core(const CoreOptions& options) {
   }
   const bool unread = warn_of_unread(*capture);
   // One process gets a dump of its own; several get a verdict if they are ranks.
-  const ExitStatus status = request.paths.size() == 1 || !node::has_rank(*capture)
+  const ExitStatus status = request.paths.size() == 1 || !snapshot::has_rank(*capture)
                                 ? deliver_processes(*capture, options.output)
                                 : deliver(*capture, options.output);
   return status == kAllRead && unread ? kPartial : status;

@@ -33,7 +33,9 @@ struct DoctorOptions {
   std::vector<std::string> hosts;
   std::string ssh = "ssh";
   std::string json;
+  FileMode mode;
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
+  std::string run;      // the word of whoever started this part (slurm/frames.h)
   bool framed = false;  // runs as one node's part
   node::NodeRequest request;
   node::CaptureOptions capture;
@@ -57,12 +59,10 @@ int answer(DoctorOptions& options) {
     const char* name = std::getenv("SLURMD_NODENAME");  // NOLINT(concurrency-mt-unsafe): one thread
     options.request.host = name == nullptr ? node::host_name() : name;
   }
-  const std::uint64_t stream = slurm::new_stream_id();
-  const std::string& host = options.request.host;
-  send_bytes(STDOUT_FILENO, slurm::encode_hello(host, stream));
+  const slurm::Sender sender{options.request.host, slurm::new_stream_id(), options.run};
+  send_bytes(STDOUT_FILENO, slurm::encode_hello(sender));
   const std::string health = snapshot::encode_health(own_health(options));
-  return send_bytes(STDOUT_FILENO, slurm::encode_frames(host, stream, health)) ? kAllRead
-                                                                               : kToolFault;
+  return send_bytes(STDOUT_FILENO, slurm::encode_frames(sender, health)) ? kAllRead : kToolFault;
 }
 
 Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
@@ -128,10 +128,10 @@ int run_doctor(DoctorOptions& options) {
   report::sort_worst_first(nodes);
   bool written = true;
   if (!options.json.empty()) {
-    written = write_output(options.json, report::doctor_json(nodes));
+    written = write_output(options.json, report::doctor_json(nodes), options.mode);
   }
   if (options.json != "-") {
-    written &= write_output("-", report::doctor_text(nodes, text_options({})));
+    written &= write_output("-", report::doctor_text(nodes, text_options({})), options.mode);
   }
   return written ? doctor_status(nodes) : kToolFault;
 }
@@ -150,10 +150,12 @@ void add_doctor_command(Parser& parser) {
       .not_with(job);
   add_ssh_option(command, options->ssh);
   command.option("--json", options->json, "Write the results as JSON; '-' is stdout").value("FILE");
+  add_mode_option(command, options->mode);
   command.flag("--framed", options->framed).hidden();
   command.option("--slurm-job", options->request.slurm_job).hidden();
   command.option("--host", options->request.host).hidden();
   command.option("--delete-self", options->shipped).hidden();
+  command.option("--run", options->run).hidden();
   add_capture_options(command, options->capture);
   command.footer(
       "Prints one line for each node, the worst first, and below them what to change.\n"

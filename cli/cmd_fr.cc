@@ -2,7 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "base/read_file.h"
+#include "base/confine.h"
+#include "base/write_file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
@@ -19,19 +20,21 @@ constexpr std::size_t kMaxDumpBytes = std::size_t{512} << 20;
 struct FrOptions {
   std::vector<std::string> dumps;
   std::string json;
+  FileMode mode;
   bool quiet = false;
 };
 
 int run_fr(const FrOptions& options) {
+  confine(kReporter);
   snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
   std::vector<aggregate::UnreadDump> unread;
   for (const std::string& file : node::expand_files(options.dumps)) {
-    const auto bytes = read_file(file, kMaxDumpBytes);
-    auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
-                        : Result<snapshot::FlightRecord>(fail(bytes.error()));
+    const auto found = node::read_found_file(file, kMaxDumpBytes);
+    auto record = found ? collectives::read_flight_record(file, found->bytes, texts)
+                        : Result<snapshot::FlightRecord>(fail(found.error()));
     if (record) {
-      record->written_us = node::written_us(file);
+      record->written_us = found->written_us;
       records.push_back(std::move(*record));
     } else {
       unread.push_back({file, record.error().what});
@@ -45,16 +48,15 @@ int run_fr(const FrOptions& options) {
   }
   aggregate::FlightReport report = aggregate::analyze_flight(records, texts);
   report.unread = std::move(unread);
-  if (!options.json.empty()) {
-    if (auto written = write_file(options.json, report::flight_report_json(report)); !written) {
-      return report_error(written.error());
-    }
+  if (!options.json.empty() &&
+      !write_output(options.json, report::flight_report_json(report), options.mode)) {
+    return kToolFault;
   }
   if (options.json != "-") {
     const std::string text =
         options.quiet ? report.verdict.summary + "\n" : report::flight_report_text(report);
-    if (auto written = write_file("-", text); !written) {
-      return report_error(written.error());
+    if (!write_output("-", text, options.mode)) {
+      return kToolFault;
     }
   }
   return report.unread.empty() && aggregate::ranks_without_dump(report).empty() ? kAllRead
@@ -74,6 +76,7 @@ void add_fr_command(Parser& parser) {
           "the name")
       .required();
   command.option("--json", options->json, "Write the report as JSON; '-' is stdout").value("FILE");
+  add_mode_option(command, options->mode);
   command.flag("-q,--quiet", options->quiet, "Print only the verdict's sentence");
   command.footer(
       "Examples:\n"

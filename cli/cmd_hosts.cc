@@ -50,6 +50,9 @@ Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
 }
 
 int run_hosts(const HostsOptions& options) {
+  if (const Status outputs = check_outputs(options.output); !outputs) {
+    return report_error(outputs.error());
+  }
   auto capture = capture_hosts(options);
   if (!capture) {
     return report_error(capture.error());
@@ -73,12 +76,15 @@ void add_hosts_command(Parser& parser) {
       .option("--agent", options->agent,
               "Path of oddrank on those hosts [same as here; copied if missing]")
       .value("PATH");
-  command.option("--at-once", options->at_once, "Number of hosts to ask at the same time")
+  command
+      .option("--at-once", options->at_once, "Number of hosts to ask at the same time, 1 to 1024")
       .between(1, 1024)
       .shows_default();
   command
-      .option("--select", options->select,
-              "Choose the job with this name if several run on these hosts")
+      .option(
+          "--select", options->select,
+          "Choose the job with this name if several run on these hosts; of a SLURM job its number "
+          "will do")
       .value("NAME");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);

@@ -8,6 +8,7 @@
 #include "cli/agent_options.h"
 #include "cli/commands.h"
 #include "cli/join_answers.h"
+#include "cli/judged_job.h"
 #include "cli/output.h"
 #include "cli/output_age.h"
 #include "cli/parser.h"
@@ -26,14 +27,14 @@ struct JobOptions {
   std::string id;
   bool mine = false;
   std::string via;
-  std::string send_to = "/tmp";
+  std::string send_to;
   node::CaptureOptions capture;
   OutputOptions output;
 };
 
 snapshot::JobInfo job_info(const slurm::Job& job) {
   snapshot::JobInfo info;
-  info.id = job.id;
+  info.id = job.label;
   info.source = snapshot::JobSource::kSlurm;
   info.name = job.name;
   info.user = job.user;
@@ -53,7 +54,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   }
   ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(id));
   ODDRANK_TRY(const slurm::Job job, slurm::find_job(id, deadline));
-  log_line(LogLevel::kInfo, "job " + job.id + " of " + job.user + " on " + job.node_list);
+  log_line(LogLevel::kInfo, "job " + job.label + " of " + job.user + " on " + job.node_list);
   std::vector<std::string> command{"agent", "--framed", "--slurm-job", job.id};
   if (!asked.step.empty()) {
     command.insert(command.end(), {"--slurm-step", asked.step});
@@ -62,9 +63,14 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
   slurm::GatherOptions gather{std::move(agents)};
   gather.via = options.via;
-  gather.send_to = options.send_to;
+  if (!options.send_to.empty()) {
+    gather.send_to = {options.send_to};
+  }
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
   snapshot::Capture whole = join_answers(job_info(job), gathered);
+  if (asked.step.empty()) {
+    keep_judged_job(whole);
+  }
   // The ranks' own data takes precedence: with torchrun, SLURM's tasks are launchers.
   if (whole.job.world_size < 0 && whole.processes.empty()) {
     whole.job.world_size = job.tasks;
@@ -78,6 +84,9 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
 }
 
 int run_job(const JobOptions& options) {
+  if (const Status outputs = check_outputs(options.output); !outputs) {
+    return report_error(outputs.error());
+  }
   if (options.id.empty() && !options.mine) {
     return report_error({Errc::kUsage, "no job given", "give a job id, or --me"});
   }
@@ -104,9 +113,9 @@ void add_job_command(Parser& parser) {
       .value("DIR");
   command
       .option("--send-to", options->send_to,
-              "Node-local folder that oddrank is copied into where it is missing")
-      .value("DIR")
-      .shows_default();
+              "Node-local folder that oddrank is copied into where it is missing [/tmp, or else "
+              "/dev/shm]")
+      .value("DIR");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_locals_option(command, {&options->capture.read.locals, &options->output.locals});

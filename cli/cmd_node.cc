@@ -1,15 +1,19 @@
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/log.h"
+#include "base/read_file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/progress_line.h"
+#include "collectives/sources/write_flight_record.h"
 #include "node/capture_node.h"
 #include "node/sources/collect_dumps.h"
-#include "snapshot/carrier.h"
+#include "snapshot/jobs.h"
 
 namespace oddrank::cli {
 namespace {
@@ -18,49 +22,52 @@ struct NodeOptions {
   std::vector<pid_t> pids;
   std::string select;
   bool each = false;
+  std::string fr_dump;  // a folder; "" = not wanted
   node::CaptureOptions capture;
   OutputOptions output;
 };
 
-// Returns one job of a capture of several jobs, with the tables that it needs.
-snapshot::Capture job_of(const snapshot::Capture& capture, const std::string& key) {
-  snapshot::Capture one;
-  one.nodes = capture.nodes;
-  one.job = capture.job;
-  one.job.id = key;
-  one.job.world_size = -1;
-  snapshot::Carrier carrier(capture.tables, one.tables);
-  for (const snapshot::ProcessCapture& process : capture.processes) {
-    one.processes.push_back(carrier.process(process));
-  }
-  node::keep_job(one, key);
+// Writes the calls that were read from memory as dumps: one file for each rank.
+Status write_dumps(const snapshot::Capture& capture, const std::string& folder) {
+  std::error_code made;
+  std::filesystem::create_directories(folder, made);  // a failure shows when a file is written
+  std::size_t written = 0;
   for (const snapshot::FlightRecord& record : capture.collectives.flight) {
-    const bool ours =
-        std::any_of(one.processes.begin(), one.processes.end(),
-                    [&record](const auto& process) { return process.pid == record.pid; });
-    if (ours) {
-      one.collectives.flight.push_back(carrier.flight_record(record));
+    if (!record.from_memory) {
+      continue;
     }
+    ODDRANK_TRY_STATUS(write_file(folder + "/rank_" + std::to_string(record.rank),
+                                  collectives::write_flight_record(record, capture.tables)));
+    ++written;
   }
-  for (const snapshot::ProcessCapture& process : one.processes) {
-    one.job.world_size = std::max(one.job.world_size, process.world_size);
+  if (written == 0) {
+    return fail(Errc::kNotFound, "no rank has a flight recorder with calls in its memory",
+                "set TORCH_FR_BUFFER_SIZE=2000 before the job starts; torch has it by default "
+                "from 2.11 on");
   }
-  return one;
+  return ok();
 }
 
 int run_each(const snapshot::Capture& capture, const OutputOptions& output) {
   int worst = kAllRead;
-  for (const std::string& key : node::job_keys(capture)) {
-    worst = std::max<int>(worst, deliver(job_of(capture, key), output));
+  for (const std::string& key : snapshot::job_keys(capture)) {
+    worst = std::max<int>(worst, deliver(snapshot::job_of(capture, key), output));
   }
   return worst;
 }
 
 int run_node(const NodeOptions& options) {
+  if (const Status outputs = check_outputs(options.output); !outputs) {
+    return report_error(outputs.error());
+  }
   node::NodeRequest request;
   request.pids = options.pids;
   request.select = options.select;
   request.any_job = options.each;
+  node::CaptureOptions capture_options = options.capture;
+  if (!options.fr_dump.empty()) {
+    capture_options.newest_calls = 0;
+  }
   auto capture = [&] {
     ProgressLine progress("processes", options.output.quiet);
     std::size_t processes = 0;
@@ -71,14 +78,19 @@ int run_node(const NodeOptions& options) {
     request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
       progress.update(processes, processes, "", node::again_words(reason, sample));
     };
-    return node::capture_node(request, options.capture);
+    return node::capture_node(request, capture_options);
   }();
   if (!capture) {
     return report_error(capture.error());
   }
+  if (!options.fr_dump.empty()) {
+    if (const Status written = write_dumps(*capture, options.fr_dump); !written) {
+      return report_error(written.error());
+    }
+  }
   node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  // One process gets a dump of its own; several get a verdict if they are ranks.
-  if (options.pids.size() == 1 || (!options.pids.empty() && !node::has_rank(*capture))) {
+  // One process gets a dump of its own; several get a verdict, ranks or not.
+  if (options.pids.size() == 1) {
     return deliver_processes(*capture, options.output);
   }
   if (options.each) {
@@ -96,17 +108,25 @@ void add_node_command(Parser& parser) {
   command.option("PID", options->pids, "Processes to read instead of all ranks").positive();
   const Option select = command
                             .option("--select", options->select,
-                                    "Choose the job with this name if several run on this node")
+                                    "Choose the job with this name if several run on this node; of "
+                                    "a SLURM job its number will "
+                                    "do")
                             .value("NAME");
   command.flag("--each", options->each, "Print one report for each job on this node")
       .not_with(select);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
+  command
+      .option("--fr-dump", options->fr_dump,
+              "Write the calls in the ranks' memory into this folder, as dumps of PyTorch's flight "
+              "recorder (rank_0, rank_1, ...), which torchfrtrace reads")
+      .value("DIR");
   add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
   command.footer(
       "Examples:\n"
       "  oddrank node           which rank of this node holds the others up?\n"
       "  oddrank node 31337     one process: Python and native frames in one stack\n"
+      "  oddrank node 71 72 73  do these processes, ranks or not, wait for each other?\n"
       "  oddrank node --json - | jq .verdict");
   command.runs([options] { return run_node(*options); });
 }

@@ -5,11 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/confine.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "node/sources/collect_dumps.h"
+#include "node/sources/dump_files.h"
 #include "snapshot/epochs.h"
 #include "snapshot/format/decode_many.h"
 
@@ -26,13 +28,18 @@ struct ReportOptions {
   OutputOptions output;
 };
 
+struct CaptureFile {
+  std::string path;
+  bool found = false;  // in a folder; else the user named it, and it may be a pipe of his
+};
+
 // Returns the files, with each folder replaced by the files in it, sorted by name.
-std::vector<std::string> expand(const std::vector<std::string>& arguments) {
-  std::vector<std::string> files;
+std::vector<CaptureFile> expand(const std::vector<std::string>& arguments) {
+  std::vector<CaptureFile> files;
   for (const std::string& argument : arguments) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(argument, ignored)) {
-      files.push_back(argument);
+      files.push_back({argument, false});
       continue;
     }
     std::vector<std::string> inside;
@@ -42,17 +49,31 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
       }
     }
     std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
+    for (std::string& path : inside) {
+      files.push_back({std::move(path), true});
+    }
   }
   return files;
 }
 
+Result<std::string> read_capture(const CaptureFile& file) {
+  if (!file.found) {
+    return read_file(file.path, kMaxCaptureBytes);
+  }
+  ODDRANK_TRY(node::FoundFile found, node::read_found_file(file.path, kMaxCaptureBytes));
+  return std::move(found.bytes);
+}
+
 int run_report(const ReportOptions& options) {
+  if (const Status outputs = check_outputs(options.output); !outputs) {
+    return report_error(outputs.error());
+  }
+  confine(kReporter);
   snapshot::EpochJoiner captures;
   ExitStatus worst = kAllRead;
-  const std::vector<std::string> files = expand(options.captures);
+  const std::vector<CaptureFile> files = expand(options.captures);
   snapshot::decode_many(
-      files.size(), [&files](std::size_t i) { return read_file(files[i], kMaxCaptureBytes); },
+      files.size(), [&files](std::size_t i) { return read_capture(files[i]); },
       [&](std::size_t i, Result<snapshot::Capture> capture) {
         if (capture) {
           captures.add(std::move(*capture));
@@ -61,8 +82,9 @@ int run_report(const ReportOptions& options) {
         // Errors of reading already name the file.
         const Errc code = capture.error().code;
         const bool of_content = code == Errc::kBadData || code == Errc::kUnsupported;
-        worst = std::max(worst, report_error(of_content ? std::move(capture).error().in(files[i])
-                                                        : capture.error()));
+        worst =
+            std::max(worst, report_error(of_content ? std::move(capture).error().in(files[i].path)
+                                                    : capture.error()));
       });
   if (captures.empty()) {
     return worst == kAllRead

@@ -20,6 +20,7 @@
 #include "node/capture_node.h"
 #include "node/watch_sample.h"
 #include "slurm/job.h"
+#include "snapshot/jobs.h"
 #include "watch/rolling_files.h"
 #include "watch/watch.h"
 #include "watch/watch_start.h"
@@ -87,11 +88,7 @@ std::vector<std::string> with_samples(std::vector<std::string> argv, millisecond
 // What the three ways of watching have in common.
 class WatchSetup {
  public:
-  WatchSetup(WatchCommand& options, std::string slurm_job)
-      : options_(options), job_(std::move(slurm_job)) {
-    options.keep.name = job_.empty() ? own_host() : job_;
-    exe_ = read_link("/proc/self/exe").value_or("oddrank");
-  }
+  WatchSetup(WatchCommand& options, std::string slurm_job);
 
   // The hooks refer to this object.
   watch::WatchHooks hooks();
@@ -100,11 +97,7 @@ class WatchSetup {
   void set_beside(pid_t pid) { beside_ = pid; }
   // Restricts the watch to one step of the SLURM job.
   void set_step(const std::string& step) { step_ = "." + step; }
-  void add_log(const std::string& path) {
-    if (!path.empty()) {
-      logs_.push_back(path);
-    }
-  }
+  void add_log(const std::string& path);
   void set_only(RankSign rank) { only_ = std::move(rank); }
   bool has_ranks() const { return !ranks_.empty(); }
   // Finds the ranks of this node. kUsage: they belong to several jobs and none was selected.
@@ -126,23 +119,38 @@ class WatchSetup {
   std::map<pid_t, std::int32_t> ranks_;  // found here
   std::map<std::string, std::string> environment_;
   bool found_any_ = false;  // ever
+  bool said_nothing_trains_ = false;
   int samples_ = 0;
   std::optional<std::chrono::steady_clock::time_point> asked_job_;
 };
 
+WatchSetup::WatchSetup(WatchCommand& options, std::string slurm_job)
+    : options_(options), job_(std::move(slurm_job)) {
+  options.keep.name = job_.empty() ? own_host() : job_;
+  exe_ = read_link("/proc/self/exe").value_or("oddrank");
+}
+
+void WatchSetup::add_log(const std::string& path) {
+  if (!path.empty()) {
+    logs_.push_back(path);
+  }
+}
+
 Status WatchSetup::find() {
   ODDRANK_TRY(snapshot::Capture found, node::find_ranks(job_));
   if (!options_.select.empty()) {
-    node::keep_job(found, options_.select);
-  }
-  const std::vector<std::string> keys = node::job_keys(found);
-  if (keys.size() > 1 && job_.empty()) {
-    std::string list;
-    for (const std::string& key : keys) {
-      list += "\n  --select '" + key + "'";
+    const Status selected = snapshot::select_job(found, options_.select);
+    if (!selected && selected.error().code != Errc::kNotFound) {
+      return fail(selected.error());
     }
+    if (!selected) {
+      found.processes.clear();  // the job's ranks may still come, or have ended
+    }
+  }
+  const std::vector<std::string> keys = snapshot::job_keys(found);
+  if (keys.size() > 1 && job_.empty()) {
     return fail(Errc::kUsage, "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
-                "choose one:" + list);
+                "choose one:" + snapshot::choices(keys));
   }
   ranks_.clear();
   for (const snapshot::ProcessCapture& process : found.processes) {
@@ -154,6 +162,10 @@ Status WatchSetup::find() {
     for (const auto& [name, value] : process.environment) {
       environment_.emplace(found.tables.text(name), found.tables.text(value));
     }
+  }
+  if (ranks_.empty() && !job_.empty() && !std::exchange(said_nothing_trains_, true)) {
+    log_line(LogLevel::kWarning, "no process of job " + job_ +
+                                     " on this node trains yet: nothing is watched until one does");
   }
   if (!ranks_.empty() && ranks_.count(beside_) == 0) {
     beside_ = ranks_.begin()->first;
@@ -320,7 +332,9 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
   command
       .option("--save", options->keep.folder, "Save captures and their JSON reports in this folder")
       .value("DIR");
-  command.option("--keep", options->keep.keep, "Keep this many captures; delete older ones")
+  add_mode_option(command, options->keep.mode);
+  command
+      .option("--keep", options->keep.keep, "Keep this many captures, 1 to 1000; delete older ones")
       .between(1, 1000)
       .shows_default();
   command
@@ -337,7 +351,9 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
           .value("JOBID");
   command
       .option("--select", options->select,
-              "Choose the job with this name if several run on this node")
+              "Choose the job with this name if several run on this node; of a SLURM job its "
+              "number will "
+              "do")
       .value("NAME")
       .not_with(job);
   command.footer(kWatchFooter);

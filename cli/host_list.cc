@@ -12,6 +12,7 @@ namespace oddrank::cli {
 namespace {
 
 constexpr std::size_t kMaxHostFileBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxHosts = 65536;  // of all lists together
 
 struct Hosts {
   std::vector<std::string> names;
@@ -31,6 +32,10 @@ Status Hosts::add(std::string_view text) {
     if (seen.insert(host).second) {
       names.push_back(std::move(host));
     }
+  }
+  if (names.size() > kMaxHosts) {
+    return fail(Errc::kUsage, "more than " + std::to_string(kMaxHosts) + " hosts",
+                "write hosts as n0,n1 or n[0-3,7]");
   }
   return ok();
 }

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/confine.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "slurm/node_clock.h"
 #include "snapshot/format/decode_many.h"
 #include "snapshot/merge.h"
@@ -20,18 +22,34 @@ class Arrivals {
       : began_(std::chrono::duration_cast<std::chrono::microseconds>(
             (std::chrono::system_clock::now() - took).time_since_epoch())) {}
 
-  slurm::Stay of(const slurm::NodeAnswer& node) const {
-    const std::chrono::microseconds arrived = began_ + node.after;
-    return {began_.count(), arrived.count()};
-  }
+  slurm::Stay of(const slurm::NodeAnswer& node) const;
 
  private:
   std::chrono::microseconds began_;
 };
 
+slurm::Stay Arrivals::of(const slurm::NodeAnswer& node) const {
+  const std::chrono::microseconds arrived = began_ + node.after;
+  return {began_.count(), arrived.count()};
+}
+
+// An agent reads its own node only, and a capture of another node is not believed.
+Result<snapshot::Capture> checked_answer(Result<snapshot::Capture> capture,
+                                         const slurm::NodeAnswer& node) {
+  if (!capture || (capture->nodes.size() == 1 && capture->nodes.front().host == node.host)) {
+    return capture;
+  }
+  return fail(Errc::kBadData, capture->nodes.empty()
+                                  ? "its answer names no node, and is not used"
+                                  : "its answer says that it is from " +
+                                        printable(capture->nodes.front().host, 64) +
+                                        ", and is not used");
+}
+
 }  // namespace
 
 snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered) {
+  confine(kReporter);
   snapshot::Capture whole;
   whole.job = std::move(job);
   snapshot::Merger merger(whole);
@@ -46,7 +64,8 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
         }
         return nodes[i].payload;
       },
-      [&](std::size_t i, Result<snapshot::Capture> capture) {
+      [&](std::size_t i, Result<snapshot::Capture> decoded) {
+        Result<snapshot::Capture> capture = checked_answer(std::move(decoded), nodes[i]);
         if (capture) {
           const std::int64_t ahead = slurm::clock_ahead_us(*capture, arrivals.of(nodes[i]));
           if (ahead != 0) {

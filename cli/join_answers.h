@@ -6,6 +6,8 @@
 
 namespace oddrank::cli {
 
+// Confines this process (base/confine.h), which starts nothing more after the gathering: what the
+// nodes sent is foreign. Precondition: one thread.
 // Nodes that did not answer, or whose answer cannot be read, are in the capture with the reason.
 snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered);
 

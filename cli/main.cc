@@ -85,6 +85,8 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
 int main(int argc, char** argv) {
   // If the reader of our output goes away, write() fails; a signal must not end us.
   const bool ignored_broken_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  // At a limit on the size of files, too.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return oddrank::cli::run(argc, argv, ignored_broken_pipe);
   } catch (const std::exception& error) {

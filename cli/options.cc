@@ -27,10 +27,21 @@ void add_output_options(Command& command, OutputOptions& options) {
   file("--folded", options.folded, "Write folded stacks for flame graphs");
   file("--speedscope", options.speedscope, "Write the stacks of all ranks for speedscope");
   file("--dot", options.dot, "Write the wait-for graph for Graphviz");
+  add_mode_option(command, options.mode);
   command.flag("--all-threads", options.all_threads, "Show idle threads too").group(group);
   command.flag("--full-stacks", options.full_stacks, "Show every frame, including internal ones")
       .group(group);
+  command
+      .flag("--redact", options.redact,
+            "Replace hosts, addresses, users and home folders by numbers and drop local variables, "
+            "in all outputs and the saved capture")
+      .group(group);
   command.flag("-q,--quiet", options.quiet, "Print only the verdict's sentence").group(group);
+}
+
+void add_mode_option(Command& command, FileMode& mode) {
+  command.option("--mode", mode, "Permissions of written files, which may hold private data [600]")
+      .group("Output ('-' is stdout)");
 }
 
 void add_core_options(Command& command, node::CaptureOptions& options) {
@@ -80,10 +91,10 @@ void add_capture_options(Command& command, node::CaptureOptions& options) {
   const std::string group = "Capture";
   const auto fixed = [&options] { options.until_decided = false; };
   command
-      .option(
-          "--samples", options.samples,
-          "Number of samples [2, and up to 5 in 10 s until it is clear whether the ranks move]; "
-          "one alone cannot tell stuck from slow")
+      .option("--samples", options.samples,
+              "Number of samples, 1 to 100 [2, and up to 5 in 10 s until it is clear whether the "
+              "ranks move]; "
+              "one alone cannot tell stuck from slow")
       .between(1, 100)
       .tells(fixed)
       .group(group);
@@ -98,6 +109,12 @@ void add_capture_options(Command& command, node::CaptureOptions& options) {
             "have no native frames")
       .group(group);
   add_fr_option(command, options.fr);
+  command
+      .option("--fr-memory", options.newest_calls,
+              "How many of the newest calls of each group to keep from flight recorders in memory "
+              "[64]; 0 keeps all")
+      .value("N")
+      .group(group);
   command.flag("!--no-ras", options.ras, "Do not ask NCCL's RAS service").group(group);
   add_core_options(command, options);
 }
@@ -128,6 +145,9 @@ std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
   }
   if (!options.ras) {
     arguments.emplace_back("--no-ras");
+  }
+  if (options.newest_calls != node::CaptureOptions().newest_calls) {
+    arguments.insert(arguments.end(), {"--fr-memory", std::to_string(options.newest_calls)});
   }
   for (const std::string& pattern : options.fr) {
     arguments.insert(arguments.end(), {"--fr", pattern});

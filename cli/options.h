@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/file_mode.h"
 #include "node/capture_options.h"
 
 namespace oddrank::cli {
@@ -17,13 +18,16 @@ struct OutputOptions {
   std::string folded;
   std::string speedscope;
   std::string dot;
+  FileMode mode;  // of each file
   bool all_threads = false;
   bool full_stacks = false;
   bool locals = false;
-  bool quiet = false;  // only the verdict's sentence
+  bool quiet = false;   // only the verdict's sentence
+  bool redact = false;  // all outputs, also the saved capture
 };
 
 void add_output_options(Command& command, OutputOptions& options);
+void add_mode_option(Command& command, FileMode& mode);
 void add_capture_options(Command& command, node::CaptureOptions& options);
 // Adds the capture options that make sense for core files, which do not change.
 void add_core_options(Command& command, node::CaptureOptions& options);

@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "aggregate/diagnose.h"
 #include "base/log.h"
 #include "base/printable.h"
-#include "base/read_file.h"
+#include "base/write_file.h"
 #include "report/process_text.h"
 #include "report/report_dot.h"
 #include "report/report_folded.h"
@@ -18,9 +22,14 @@
 #include "report/report_text.h"
 #include "report/text_options.h"
 #include "snapshot/format/capture_file.h"
+#include "snapshot/rewrite.h"
 
 namespace oddrank::cli {
 namespace {
+
+constexpr std::size_t kMaxErrorText = 4096;  // bytes
+// A capture of some hundred nodes, or a report, is smaller.
+constexpr std::size_t kRoomForOutput = std::size_t{1} << 20;
 
 ExitStatus exit_status(Errc code) {
   switch (code) {
@@ -40,13 +49,37 @@ bool wants_color() {
          (terminal == nullptr || std::string(terminal) != "dumb");
 }
 
+struct Output {
+  const char* option;
+  const std::string* path;
+};
+
+std::array<Output, 6> outputs_of(const OutputOptions& options) {
+  return {{{"--json", &options.json},
+           {"--html", &options.html},
+           {"--save", &options.save},
+           {"--folded", &options.folded},
+           {"--speedscope", &options.speedscope},
+           {"--dot", &options.dot}}};
+}
+
 bool is_stdout_taken(const OutputOptions& options) {
-  return options.json == "-" || options.html == "-" || options.save == "-" ||
-         options.folded == "-" || options.speedscope == "-" || options.dot == "-";
+  const auto outputs = outputs_of(options);
+  return std::any_of(outputs.begin(), outputs.end(), [](const Output& output) {
+    return !output.path->empty() && file_identity(*output.path) == "-";
+  });
 }
 
 bool save_capture(const snapshot::Capture& capture, const OutputOptions& options) {
-  return options.save.empty() || write_output(options.save, snapshot::encode_capture(capture));
+  if (options.save.empty()) {
+    return true;
+  }
+  if (auto written = write_file(options.save, snapshot::encode_capture(capture), options.mode.bits);
+      !written) {
+    report_error(written.error());
+    return false;
+  }
+  return true;
 }
 
 // Writes every requested output except the text on the terminal.
@@ -55,19 +88,19 @@ bool write_formats(const aggregate::Diagnosis& report,
                    const OutputOptions& options) {
   bool written = true;
   if (!options.json.empty()) {
-    written &= write_output(options.json, report::report_json(report, view));
+    written &= write_output(options.json, report::report_json(report, view), options.mode);
   }
   if (!options.html.empty()) {
-    written &= write_output(options.html, report::report_html(report, view));
+    written &= write_output(options.html, report::report_html(report, view), options.mode);
   }
   if (!options.folded.empty()) {
-    written &= write_output(options.folded, report::report_folded(view));
+    written &= write_output(options.folded, report::report_folded(view), options.mode);
   }
   if (!options.speedscope.empty()) {
-    written &= write_output(options.speedscope, report::report_speedscope(view));
+    written &= write_output(options.speedscope, report::report_speedscope(view), options.mode);
   }
   if (!options.dot.empty()) {
-    written &= write_output(options.dot, report::report_dot(view));
+    written &= write_output(options.dot, report::report_dot(view), options.mode);
   }
   return written;
 }
@@ -83,7 +116,7 @@ ExitStatus exit_status(const aggregate::Coverage& coverage) {
 }  // namespace
 
 ExitStatus report_error(const Error& error) {
-  std::string line = error.what;
+  std::string line = printable(error.what, kMaxErrorText);
   if (!error.hint.empty()) {
     line += "\n  hint: " + error.hint;
   }
@@ -100,8 +133,30 @@ report::TextOptions text_options(const OutputOptions& options) {
   return text;
 }
 
-bool write_output(const std::string& path, const std::string& bytes) {
-  if (auto written = write_file(path, bytes); !written) {
+Status check_outputs(const OutputOptions& options) {
+  std::map<std::string, const char*> taken;
+  for (const Output& output : outputs_of(options)) {
+    if (output.path->empty()) {
+      continue;
+    }
+    const std::string file = file_identity(*output.path);
+    const auto [at, fresh] = taken.emplace(file, output.option);
+    if (!fresh) {
+      return fail(Errc::kUsage, std::string(at->second) + " and " + output.option + " both write " +
+                                    (file == "-" ? "to stdout" : *output.path));
+    }
+    if (auto writable = check_writable(*output.path, kRoomForOutput); !writable) {
+      return fail(Errc::kIo, writable.error().what,
+                  std::string("nothing has been read yet; give ") + output.option +
+                      " a file in a folder that you can write to, with free space");
+    }
+  }
+  return ok();
+}
+
+bool write_output(const std::string& path, const std::string& text, FileMode mode) {
+  const std::string safe = printable_text(text, path == "-" && wants_color());
+  if (auto written = write_file(path, safe, mode.bits); !written) {
     report_error(written.error());
     return false;
   }
@@ -111,6 +166,14 @@ bool write_output(const std::string& path, const std::string& bytes) {
 ExitStatus deliver(const snapshot::Capture& capture,
                    const OutputOptions& options,
                    const snapshot::Capture* earlier) {
+  if (options.redact) {
+    OutputOptions done = options;
+    done.redact = false;
+    const snapshot::Capture now = snapshot::redacted(capture, earlier);
+    const auto before =
+        earlier == nullptr ? std::nullopt : std::optional(snapshot::redacted(*earlier, &capture));
+    return deliver(now, done, before ? &*before : nullptr);
+  }
   bool written = save_capture(capture, options);
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
@@ -120,14 +183,21 @@ ExitStatus deliver(const snapshot::Capture& capture,
   }
   written &= write_formats(report, view, options);
   if (!is_stdout_taken(options)) {
-    written &= write_output("-", options.quiet
-                                     ? report::report_sentence(report)
-                                     : report::report_text(report, capture, text_options(options)));
+    written &=
+        write_output("-",
+                     options.quiet ? report::report_sentence(report)
+                                   : report::report_text(report, capture, text_options(options)),
+                     options.mode);
   }
   return written ? exit_status(report.coverage) : kToolFault;
 }
 
 ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptions& options) {
+  if (options.redact) {
+    OutputOptions done = options;
+    done.redact = false;
+    return deliver_processes(snapshot::redacted(capture), done);
+  }
   bool written = save_capture(capture, options);
   std::string text;
   bool complete = true;
@@ -147,7 +217,7 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   const aggregate::JobView view(capture, model);
   written &= write_formats(aggregate::diagnose(view), view, options);
   if (!is_stdout_taken(options)) {
-    written &= write_output("-", text);
+    written &= write_output("-", text, options.mode);
   }
   if (!written) {
     return kToolFault;

@@ -14,8 +14,13 @@ namespace oddrank::cli {
 // Prints an Error and its hint on stderr and returns the exit status that belongs to it.
 ExitStatus report_error(const Error& error);
 
-// Writes one output ("-" is stdout). On failure, prints the error and returns false.
-bool write_output(const std::string& path, const std::string& bytes);
+// Checks, before anything is captured, that no two outputs go to one file or both to stdout.
+// kUsage.
+Status check_outputs(const OutputOptions& options);
+
+// Writes one output of text ("-" is stdout): the one printer, whose output has no control
+// characters (base/printable.h). On failure, prints the error and returns false.
+bool write_output(const std::string& path, const std::string& text, FileMode mode);
 
 // Returns options for text on stdout. Colours are on for a terminal unless NO_COLOR is set
 // (no-color.org).

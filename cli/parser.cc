@@ -1,13 +1,19 @@
 #include "cli/parser.h"
 
 #include <array>
+#include <iostream>
+#include <memory>
+#include <span>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "base/parse_number.h"
+#include "base/printable.h"
 #include "cli/exit_status.h"
 
 namespace oddrank::cli {
@@ -32,6 +38,62 @@ std::string parse_duration(const std::string& text, milliseconds& duration) {
     }
   }
   return "'" + text + "' is not a time; write it like 500ms, 20s or 2m";
+}
+
+// CLI11's help, with texts that fit into a terminal. It indents what follows a line end.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+
+ private:
+  std::string fold(const std::string& text) const;
+};
+
+std::string HelpFormatter::fold(const std::string& text) const {
+  constexpr std::size_t kWidth = 80;
+  std::string folded;
+  for (const std::string& line : wrap(text, kWidth - get_column_width())) {
+    folded += (folded.empty() ? "" : "\n") + line;
+  }
+  return folded;
+}
+
+std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
+  return fold(option->get_description());
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  std::ostringstream out;
+  CLI::detail::format_help(out, command->get_display_name(true), fold(command->get_description()),
+                           get_column_width());
+  return out.str();
+}
+
+// Words CLI11's "--samples: 1 required N missing" as "--samples needs a value: N".
+std::string error_words(const CLI::App* /*app*/, const CLI::Error& error) {
+  constexpr std::string_view kRequired = ": 1 required ";
+  constexpr std::string_view kMissing = " missing";
+  std::string text = error.what();
+  const std::size_t at = text.find(kRequired);
+  if (at != std::string::npos && text.ends_with(kMissing)) {
+    text.resize(text.size() - kMissing.size());
+    text.replace(at, kRequired.size(), " needs a value: ");
+  }
+  return "oddrank: error: " + text +
+         "\n  hint: oddrank --help and oddrank COMMAND --help list the options\n";
+}
+
+// Returns the message with the user's own words on one line each: a line end in one must not begin
+// what looks like another message.
+std::string on_one_line(std::string message, std::span<char* const> words) {
+  for (const std::string_view word : words) {
+    const std::size_t at = contains(word, "\n") ? message.find(word) : std::string::npos;
+    if (at != std::string::npos) {
+      message.replace(at, word.size(), printable(word));
+    }
+  }
+  return message;
 }
 
 }  // namespace
@@ -61,8 +123,7 @@ Option& Option::shows_default() {
 }
 
 Option& Option::between(std::size_t least, std::size_t most) {
-  const std::string words = std::to_string(least) + " to " + std::to_string(most);
-  option_->check(CLI::Range(least, most).description(words));
+  option_->check(CLI::Range(least, most).description(""));  // the help names the range
   return value("N");
 }
 
@@ -132,6 +193,20 @@ Option Command::option(const std::string& name, milliseconds& value, const std::
   return Option(*option->type_name("TIME"));
 }
 
+Option Command::option(const std::string& name, FileMode& value, const std::string& help) {
+  CLI::Option* option = app_->add_option_function<std::string>(
+      name,
+      [&value, name](const std::string& text) {
+        const auto bits = parse_number<unsigned>(text, 8);
+        if (!bits || *bits > 0777) {
+          throw CLI::ValidationError(name, "'" + text + "' is no file mode; write it like 640");
+        }
+        value.bits = *bits;
+      },
+      help);
+  return Option(*option->type_name("OCTAL"));
+}
+
 Option Command::flag(const std::string& name, bool& value, const std::string& help) {
   if (name.front() == '!') {  // CLI11 also has such flags, but shows them as "--name{false}"
     return flag(
@@ -158,6 +233,8 @@ Parser::Parser(const std::string& description,
                const std::string& footer,
                const std::string& version)
     : app_(std::make_unique<CLI::App>(description, "oddrank")) {
+  app_->formatter(std::make_shared<HelpFormatter>());
+  app_->failure_message(error_words);
   app_->footer(footer);
   app_->set_version_flag("--version", version);
   app_->add_flag("-v,--verbose", verbosity_, "Print what is being done (-vv: more detail)");
@@ -195,7 +272,13 @@ Parser::Parsed Parser::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return {{}, app_->exit(error) == 0 ? kAllRead : kWrongUsage};
+    // What the user typed is in the message, and what others told him to type.
+    std::ostringstream help;
+    std::ostringstream complaint;
+    const int status = app_->exit(error, help, complaint);
+    std::cout << printable_text(help.str()) << std::flush;
+    std::cerr << printable_text(on_one_line(complaint.str(), std::span(argv, argv + argc)));
+    return {{}, status == 0 ? kAllRead : kWrongUsage};
   }
   return {chosen_, kAllRead};
 }

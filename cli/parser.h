@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/file_mode.h"
+
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
 class Option;
@@ -58,6 +60,8 @@ class Command {
   Option option(const std::string& name,
                 std::chrono::milliseconds& value,
                 const std::string& help = "");
+  // Takes the permissions of a file as octal digits: "640".
+  Option option(const std::string& name, FileMode& value, const std::string& help = "");
   // "!--no-ras": sets it to false.
   Option flag(const std::string& name, bool& value, const std::string& help = "");
   Option flag(const std::string& name, std::function<void()> given, const std::string& help);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace oddrank::cli {
 namespace {
 
@@ -13,6 +15,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kMaxWords = 400;  // bytes: of hosts, and of what agents report
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 void say(const std::string& text) {
@@ -49,12 +52,13 @@ void ProgressLine::update(std::size_t done,
   }
   doing_ = doing;
   last_ = now;
+  const auto safe = [](const std::string& text) { return printable(text, kMaxWords); };
   std::string line = std::to_string(done) + " of " + std::to_string(total) + " " + what_;
   if (!waiting_for.empty()) {
-    line += ", waiting for " + waiting_for;
+    line += ", waiting for " + safe(waiting_for);
   }
   if (!doing.empty()) {
-    line += "; " + doing;
+    line += "; " + safe(doing);
   }
   if (terminal_) {
     const std::size_t filled = std::min(kBarWidth, kBarWidth * done / total);

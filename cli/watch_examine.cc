@@ -12,8 +12,11 @@
 
 #include "aggregate/diagnose.h"
 #include "base/isolated.h"
+#include "base/printable.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "base/write_file.h"
+#include "node/sources/dump_files.h"
 #include "report/report_json.h"
 #include "report/report_text.h"
 #include "snapshot/format/capture_file.h"
@@ -61,8 +64,9 @@ std::string past_of(const ProcessCapture& process,
   if (options.folder.empty()) {
     return {};
   }
-  const auto text = read_file(watch::past_path(options.folder, options.name, process.rank), 4096);
-  const auto past = text ? watch::decode_past(*text) : std::nullopt;
+  const auto file =
+      node::read_found_file(watch::past_path(options.folder, options.name, process.rank), 4096);
+  const auto past = file ? watch::decode_past(file->bytes) : std::nullopt;
   // The past of an earlier run must not be used.
   return past && past->rank == process.rank && past->pid == process.pid ? past->words : "";
 }
@@ -104,10 +108,11 @@ void save_examined(const Capture& capture,
     ::mkdir(options.folder.c_str(), 0777);  // if it fails, writing fails too and says why
     const std::string stem =
         options.folder + "/" + watch::stall_stem(options.name, std::chrono::system_clock::now());
-    Status written = write_file(stem + ".odd", snapshot::encode_capture(capture));
+    Status written =
+        write_file(stem + ".odd", snapshot::encode_capture(capture), options.mode.bits);
     if (written) {
       examination.capture = stem + ".odd";
-      written = write_file(stem + ".json", json);
+      written = write_file(stem + ".json", json, options.mode.bits);
     }
     if (written) {
       examination.json = stem + ".json";
@@ -139,7 +144,8 @@ Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOpt
   examination.summary = std::string(trim(report::report_sentence(report)));
   examination.text = report::report_text(report, capture, {});
   if (examination.stall || taken.asked) {
-    save_examined(capture, report::report_json(report, capture), taken, options, examination);
+    save_examined(capture, printable_text(report::report_json(report, capture)), taken, options,
+                  examination);
   }
   return examination;
 }
@@ -191,7 +197,8 @@ Result<Examination> decode(const IsolatedResult& result) {
 
 Result<Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options) {
   const IsolatedTask task{[&](int fd) { send_bytes(fd, encode(examine_here(taken, options))); },
-                          kExaminePatience};
+                          kExaminePatience,
+                          {.files = true}};
   return decode(run_isolated({task}, 1).front());
 }
 
@@ -207,9 +214,10 @@ void leave_past(const watch::PastFile& past, const KeepOptions& options) {
                             }
                             ::mkdir(options.folder.c_str(), 0777);
                             // If it cannot be written, a report merely lacks it.
-                            (void)write_file(path, watch::encode_past(past));
+                            (void)write_file(path, watch::encode_past(past), options.mode.bits);
                           },
-                          kPastPatience};
+                          kPastPatience,
+                          {.files = true}};
   run_isolated({task}, 1);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/file_mode.h"
 #include "watch/watch.h"
 
 namespace oddrank::cli {
@@ -13,6 +14,7 @@ struct KeepOptions {
   std::string folder;  // "" = captures are not kept
   std::string name;    // whose captures they are: job id or host; see watch/rolling_files.h
   std::size_t keep = 3;
+  FileMode mode;
 };
 
 // Examines and saves a capture, in a child with a deadline: the folder may be on a file system that

@@ -9,12 +9,15 @@
 #include "base/parse_number.h"
 #include "collectives/group_labels.h"
 #include "collectives/name_table.h"
+#include "collectives/told_world.h"
+#include "collectives/torch/process_group.h"
 #include "collectives/torch_groups.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/types.h"
 #include "cpython/remote_reader.h"
 #include "snapshot/rank_text.h"
+#include "snapshot/variable.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -101,31 +104,51 @@ std::string label_of(const TorchGroup& group,
   return mesh == of_meshes.end() ? std::string() : mesh->second;
 }
 
+// Fills in what the group's C++ object holds.
+void add_memory(const GroupMemory& read, snapshot::Tables& tables, snapshot::ProcessGroup& group) {
+  group.rank = read.rank;
+  group.size = read.size;
+  for (const BackendCounts& counts : read.backends) {
+    group.counters.push_back({tables.string(counts.backend), counts.collectives, counts.transfers,
+                              counts.collectives, counts.transfers, counts.mixed});
+  }
+}
+
 }  // namespace
 
 std::string group_text(std::string_view name) {
   return "<ProcessGroup " + std::string(name) + ">";
 }
 
-void collect_groups(const cpython::PythonProcess& python,
-                    snapshot::Tables& tables,
-                    snapshot::ProcessCapture& process) {
+ranks::ToldWorld collect_groups(const cpython::PythonProcess& python,
+                                snapshot::Tables& tables,
+                                snapshot::ProcessCapture& process) {
   PythonMemory memory = python.memory();
   const NameTable modules = NameTable::of_modules(memory, python.main_interpreter());
   process.groups.clear();
   Names names;
-  if (const auto torch = read_torch_tables(memory, modules)) {
+  const auto torch = read_torch_tables(memory, modules);
+  if (torch) {
     const auto of_libraries = read_group_labels(memory, modules);
     const auto of_meshes = labels_of_meshes(memory, modules, tables, process);
+    GroupReader reader(memory, torch->version);
+    if (!torch->version.empty()) {
+      snapshot::add_setup(tables, process, "PyTorch", torch->version);
+    }
     for (const TorchGroup& group : torch->groups) {
       if (group.name.empty()) {
         continue;  // the group is being made, or destroyed
       }
       names.emplace(value_of(group.object), group_text(group.name));
-      process.groups.push_back({tables.string(group.name),
-                                tables.string(label_of(group, of_libraries, of_meshes)),
-                                tables.string(group.backend), group.is_default,
-                                tables.string(snapshot::rank_text(group.members))});
+      snapshot::ProcessGroup& row = process.groups.emplace_back();
+      row.name = tables.string(group.name);
+      row.label = tables.string(label_of(group, of_libraries, of_meshes));
+      row.backend = tables.string(group.backend);
+      row.is_default = group.is_default;
+      row.members = tables.string(snapshot::rank_text(group.members));
+      if (const auto read = reader.read(group.object)) {
+        add_memory(*read, tables, row);
+      }
     }
     names.emplace(value_of(torch->isend), "isend");
     names.emplace(value_of(torch->irecv), "irecv");
@@ -137,6 +160,8 @@ void collect_groups(const cpython::PythonProcess& python,
       local.value = tables.string(with_names(text, names));
     }
   });
+  return read_told_world(memory, modules, torch ? torch->init_method : std::string(), tables,
+                         process);
 }
 
 }  // namespace oddrank::collectives

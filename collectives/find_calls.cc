@@ -16,6 +16,7 @@
 #include "collectives/call_table.h"
 #include "collectives/group_evidence.h"
 #include "collectives/group_join.h"
+#include "collectives/number_calls.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -317,6 +318,7 @@ void find_calls(snapshot::Capture& capture) {
     for (ThreadCapture& thread : process.threads) {
       thread.call = find_call(thread, groups, capture.tables);
     }
+    number_calls(process, capture.tables);
   }
 }
 

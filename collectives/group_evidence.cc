@@ -144,7 +144,7 @@ std::optional<std::string> default_group_evidence(const CallFrames& frames,
   }
   const auto default_group = frames.local(index, "default_pg");
   if (default_group && *default_group != "None" && *default_group != "<unreadable>") {
-    return "it looked the default group up";
+    return "which looks up the default group";
   }
   return wrapper_evidence(frames, index, call);
 }

@@ -6,7 +6,7 @@
 // logging wrapper, `wrapper(*args, **kwargs)` of c10d_logger.py, whose frame still does. So, in
 // this order:
 //  1. the function's own `group` is None (functions that never replace it; torch up to 2.x);
-//  2. its `default_pg` is bound: it looked the default group up because `group` was None;
+//  2. its `default_pg` is bound: it looks up the default group because `group` was None;
 //  3. the wrapper's positional arguments pass None, or end before `group` and none of its keyword
 //     arguments can be `group`.
 // Everything else is unknown: a group object in `group` may be any group.
@@ -21,7 +21,8 @@
 
 namespace oddrank::collectives {
 
-// Returns the evidence in a few words ("group=None", "called without a group"); nullopt: unknown.
+// Returns the evidence in a few words ("group=None", "called without a group", "which looks up the
+// default group"); nullopt: unknown.
 // `index` is the call's frame in `frames`.
 std::optional<std::string> default_group_evidence(const CallFrames& frames,
                                                   std::size_t index,

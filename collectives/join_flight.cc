@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -87,9 +88,13 @@ class Joiner {
   const FlightGroup* group_of(const CollectiveCall& call) const;
   void fill_group(const FlightGroup& group, CollectiveCall& call) const;
   void say(CollectiveCall& call, const FlightEntry& entry, std::string_view more);
-  void join(CollectiveCall& call);
-  // Returns whether it is the only open call: then the frames wait in it, whatever the group.
-  bool is_sole(const FlightEntry& entry, std::string_view function) const;
+  void join(ThreadCapture& thread);
+  // Returns the call that the thread must wait in, whose group is unknown: the only open one, or
+  // the oldest of those that this thread made, if they are of one group. nullptr if it is unclear.
+  const FlightEntry* sole_open(const ThreadCapture& thread) const;
+  bool fits(const FlightEntry& entry, std::string_view function) const;
+  // Drops a number that the recorder gives to another operation.
+  void check_number(CollectiveCall& call) const;
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
 
@@ -101,8 +106,9 @@ class Joiner {
 void Joiner::run() {
   bool any = false;
   for (ThreadCapture& thread : process_.threads) {
-    if (thread.call && thread.call->kind == CallKind::kCollective && thread.call->sequence < 0) {
-      join(*thread.call);
+    if (thread.call && thread.call->kind == CallKind::kCollective) {
+      check_number(*thread.call);
+      join(thread);
     }
     any = any || thread.call.has_value();
   }
@@ -162,19 +168,38 @@ void Joiner::say(CollectiveCall& call, const FlightEntry& entry, std::string_vie
                                              entry.sequence, more));
 }
 
-void Joiner::join(CollectiveCall& call) {
+void Joiner::check_number(CollectiveCall& call) const {
+  const FlightGroup* group = call.sequence >= 0 ? group_of(call) : nullptr;
+  const bool denied =
+      group != nullptr &&
+      std::any_of(record_.entries.begin(), record_.entries.end(), [&](const FlightEntry& entry) {
+        return entry.group < record_.groups.size() && &record_.groups[entry.group] == group &&
+               !entry.is_p2p && entry.sequence == call.sequence &&
+               !is_recorded_as(tables_.text(call.op), tables_.text(entry.op)) &&
+               !function_of_recorded(tables_.text(entry.op)).empty();
+      });
+  if (denied && record_.from_memory) {
+    call.sequence = -1;
+  }
+}
+
+void Joiner::join(ThreadCapture& thread) {
+  CollectiveCall& call = *thread.call;
+  if (call.sequence >= 0) {
+    return;
+  }
   const bool has_group = call.whole_world || call.group != snapshot::StringId{};
   const FlightGroup* group = has_group ? group_of(call) : nullptr;
   if (has_group && group == nullptr) {
     return;
   }
-  const FlightEntry* entry = oldest_open(group);
+  const FlightEntry* entry = has_group ? oldest_open(group) : sole_open(thread);
   if (entry == nullptr || !stood_still(*entry)) {
     return;
   }
   const std::string_view function = tables_.text(call.op);
   const std::string_view op = tables_.text(entry->op);
-  if (has_group ? !is_recorded_as(function, op) : !is_sole(*entry, function)) {
+  if (has_group ? !is_recorded_as(function, op) : !fits(*entry, function)) {
     return;
   }
   if (!has_group) {
@@ -187,12 +212,29 @@ void Joiner::join(CollectiveCall& call) {
   say(call, *entry, "");
 }
 
-bool Joiner::is_sole(const FlightEntry& entry, std::string_view function) const {
-  const bool fits = function == "wait_tensor" || function.empty()
-                        ? !function_of_recorded(tables_.text(entry.op)).empty()
-                        : is_recorded_as(function, tables_.text(entry.op));
-  return fits && std::count_if(record_.entries.begin(), record_.entries.end(),
-                               [this](const FlightEntry& one) { return is_open(one); }) == 1;
+bool Joiner::fits(const FlightEntry& entry, std::string_view function) const {
+  return function == "wait_tensor" || function.empty()
+             ? !function_of_recorded(tables_.text(entry.op)).empty()
+             : is_recorded_as(function, tables_.text(entry.op));
+}
+
+const FlightEntry* Joiner::sole_open(const ThreadCapture& thread) const {
+  std::vector<const FlightEntry*> open;
+  for (const FlightEntry& entry : record_.entries) {
+    if (is_open(entry)) {
+      open.push_back(&entry);
+    }
+  }
+  if (open.size() > 1 && record_.from_memory) {
+    std::erase_if(open, [&](const FlightEntry* entry) {
+      return entry->thread == snapshot::StringId{} || entry->thread != thread.name;
+    });
+    const bool one_group = std::all_of(open.begin(), open.end(), [&](const FlightEntry* entry) {
+      return entry->group == open.front()->group;
+    });
+    open.resize(one_group && !open.empty() ? 1 : 0);
+  }
+  return open.size() == 1 ? open.front() : nullptr;
 }
 
 void Joiner::add_call(ThreadCapture& thread) {

@@ -17,7 +17,9 @@ using cpython::PythonMemory;
 using cpython::TypeFlag;
 
 constexpr std::string_view kModule = "torch.distributed.distributed_c10d";
+constexpr std::string_view kVersionModule = "torch.version";
 constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxInitMethod = 512;
 
 class TableReader {
  public:
@@ -30,7 +32,7 @@ class TableReader {
   static Addr value_for(const std::vector<DictItem>& items, Addr key);
   // Returns the default group; null if this torch has no `_world`, or it is not initialised.
   Addr default_group();
-  std::string text_of(Addr object);
+  std::string text_of(Addr object, std::size_t limit = kMaxName);
   // Returns the item; null if the object is not a tuple, or has no such item.
   Addr of_tuple(Addr tuple, std::uint32_t index);
   // Reads {global rank: rank within the group}; returns the global ranks in the order of the
@@ -51,6 +53,7 @@ TorchTables TableReader::read() {
   const auto group_names = table("_pg_names");
   const auto ranks = table("_pg_group_ranks");
   const Addr known_default = default_group();
+  tables.init_method = text_of(global("_default_pg_init_method"), kMaxInitMethod);
   for (const DictItem& item : backends) {
     TorchGroup group;
     group.object = item.key;
@@ -83,9 +86,8 @@ Addr TableReader::default_group() {
   return group != Addr{} && cpython::type_name(memory_, group) == "NoneType" ? Addr{} : group;
 }
 
-std::string TableReader::text_of(Addr object) {
-  const auto text =
-      object == Addr{} ? std::nullopt : cpython::read_string(memory_, object, kMaxName);
+std::string TableReader::text_of(Addr object, std::size_t limit) {
+  const auto text = object == Addr{} ? std::nullopt : cpython::read_string(memory_, object, limit);
   return text && !text->cut ? text->utf8 : std::string();
 }
 
@@ -139,7 +141,14 @@ std::optional<TorchTables> read_torch_tables(PythonMemory& memory, const NameTab
   if (names.empty()) {
     return std::nullopt;
   }
-  return TableReader(memory, std::move(names)).read();
+  TorchTables tables = TableReader(memory, std::move(names)).read();
+  if (const Addr about = modules.find(kVersionModule); about != Addr{}) {
+    const Addr text = NameTable::of_module(memory, about).find("__version__");
+    const auto version =
+        text == Addr{} ? std::nullopt : cpython::read_string(memory, text, kMaxName);
+    tables.version = version && !version->cut ? version->utf8 : std::string();
+  }
+  return tables;
 }
 
 }  // namespace oddrank::collectives

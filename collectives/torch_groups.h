@@ -32,8 +32,10 @@ struct TorchGroup {
 
 struct TorchTables {
   std::vector<TorchGroup> groups;  // oldest first
+  std::string init_method;         // of the default group: "tcp://n0:29500"; "" = unknown
   Addr isend{};                    // functions, which show what a P2POp does
   Addr irecv{};
+  std::string version;  // of torch, "2.13.0+cpu"; "" = unknown
 };
 
 // Reads the tables. `modules`: sys.modules. nullopt: torch.distributed was not imported, or cannot

@@ -1,10 +1,8 @@
 #include "cpython/locals.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 
-#include "base/ascii.h"
+#include "base/secrets/mask_secrets.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
@@ -66,14 +64,6 @@ Addr value_in_slot(PythonMemory& memory,
 
 }  // namespace
 
-bool sounds_secret(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kWords = {"token",  "password",   "passwd",
-                                                      "secret", "credential", "key"};
-  const std::string lower = lower_case(name);
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
-}
-
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
   const Layout& layout = memory.layout();
   constexpr std::size_t kPointers = kMaxLocals * sizeof(std::uint64_t);
@@ -124,8 +114,11 @@ std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame
     if (plain_only && !is_plain(memory, value) && !is_telling(memory, value)) {
       continue;
     }
-    locals.push_back(
-        {name->utf8, sounds_secret(name->utf8) ? "<hidden>" : print_object(memory, value)});
+    std::string text = print_object(memory, value);
+    const bool type_alone = text.starts_with('<');  // "<Tensor (2, 3)>", a layer's query or key
+    const bool hidden =
+        !type_alone && names_secret(name->utf8) && !is_innocent_value(name->utf8, text);
+    locals.push_back({name->utf8, hidden ? "<hidden>" : std::move(text)});
   }
   return locals;
 }

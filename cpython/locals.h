@@ -15,8 +15,8 @@ namespace oddrank::cpython {
 inline constexpr std::size_t kMaxLocals = 64;  // of one frame
 
 // Returns the currently bound locals. `plain_only`: only numbers, bools, None, texts and telling
-// types (objects.h). If a name sounds like a secret, its value is "<hidden>". Empty if the frame or
-// its names cannot be read.
+// types (objects.h). If a name is a secret's (base/secrets/secret_names.h), its value is
+// "<hidden>", unless only its type would be shown. Empty if the frame or its names cannot be read.
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only);
 
 // Returns the object that a variable refers to; null if there is no such variable, or it is not
@@ -25,8 +25,5 @@ Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view na
 
 // Fetches what read_locals will need of these frames, in a few system calls.
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames);
-
-// Returns whether the name contains token, password, secret, key or credential, in any case.
-bool sounds_secret(std::string_view name);
 
 }  // namespace oddrank::cpython

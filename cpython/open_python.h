@@ -1,5 +1,4 @@
-// Finds and samples the CPython of a target, for readers outside of stacks/ that have no module
-// map.
+// Finds and samples the CPython of a target, for readers that have no module map of it.
 #pragma once
 
 #include "attach/target.h"

@@ -1,5 +1,5 @@
-// PyTorch types whose instances, as locals of a frame, show the group of a collective. Such
-// instances are printed with more than the name of their type (objects.h).
+// PyTorch types whose instances, as locals of a frame, show the group of a collective, or whom a
+// launcher waits for. Such instances are printed with more than the name of their type (objects.h).
 #pragma once
 
 #include <array>
@@ -13,6 +13,8 @@ struct TellingType {
   bool identity = false;  // "<ProcessGroup at 0x7f31c0>": the address identifies it
   // "<P2POp peer=3 ...>": these attributes, if it has them.
   std::array<std::string_view, 4> attributes{};
+  // Attributes of these are telling instances, which are printed with their own attributes.
+  bool outer = false;
 };
 
 // Up to torch 1.13 a group is an instance of its backend's type, such as ProcessGroupNCCL. The
@@ -23,6 +25,11 @@ inline constexpr std::array kTellingTypes = {
     TellingType{"DeviceMesh",
                 false,
                 {"_mesh_dim_names", "mesh_dim_names", "_dim_group_names", "_dim_group_infos"}},
+    // torchrun's launcher, torch 1.9 to 2.13: torch/distributed/elastic/rendezvous.
+    TellingType{"StaticTCPRendezvous", false, {"rank", "world_size", "master_addr", "master_port"}},
+    TellingType{"RendezvousSettings", false, {"run_id", "min_nodes", "max_nodes"}},
+    TellingType{"_RendezvousState", false, {"participants", "round"}},
+    TellingType{"_RendezvousContext", false, {"state", "settings"}, true},
 };
 
 // Finds the type by the last part of its name; nullptr if it is not one of these.

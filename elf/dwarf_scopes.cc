@@ -1,6 +1,7 @@
 #include "elf/dwarf_scopes.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 
 #include <algorithm>
 #include <cstring>
@@ -26,6 +27,59 @@ constexpr std::size_t kMaxRanges = std::size_t{1} << 20;
 constexpr int kMaxDepth = 128;
 constexpr std::size_t kMaxScopeName = std::size_t{16} << 10;
 constexpr std::size_t kMaxPath = 4096;
+
+// Compressed debug information is unpacked into memory. Real sections have a tenth of their size
+// when packed; zeros have a thousandth.
+constexpr std::uint64_t kMaxUnpackedTimes = 16;  // the size of the file
+constexpr std::uint64_t kMaxUnpackedAnyway = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMaxUnpacked = std::uint64_t{2} << 30;
+
+// Returns what libdw would unpack a section to, by the section's own header; 0 if it is not
+// compressed. Before SHF_COMPRESSED, sections named .zdebug_* began with "ZLIB" and the size.
+std::uint64_t unpacked_size(Elf* elf, std::size_t names, Elf_Scn* section) {
+  GElf_Shdr header{};
+  GElf_Chdr packed{};
+  if (::gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) {
+    return 0;
+  }
+  if ((header.sh_flags & SHF_COMPRESSED) != 0) {
+    return ::gelf_getchdr(section, &packed) == nullptr ? 0 : packed.ch_size;
+  }
+  const char* name = ::elf_strptr(elf, names, header.sh_name);
+  if (name == nullptr || !std::string_view(name).starts_with(".zdebug")) {
+    return 0;
+  }
+  const Elf_Data* data = ::elf_rawdata(section, nullptr);
+  constexpr std::size_t kHead = 12;
+  if (data == nullptr || data->d_buf == nullptr || data->d_size < kHead) {
+    return 0;
+  }
+  std::uint64_t size = 0;
+  for (std::size_t i = 4; i < kHead; ++i) {
+    size = size << 8 | static_cast<const unsigned char*>(data->d_buf)[i];
+  }
+  return size;
+}
+
+// Returns whether unpacking all sections stays within what the size of the file allows.
+bool unpacks_within_bounds(Elf* elf) {
+  std::size_t file_size = 0;
+  std::size_t names = 0;
+  if (::elf_rawfile(elf, &file_size) == nullptr || ::elf_getshdrstrndx(elf, &names) != 0) {
+    return true;  // no sections
+  }
+  const std::uint64_t limit =
+      std::min(kMaxUnpacked, kMaxUnpackedAnyway + file_size * kMaxUnpackedTimes);
+  std::uint64_t all = 0;
+  Elf_Scn* section = nullptr;
+  while ((section = ::elf_nextscn(elf, section)) != nullptr) {
+    const std::uint64_t size = unpacked_size(elf, names, section);
+    if (size > limit || (all += size) > limit) {
+      return false;
+    }
+  }
+  return true;
+}
 
 struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { ::dwarf_end(dwarf); }
@@ -234,6 +288,11 @@ Result<DwarfFile> DwarfFile::open(const UniqueFd& fd) {
   }
   // By its fd, not as bytes in memory: libdw unpacks compressed sections in place otherwise.
   impl->elf.reset(::elf_begin(fd.get(), ELF_C_READ_MMAP, nullptr));
+  if (impl->elf && !unpacks_within_bounds(impl->elf.get())) {
+    return fail(Errc::kBadData,
+                "its compressed debug information would take more memory than a file of its size "
+                "may");
+  }
   if (impl->elf) {
     impl->dwarf.reset(::dwarf_begin_elf(impl->elf.get(), DWARF_C_READ, nullptr));
   }

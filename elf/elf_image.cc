@@ -228,6 +228,20 @@ std::vector<ElfRange> ElfImage::functions_with_prefix(std::string_view prefix) c
   return found;
 }
 
+bool ElfImage::has_own_symbols() const {
+  return std::any_of(impl_->tables.begin(), impl_->tables.end(),
+                     [](const SymbolTable& table) { return !table.dynamic(); });
+}
+
+std::vector<NamedRange> ElfImage::variables_with_prefix(std::string_view prefix,
+                                                        std::uint64_t size) const {
+  std::vector<NamedRange> found;
+  for (const SymbolTable& table : impl_->tables) {
+    table.append_variables(prefix, size, found);
+  }
+  return found;
+}
+
 std::span<const std::byte> ElfImage::bytes_at(std::uint64_t address, std::uint64_t size) const {
   for (const ElfSegment& segment : impl_->segments) {
     if (address < segment.address || address - segment.address > segment.file_size) {

@@ -10,4 +10,10 @@ struct ElfRange {
   std::uint64_t size = 0;
 };
 
+// A range with the name of its symbol.
+struct NamedRange {
+  std::string name;
+  ElfRange range;
+};
+
 }  // namespace oddrank::elf

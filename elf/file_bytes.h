@@ -16,10 +16,7 @@ namespace oddrank::elf {
 class FileBytes {
  public:
   // Maps a regular file; fails for any other. Closes the fd.
-  static Result<FileBytes> map(UniqueFd fd) {
-    ODDRANK_TRY(MappedFile file, MappedFile::map(std::move(fd)));
-    return FileBytes(std::move(file));
-  }
+  static Result<FileBytes> map(UniqueFd fd);
   explicit FileBytes(std::vector<std::byte> bytes) : copy_(std::move(bytes)) {}
 
   // Returns the bytes; they stay where they are when the object is moved.
@@ -33,5 +30,10 @@ class FileBytes {
   MappedFile file_;
   std::vector<std::byte> copy_;
 };
+
+inline Result<FileBytes> FileBytes::map(UniqueFd fd) {
+  ODDRANK_TRY(MappedFile file, MappedFile::map(std::move(fd)));
+  return FileBytes(std::move(file));
+}
 
 }  // namespace oddrank::elf

@@ -51,6 +51,18 @@ std::optional<ElfRange> SymbolTable::find(std::string_view name) const {
   return std::nullopt;
 }
 
+void SymbolTable::append_variables(std::string_view prefix,
+                                   std::uint64_t size,
+                                   std::vector<NamedRange>& into) const {
+  for (const Elf64_Sym& symbol : symbols_) {
+    if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_size == size &&
+        is_defined(symbol) && symbol.st_name < names_.size() &&
+        names_.substr(symbol.st_name).starts_with(prefix)) {
+      into.push_back({std::string(name(symbol)), {symbol.st_value, symbol.st_size}});
+    }
+  }
+}
+
 void SymbolTable::append_functions(std::string_view prefix, std::vector<ElfRange>& into) const {
   for (const Elf64_Sym& symbol : symbols_) {
     if (is_defined(symbol) && is_function(symbol) && symbol.st_name < names_.size() &&

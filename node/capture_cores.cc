@@ -11,12 +11,15 @@
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "collectives/find_calls.h"
+#include "collectives/join_flight.h"
 #include "node/capture_node.h"
 #include "node/core_opener.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
 #include "node/read_core.h"
 #include "snapshot/carrier.h"
+#include "snapshot/jobs.h"
+#include "snapshot/rewrite.h"
 #include "waits/node/join_node.h"
 
 namespace oddrank::node {
@@ -98,6 +101,11 @@ void Gatherer::add(const std::string& path, const std::string& label, const Capt
     }
   }
   whole_.processes.push_back(std::move(process));
+  for (const snapshot::FlightRecord& record : one.collectives.flight) {
+    snapshot::FlightRecord carried = carrier.flight_record(record);
+    carried.node = whole_.processes.back().node;
+    whole_.collectives.flight.push_back(std::move(carried));
+  }
   cores_.push_back({one.processes.front().pid, path});
 }
 
@@ -123,6 +131,10 @@ void Gatherer::find_children() {
   }
   for (const auto& [child, owner] : owners_) {
     child->is_rank = false;
+    // A fork has a copy of its parent's calls.
+    std::erase_if(whole_.collectives.flight, [child = child](const snapshot::FlightRecord& record) {
+      return record.node == child->node && record.pid == child->pid;
+    });
     child->owner = owner->pid;
     child->node = owner->node;
   }
@@ -151,7 +163,7 @@ const ProcessCapture* Gatherer::parent_of(const ProcessCapture& process) const {
 }
 
 Status check_one_job(const Capture& capture) {
-  const std::vector<std::string> keys = job_keys(capture);
+  const std::vector<std::string> keys = snapshot::job_keys(capture);
   if (keys.size() <= 1) {
     return ok();
   }
@@ -210,11 +222,12 @@ Result<Capture> capture_cores(const CoresRequest& request, const CaptureOptions&
   name_in_child(whole, opener.files());
   waits::join_cores(whole);
   collectives::find_calls(whole);
+  collectives::join_flight(whole);
   if (options.inlines) {
     add_inlines_in_child(whole, options.timeout / 2, opener.files());
   }
   describe_job(whole);
-  return whole;
+  return snapshot::without_secrets(std::move(whole));
 }
 
 }  // namespace oddrank::node

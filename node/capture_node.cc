@@ -12,11 +12,14 @@
 #include <utility>
 
 #include "attach/live_target.h"
+#include "attach/proc_view.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "base/shell_words.h"
 #include "base/split.h"
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
+#include "node/ask_process.h"
 #include "node/enough_samples.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
@@ -29,9 +32,12 @@
 #include "node/sources/collect_log.h"
 #include "node/sources/collect_nccl_memory.h"
 #include "node/sources/collect_ras.h"
+#include "node/sources/collect_recorders.h"
 #include "ranks/discover.h"
 #include "snapshot/carrier.h"
+#include "snapshot/jobs.h"
 #include "snapshot/join_samples.h"
+#include "snapshot/rewrite.h"
 #include "waits/node/join_node.h"
 
 namespace oddrank::node {
@@ -48,6 +54,7 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
   discover.slurm_job = request.slurm_job;
   discover.slurm_step = request.slurm_step;
   discover.exclude = {::getpid()};
+  discover.ask = ask_process;
   const IsolatedTask task{[&](int fd) {
                             const Status status = ranks::discover(discover, node);
                             send_capture(fd, status ? Result<Capture>(std::move(node))
@@ -116,9 +123,9 @@ bool all_unread(const Capture& capture) {
 }
 
 // Takes as many samples as the options say, or until it is clear whether the ranks move. A single
-// process, or processes that are not ranks, get no verdict, so two samples are enough.
+// process gets no verdict, so two samples are enough.
 void take_samples(Capture& capture, const CaptureOptions& options, const NodeRequest& request) {
-  const bool adapts = options.until_decided && has_rank(capture) && request.pids.size() != 1;
+  const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
   std::vector<milliseconds> begun;
   NextSample next{SampleReason::kFirst};
@@ -127,6 +134,9 @@ void take_samples(Capture& capture, const CaptureOptions& options, const NodeReq
     take_sample(capture, options, begun.size() == 1, request);
     if (all_unread(capture)) {
       return;
+    }
+    if (begun.size() == 1) {
+      settle_ranks(capture);  // whether the ranks move decides about further samples
     }
     if (adapts) {
       next = next_sample(capture, begun);
@@ -169,31 +179,12 @@ void collect_beside(Capture& capture, const CaptureOptions& options) {
   if (!options.beside) {
     return;
   }
+  collect_recorders(capture, options.newest_calls, options.timeout);
   collect_dumps(capture, options.timeout);
   add_given_dumps(capture, options.fr, false, options.timeout);
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
   collect_hardware(capture);
-}
-
-// Keeps the step with the most ranks: a SLURM job may have several steps with ranks.
-void keep_largest_job(Capture& capture) {
-  std::map<std::string_view, std::size_t> ranks;
-  for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && process.rank >= 0) {
-      ++ranks[capture.tables.text(process.job_key)];
-    }
-  }
-  const auto largest = std::max_element(
-      ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string note = "left out, since most ranks belong to " + std::string(largest->first) + ":";
-  for (const auto& [key, count] : ranks) {
-    if (key != largest->first) {
-      note += " " + std::string(key) + " (" + std::to_string(count) + " ranks)";
-    }
-  }
-  capture.nodes.front().notes.push_back(std::move(note));
-  keep_job(capture, std::string(largest->first));
 }
 
 // Returns the job of the process or of its child; "" if neither is a rank.
@@ -207,25 +198,17 @@ std::string job_beside(const Capture& capture, pid_t pid) {
 
 Status check_jobs(Capture& capture, const NodeRequest& request) {
   if (const std::string job = job_beside(capture, request.beside); !job.empty()) {
-    keep_job(capture, job);
+    snapshot::keep_job(capture, job);
   }
   if (!request.select.empty()) {
-    keep_job(capture, request.select);
+    ODDRANK_TRY_STATUS(snapshot::select_job(capture, request.select));
   }
-  const std::vector<std::string> keys = job_keys(capture);
-  if (keys.size() <= 1 || request.any_job || !request.pids.empty()) {
-    return ok();
-  }
-  if (!request.slurm_job.empty()) {
-    keep_largest_job(capture);
-    return ok();
-  }
-  std::string list;
-  for (const std::string& key : keys) {
-    list += "\n  --select '" + key + "'";
+  const std::vector<std::string> keys = snapshot::job_keys(capture);
+  if (keys.size() <= 1 || request.any_job || !request.pids.empty() || !request.slurm_job.empty()) {
+    return ok();  // steps of a SLURM job are told apart where the nodes' answers are joined
   }
   return fail(Errc::kUsage, "ranks of " + std::to_string(keys.size()) + " jobs run on this node",
-              "choose one, or --each for one report a job:" + list);
+              "choose one, or --each for one report a job:" + snapshot::choices(keys));
 }
 
 void note_survivors(Capture& capture) {
@@ -249,34 +232,6 @@ std::string host_name() {
   return name.data();
 }
 
-std::vector<std::string> job_keys(const Capture& capture) {
-  std::set<std::string> keys;
-  for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && process.rank >= 0) {
-      keys.emplace(capture.tables.text(process.job_key));
-    }
-  }
-  return {keys.begin(), keys.end()};
-}
-
-bool has_rank(const snapshot::Capture& capture) {
-  return std::any_of(capture.processes.begin(), capture.processes.end(),
-                     [](const auto& process) { return process.is_rank && process.rank >= 0; });
-}
-
-void keep_job(Capture& capture, const std::string& job_key) {
-  std::set<pid_t> owners;
-  for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && capture.tables.text(process.job_key) == job_key) {
-      owners.insert(process.pid);
-    }
-  }
-  std::erase_if(capture.processes, [&](const ProcessCapture& process) {
-    const bool survivor = process.outlives_rank && capture.tables.text(process.job_key) == job_key;
-    return owners.count(process.owner) == 0 && !survivor;
-  });
-}
-
 Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
   const auto started = Deadline::Clock::now();
   Capture node;
@@ -287,11 +242,17 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   if (capture.processes.empty()) {
     const auto& notes = capture.nodes.front().notes;
+    if (const std::string hidden = attach::hidden_processes(); !hidden.empty()) {
+      return fail(Errc::kPermission,
+                  "no rank could be seen on " + capture.nodes.front().host + ": " + hidden,
+                  "run oddrank as the owner of the job or as root, or mount /proc without hidepid");
+    }
     return fail(capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,
                 "no rank of a training job was found on " + capture.nodes.front().host +
                     (notes.empty() ? "" : " (" + notes.front() + ")"),
                 "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
-                "PMI_RANK in its environment; for any other process give its pid");
+                "PMI_RANK in its environment, or one that has joined a group of torch.distributed "
+                "or jax.distributed; for any other process give its pid");
   }
   collect_counts(capture, options);
   const waits::NodeStart start = waits::start_node(capture);
@@ -310,14 +271,12 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   if (options.inlines) {
     add_inlines_in_child(capture, options.timeout / 2);
   }
-  for (const ProcessCapture& process : capture.processes) {
-    capture.job.world_size = std::max(capture.job.world_size, process.world_size);
-  }
+  capture.job.world_size = snapshot::world_size_of(capture);
   capture.job.hosts = {capture.nodes.front().host};
   capture.nodes.front().took_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - started)
           .count());
-  return capture;
+  return snapshot::without_secrets(std::move(capture));
 }
 
 }  // namespace oddrank::node

@@ -34,13 +34,4 @@ Result<snapshot::Capture> capture_node(const NodeRequest& request, const Capture
 // Returns the kernel's name of this host, which is the node's name if the request has none.
 std::string host_name();
 
-// Returns the different job keys of the ranks of a capture, sorted.
-std::vector<std::string> job_keys(const snapshot::Capture& capture);
-
-// Returns whether a process of the capture is a rank whose number is known.
-bool has_rank(const snapshot::Capture& capture);
-
-// Removes the processes of all other jobs.
-void keep_job(snapshot::Capture& capture, const std::string& job_key);
-
 }  // namespace oddrank::node

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,10 @@ struct CaptureOptions {
   bool beside = true;           // dumps, logs, hardware, RAS and NCCL's memory, besides the stacks
   bool ras = true;              // NCCL's RAS service, if `beside`
   std::vector<std::string> fr;  // flight recorder dumps that the user names
-  bool inlines = false;         // inlined frames and source lines, from DWARF
+  // How many of the newest calls of each group are kept from recorders in memory; 0: all. Captures
+  // of thousands of ranks stay small.
+  std::size_t newest_calls = 64;
+  bool inlines = false;  // inlined frames and source lines, from DWARF
 };
 
 }  // namespace oddrank::node

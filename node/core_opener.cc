@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "attach/open_regular.h"
+#include "attach/files/open_regular.h"
 #include "node/target_modules.h"
 
 namespace oddrank::node {

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "attach/open_regular.h"
+#include "attach/files/open_named.h"
+#include "attach/files/open_regular.h"
 #include "base/log.h"
 #include "base/run_command.h"
 #include "base/split.h"
@@ -19,9 +20,13 @@ constexpr std::chrono::milliseconds kDebugPatience{5000};
 
 }  // namespace
 
-DebugFinder::DebugFinder(Deadline deadline) {
+bool DebugFinder::asks_servers() {
   const char* urls = std::getenv("DEBUGINFOD_URLS");  // NOLINT(concurrency-mt-unsafe): one thread
-  if (urls != nullptr && !trim(urls).empty()) {
+  return urls != nullptr && !trim(urls).empty();
+}
+
+DebugFinder::DebugFinder(Deadline deadline) {
+  if (asks_servers()) {
     until_ = deadline;
   }
 }
@@ -31,7 +36,10 @@ Result<UniqueFd> DebugFinder::open(pid_t pid, const std::string& build_id) {
   if (path.empty()) {
     return fail(Errc::kNotFound, "no build id");
   }
-  auto below_root = attach::open_regular_below("/proc/" + std::to_string(pid) + "/root", path);
+  // Such files may be links (Debian's are, where several packages have the same one).
+  const auto files = attach::NamedFiles::of(pid);
+  auto below_root = files ? files->open(path, attach::LastLink::kFollowed)
+                          : Result<UniqueFd>(fail(files.error()));
   return below_root ? std::move(below_root) : ask_server(build_id);
 }
 

@@ -23,6 +23,9 @@ class DebugFinder {
   // the program times out or is not installed.
   explicit DebugFinder(Deadline deadline);
 
+  // Returns whether $DEBUGINFOD_URLS is set, so that a program may be run.
+  static bool asks_servers();
+
   // Opens the debug file. kNotFound: there is none, or the text is not a build id. The caller
   // compares build ids.
   Result<UniqueFd> open(pid_t pid, const std::string& build_id);

@@ -1,6 +1,7 @@
 #include "node/enough_samples.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -22,8 +23,8 @@ using Times = std::span<const milliseconds>;
 constexpr milliseconds kFirstInterval{500};
 // A shorter interval is not worth a sample.
 constexpr milliseconds kLeastInterval{250};
-// The age of a five-second wait is exact to some 10 ms.
-constexpr milliseconds kAgeMargin{100};
+// Ages are as of some moment while a sample is read, which may take this long.
+constexpr milliseconds kAgeMargin{400};
 // How often a rank must be seen to move.
 constexpr int kMotionsThatTell = 2;
 
@@ -34,6 +35,10 @@ struct Strand {
   Pace pace = Pace::kRuns;
   milliseconds age{0};   // of its wait, which decides whether it is old or young
   bool in_call = false;  // or in a native wait for another thread, which awaits its completion
+  // Nobody knows since when it waits: Linux 6.12 and later forget it for a sleeping thread that
+  // they move to another CPU (delayed dequeue; about one in ten).
+  bool ageless = false;
+  std::vector<FrameId> place;
 };
 
 struct Pacing {
@@ -111,6 +116,7 @@ bool is_stopped(const ThreadSample& sample) {
 Strand strand_of(const Capture& capture, const ThreadCapture& thread, Times begun) {
   Strand strand;
   strand.in_call = is_in_call(capture, thread) || waits_natively(thread);
+  strand.ageless = thread.wait.quiet_ms < 0;
   const auto& samples = thread.samples;
   const ThreadSample& last = samples.back();
   if (is_stopped(last) && (samples.size() < 2 || !is_stopped(samples[samples.size() - 2]))) {
@@ -145,13 +151,24 @@ std::vector<Strand> strands_of(const Capture& capture, const ProcessCapture& pro
     // Fewer samples: the thread has exited, or has just started.
     if (thread.samples.size() == begun.size() && (is_main || is_in_call(capture, thread))) {
       strands.push_back(strand_of(capture, thread, begun));
+      strands.back().place = sampled_place(capture, thread.samples.back());
     }
   }
   return strands;
 }
 
+// Decides about strands whose age is unknown: one that slept through all samples at a place where
+// another rank has an old wait waits for the same as that one.
+void settle_ageless(const std::set<std::vector<FrameId>>& old_places, Pacing& pacing) {
+  std::erase_if(pacing.undecided, [&](const Strand& strand) {
+    return strand.ageless && strand.pace == Pace::kYoung && !strand.place.empty() &&
+           old_places.contains(strand.place);
+  });
+}
+
 Pacing pacing_of(const Capture& capture, Times begun) {
   Pacing pacing;
+  std::set<std::vector<FrameId>> old_places;
   for (const ProcessCapture& process : capture.processes) {
     if (!process.is_rank) {
       continue;
@@ -165,12 +182,16 @@ Pacing pacing_of(const Capture& capture, Times begun) {
       if (strand.pace != Pace::kOld && strand.pace != Pace::kMoves) {
         pacing.undecided.push_back(strand);
       }
+      if (strand.pace == Pace::kOld) {
+        old_places.insert(strand.place);
+      }
       all_old = all_old && strand.pace == Pace::kOld;
       in_call = in_call || strand.in_call;
       least = std::min(least, strand.age);
     }
     pacing.held_up = pacing.held_up || (all_old && in_call && least >= kMaxSampling);
   }
+  settle_ageless(old_places, pacing);
   return pacing;
 }
 

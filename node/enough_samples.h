@@ -23,7 +23,7 @@
 namespace oddrank::node {
 
 // From this age on, a wait is old.
-inline constexpr std::chrono::milliseconds kOldWait{5000};
+inline constexpr std::chrono::milliseconds kOldWait{snapshot::kOldWaitMs};
 // From the start of the first sample to the start of the last one.
 inline constexpr std::chrono::milliseconds kMaxSampling{10000};
 inline constexpr std::size_t kMaxSamples = 5;

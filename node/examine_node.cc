@@ -38,7 +38,7 @@ std::string of_all(std::size_t some, std::size_t all) {
 std::vector<const ProcessCapture*> ranks_of(const Capture& capture) {
   std::vector<const ProcessCapture*> ranks;
   for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank) {
+    if (process.is_rank && process.rank >= 0) {  // not a launcher that waits for other nodes
       ranks.push_back(&process);
     }
   }

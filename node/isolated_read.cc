@@ -39,6 +39,8 @@ Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds tim
               result.signal != 0 ? "the reader was ended by signal " + std::to_string(result.signal)
                                  : "the reader failed",
               ""};
+    case IsolatedEnd::kNoMemory:
+      return {Errc::kBadData, "the reader needed more memory than it may have", ""};
     case IsolatedEnd::kNotRun:
       return {Errc::kIo, "no reader could be started", ""};
     case IsolatedEnd::kFinished:

@@ -7,7 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "attach/open_regular.h"
+#include "attach/files/open_named.h"
+#include "attach/files/open_regular.h"
 #include "watch/watch.h"
 
 namespace oddrank::node {
@@ -16,18 +17,23 @@ namespace {
 constexpr std::uint64_t kMaxRead = std::uint64_t{1} << 20;
 
 struct Log {
-  std::string path;
+  const LogPlace* place = nullptr;
   std::uint64_t size = 0;
 };
 
-std::vector<Log> logs_at(const std::vector<std::string>& paths) {
+std::string path_of(const LogPlace& place) {
+  return place.pid > 0 ? "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.fd)
+                       : place.path;
+}
+
+std::vector<Log> logs_at(const std::vector<LogPlace>& places) {
   std::vector<Log> logs;
   std::set<std::pair<dev_t, ino_t>> known;
-  for (const std::string& path : paths) {
+  for (const LogPlace& place : places) {
     struct stat facts {};
-    if (::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+    if (::stat(path_of(place).c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
         known.emplace(facts.st_dev, facts.st_ino).second) {
-      logs.push_back({path, static_cast<std::uint64_t>(facts.st_size)});
+      logs.push_back({&place, static_cast<std::uint64_t>(facts.st_size)});
     }
   }
   return logs;
@@ -35,7 +41,9 @@ std::vector<Log> logs_at(const std::vector<std::string>& paths) {
 
 // Searches the first MiB of the last `count` bytes of the log.
 bool has_watchers_words(const Log& log, std::uint64_t count) {
-  const auto file = attach::open_regular(log.path);
+  const LogPlace& place = *log.place;
+  const auto file = place.pid > 0 ? attach::open_descriptor(place.pid, place.fd)
+                                  : attach::open_found_file(place.path);
   if (!file) {
     return false;
   }
@@ -48,9 +56,9 @@ bool has_watchers_words(const Log& log, std::uint64_t count) {
 
 }  // namespace
 
-LogSample sample_logs(const std::vector<std::string>& paths, std::uint64_t bytes_before) {
+LogSample sample_logs(const std::vector<LogPlace>& places, std::uint64_t bytes_before) {
   LogSample sample;
-  const std::vector<Log> logs = logs_at(paths);
+  const std::vector<Log> logs = logs_at(places);
   for (const Log& log : logs) {
     sample.bytes += log.size;
   }

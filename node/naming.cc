@@ -25,6 +25,9 @@ constexpr milliseconds kNamingTimeout{10000};
 // Time for the child to send what it has after its time limit.
 constexpr milliseconds kSendingTime{2000};
 
+// Debug information of the largest libraries unpacks to 2 GiB.
+constexpr std::size_t kMaxDebugMemory = std::size_t{3} << 30;
+
 constexpr const char* kCutShort =
     "some native frames have no inlined frames: reading their debug information took too long "
     "(--timeout)";
@@ -85,7 +88,8 @@ void add_inlines_with(Capture& capture, milliseconds patience, const FindFiles& 
                             }
                             send_bytes(fd, snapshot::encode_capture(capture));
                           },
-                          patience + kSendingTime};
+                          patience + kSendingTime,
+                          {.programs = DebugFinder::asks_servers(), .memory = kMaxDebugMemory}};
   if (!replace_by_answer(capture, task)) {
     add_note(capture, "there are no inlined frames: debug information could not be read");
   }

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "attach/core/core_target.h"
+#include "node/note_setup.h"
 #include "node/read_threads.h"
+#include "node/sources/read_recorders.h"
 #include "ranks/core_process.h"
 #include "waits/node/collect_waits.h"
 
@@ -18,6 +20,20 @@ bool all_complete(const snapshot::Capture& capture, const snapshot::ProcessCaptu
   });
 }
 
+// Reads the flight recorders. They show the same moment as the stacks.
+void add_record(const attach::Target& target,
+                const cpython::PythonProcess& python,
+                const snapshot::ProcessCapture& process,
+                std::size_t newest,
+                snapshot::Capture& capture) {
+  cpython::PythonMemory memory = python.memory();
+  elf::ModuleMap modules(target);
+  auto record = read_recorders(target, modules, &memory, process, newest, capture.tables);
+  if (record) {
+    capture.collectives.flight.push_back(*std::move(record));
+  }
+}
+
 }  // namespace
 
 Result<snapshot::Capture> read_core(const std::string& path,
@@ -28,11 +44,17 @@ Result<snapshot::Capture> read_core(const std::string& path,
   capture.job.source = snapshot::JobSource::kCore;
   ranks::CoreIdentity identity = ranks::identify_core(*target, capture.tables);
   snapshot::ProcessCapture& process = identity.process;
-  auto read = read_threads(*target, options, capture.tables, process);
+  ReadOptions with_recorders = options;
+  with_recorders.visit_python = [&](const cpython::PythonProcess& python) {
+    add_record(*target, python, process, options.newest_calls, capture);
+  };
+  auto read = read_threads(*target, with_recorders, capture.tables, process);
   if (!read) {
     process.read = snapshot::ReadState::kNone;
     process.why = capture.tables.string(read.error().what);
   } else {
+    note_libraries(*target, capture.tables, process);
+    process.is_rank = process.is_rank || process.rank >= 0;  // by its process group
     waits::collect_core_waits(*target, read->threads, read->python, capture.tables, process);
   }
   if (const std::string missing = ranks::describe_missing_files(*target); !missing.empty()) {

@@ -1,6 +1,11 @@
 // What to read of a process, live or from a core file.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+
+#include "cpython/python_process.h"
+
 namespace oddrank::node {
 
 struct ReadOptions {
@@ -9,6 +14,9 @@ struct ReadOptions {
   bool stop = true;     // briefly stop running threads to read their stacks
   bool locals = false;  // all kinds, of every Python thread, not only what the diagnosis needs
   bool tasks = false;   // asyncio tasks
+  std::size_t newest_calls = 64;  // of a core's recorders, as in CaptureOptions
+  // Called with the process's Python, after its groups were read; may be empty.
+  std::function<void(const cpython::PythonProcess&)> visit_python;
 };
 
 }  // namespace oddrank::node

@@ -6,6 +6,8 @@
 
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
+#include "attach/resident_target.h"
+#include "node/note_setup.h"
 #include "node/read_outside.h"
 #include "node/read_threads.h"
 #include "snapshot/carrier.h"
@@ -46,6 +48,10 @@ snapshot::Capture read_process(const snapshot::Capture& known,
     } else {
       waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
       waits::keep_quiet_times(quiet, process);
+      if (identity.setup.empty()) {  // later samples have what the first one found
+        note_libraries(attach::ResidentTarget(**target), capture.tables, process);
+        note_node(capture.tables, process);
+      }
     }
   }
   if (process.read == snapshot::ReadState::kNone) {

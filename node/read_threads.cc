@@ -1,10 +1,24 @@
 #include "node/read_threads.h"
 
-#include "base/mask_secrets.h"
+#include "base/secrets/mask_secrets.h"
 #include "collectives/collect_groups.h"
 #include "cpython/last_exception.h"
+#include "ranks/process_conduct.h"
 
 namespace oddrank::node {
+namespace {
+
+// Believes the process's own group before the variables with which it was started.
+void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process) {
+  if (told.by != ranks::ToldBy::kGroup || !told.told()) {
+    return;
+  }
+  process.local_rank = process.rank == told.rank ? process.local_rank : -1;
+  process.rank = told.rank;
+  process.world_size = told.world_size;
+}
+
+}  // namespace
 
 Result<stacks::Collected> read_threads(const attach::Target& target,
                                        const ReadOptions& options,
@@ -18,9 +32,13 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collect.tasks = options.tasks;
   collect.mask_text = mask_text;
   collect.visit_python = [&](const cpython::PythonProcess& python) {
-    collectives::collect_groups(python, tables, process);
+    take_place(collectives::collect_groups(python, tables, process), process);
     process.exception = tables.string(cpython::last_exception(python));
+    if (options.visit_python) {
+      options.visit_python(python);
+    }
   };
+  process.communicates = process.communicates || ranks::communicates(target.maps());
   return stacks::collect_stacks(target, collect, tables, process);
 }
 

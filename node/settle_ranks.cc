@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "base/base_name.h"
+#include "collectives/backend_threads.h"
+#include "ranks/rank_identity.h"
+#include "snapshot/variable.h"
 
 namespace oddrank::node {
 namespace {
@@ -16,7 +22,8 @@ using snapshot::Frame;
 using snapshot::FrameKind;
 using snapshot::ProcessCapture;
 using snapshot::Tables;
-using snapshot::ThreadCapture;
+
+using List = std::vector<std::size_t>;  // indices of processes
 
 constexpr std::size_t kNobody = ~std::size_t{0};
 
@@ -25,52 +32,178 @@ bool has_default_group(const ProcessCapture& process) {
                      [](const snapshot::ProcessGroup& group) { return group.is_default; });
 }
 
-// Mangled names: "_ZN4gloo9transport3tcp4Loop3runEv", "_ZN4c10d16ProcessGroupNCCL...".
-bool is_of_backend(const Frame& frame, const Tables& tables) {
-  if (frame.kind != FrameKind::kNative) {
-    return false;
-  }
-  const std::string_view function = tables.text(frame.function);
-  return function.find("4gloo") != std::string_view::npos ||
-         function.find("4c10d") != std::string_view::npos ||
-         base_name(tables.text(frame.file)).starts_with("libnccl");
+// Returns the variable as text, "" if the process does not have it.
+std::string_view started_with(const Capture& capture,
+                              const ProcessCapture& process,
+                              std::string_view name) {
+  return snapshot::variable_of(capture.tables, process, name).value_or(std::string_view());
 }
 
-// Returns whether a thread other than the main one runs inside of a communication library.
-bool has_backend_thread(const ProcessCapture& process, const Tables& tables) {
-  return std::any_of(
-      process.threads.begin(), process.threads.end(), [&](const ThreadCapture& each) {
-        if (each.tid == process.pid || each.samples.empty()) {
-          return false;
-        }
-        const auto& frames = tables.stack(each.samples.back().stack).frames;
-        return std::any_of(frames.begin(), frames.end(), [&](const snapshot::FrameId id) {
-          return is_of_backend(tables.frame(id), tables);
-        });
-      });
+// Returns whether the outer process has started the inner one as a rank of another job: a launcher
+// in between has given it another number, or another address.
+bool is_of_inner_job(const Capture& capture,
+                     const ProcessCapture& outer,
+                     const ProcessCapture& inner) {
+  return started_with(capture, inner, "RANK") != started_with(capture, outer, "RANK") ||
+         started_with(capture, inner, "MASTER_PORT") != started_with(capture, outer, "MASTER_PORT");
 }
 
-// Returns the index of the process that is the rank instead of this one, or kNobody.
-std::size_t rank_below(const Capture& capture, const ProcessCapture& outer) {
+// Returns the indices of the processes that are ranks instead of this one; empty if it is one.
+List ranks_below(const Capture& capture, const ProcessCapture& outer) {
   const bool known = outer.is_rank && outer.rank >= 0 && outer.read == snapshot::ReadState::kFull &&
                      !capture.tables.text(outer.python_version).empty();
   if (!known || has_default_group(outer)) {
-    return kNobody;
+    return {};
   }
-  std::size_t found = kNobody;
+  List found;
+  std::set<std::int32_t> numbers;
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     const ProcessCapture& each = capture.processes[i];
     if (each.is_rank || each.node != outer.node || each.owner != outer.pid ||
-        each.rank != outer.rank || !has_default_group(each) ||
-        !has_backend_thread(each, capture.tables)) {
+        !has_default_group(each) || !collectives::has_backend_thread(each, capture.tables) ||
+        is_of_inner_job(capture, outer, each)) {
       continue;
     }
-    if (found != kNobody) {
-      return kNobody;
+    if (!numbers.insert(each.rank).second) {
+      return {};  // two of one number: which is the rank is not known
     }
-    found = i;
+    found.push_back(i);
   }
   return found;
+}
+
+// A family: a process that is no rank, and the ranks below it.
+struct Family {
+  std::size_t outer = kNobody;
+  List ranks;
+};
+
+// Finds families whose ranks have numbers of their own in the job. If the tasks of a job have each
+// made a small group of their own, their numbers are not those of the job.
+std::vector<Family> find_families(const Capture& capture) {
+  std::vector<Family> families;
+  std::map<std::tuple<std::uint32_t, std::string_view, std::int32_t>, int> uses;
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    const ProcessCapture& process = capture.processes[i];
+    List below = ranks_below(capture, process);
+    const auto use = [&](const ProcessCapture& rank) {
+      ++uses[{process.node, capture.tables.text(process.job_key), rank.rank}];
+    };
+    if (!below.empty()) {
+      for (const std::size_t at : below) {
+        use(capture.processes[at]);
+      }
+      families.push_back({i, std::move(below)});
+    } else if (process.is_rank && process.rank >= 0) {
+      use(process);
+    }
+  }
+  std::erase_if(families, [&](const Family& family) {
+    const ProcessCapture& outer = capture.processes[family.outer];
+    return std::any_of(family.ranks.begin(), family.ranks.end(), [&](std::size_t at) {
+      const std::string_view job = capture.tables.text(outer.job_key);
+      return uses[{outer.node, job, capture.processes[at].rank}] > 1;
+    });
+  });
+  return families;
+}
+
+// Returns the nearest of `ranks` above the process, going by parents within the capture; kNobody if
+// it is below none of them.
+std::size_t rank_above(const Capture& capture, const List& ranks, std::size_t process) {
+  const std::uint32_t node = capture.processes[process].node;
+  pid_t parent = capture.processes[process].parent;
+  for (std::size_t steps = 0; steps < capture.processes.size(); ++steps) {
+    const auto at = std::find_if(capture.processes.begin(), capture.processes.end(),
+                                 [&](const ProcessCapture& each) {
+                                   return each.node == node && each.pid == parent && parent > 1;
+                                 });
+    if (at == capture.processes.end()) {
+      return kNobody;
+    }
+    const auto index = static_cast<std::size_t>(at - capture.processes.begin());
+    if (std::find(ranks.begin(), ranks.end(), index) != ranks.end()) {
+      return index;
+    }
+    parent = at->parent;
+  }
+  return kNobody;
+}
+
+// Makes the inner processes ranks. What belonged to the outer one belongs to the rank above it, or
+// to the only rank.
+void promote(Capture& capture, const Family& family, std::set<std::size_t>& dropped) {
+  const ProcessCapture& outer = capture.processes[family.outer];
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    ProcessCapture& each = capture.processes[i];
+    if (each.node != outer.node || each.owner != outer.pid || i == family.outer) {
+      continue;
+    }
+    const bool rank = std::find(family.ranks.begin(), family.ranks.end(), i) != family.ranks.end();
+    const std::size_t above = rank                       ? i
+                              : family.ranks.size() == 1 ? family.ranks.front()
+                                                         : rank_above(capture, family.ranks, i);
+    each.is_rank = rank;
+    if (above == kNobody) {
+      dropped.insert(i);
+    } else {
+      each.owner = capture.processes[above].pid;
+    }
+  }
+  dropped.insert(family.outer);
+  if (family.ranks.size() > 1) {
+    // The launcher's list is of its tasks.
+    capture.nodes[outer.node].expected_ranks.clear();
+  }
+}
+
+// Gives the processes of a rank its number: they may have inherited another one.
+void number_children(Capture& capture) {
+  std::map<std::pair<std::uint32_t, pid_t>, const ProcessCapture*> ranks;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank) {
+      ranks.emplace(std::pair(process.node, process.pid), &process);
+    }
+  }
+  for (ProcessCapture& process : capture.processes) {
+    const auto owner = ranks.find({process.node, process.owner});
+    if (!process.is_rank && owner != ranks.end()) {
+      process.rank = owner->second->rank;
+      process.local_rank = owner->second->local_rank;
+      process.world_size = owner->second->world_size;
+      process.job_key = owner->second->job_key;
+    }
+  }
+}
+
+// Says which ranks have another number by their variables than by their group.
+void note_contradictions(Capture& capture) {
+  std::map<std::uint32_t, std::pair<std::string, std::size_t>> found;
+  for (const ProcessCapture& process : capture.processes) {
+    if (!process.is_rank || process.rank < 0 || !has_default_group(process)) {
+      continue;
+    }
+    std::vector<attach::Environment::Entry> entries;
+    for (const auto& [name, value] : process.environment) {
+      entries.emplace_back(capture.tables.text(name), capture.tables.text(value));
+    }
+    const auto outer = ranks::identify_rank(attach::Environment(std::move(entries)));
+    ranks::RankIdentity own;
+    own.rank = process.rank;
+    own.world_size = process.world_size;
+    if (outer && ranks::contradicts(own, *outer) && ++found[process.node].second == 1) {
+      found[process.node].first =
+          ranks::contradiction_words(process.pid, *outer, process.rank, process.world_size);
+    }
+  }
+  for (const auto& [node, note] : found) {
+    const std::string more = "; the same is true of " + std::to_string(note.second - 1) + " more";
+    auto& notes = capture.nodes[node].notes;
+    std::string text = note.first + (note.second == 1 ? "" : more);
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) {
+      notes.push_back(std::move(text));
+    }
+  }
 }
 
 // Returns whether the main thread's stack begins where multiprocessing starts its workers.
@@ -97,7 +230,7 @@ bool begins_in_multiprocessing(const ProcessCapture& process, const Tables& tabl
 void demote_survivors(Capture& capture) {
   for (ProcessCapture& process : capture.processes) {
     if (!process.is_rank || process.rank < 0 || process.parent > 1 ||
-        has_backend_thread(process, capture.tables) ||
+        collectives::has_backend_thread(process, capture.tables) ||
         !begins_in_multiprocessing(process, capture.tables)) {
       continue;
     }
@@ -118,24 +251,20 @@ void demote_survivors(Capture& capture) {
 
 void settle_ranks(Capture& capture) {
   demote_survivors(capture);
-  std::set<std::pair<std::uint32_t, pid_t>> outer;
-  for (const ProcessCapture& process : capture.processes) {
-    const std::size_t at = rank_below(capture, process);
-    if (at == kNobody) {
-      continue;
-    }
-    const pid_t pid = capture.processes[at].pid;
-    outer.emplace(process.node, process.pid);
-    for (ProcessCapture& each : capture.processes) {
-      if (each.node == process.node && each.owner == process.pid && each.pid != process.pid) {
-        each.owner = pid;
-      }
-    }
-    capture.processes[at].is_rank = true;
+  std::set<std::size_t> dropped;
+  for (const Family& family : find_families(capture)) {
+    promote(capture, family, dropped);
   }
-  std::erase_if(capture.processes, [&outer](const ProcessCapture& process) {
-    return outer.count({process.node, process.pid}) != 0;
-  });
+  std::vector<ProcessCapture> kept;
+  kept.reserve(capture.processes.size());
+  for (std::size_t i = 0; i < capture.processes.size(); ++i) {
+    if (!dropped.contains(i)) {
+      kept.push_back(std::move(capture.processes[i]));
+    }
+  }
+  capture.processes = std::move(kept);
+  number_children(capture);
+  note_contradictions(capture);
 }
 
 }  // namespace oddrank::node

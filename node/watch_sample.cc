@@ -19,11 +19,13 @@
 #include "collectives/store_timeout.h"
 #include "cpython/python_process.h"
 #include "elf/module_map.h"
+#include "node/ask_process.h"
 #include "node/isolated_read.h"
 #include "node/log_growth.h"
 #include "node/sources/count_launches.h"
 #include "ranks/discover.h"
 #include "snapshot/locals_change.h"
+#include "snapshot/loops/loop_polls.h"
 
 namespace oddrank::node {
 namespace {
@@ -44,14 +46,56 @@ std::uint64_t hash_with(std::uint64_t seed, std::string_view text) {
   return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
 }
 
-std::uint64_t place_of(const PythonThread& thread, bool with_locals) {
+// The outermost loop of a thread that only polls: what its code sets, and what runs within it, is
+// no progress.
+struct PollingLoop {
+  std::size_t frame = 0;  // index into the thread's frames
+  std::vector<std::string> sets;
+};
+
+snapshot::NamedLoop named(const cpython::FrameLoop& loop) {
+  snapshot::NamedLoop result{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
+  for (const cpython::FrameCall& call : loop.calls) {
+    result.calls.push_back({call.name, !call.object.empty()});
+  }
+  return result;
+}
+
+std::optional<PollingLoop> find_polling_loop(const PythonThread& thread) {
+  std::optional<PollingLoop> found;
+  for (std::size_t i = 0; i < thread.frames.size(); ++i) {
+    for (const cpython::FrameLoop& loop : thread.frames[i].loops) {
+      const snapshot::NamedLoop calls = named(loop);
+      if (snapshot::find_asking_call(calls, snapshot::Whose::kProgram)) {
+        found = {i, loop.sets};
+      } else if (!snapshot::only_rests(calls)) {
+        return found;  // it works, and so do the loops around it
+      }
+    }
+  }
+  return found;
+}
+
+bool counts_for_motion(const std::optional<PollingLoop>& polls,
+                       std::size_t frame,
+                       const std::string& variable) {
+  return !polls || frame > polls->frame ||
+         (frame == polls->frame &&
+          std::find(polls->sets.begin(), polls->sets.end(), variable) == polls->sets.end());
+}
+
+std::uint64_t place_of(const PythonThread& thread,
+                       const std::optional<PollingLoop>& polls,
+                       bool with_locals) {
   std::uint64_t place = 14695981039346656037U;
-  for (const PythonFrame& frame : thread.frames) {
+  for (std::size_t i = 0; i < thread.frames.size(); ++i) {
+    const PythonFrame& frame = thread.frames[i];
     place = hash_with(place, frame.function);
     place = hash_with(place, frame.file);
     place = hash_with(place, std::to_string(frame.line));
     for (const auto& local : frame.locals) {
-      if (with_locals && !snapshot::is_fraction(local.value)) {
+      if (with_locals && counts_for_motion(polls, i, local.name) &&
+          !snapshot::is_fraction(local.value)) {
         place = hash_with(hash_with(place, local.name), local.value);
       }
     }
@@ -85,14 +129,16 @@ void note_python(const std::vector<PythonThread>& threads, pid_t target_pid, Ran
   if (main == threads.end()) {
     return;
   }
-  sign.places = {place_of(*main, true)};
+  const auto polls = find_polling_loop(*main);
+  sign.places = {place_of(*main, polls, true)};
   sign.where = place_words(*main);
-  if (!waits_for_thread(*main)) {
+  // What it polls for may be another thread's work.
+  if (!waits_for_thread(*main) && !polls) {
     return;
   }
   for (const PythonThread& thread : threads) {
     if (&thread != &*main) {
-      sign.places.push_back(place_of(thread, false));
+      sign.places.push_back(place_of(thread, std::nullopt, false));
     }
   }
 }
@@ -185,9 +231,10 @@ RankSign sample_rank(const RankSign& before,
     sign.launches = count_launches(sign.pid);
   }
   sign.stored_bytes = stored_bytes(sign.pid);
-  const std::string folder = "/proc/" + std::to_string(sign.pid) + "/fd/";
-  std::vector<std::string> all_logs = {folder + "1", folder + "2"};
-  all_logs.insert(all_logs.end(), logs.begin(), logs.end());
+  std::vector<LogPlace> all_logs = {{"", sign.pid, STDOUT_FILENO}, {"", sign.pid, STDERR_FILENO}};
+  for (const std::string& log : logs) {
+    all_logs.push_back({log});
+  }
   const LogSample log = sample_logs(all_logs, before.log_bytes);
   sign.log_bytes = log.bytes;
   sign.log_by_watcher = log.by_watcher;
@@ -248,7 +295,9 @@ std::vector<RankSign> sample_ranks(const std::vector<RankSign>& targets,
 Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
   ranks::DiscoverOptions discover;
   discover.slurm_job = slurm_job;
+  discover.training_only = !slurm_job.empty();
   discover.exclude = {::getpid()};
+  discover.ask = ask_process;
   const IsolatedTask task{[&discover](int fd) {
                             snapshot::Capture found;
                             found.nodes.emplace_back();

@@ -20,7 +20,8 @@ std::vector<watch::RankSign> sample_ranks(const std::vector<watch::RankSign>& ta
                                           const watch::SampleRequest& request,
                                           const std::vector<std::string>& logs);
 
-// Returns the ranks of this node, or only those of one SLURM job, as a capture without threads.
+// Returns the ranks of this node, or only those of one SLURM job that train, as a capture without
+// threads.
 Result<snapshot::Capture> find_ranks(const std::string& slurm_job);
 
 }  // namespace oddrank::node

@@ -6,7 +6,7 @@
 
 #include "attach/core/core_start.h"
 #include "base/hex.h"
-#include "base/mask_secrets.h"
+#include "base/secrets/mask_secrets.h"
 #include "ranks/rank_identity.h"
 
 namespace oddrank::ranks {

@@ -7,8 +7,9 @@
 
 #include "attach/live_target.h"
 #include "attach/permission.h"
-#include "base/mask_secrets.h"
+#include "base/secrets/mask_secrets.h"
 #include "ranks/process_facts.h"
+#include "ranks/self_reports.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -16,9 +17,11 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
-// Each round reads what the previous one showed to matter; a wrapper within a wrapper needs no more
-// rounds than this.
-constexpr int kMaxRounds = 3;
+// Each round reads what the previous one showed to matter; a wrapper within a wrapper, and several
+// jobs, need no more rounds than this.
+constexpr int kMaxRounds = 4;
+// A rank below a process with a library, below another one.
+constexpr int kMaxAskingRounds = 4;
 
 std::string join(const std::string& first, const std::string& second) {
   return first.empty() ? second : first + "; " + second;
@@ -42,6 +45,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.name = capture.tables.string(facts.stat.name);
   process.executable = capture.tables.string(facts.executable);
   process.command = capture.tables.string(mask_command(facts.arguments));
+  process.communicates = facts.loaded || facts.conduct.communicates || facts.told.told();
   process.state = facts.stat.state;
   process.start_us = facts.stat.start_us;
   std::string why = row.why;
@@ -87,6 +91,13 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   std::vector<std::string> notes;
   ODDRANK_TRY_STATUS(check_pids(options, notes));
   ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts());
+  for (int round = 0; round < kMaxAskingRounds; ++round) {
+    const std::vector<std::size_t> which = processes_to_ask(facts, options);
+    if (which.empty()) {
+      break;
+    }
+    ask_processes(which, options.ask, facts);
+  }
   for (int round = 0; round < kMaxRounds; ++round) {
     const std::vector<std::size_t> which = conducts_to_read(facts, options);
     if (which.empty()) {

@@ -14,7 +14,10 @@ namespace oddrank::ranks {
 // With options.pids: appends those processes, ranks or not (rank -1); one that may not be read gets
 // its row with `why`. Fails if none of them can be read: kGone, kPermission with the reason.
 //
-// Precondition: one thread (it forks). Takes some 10 ms; at most 6 s if processes do not answer.
+// With options.ask: processes that only they themselves can identify are asked (self_reports.h).
+//
+// Precondition: one thread (it forks). Takes some 10 ms, and as much for each process that is
+// asked; some seconds if processes do not answer.
 Status discover(const DiscoverOptions& options, snapshot::Capture& capture);
 
 }  // namespace oddrank::ranks

@@ -98,23 +98,24 @@ bool has_child_files(pid_t pid) {
   return files && std::any_of(files->begin(), files->end(), tells_of_children);
 }
 
-bool communicates(pid_t pid) {
-  const auto maps = attach::read_proc_maps(pid);
-  if (!maps) {
-    return false;
-  }
-  const auto& all = maps->listed();
-  return std::any_of(all.begin(), all.end(), [](const attach::Mapping& mapping) {
-    return is_communication_library(mapping.path);
-  });
-}
-
 }  // namespace
 
 bool is_communication_library(std::string_view path) {
   const std::string_view file = base_name(path);
   return std::any_of(kLibraries.begin(), kLibraries.end(),
                      [file](std::string_view start) { return file.starts_with(start); });
+}
+
+bool communicates(const attach::MemoryMap& maps) {
+  const auto& all = maps.listed();
+  return std::any_of(all.begin(), all.end(), [](const attach::Mapping& mapping) {
+    return is_communication_library(mapping.path);
+  });
+}
+
+bool communicates(pid_t pid) {
+  const auto maps = attach::read_proc_maps(pid);
+  return maps && communicates(*maps);
 }
 
 Conduct conduct_of(const std::vector<ThreadState>& threads, bool child_files) {
@@ -131,7 +132,7 @@ Conduct conduct_of(const std::vector<ThreadState>& threads, bool child_files) {
 
 ProcessConduct read_conduct(pid_t pid) {
   ProcessConduct found;
-  found.communicates = communicates(pid);
+  found.communicates = ranks::communicates(pid);
   if (found.communicates) {
     return found;  // a rank, whatever it waits for
   }

@@ -29,6 +29,12 @@ struct ProcessConduct {
 // one inside: "/venv/torch/lib/libtorch_cpu.so". Compares the beginning of the file name.
 bool is_communication_library(std::string_view path);
 
+// Returns whether such a library is mapped.
+bool communicates(const attach::MemoryMap& maps);
+
+// The same, of a process. Takes its mmap lock, as read_conduct does.
+bool communicates(pid_t pid);
+
 // Judges the threads of one process. `child_files`: it has a file open by which the kernel reports
 // a child's exit (pidfd, signalfd).
 Conduct conduct_of(const std::vector<attach::ThreadState>& threads, bool child_files);

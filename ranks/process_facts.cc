@@ -7,11 +7,14 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "attach/proc_pids.h"
 #include "base/isolated.h"
-#include "base/parse_number.h"
 #include "base/read_file.h"
+#include "ranks/field_record.h"
+#include "ranks/process_role.h"
+#include "ranks/rank_identity.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -53,68 +56,42 @@ void read_details(ProcessFacts& facts) {
   facts.read = environment ? FactsRead::kRead : refusal(environment.error());
   if (environment) {
     facts.environment = *std::move(environment);
+    const auto identity = identify_rank(facts.environment, true);
+    facts.loaded = (!identity || identity->outside_step) &&
+                   role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
+                   communicates(facts.stat.pid);
   }
-}
-
-// Appends a field to a record of the child's pipe. Fields end with NUL, which none of them can
-// contain.
-void put(std::string& record, std::string_view field) {
-  record.append(field.data(), field.size());
-  record.push_back('\0');
 }
 
 std::string encode_details(const ProcessFacts& facts) {
   std::string record;
-  put(record, std::to_string(facts.stat.pid));
-  put(record, std::to_string(static_cast<int>(facts.read)));
-  put(record, facts.executable);
-  put(record, std::to_string(facts.arguments.size()));
+  put_field(record, std::to_string(facts.stat.pid));
+  put_field(record, std::to_string(static_cast<int>(facts.read)));
+  put_field(record, facts.executable);
+  put_field(record, facts.loaded ? "1" : "0");
+  put_field(record, std::to_string(facts.arguments.size()));
   for (const std::string& argument : facts.arguments) {
-    put(record, argument);
+    put_field(record, argument);
   }
-  put(record, std::to_string(facts.environment.entries().size()));
-  for (const auto& [name, value] : facts.environment.entries()) {
-    put(record, name);
-    put(record, value);
-  }
+  put_environment(record, facts.environment);
   return record;
 }
-
-// Reads fields back; reads nothing if the record is cut.
-class FieldReader {
- public:
-  explicit FieldReader(std::string_view text) : text_(text) {}
-
-  std::optional<std::string_view> next() {
-    const auto end = text_.find('\0');
-    if (end == std::string_view::npos) {
-      return std::nullopt;
-    }
-    const std::string_view field = text_.substr(0, end);
-    text_.remove_prefix(end + 1);
-    return field;
-  }
-  std::optional<std::size_t> next_number() {
-    const auto field = next();
-    return field ? parse_number<std::size_t>(*field) : std::nullopt;
-  }
-
- private:
-  std::string_view text_;
-};
 
 std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   ProcessFacts facts;
   const auto pid = reader.next_number();
   const auto read = reader.next_number();
   const auto executable = reader.next();
+  const auto loaded = reader.next_number();
   const auto arguments = reader.next_number();
-  if (!pid || !read || *read > 3 || !executable || !arguments || *arguments > kMaxArguments) {
+  if (!pid || !read || *read > 3 || !executable || !loaded || !arguments ||
+      *arguments > kMaxArguments) {
     return std::nullopt;
   }
   facts.stat.pid = static_cast<pid_t>(*pid);
   facts.read = static_cast<FactsRead>(*read);
   facts.executable = std::string(*executable);
+  facts.loaded = *loaded == 1;
   for (std::size_t i = 0; i < *arguments; ++i) {
     const auto argument = reader.next();
     if (!argument) {
@@ -122,18 +99,12 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
     }
     facts.arguments.emplace_back(*argument);
   }
-  const auto variables = reader.next_number();
-  std::vector<attach::Environment::Entry> entries;
-  for (std::size_t i = 0; variables && i < *variables; ++i) {
-    const auto name = reader.next();
-    const auto value = reader.next();
-    if (!name || !value) {
-      return std::nullopt;
-    }
-    entries.emplace_back(*name, *value);
+  auto environment = reader.next_environment();
+  if (!environment) {
+    return std::nullopt;
   }
-  facts.environment = attach::Environment(std::move(entries));
-  return variables ? std::optional(std::move(facts)) : std::nullopt;
+  facts.environment = *std::move(environment);
+  return facts;
 }
 
 // Runs in the child: reads the details of these processes one by one and sends each at once.
@@ -170,6 +141,7 @@ std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
     }
     wanted[done]->read = details->read;
     wanted[done]->executable = std::move(details->executable);
+    wanted[done]->loaded = details->loaded;
     wanted[done]->arguments = std::move(details->arguments);
     wanted[done]->environment = std::move(details->environment);
     ++done;

@@ -17,6 +17,7 @@
 #include "attach/proc_stat.h"
 #include "base/result.h"
 #include "ranks/process_conduct.h"
+#include "ranks/told_world.h"
 
 namespace oddrank::ranks {
 
@@ -33,8 +34,14 @@ struct ProcessFacts {
   std::string executable;  // "" if it may not be read
   std::vector<std::string> arguments;
   attach::Environment environment;
+  // Has a communication library mapped. Read only if its variables do not identify it, or only as
+  // something that a batch script runs.
+  bool loaded = false;
   bool conduct_read = false;  // only if a choice depends on it
   ProcessConduct conduct;
+  // What it says of itself (self_reports.h). `environment` then holds its variables of now, too.
+  bool asked = false;
+  ToldWorld told;
 };
 
 // Returns all processes of our pid namespace but kernel threads. Precondition: the caller has one

@@ -1,13 +1,26 @@
 #include "ranks/process_tree.h"
 
 namespace oddrank::ranks {
+namespace {
+
+// Returns whether its variables are those that a batch script gives to all that it runs: tools,
+// shells, srun itself. A Python program or one with a library of collectives may be the training.
+bool is_any_program(const TreeNode& node) {
+  return node.identity && node.identity->outside_step && !node.facts->loaded &&
+         !is_python(node.facts->arguments);
+}
+
+}  // namespace
 
 ProcessTree::ProcessTree(const std::vector<ProcessFacts>& facts, bool single_task)
     : nodes_(facts.size()) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     nodes_[i].facts = &facts[i];
     nodes_[i].role = role_of(facts[i].arguments, facts[i].stat.name);
-    nodes_[i].identity = identify_rank(facts[i].environment, single_task);
+    nodes_[i].identity = identify_rank(facts[i].environment, single_task, facts[i].told);
+    if (is_any_program(nodes_[i])) {
+      nodes_[i].identity.reset();
+    }
     index_.emplace(facts[i].stat.pid, i);
   }
   for (std::size_t i = 0; i < facts.size(); ++i) {

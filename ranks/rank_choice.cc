@@ -6,15 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "ranks/job_tiers.h"
 #include "ranks/wrappers.h"
 
 namespace oddrank::ranks {
 namespace {
-
-bool matches(const attach::Environment& environment, const DiscoverOptions& options) {
-  return (options.slurm_job.empty() || environment.get("SLURM_JOB_ID") == options.slurm_job) &&
-         (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
-}
 
 // Returns whether the process starts ranks under its own, smaller number: torchrun once a node
 // under srun, orted, or a launcher that we do not know by name. Its number is not its children's.
@@ -71,6 +67,22 @@ void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launcher
   }
   for (std::size_t i = 0; i < tree.size(); ++i) {
     if (drop[i] != 0) {
+      tree[i].identity.reset();
+    }
+  }
+}
+
+bool is_orphan(const ProcessTree& tree, std::size_t index) {
+  const TreeNode& node = tree[index];
+  return node.parent == kNoProcess || node.facts->stat.parent <= 1 ||
+         adopts_orphans(tree[node.parent].facts->stat.name);
+}
+
+// A process that only inherited the group of the one which forked it is no rank while that lives.
+void drop_inherited_groups(ProcessTree& tree) {
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (tree[i].facts->told.inherited && !is_orphan(tree, i) && tree[i].identity &&
+        tree[i].identity->source == RankSource::kItself) {
       tree[i].identity.reset();
     }
   }
@@ -189,12 +201,6 @@ void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
   }
 }
 
-bool is_orphan(const ProcessTree& tree, std::size_t index) {
-  const TreeNode& node = tree[index];
-  return node.parent == kNoProcess || node.facts->stat.parent <= 1 ||
-         adopts_orphans(tree[node.parent].facts->stat.name);
-}
-
 // Recognises an orphan that a rank has left behind: a process that the rank forked, or that
 // multiprocessing started for it. A program may also fork to become a daemon; but then all ranks of
 // a job do.
@@ -206,7 +212,7 @@ bool is_left_behind(const ProcessTree& tree,
   }
   const ProcessFacts& facts = *tree[index].facts;
   const auto& identity = *tree[index].identity;
-  return is_multiprocessing_child(facts.arguments) ||
+  return facts.told.inherited || is_multiprocessing_child(facts.arguments) ||
          (facts.stat.forked &&
           std::any_of(candidates.begin(), candidates.end(), [&](std::size_t other) {
             return tree[other].identity->job == identity.job &&
@@ -244,34 +250,34 @@ auto fitness(const ProcessTree& tree, std::size_t index) {
                     node.facts->stat.pid);
 }
 
-// Steps of one task (a debugging shell with whatever runs in it) are ranks only if the job has no
-// others.
-void drop_single_tasks(const ProcessTree& tree, std::vector<std::size_t>& candidates) {
-  const auto is_single = [&tree](std::size_t i) {
-    const RankIdentity& identity = *tree[i].identity;
-    return identity.source != RankSource::kRankVariable && identity.world_size <= 1;
-  };
-  if (!std::all_of(candidates.begin(), candidates.end(), is_single)) {
-    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_single),
-                     candidates.end());
-  }
-}
-
 }  // namespace
 
+bool matches(const attach::Environment& environment, const DiscoverOptions& options) {
+  return (options.slurm_job.empty() || environment.get("SLURM_JOB_ID") == options.slurm_job) &&
+         (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
+}
+
 std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options) {
+  drop_inherited_groups(tree);
   drop_inherited_numbers(tree, find_rank_launchers(tree));
-  return conducts_to_read(question_of_wrappers(tree, options));
+  const WrapperQuestion question = question_of_wrappers(tree, options);
+  std::vector<std::size_t> wanted = conducts_to_read(question);
+  if (!wanted.empty() || !options.pids.empty()) {
+    return wanted;
+  }
+  name_jobs_by_launcher(tree);
+  return conducts_of_jobs(tree, options, outermost(tree, find_wrapped(question), options));
 }
 
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
+  drop_inherited_groups(tree);
   drop_inherited_numbers(tree, find_rank_launchers(tree));
   name_jobs_by_launcher(tree);
   RankChoice choice;
   choice.wrapped = find_wrapped(question_of_wrappers(tree, options));
   std::vector<std::size_t> candidates = outermost(tree, choice.wrapped, options);
-  if (!options.slurm_job.empty()) {
-    drop_single_tasks(tree, candidates);
+  if (options.pids.empty()) {
+    choice.side_jobs = drop_side_jobs(tree, options, candidates);
   }
   split_jobs(tree, candidates);
   if (options.pids.empty()) {

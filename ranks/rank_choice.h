@@ -22,11 +22,16 @@ struct RankChoice {
   std::vector<std::size_t> leftovers;
   // Orphans that outlive the process that was their rank; that rank has no process any more.
   std::vector<std::size_t> survivors;
+  // Processes that carry the numbers of a job that does not train (job_tiers.h).
+  std::vector<std::size_t> side_jobs;
   // [index] -> the process below it that it only waits for, or kNoProcess if it is not a wrapper.
   std::vector<std::size_t> wrapped;
 
   bool is_wrapper(std::size_t index) const { return wrapped[index] != kNoProcess; }
 };
+
+// Returns whether the variables are of the SLURM job and step that the options name, if any.
+bool matches(const attach::Environment& environment, const DiscoverOptions& options);
 
 // Completes identities (job) and drops those that only say where a launcher runs.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);

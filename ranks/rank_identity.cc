@@ -114,9 +114,56 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
   identity.rank = number_of(environment, "SLURM_PROCID");
   identity.local_rank = number_of(environment, "SLURM_LOCALID");
   identity.world_size = first_number(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
-  if (identity.rank < 0 || step_of(environment).empty() ||
-      (identity.world_size <= 1 && !single_task)) {
+  identity.outside_step = step_of(environment).empty();
+  if (identity.rank < 0 || ((identity.outside_step || identity.world_size <= 1) && !single_task)) {
     return std::nullopt;
+  }
+  if (identity.outside_step) {
+    identity.world_size = 1;  // SLURM_NTASKS is what srun would start
+  }
+  return identity;
+}
+
+// Variables of an outer launcher may be about its own task, which has started several ranks.
+std::optional<RankIdentity> from_itself(const attach::Environment& environment,
+                                        const ToldWorld& told) {
+  if (!told.told() && !(told.inherited && told.rank >= 0)) {
+    return std::nullopt;
+  }
+  RankIdentity identity;
+  identity.source = RankSource::kItself;
+  identity.rank = told.rank;
+  identity.world_size = told.world_size;
+  const bool agree = number_of(environment, "RANK") == told.rank;
+  identity.local_rank = agree ? number_of(environment, "LOCAL_RANK") : told.index;
+  return identity;
+}
+
+// "127.0.0.1:29500", "localhost:29500", "[::1]:29500".
+bool is_own_address(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host.starts_with("127.") || host == "::1" || host == "[::1]";
+}
+
+std::vector<std::int32_t> all_below(std::int32_t size) {
+  std::vector<std::int32_t> ranks;
+  for (std::int32_t rank = 0; rank < size && ranks.size() < kMaxListed; ++rank) {
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::optional<RankIdentity> from_variables(const attach::Environment& environment,
+                                           bool single_task) {
+  auto identity = from_rank_variable(environment);
+  if (!identity) {
+    identity = from_mpi(environment, single_task);
+  }
+  if (!identity) {
+    identity = from_slurm(environment, single_task);
+  }
+  if (identity) {
+    identity->rendezvous = rendezvous_of(environment);
   }
   return identity;
 }
@@ -124,8 +171,11 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
 // Slurm lists its tasks; torchrun sets the number of ranks that it started on this node.
 std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
                                         const RankIdentity& identity) {
+  const std::int32_t tasks = first_number(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  const bool tasks_are_ranks =
+      identity.world_size <= 0 || tasks <= 0 || tasks == identity.world_size;
   if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&
-      !identity.elastic) {
+      !identity.elastic && tasks_are_ranks) {
     std::vector<std::int32_t> listed = parse_ranks(environment.get("SLURM_GTIDS"));
     for (const std::int32_t rank : listed) {
       if (rank == identity.rank) {
@@ -162,21 +212,47 @@ std::vector<std::int32_t> parse_ranks(std::string_view text) {
 }
 
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
-                                          bool single_task) {
-  auto identity = from_rank_variable(environment);
-  if (!identity) {
-    identity = from_mpi(environment, single_task);
-  }
-  if (!identity) {
-    identity = from_slurm(environment, single_task);
+                                          bool single_task,
+                                          const ToldWorld& told) {
+  auto outer = from_variables(environment, single_task);
+  auto identity = from_itself(environment, told);
+  // Variables that agree with it say more than the process itself does.
+  if (!identity || (outer && outer->source == RankSource::kRankVariable && !told.inherited &&
+                    !contradicts(*identity, *outer))) {
+    identity = outer;
   }
   if (!identity) {
     return std::nullopt;
   }
-  identity->rendezvous = rendezvous_of(environment);
-  identity->job = job_of(environment, *identity);
+  identity->rendezvous = told.address.empty() ? rendezvous_of(environment) : told.address;
+  // Ranks that were asked and ranks that were not must name their job alike.
+  identity->job = outer ? job_of(environment, *outer) : std::string();
+  if (identity->job.empty()) {
+    identity->job = job_of(environment, *identity);
+  }
   identity->node_ranks = node_ranks_of(environment, *identity);
+  // A group whose ranks have met at this very machine has all of them here.
+  if (identity->node_ranks.empty() && told.by == ToldBy::kGroup && is_own_address(told.address)) {
+    identity->node_ranks = all_below(told.world_size);
+  }
   return identity;
+}
+
+std::string contradiction_words(pid_t pid,
+                                const RankIdentity& outer,
+                                std::int32_t rank,
+                                std::int32_t world_size) {
+  const auto place = [](std::int32_t number, std::int32_t of) {
+    return "rank " + std::to_string(number) + (of > 0 ? " of " + std::to_string(of) : "");
+  };
+  return "pid " + std::to_string(pid) + " is " + place(rank, world_size) +
+         " by its process group, and " + place(outer.rank, outer.world_size) +
+         " by its variables: the group is believed";
+}
+
+bool contradicts(const RankIdentity& one, const RankIdentity& other) {
+  return one.rank != other.rank ||
+         (one.world_size > 0 && other.world_size > 0 && one.world_size != other.world_size);
 }
 
 }  // namespace oddrank::ranks

@@ -1,6 +1,9 @@
-// Identifies the job and rank of a process by the variables with which it was started. The process
-// need not be the rank itself: wrappers and workers carry the same variables.
+// Identifies the job and rank of a process: by what it says of itself, or else by the variables
+// with which it was started. With variables, the process need not be the rank itself: wrappers and
+// workers carry the same ones.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -8,14 +11,16 @@
 #include <vector>
 
 #include "attach/proc_environ.h"
+#include "ranks/told_world.h"
 
 namespace oddrank::ranks {
 
 // The source of the number, the most trusted first: the launcher nearest to the program.
 enum class RankSource : std::uint8_t {
-  kRankVariable = 0,  // RANK: torchrun, accelerate, deepspeed, scripts
-  kMpi,               // OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, ...
-  kSlurm,             // SLURM_PROCID of a task of a step
+  kItself = 0,    // its process group, or the call in which it makes one (told_world.h)
+  kRankVariable,  // RANK: torchrun, accelerate, deepspeed, scripts
+  kMpi,           // OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, ...
+  kSlurm,         // SLURM_PROCID of a task of a step, or of a batch script
 };
 
 struct RankIdentity {
@@ -28,14 +33,30 @@ struct RankIdentity {
   std::string job;
   std::string rendezvous;  // "n0:29500", even if `job` is Slurm's
   bool elastic = false;    // started by torchrun
+  // Started in a SLURM job by its batch script or from its shell, not as a task of a step: every
+  // program there has these variables.
+  bool outside_step = false;
   // Ranks that the same launcher started on this node, if known; includes this one.
   std::vector<std::int32_t> node_ranks;
 };
 
-// `single_task`: a step with one task counts as a job of one rank. (Otherwise not: an interactive
-// step's shell and everything in it has SLURM_PROCID=0.)
+// `single_task`: a step with one task counts as a job of one rank, and so does what a batch script
+// runs without srun. (Otherwise not: an interactive step's shell and everything in it has
+// SLURM_PROCID=0.)
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
-                                          bool single_task = false);
+                                          bool single_task = false,
+                                          const ToldWorld& told = {});
+
+// Returns whether two identities name different places in a job: another rank, or another number of
+// ranks.
+bool contradicts(const RankIdentity& one, const RankIdentity& other);
+
+// Returns "pid 71 is rank 3 of 4 by its process group, and rank 0 of 2 by its variables: the group
+// is believed". `outer`: by its variables.
+std::string contradiction_words(pid_t pid,
+                                const RankIdentity& outer,
+                                std::int32_t rank,
+                                std::int32_t world_size);
 
 // Reads comma-separated numbers, as in SLURM_GTIDS; at most 65536. Stops at the first piece that is
 // not a number.

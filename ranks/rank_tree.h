@@ -14,6 +14,8 @@
 //                                  helper
 //   init ─ python (earlier start)  left over from an earlier run with the same address: ignored
 //   torchrun ─ zombie              a rank that died; its number follows from those that are left
+//   python ─ python, python        no variables, but each of the inner ones has a process group:
+//                                  the inner ones are ranks, the outer one has started them
 #pragma once
 
 #include <sys/types.h>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "ranks/process_facts.h"
+#include "ranks/told_world.h"
 
 namespace oddrank::ranks {
 
@@ -31,6 +34,10 @@ struct DiscoverOptions {
   std::string slurm_job;    // only processes whose SLURM_JOB_ID is this; empty: any
   std::string slurm_step;   // the same for SLURM_STEP_ID
   std::vector<pid_t> exclude;
+  // Leaves out jobs of which nothing is Python or has a library of collectives, even if there is no
+  // other: a watch of sleepers would raise an alarm.
+  bool training_only = false;
+  AskProcess ask = {};  // how a process is asked what it says of itself; empty: none is asked
 };
 
 struct RankRow {
@@ -55,6 +62,11 @@ struct RankDecision {
 // Returns the indices of processes whose conduct must be read (read_conducts) before the decision;
 // call it until it returns none. A process whose conduct was not read does not count as a wrapper.
 std::vector<std::size_t> conducts_to_read(const std::vector<ProcessFacts>& facts,
+                                          const DiscoverOptions& options);
+
+// Returns the indices of processes that must be asked next (self_reports.h); none once all have
+// been.
+std::vector<std::size_t> processes_to_ask(const std::vector<ProcessFacts>& facts,
                                           const DiscoverOptions& options);
 
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);

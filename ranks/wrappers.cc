@@ -17,47 +17,16 @@ bool names_same_rank(const RankIdentity& inner, const RankIdentity& outer) {
 
 class Wrappers {
  public:
-  explicit Wrappers(const WrapperQuestion& question)
-      : question_(question), below_(question.tree.size()) {
-    for (std::size_t i = 0; i < question.tree.size(); ++i) {
-      if (!question.may_be_rank(i)) {
-        continue;
-      }
-      // Shells and launchers may lie in between.
-      const std::size_t outer = question.tree.ancestor(i, question.may_be_rank);
-      if (outer != kNoProcess &&
-          names_same_rank(*question.tree[i].identity, *question.tree[outer].identity)) {
-        below_[outer].push_back(i);
-      }
-    }
-  }
+  explicit Wrappers(const WrapperQuestion& question);
 
   bool is_read(std::size_t i) const { return facts(i).conduct_read; }
 
   // Returns whether the process sleeps, has no library, and has a process below it that may be the
   // rank instead.
-  bool may_give_way(std::size_t i) const {
-    const ProcessConduct& own = facts(i).conduct;
-    return question_.may_wrap(i) && !below_[i].empty() && !own.communicates &&
-           (own.conduct == Conduct::kIdle || own.conduct == Conduct::kWaitsForChild);
-  }
+  bool may_give_way(std::size_t i) const;
 
   // Returns the process below `i` that is the rank if `i` is not, or kNoProcess.
-  std::size_t wrapped(std::size_t i) const {
-    if (!may_give_way(i)) {
-      return kNoProcess;
-    }
-    List talking;
-    std::copy_if(below_[i].begin(), below_[i].end(), std::back_inserter(talking),
-                 [this](std::size_t child) { return communicates_below(child); });
-    if (talking.size() == 1) {
-      return talking.front();
-    }
-    const bool one = below_[i].size() == 1 && talking.empty();
-    const std::size_t child = below_[i].front();
-    const bool fits = is_python(facts(child).arguments) || !is_python(facts(i).arguments);
-    return one && fits && facts(i).conduct.conduct == Conduct::kWaitsForChild ? child : kNoProcess;
-  }
+  std::size_t wrapped(std::size_t i) const;
 
   const List& below(std::size_t i) const { return below_[i]; }
 
@@ -65,20 +34,59 @@ class Wrappers {
   const ProcessFacts& facts(std::size_t i) const { return *question_.tree[i].facts; }
 
   // Bounded by the tree: each process is below one other at most.
-  bool communicates_below(std::size_t i) const {
-    List todo = {i};
-    for (std::size_t at = 0; at < todo.size() && at < question_.tree.size(); ++at) {
-      if (facts(todo[at]).conduct.communicates) {
-        return true;
-      }
-      todo.insert(todo.end(), below_[todo[at]].begin(), below_[todo[at]].end());
-    }
-    return false;
-  }
+  bool communicates_below(std::size_t i) const;
 
   const WrapperQuestion& question_;
   std::vector<List> below_;  // the nearest processes of the same rank
 };
+
+Wrappers::Wrappers(const WrapperQuestion& question)
+    : question_(question), below_(question.tree.size()) {
+  for (std::size_t i = 0; i < question.tree.size(); ++i) {
+    if (!question.may_be_rank(i)) {
+      continue;
+    }
+    // Shells and launchers may lie in between.
+    const std::size_t outer = question.tree.ancestor(i, question.may_be_rank);
+    if (outer != kNoProcess &&
+        names_same_rank(*question.tree[i].identity, *question.tree[outer].identity)) {
+      below_[outer].push_back(i);
+    }
+  }
+}
+
+bool Wrappers::may_give_way(std::size_t i) const {
+  const ProcessConduct& own = facts(i).conduct;
+  return question_.may_wrap(i) && !below_[i].empty() && !own.communicates &&
+         (own.conduct == Conduct::kIdle || own.conduct == Conduct::kWaitsForChild);
+}
+
+std::size_t Wrappers::wrapped(std::size_t i) const {
+  if (!may_give_way(i)) {
+    return kNoProcess;
+  }
+  List talking;
+  std::copy_if(below_[i].begin(), below_[i].end(), std::back_inserter(talking),
+               [this](std::size_t child) { return communicates_below(child); });
+  if (talking.size() == 1) {
+    return talking.front();
+  }
+  const bool one = below_[i].size() == 1 && talking.empty();
+  const std::size_t child = below_[i].front();
+  const bool fits = is_python(facts(child).arguments) || !is_python(facts(i).arguments);
+  return one && fits && facts(i).conduct.conduct == Conduct::kWaitsForChild ? child : kNoProcess;
+}
+
+bool Wrappers::communicates_below(std::size_t i) const {
+  List todo = {i};
+  for (std::size_t at = 0; at < todo.size() && at < question_.tree.size(); ++at) {
+    if (facts(todo[at]).conduct.communicates) {
+      return true;
+    }
+    todo.insert(todo.end(), below_[todo[at]].begin(), below_[todo[at]].end());
+  }
+  return false;
+}
 
 }  // namespace
 

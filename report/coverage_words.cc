@@ -6,7 +6,10 @@ namespace oddrank::report {
 
 std::string coverage_words(const aggregate::Diagnosis& report) {
   const aggregate::Coverage& coverage = report.coverage;
-  std::string line = fmt::format("{}/{} ranks ", coverage.read, coverage.expected);
+  std::string line = fmt::format("{}/{} {} ", coverage.read, coverage.expected,
+                                 coverage.of_ranks        ? "ranks"
+                                 : coverage.expected == 1 ? "process"
+                                                          : "processes");
   line += report.of_cores
               ? "from core files"
               : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);

@@ -134,13 +134,20 @@ std::string doctor_text(const std::vector<NodeHealth>& nodes, const TextOptions&
 std::string doctor_json(const std::vector<NodeHealth>& nodes) {
   Json rows = Json::array();
   for (const NodeHealth& node : nodes) {
-    Json row{{"host", printable(node.host)},
-             {"reached", node.reached},
-             {"ready", node.healthy()},
-             {"why", node.why.empty() ? Json(nullptr) : Json(printable(node.why))},
-             {"after_ms", node.after.count()}};
-    row.update(parse_json(encode_health(node)));
-    rows.push_back(std::move(row));
+    Json checks = Json::array();
+    for (const Check& check : node.checks) {
+      checks.push_back({{"name", check.name},
+                        {"answer", answer_name(check.answer)},
+                        {"detail", printable(check.detail)},
+                        {"remedy", printable(check.remedy)}});
+    }
+    rows.push_back({{"host", printable(node.host)},
+                    {"reached", node.reached},
+                    {"ready", node.healthy()},
+                    {"why", or_null(node.why)},
+                    {"after_ms", node.after.count()},
+                    {"version", node.version},
+                    {"checks", std::move(checks)}});
   }
   return json_text({{"nodes", std::move(rows)}}, 2) + "\n";
 }

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "report/json_values.h"
 #include "report/report_json.h"
+#include "report/verdict_json.h"
 
 namespace oddrank::report {
 namespace {
@@ -239,7 +240,7 @@ std::string flight_report_json(const aggregate::FlightReport& report) {
   json["coverage"] = {{"expected", report.job.records.size() + missing.size()},
                       {"read", report.job.records.size()},
                       {"unread", std::move(unread)}};
-  json["verdict"] = parse_json(verdict_json_text(report.verdict));
+  json["verdict"] = verdict_json(report.verdict);
   json["collectives"] = flight_collectives_json(report);
   json["mismatches"] = mismatches_json(report);
   json["process_groups"] = flight_groups_json(report);

@@ -1,4 +1,4 @@
-// The HTML report's page from aggregate/html/, built into the program.
+// The HTML report's page from report/html/, built into the program.
 #pragma once
 
 #include <string_view>

@@ -30,6 +30,9 @@ Json verdict_shown(const aggregate::Verdict& verdict) {
   }
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
+  if (!verdict.history.empty()) {
+    json["history"] = verdict.history;
+  }
   json["also"] = Json::array();
   for (const aggregate::OtherStory& other : verdict.also) {
     json["also"].push_back({aggregate::kind_name(other.kind), other.summary});

@@ -12,8 +12,4 @@ Json object_for(std::size_t fields) {
   return object;
 }
 
-Json parse_json(std::string_view text) {
-  return Json::parse(text, nullptr, false);
-}
-
 }  // namespace oddrank::report

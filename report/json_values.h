@@ -18,12 +18,10 @@ namespace oddrank::report {
 using Json = nlohmann::ordered_json;
 
 // Writes text that is always valid UTF-8. `indent`: blanks for each level; -1: all in one line.
-// Reading and writing JSON is compiled only here: it takes seconds in every file that uses it.
+// Writing JSON is compiled only here: it takes seconds in every file that does it.
 std::string json_text(const Json& json, int indent = -1);
 // Makes an object without fields but with room for this many: a growing object copies its fields.
 Json object_for(std::size_t fields);
-// Returns a discarded value (is_discarded()) if the text is not JSON.
-Json parse_json(std::string_view text);
 
 inline Json or_null(std::string_view text) {
   return text.empty() ? Json(nullptr) : Json(printable(text));

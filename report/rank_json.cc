@@ -1,5 +1,6 @@
 #include "report/rank_json.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "aggregate/view/wait_words.h"
 #include "base/demangle.h"
 #include "report/json_values.h"
+#include "report/report_json.h"
 #include "report/tasks_text.h"
 
 namespace oddrank::report {
@@ -211,6 +213,30 @@ Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) 
   return json;
 }
 
+std::size_t frames_of(const aggregate::JobView& view, snapshot::StackId stack) {
+  return view.capture().tables.stacks()[stack].frames.size();
+}
+
+// A thread has as many fields as some frames.
+std::size_t objects_of(const aggregate::JobView& view, const ThreadCapture& thread) {
+  std::size_t objects = 4 + thread.loops.size();
+  for (const snapshot::PythonLoop& loop : thread.loops) {
+    objects += loop.calls.size();
+  }
+  for (const snapshot::FrameLocals& row : thread.locals) {
+    objects += 1 + row.locals.size();
+  }
+  if (!thread.samples.empty()) {
+    objects += frames_of(view, thread.samples.back().stack);
+    objects += frames_of(view, thread.samples.back().python_stack);
+  }
+  return objects;
+}
+
+std::size_t objects_of(const aggregate::JobView& view, const snapshot::AsyncTask& task) {
+  return 1 + task.members.size() + frames_of(view, task.stack);
+}
+
 std::string_view ending_name(snapshot::Ending ending) {
   switch (ending) {
     case snapshot::Ending::kInOrder:
@@ -235,6 +261,9 @@ void add_process(const aggregate::JobView& view,
   json["name"] = or_null(view.text(process.name));
   json["command"] = or_null(view.text(process.command));
   json["python_version"] = or_null(view.text(process.python_version));
+  for (const auto& [name, value] : process.setup) {
+    json["setup"][printable(view.text(name))] = printable(view.text(value));
+  }
   json["exit_code"] = or_null_if(process.exit_code, -1);
   if (process.ending != snapshot::Ending::kNone) {
     json["ending"] = ending_name(process.ending);
@@ -251,15 +280,47 @@ void add_process(const aggregate::JobView& view,
     json["threads_left_out"] = process.threads.size();
     return;
   }
+  std::size_t listed = 0;
+  const auto has_room = [&listed](std::size_t objects) {
+    listed += objects;
+    return listed <= kMaxListedOfProcess;
+  };
+  std::size_t left_out = 0;
   for (const ThreadCapture& thread : process.threads) {
-    json["threads"].push_back(thread_json(view, process, thread));
+    if (has_room(objects_of(view, thread))) {
+      json["threads"].push_back(thread_json(view, process, thread));
+    } else {
+      ++left_out;
+    }
   }
+  if (left_out > 0) {
+    json["threads_left_out"] = left_out;
+  }
+  left_out = 0;
   for (const snapshot::AsyncTask& task : process.tasks) {
-    json["tasks"].push_back(task_json(view, task));
+    if (has_room(objects_of(view, task))) {
+      json["tasks"].push_back(task_json(view, task));
+    } else {
+      ++left_out;
+    }
+  }
+  if (left_out > 0) {
+    json["tasks_left_out"] = left_out;
   }
 }
 
 }  // namespace
+
+std::size_t listed_objects(const aggregate::JobView& view, const ProcessCapture& process) {
+  std::size_t objects = 0;
+  for (const ThreadCapture& thread : process.threads) {
+    objects += objects_of(view, thread);
+  }
+  for (const snapshot::AsyncTask& task : process.tasks) {
+    objects += objects_of(view, task);
+  }
+  return std::min(objects, kMaxListedOfProcess);
+}
 
 Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads) {
   Json row = object_for(kMaxFields);

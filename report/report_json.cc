@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "report/json_values.h"
 #include "report/rank_json.h"
+#include "report/verdict_json.h"
 
 namespace oddrank::report {
 
@@ -75,64 +76,6 @@ Json coverage_json(const aggregate::Coverage& coverage) {
   result["nodes_expected"] = coverage.nodes_expected;
   result["nodes_answered"] = coverage.nodes_answered;
   return result;
-}
-
-Json waits_for_json(const aggregate::WaitsFor& wait) {
-  Json json;
-  json["what"] = aggregate::wait_name(wait.what);
-  json["pid"] = or_null_if(wait.pid, 0);
-  json["tid"] = or_null_if(wait.tid, 0);
-  json["rank"] = or_null_if(wait.rank, -1);
-  json["path"] = or_null(wait.path);
-  json["fd"] = or_null_if(wait.fd, -1);
-  json["address"] = wait.address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", wait.address));
-  json["group"] = or_null(wait.group);
-  json["holder_alive"] = known(wait.holder_alive);
-  json["detail"] = or_null(wait.detail);
-  return json;
-}
-
-Json culprits_json(const std::vector<aggregate::Culprit>& culprits) {
-  Json json = Json::array();
-  for (const aggregate::Culprit& culprit : culprits) {
-    json.push_back({{"rank", or_null_if(culprit.rank, -1)},
-                    {"host", or_null(culprit.host)},
-                    {"pid", or_null_if(culprit.pid, 0)},
-                    {"tid", or_null_if(culprit.tid, 0)},
-                    {"waits_for", waits_for_json(culprit.waits_for)}});
-  }
-  return json;
-}
-
-Json verdict_json(const aggregate::Verdict& verdict) {
-  Json json;
-  json["kind"] = aggregate::kind_name(verdict.kind);
-  json["confidence"] = aggregate::confidence_name(verdict.confidence);
-  json["summary"] = verdict.summary;
-  json["culprits"] = culprits_json(verdict.culprits);
-  json["chain"] = Json::array();
-  for (const aggregate::ChainLink& link : verdict.chain) {
-    json["chain"].push_back({{"waiters", link.waiters},
-                             {"waits_for", link.waits_for},
-                             {"on", link.on},
-                             {"evidence", or_null(link.evidence)}});
-  }
-  json["advice"] = verdict.advice;
-  json["disproves"] = verdict.disproves;
-  json["also"] = Json::array();
-  for (const aggregate::OtherStory& other : verdict.also) {
-    json["also"].push_back({{"kind", aggregate::kind_name(other.kind)},
-                            {"confidence", aggregate::confidence_name(other.confidence)},
-                            {"summary", other.summary},
-                            {"culprits", culprits_json(other.culprits)}});
-  }
-  json["alternatives"] = Json::array();
-  for (const aggregate::Alternative& other : verdict.alternatives) {
-    json["alternatives"].push_back({{"kind", aggregate::kind_name(other.kind)},
-                                    {"summary", other.summary},
-                                    {"why_not", other.why_not}});
-  }
-  return json;
 }
 
 Json difference_json(const aggregate::LocalDifference& difference) {
@@ -216,12 +159,22 @@ Json since_json(const aggregate::Comparison& since) {
   return json;
 }
 
-bool has_few_threads(const aggregate::JobView& view) {
+struct Listing {
+  bool with_threads = false;
+  bool indented = false;
+  std::size_t objects = 0;
+};
+
+Listing listing_of(const aggregate::JobView& view) {
   std::size_t threads = 0;
+  Listing listing;
   for (const ProcessCapture& process : view.capture().processes) {
     threads += process.threads.size();
+    listing.objects += listed_objects(view, process);
   }
-  return threads <= kMaxListedThreads;
+  listing.with_threads = threads <= kMaxListedThreads && listing.objects <= kMaxListedObjects;
+  listing.indented = listing.with_threads && listing.objects <= kMaxIndentedObjects;
+  return listing;
 }
 
 // Returns a value as written inside an object indented by two.
@@ -237,29 +190,32 @@ std::string indented(const Json& json) {
 
 // Writes row by row: a tree of all rows of a large job would take many times the memory of the
 // text.
-std::string ranks_text(const aggregate::JobView& view) {
-  const bool with_threads = has_few_threads(view);
-  std::string text;
+void add_ranks(const aggregate::JobView& view, std::string& text) {
+  constexpr std::size_t kUsualRow = 800;     // without threads
+  constexpr std::size_t kUsualObject = 420;  // in one line
+  const Listing listing = listing_of(view);
+  if (listing.with_threads && !listing.indented) {
+    // A text that grows by copying would take twice as much for a moment.
+    text.reserve(text.size() + view.ranks().size() * kUsualRow + listing.objects * kUsualObject);
+  }
+  const std::size_t begin = text.size();
   for (const aggregate::RankView& rank : view.ranks()) {
     if (rank.process == nullptr) {
       continue;
     }
-    const Json row = rank_json(view, rank, with_threads);
-    text += text.empty() ? "[\n    " : ",\n    ";
-    // Rows without threads take one line each.
-    text += with_threads ? indented(Json::array({row})).substr(6) : json_text(row);
-    if (with_threads) {
+    const Json row = rank_json(view, rank, listing.with_threads);
+    text += text.size() == begin ? "[\n    " : ",\n    ";
+    if (listing.indented) {
+      text += indented(Json::array({row})).substr(6);
       text.resize(text.size() - 4);  // the end of that array
+    } else {
+      text += json_text(row);
     }
   }
-  return text.empty() ? "[]" : text + "\n  ]";
+  text += text.size() == begin ? "[]" : "\n  ]";
 }
 
 }  // namespace
-
-std::string verdict_json_text(const aggregate::Verdict& verdict) {
-  return json_text(verdict_json(verdict));
-}
 
 std::string report_json(const aggregate::Diagnosis& report, const Capture& capture) {
   aggregate::FrameModel model(capture.tables);
@@ -277,7 +233,8 @@ std::string report_json(const aggregate::Diagnosis& report, const aggregate::Job
   add("coverage", indented(coverage_json(report.coverage)));
   add("verdict", indented(verdict_json(report.verdict)));
   add("groups", indented(groups_json(report)));
-  add("ranks", ranks_text(view));
+  text += ",\n  \"ranks\": ";
+  add_ranks(view, text);
   add("collectives", indented(collectives_json(report)));
   add("notes", indented(report.notes));
   if (!report.sources.empty()) {
@@ -286,7 +243,8 @@ std::string report_json(const aggregate::Diagnosis& report, const aggregate::Job
   if (report.since) {
     add("since", indented(since_json(*report.since)));
   }
-  return text + "\n}\n";
+  text += "\n}\n";
+  return text;
 }
 
 }  // namespace oddrank::report

@@ -89,7 +89,7 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
   std::string text;
   for (const aggregate::ChainLink& link : report.verdict.chain) {
     const std::string waiters = party(link.waiters);
-    const bool many = waiters.substr(0, 6) == "ranks ";
+    const bool many = waiters.substr(0, 6) == "ranks " || waiters.ends_with(" processes");
     std::string line = fmt::format("{} wait{} for {}: {}", waiters, many ? "" : "s",
                                    party(link.waits_for), link.on);
     const std::string with_evidence = fmt::format("{} [{}]", line, link.evidence);
@@ -97,6 +97,15 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
       line = with_evidence;
     }
     text += style.paragraph(text.empty() ? "Why   " : "      ", line, kWhyIndent);
+  }
+  return text.empty() ? text : '\n' + text;
+}
+
+// Prints the last calls of the culprits and of the others, from flight recorders.
+std::string history_lines(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  for (const std::string& line : report.verdict.history) {
+    text += style.paragraph(text.empty() ? "Calls " : "      ", line, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;
 }
@@ -120,9 +129,23 @@ std::string after_comma(const std::string& words) {
   return words.empty() ? words : ", " + words;
 }
 
+// Returns "pid 71" or "3 processes: pids 71,72,...".
+std::string pids_title(const aggregate::ReportedGroup& group) {
+  constexpr std::size_t kMaxShownPids = 6;
+  if (group.pids.size() <= 1) {
+    return fmt::format("pid {}", group.pids.empty() ? 0 : group.pids.front());
+  }
+  std::string list;
+  for (std::size_t i = 0; i < group.pids.size() && i < kMaxShownPids; ++i) {
+    list += (i == 0 ? "" : ",") + std::to_string(group.pids[i]);
+  }
+  return fmt::format("{}: pids {}{}", count_of(group.count, "process"), list,
+                     group.count > kMaxShownPids ? ",..." : "");
+}
+
 std::string group_title(const aggregate::ReportedGroup& group, const Style& style) {
   const std::string who =
-      group.ranks.empty() ? fmt::format("pid {}", group.pids.empty() ? 0 : group.pids.front())
+      group.ranks.empty() ? pids_title(group)
                           : fmt::format("{}: {}", count_of(group.count, "rank"),
                                         aggregate::format_ranks_within(group.ranks, kRankColumns));
   std::string where = cut_end(group.hosts, 30);
@@ -234,7 +257,8 @@ std::string report_text(const aggregate::Diagnosis& report,
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
                      unread_lines(report, style) + chain_lines(report, style) +
-                     since_lines(report, style) + group_lines(report, style, options.full_stacks) +
+                     history_lines(report, style) + since_lines(report, style) +
+                     group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;

@@ -43,6 +43,8 @@ using ProgressSink = std::function<void(const GatherProgress&)>;
 struct AgentOptions {
   std::string agent_path;               // absolute; the same on every node, or copied there
   std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
+  // A random word that the agents repeat with each line, so that no answer of another run counts.
+  std::string run = {};
   std::chrono::milliseconds node_timeout{20000};
   // How much later an agent may answer if it gives a reason (NodeAnswer::doing).
   std::chrono::milliseconds longest_delay{0};

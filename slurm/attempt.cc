@@ -5,9 +5,12 @@
 
 namespace oddrank::slurm {
 
-Result<Attempt> Attempt::start(const AgentStep& step) {
+Result<Attempt> Attempt::start(const AgentStep& step, const std::string& run) {
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(agent_command(step)));
-  return Attempt(std::move(child), step.nodes);
+  // Task N of a step with one task a node runs on its Nth node (seen in 22.05, with -w as well).
+  // How the tasks of a heterogeneous step are numbered, SLURM decides.
+  Speakers speakers{run, step.parts.empty() ? step.nodes : std::vector<std::string>(), true};
+  return Attempt(std::move(child), step, std::move(speakers));
 }
 
 bool Attempt::advance() {

@@ -19,7 +19,8 @@ namespace oddrank::slurm {
 // Move-only.
 class Attempt {
  public:
-  static Result<Attempt> start(const AgentStep& step);
+  // `run`: AgentOptions::run.
+  static Result<Attempt> start(const AgentStep& step, const std::string& run);
 
   // Reads pending output. Returns false once srun has exited.
   bool advance();
@@ -36,8 +37,12 @@ class Attempt {
   // Returns that agent's last reported activity (frames.h).
   std::string doing_of(std::string_view host) const { return out_.doing_of(host); }
   std::vector<IncompletePayload> incomplete() const { return out_.incomplete(); }
+  // Returns which answers were dropped because of who sent them (frames.h).
+  const std::vector<std::string>& refusals() const { return out_.refusals(); }
 
   const std::vector<std::string>& nodes() const { return nodes_; }
+  // Returns the path of the program that it runs on the nodes.
+  const std::string& program() const { return program_; }
   bool covers(std::string_view host) const;
   // Returns what srun wrote until it exited or was terminated.
   const SrunWords& words() const { return words_; }
@@ -48,14 +53,19 @@ class Attempt {
   void take_output(OutputStream stream, std::string_view bytes);
   void end();
   void read_words();
-  Attempt(ChildCommand child, std::vector<std::string> nodes)
-      : child_(std::move(child)), nodes_(std::move(nodes)), err_(stderr_limits()) {}
+  Attempt(ChildCommand child, const AgentStep& step, Speakers speakers)
+      : child_(std::move(child)),
+        nodes_(step.nodes),
+        program_(step.agent_path),
+        out_(FrameLimits(), std::move(speakers)),
+        err_(stderr_limits()) {}
   static FrameLimits stderr_limits();
   // Returns the task number of the host's agent: from frames, else from srun, else by node order.
   int label_of(const std::string& host) const;
 
   ChildCommand child_;
   std::vector<std::string> nodes_;
+  std::string program_;
   FrameCollector out_;
   FrameCollector err_;  // for its labels only: no frames come on stderr
   SrunWords words_;

@@ -93,7 +93,9 @@ Error controller_away() {
 }
 
 Error client_error(std::string_view program, std::string_view said) {
-  if (contains(said, "Invalid job id specified") || contains(said, "Invalid job array")) {
+  // "Job 7+1 not found" (scontrol 22.05): a task or component that does not exist.
+  if (contains(said, "Invalid job id specified") || contains(said, "Invalid job array") ||
+      (contains(said, "Job ") && contains(said, " not found"))) {
     return {Errc::kNotFound, "SLURM does not know this job",
             "`squeue --me` lists your jobs; SLURM forgets ended jobs after some minutes"};
   }

@@ -1,26 +1,27 @@
 #include "slurm/frames.h"
 
-#include <time.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cctype>
 #include <limits>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/hex.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
+#include "base/write_file.h"
 #include "slurm/base64.h"
 
 namespace oddrank::slurm {
 namespace {
 
-constexpr std::string_view kMark = "@odd1 ";
+constexpr std::string_view kMark = "@odd2 ";
 constexpr std::size_t kMaxHost = 255;
+constexpr std::size_t kMaxRun = 32;
+constexpr std::size_t kMaxRefusals = 16;
+constexpr std::string_view kNoRun = "-";
 // A line without an end is cut here; no frame of ours is longer, and srun's own lines are short.
 constexpr std::size_t kMaxLine = 16384;
 
@@ -56,6 +57,12 @@ void append_frame(std::string& lines,
   lines += ".\n";
 }
 
+std::string head_of(const Sender& sender) {
+  const std::string run = sender.run.empty() ? std::string(kNoRun) : clean_host(sender.run);
+  return clean_host(sender.host) + ' ' + run.substr(0, kMaxRun) + ' ' + hex_number(sender.stream) +
+         ' ';
+}
+
 // "3: text" -> 3, "text"; -1 and the whole line without such a label. srun pads the number with
 // blanks once there are ten tasks or more.
 std::pair<int, std::string_view> split_label(std::string_view line) {
@@ -85,7 +92,7 @@ std::optional<std::string_view> take_until(std::string_view& rest, char separato
 
 // Returns true if the text after a mark contains the end of its frame. (Host names may have dots.)
 bool is_ended(std::string_view rest) {
-  for (int field = 0; field < 4; ++field) {
+  for (int field = 0; field < 5; ++field) {
     if (!take_until(rest, ' ')) {
       return false;
     }
@@ -97,97 +104,112 @@ bool is_ended(std::string_view rest) {
 
 struct FrameCollector::Frame {
   std::string_view host;
+  std::string_view run;  // empty: none
   std::uint64_t stream = 0;
   std::uint64_t sequence = 0;
   std::uint64_t total = 0;
   std::string bytes;
 
   // `text` begins after the mark and may continue after the frame.
-  static std::optional<Frame> parse(std::string_view text) {
-    std::string_view rest = text;
-    const auto host = take_until(rest, ' ');
-    const auto stream = take_until(rest, ' ');
-    const auto sequence = take_until(rest, '/');
-    const auto total = take_until(rest, ' ');
-    if (!host || !stream || !sequence || !total) {
-      return std::nullopt;
-    }
-    const auto head_size = static_cast<std::size_t>(rest.data() - text.data());
-    const auto crc = take_until(rest, ' ');
-    const auto body = take_until(rest, '.');
-    if (!crc || !body) {
-      return std::nullopt;
-    }
-    const auto expected = parse_number<std::uint32_t>(*crc, 16);
-    std::string covered(text.substr(0, head_size));
-    covered += *body;
-    if (!expected || *expected != checksum(covered)) {
-      return std::nullopt;
-    }
-    return checked(*host, *stream, *sequence, *total, *body);
-  }
+  static std::optional<Frame> parse(std::string_view text);
 
   // The sender's bytes arrived unchanged; they may still be nonsense.
   static std::optional<Frame> checked(std::string_view host,
                                       std::string_view stream,
                                       std::string_view sequence,
                                       std::string_view total,
-                                      std::string_view body) {
-    const auto stream_id = parse_number<std::uint64_t>(stream, 16);
-    const auto number = parse_number<std::uint64_t>(sequence);
-    const auto count = parse_number<std::uint64_t>(total);
-    auto bytes = base64_decode(body);
-    const bool host_is_good = !host.empty() && host.size() <= kMaxHost &&
-                              std::all_of(host.begin(), host.end(), host_byte);
-    if (!host_is_good || !stream_id || !number || !count || !bytes) {
-      return std::nullopt;
-    }
-    if (*number >= *count && *count != 0) {
-      return std::nullopt;
-    }
-    return Frame{host, *stream_id, *number, *count, *std::move(bytes)};
-  }
+                                      std::string_view body);
 };
 
+std::optional<FrameCollector::Frame> FrameCollector::Frame::parse(std::string_view text) {
+  std::string_view rest = text;
+  const auto host = take_until(rest, ' ');
+  const auto run = take_until(rest, ' ');
+  const auto stream = take_until(rest, ' ');
+  const auto sequence = take_until(rest, '/');
+  const auto total = take_until(rest, ' ');
+  if (!host || !run || !stream || !sequence || !total) {
+    return std::nullopt;
+  }
+  const auto head_size = static_cast<std::size_t>(rest.data() - text.data());
+  const auto crc = take_until(rest, ' ');
+  const auto body = take_until(rest, '.');
+  if (!crc || !body) {
+    return std::nullopt;
+  }
+  const auto expected = parse_number<std::uint32_t>(*crc, 16);
+  std::string covered(text.substr(0, head_size));
+  covered += *body;
+  if (!expected || *expected != checksum(covered)) {
+    return std::nullopt;
+  }
+  auto frame = checked(*host, *stream, *sequence, *total, *body);
+  if (frame && *run != kNoRun) {
+    frame->run = *run;
+  }
+  return frame;
+}
+
+std::optional<FrameCollector::Frame> FrameCollector::Frame::checked(std::string_view host,
+                                                                    std::string_view stream,
+                                                                    std::string_view sequence,
+                                                                    std::string_view total,
+                                                                    std::string_view body) {
+  const auto stream_id = parse_number<std::uint64_t>(stream, 16);
+  const auto number = parse_number<std::uint64_t>(sequence);
+  const auto count = parse_number<std::uint64_t>(total);
+  auto bytes = base64_decode(body);
+  const bool host_is_good =
+      !host.empty() && host.size() <= kMaxHost && std::all_of(host.begin(), host.end(), host_byte);
+  if (!host_is_good || !stream_id || !number || !count || !bytes) {
+    return std::nullopt;
+  }
+  if (*number >= *count && *count != 0) {
+    return std::nullopt;
+  }
+  return Frame{host, {}, *stream_id, *number, *count, *std::move(bytes)};
+}
+
 std::uint64_t new_stream_id() {
-  // Pids repeat across namespaces and clocks across nodes; hosts distinguish the rest.
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  std::seed_seq seed{static_cast<std::uint64_t>(::getpid()), static_cast<std::uint64_t>(now.tv_sec),
-                     static_cast<std::uint64_t>(now.tv_nsec)};
-  return std::mt19937_64(seed)();
+  return parse_number<std::uint64_t>(random_word(), 16).value_or(0);
 }
 
 std::string unique_name() {
-  return "oddrank-" + hex_number(new_stream_id());
+  return "oddrank-" + random_word();
 }
 
-std::string encode_hello(std::string_view host, std::uint64_t stream) {
+std::string encode_hello(const Sender& sender) {
   std::string line;
-  append_frame(line, clean_host(host) + ' ' + hex_number(stream) + ' ', 0, 0, {});
+  append_frame(line, head_of(sender), 0, 0, {});
   return line;
 }
 
-std::string encode_doing(std::string_view host, std::uint64_t stream, std::string_view words) {
+std::string encode_doing(const Sender& sender, std::string_view words) {
   std::string line;
-  append_frame(line, clean_host(host) + ' ' + hex_number(stream) + ' ', 0, 0,
-               words.substr(0, kMaxDoing));
+  append_frame(line, head_of(sender), 0, 0, words.substr(0, kMaxDoing));
   return line;
 }
 
-std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload) {
-  const std::string sender = clean_host(host) + ' ' + hex_number(stream) + ' ';
-  // Mark, sender, two numbers of at most 20 digits with '/' and ' ', crc with ' ', ".\n".
-  const std::size_t overhead = kMark.size() + sender.size() + 42 + 9 + 2;
+std::string encode_frames(const Sender& sender, std::string_view payload) {
+  const std::string head = head_of(sender);
+  // Mark, head, two numbers of at most 20 digits with '/' and ' ', crc with ' ', ".\n".
+  const std::size_t overhead = kMark.size() + head.size() + 42 + 9 + 2;
   const std::size_t bytes_a_frame = (kMaxFrameLine - overhead) / 4 * 3;
   const std::size_t total =
       std::max<std::size_t>((payload.size() + bytes_a_frame - 1) / bytes_a_frame, 1);
   std::string lines;
   lines.reserve(total * kMaxFrameLine);
   for (std::size_t i = 0; i < total; ++i) {
-    append_frame(lines, sender, i, total, payload.substr(i * bytes_a_frame, bytes_a_frame));
+    append_frame(lines, head, i, total, payload.substr(i * bytes_a_frame, bytes_a_frame));
   }
   return lines;
+}
+
+FrameCollector::FrameCollector(FrameLimits limits, Speakers speakers)
+    : limits_(limits), speakers_(std::move(speakers)) {
+  for (std::string& host : speakers_.hosts) {
+    host = clean_host(host);  // as its agent writes it
+  }
 }
 
 void FrameCollector::feed(std::string_view bytes) {
@@ -263,19 +285,55 @@ bool FrameCollector::keep_half(std::string_view text, int label) {
   return true;
 }
 
+bool FrameCollector::may_speak(const Frame& frame, int label) {
+  if (!speakers_.checked) {
+    return true;
+  }
+  const auto& hosts = speakers_.hosts;
+  const auto number = static_cast<std::size_t>(label);
+  std::string speaker;
+  if (hosts.size() == 1) {
+    speaker = hosts.front();
+  } else if (label >= 0 && number < hosts.size()) {
+    speaker = hosts[number];
+  } else if (const auto known = label_hosts_.find(label); known != label_hosts_.end()) {
+    speaker = known->second;
+  } else if (hosts.empty() && label >= 0 && hosts_.find(frame.host) == hosts_.end()) {
+    speaker = frame.host;
+  }
+  const bool is_own = speaker == frame.host;
+  if (is_own && (speakers_.run.empty() || speakers_.run == frame.run)) {
+    return true;
+  }
+  const std::string who = !speaker.empty() ? speaker
+                          : label >= 0     ? "task " + std::to_string(label)
+                                           : "a line without a task's number";
+  std::string words = is_own ? "an answer of " + who + " was dropped: it is of another run"
+                             : "an answer of " + who + " was dropped: it says that it is from " +
+                                   std::string(frame.host);
+  if (refusals_.size() < kMaxRefusals &&
+      std::find(refusals_.begin(), refusals_.end(), words) == refusals_.end()) {
+    refusals_.push_back(std::move(words));
+  }
+  return false;
+}
+
 void FrameCollector::add(const Frame& frame, int label) {
-  const auto key = std::make_pair(std::string(frame.host), frame.stream);
+  if (!may_speak(frame, label)) {
+    return;
+  }
+  const auto key = std::make_tuple(label, std::string(frame.host), frame.stream);
   auto found = streams_.find(key);
   if (found == streams_.end()) {
     if (streams_.size() >= limits_.streams) {
       return;
     }
     found = streams_.emplace(key, Stream{}).first;
-    found->second.host = key.first;
+    found->second.host = frame.host;
     found->second.label = label;
-    hosts_.emplace(key.first, label);
+    hosts_.emplace(found->second.host, label);
     if (label >= 0 && label_hosts_.size() < limits_.labels) {
-      label_hosts_.emplace(label, key.first);
+      label_hosts_.emplace(label, found->second.host);
     }
   }
   Stream& stream = found->second;

@@ -7,16 +7,21 @@
 // payload travels as short self-contained lines, and the halves of a cut line are joined by their
 // label:
 //
-//   @odd1 HOST STREAM SEQ/TOTAL CRC BASE64.
+//   @odd2 HOST RUN STREAM SEQ/TOTAL CRC BASE64.
 //
 //   HOST    node name as SLURM knows it (SLURMD_NODENAME)
+//   RUN     the word that whoever started the agent gave it; "-" for none
 //   STREAM  64-bit hex; new for every payload, so that two senders of one host do not mix
 //   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: without
 //           bytes "the sender has started"; with bytes the sender's current activity, in words
-//   CRC     crc32 (zlib), hex, of "HOST STREAM SEQ/TOTAL BASE64"
+//   CRC     crc32 (zlib), hex, of "HOST RUN STREAM SEQ/TOTAL BASE64"
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
 // A payload that lacks a frame is never passed on, but is listed as incomplete.
+//
+// A job's own processes may write to the same pipe, and a node may lie. So a frame counts only for
+// the node that it came from, which SLURM's label says, or ssh's connection, and only with the word
+// of this run (Speakers); others are dropped, and listed.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +29,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -37,15 +43,30 @@ std::uint64_t new_stream_id();
 // Returns "oddrank-" and such an id: a unique name for a file or folder.
 std::string unique_name();
 
+// Who a sender says that it is.
+struct Sender {
+  std::string host;  // bytes that a host name cannot have become '_'; cut at 255 bytes
+  std::uint64_t stream = 0;
+  std::string run = {};  // as --run gave it; empty: none
+};
+
 // Returns what a sender writes first.
-std::string encode_hello(std::string_view host, std::uint64_t stream);
+std::string encode_hello(const Sender& sender);
 // Returns what a sender may write next if its payload will come later than usual: the reason in a
 // few words, cut at kMaxDoing.
 inline constexpr std::size_t kMaxDoing = 120;
-std::string encode_doing(std::string_view host, std::uint64_t stream, std::string_view words);
-// Returns all frames of a payload (an empty one has one frame). Bytes that a host name cannot have
-// become '_' in `host`; it is cut at 255 bytes.
-std::string encode_frames(std::string_view host, std::uint64_t stream, std::string_view payload);
+std::string encode_doing(const Sender& sender, std::string_view words);
+// Returns all frames of a payload (an empty one has one frame).
+std::string encode_frames(const Sender& sender, std::string_view payload);
+
+// Whose frames count on one pipe. By default everybody's, for any host and run.
+struct Speakers {
+  std::string run = {};  // frames must carry this word; empty: any
+  // Label N speaks for hosts[N]; if there is only one host, every line does. If it is empty, a
+  // label speaks for the first host that it names, and a host is spoken for by one label.
+  std::vector<std::string> hosts = {};
+  bool checked = false;  // false: whoever speaks
+};
 
 struct FrameLimits {
   std::size_t payload = std::size_t{128} << 20;  // bytes of one payload
@@ -70,7 +91,7 @@ struct IncompletePayload {
 // Collects payloads from the bytes of one pipe, in chunks of any size.
 class FrameCollector {
  public:
-  explicit FrameCollector(FrameLimits limits = {}) : limits_(limits) {}
+  explicit FrameCollector(FrameLimits limits = {}, Speakers speakers = {});
 
   void feed(std::string_view bytes);
   // Takes the last line at the end of the pipe; it may lack its newline.
@@ -88,6 +109,8 @@ class FrameCollector {
   std::string doing_of(std::string_view host) const;
   // Returns task number -> host, as known from frames; -1 is the label of lines without one.
   const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
+  // Returns, in words, which frames were dropped because of who sent them; one for each sender.
+  const std::vector<std::string>& refusals() const { return refusals_; }
   // Returns lines without a frame or part of one, by label: the first limits.text bytes of each.
   const std::map<int, std::string>& text() const { return text_; }
 
@@ -108,14 +131,19 @@ class FrameCollector {
   void take_line(std::string_view line);
   bool take_frames(std::string_view text, int label);
   bool keep_half(std::string_view text, int label);
+  // Returns whether the frame counts; notes why it does not.
+  bool may_speak(const Frame& frame, int label);
   void add(const Frame& frame, int label);
   void complete(Stream& stream);
   void drop(Stream& stream);
   void keep_text(std::string_view line, int label);
 
   FrameLimits limits_;
+  Speakers speakers_;
+  std::vector<std::string> refusals_;
   std::string line_;  // incomplete
-  std::map<std::pair<std::string, std::uint64_t>, Stream> streams_;
+  // By label, host and stream: nobody adds to the frames of another one.
+  std::map<std::tuple<int, std::string, std::uint64_t>, Stream> streams_;
   std::map<std::string, int, std::less<>> hosts_;
   std::map<std::string, std::string, std::less<>> doing_;  // by host
   std::map<int, std::string> label_hosts_;

@@ -9,11 +9,13 @@
 #include <utility>
 
 #include "base/deadline.h"
+#include "base/log.h"
 #include "slurm/attempt.h"
 #include "slurm/client.h"
 #include "slurm/drop_box.h"
 #include "slurm/frames.h"
 #include "slurm/node_state.h"
+#include "slurm/shipment.h"
 #include "slurm/silence.h"
 
 namespace oddrank::slurm {
@@ -27,6 +29,7 @@ constexpr milliseconds kSrunGrace{300};
 constexpr milliseconds kTermGrace{300};
 constexpr milliseconds kMaxSrunPoll{20};
 constexpr milliseconds kStatePatience{2000};
+constexpr milliseconds kMaxShipment{20000};
 
 // Agents that SLURM or we end die by a signal ("Killed", "Terminated").
 bool ended_by_itself(const SrunWords& words, const std::string& host) {
@@ -37,34 +40,24 @@ bool ended_by_itself(const SrunWords& words, const std::string& host) {
 
 class Gathering {
  public:
-  Gathering(const Job& job, const GatherOptions& options)
-      : job_(job),
-        options_(options),
-        deadline_(Deadline::after(options.node_timeout + options.slack)),
-        last_deadline_(
-            Deadline::after(options.node_timeout + options.longest_delay + options.slack)),
-        hedge_(Deadline::after(options.node_timeout * 3 / 10)),
-        states_(job.hosts.size()) {
-    for (const std::string& host : job.hosts) {
-      index_.emplace(host, result_.nodes.size());
-      result_.nodes.emplace_back();
-      result_.nodes.back().host = host;
-    }
-  }
+  Gathering(const Job& job, const GatherOptions& options);
 
   Result<GatherResult> run();
 
  private:
   // The work that is left for a node.
   struct NodeState {
-    bool asked_alone = false;  // queued for a retry, or already retried
-    bool sent_agent = false;   // it lacks the file; a retry without a copy would fail again
-    bool settled = false;      // it has answered, or will not
+    bool asked_alone = false;    // queued for a retry, or already retried
+    std::size_t sent_agent = 0;  // how many folders a copy was sent to; 0: it has the file
+    bool settled = false;        // it has answered, or will not
   };
 
   AgentStep step_for(std::vector<std::string> nodes, bool whole_job) const;
-  bool lacks_agent(const Attempt& attempt, const std::string& host) const;
-  void ship_to(std::vector<std::string> nodes);
+  static bool cannot_run(const Attempt& attempt, const std::string& host);
+  void ship_to(const std::vector<std::string>& nodes);
+  bool ship_into(std::size_t folder, std::vector<std::string> nodes);
+  std::size_t folders_tried(const Attempt& attempt) const;
+  void remove_copies();
   void pump(milliseconds patience);
   void take(Payload payload);
   void conclude_first(const Attempt& first);
@@ -79,18 +72,9 @@ class Gathering {
   void note_doing();
   bool is_late() const;
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
-  bool heard_of(const std::string& host) const {
-    return std::any_of(attempts_.begin(), attempts_.end(),
-                       [&host](const Attempt& each) { return each.heard_of(host); });
-  }
-  std::size_t running() const {
-    return static_cast<std::size_t>(std::count_if(
-        attempts_.begin(), attempts_.end(), [](const Attempt& each) { return each.running(); }));
-  }
-  bool all_settled() const {
-    return std::all_of(states_.begin(), states_.end(),
-                       [](const NodeState& state) { return state.settled; });
-  }
+  bool heard_of(const std::string& host) const;
+  std::size_t running() const;
+  bool all_settled() const;
   milliseconds elapsed() const {
     return std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - began_);
   }
@@ -110,13 +94,49 @@ class Gathering {
   std::optional<Error> refusal_;
   std::size_t answers_ = 0;
   std::optional<DropBox> box_;
+  // A copy of our program on all nodes, and the attempt that runs it.
+  struct Copy {
+    std::string path;
+    std::size_t folder = 0;  // index into send_to
+    std::size_t attempt = 0;
+  };
+  std::vector<Copy> copies_;
 };
+
+Gathering::Gathering(const Job& job, const GatherOptions& options)
+    : job_(job),
+      options_(options),
+      deadline_(Deadline::after(options.node_timeout + options.slack)),
+      last_deadline_(Deadline::after(options.node_timeout + options.longest_delay + options.slack)),
+      hedge_(Deadline::after(options.node_timeout * 3 / 10)),
+      states_(job.hosts.size()) {
+  for (const std::string& host : job.hosts) {
+    index_.emplace(host, result_.nodes.size());
+    result_.nodes.emplace_back();
+    result_.nodes.back().host = host;
+  }
+}
+
+bool Gathering::heard_of(const std::string& host) const {
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [&host](const Attempt& each) { return each.heard_of(host); });
+}
+
+std::size_t Gathering::running() const {
+  return static_cast<std::size_t>(std::count_if(
+      attempts_.begin(), attempts_.end(), [](const Attempt& each) { return each.running(); }));
+}
+
+bool Gathering::all_settled() const {
+  return std::all_of(states_.begin(), states_.end(),
+                     [](const NodeState& state) { return state.settled; });
+}
 
 Result<GatherResult> Gathering::run() {
   if (!options_.via.empty()) {
     ODDRANK_TRY(box_, DropBox::make(options_.via));
   }
-  auto first = Attempt::start(step_for(job_.hosts, true));
+  auto first = Attempt::start(step_for(job_.hosts, true), options_.run);
   if (!first) {
     return fail(first.error().code == Errc::kNotFound ? no_slurm("srun")
                                                       : std::move(first).error());
@@ -138,6 +158,7 @@ Result<GatherResult> Gathering::run() {
   }
   result_.interrupted = is_interrupted() && !all_settled();
   stop_all();
+  remove_copies();
   if (refusal_ && answers_ == 0) {
     return fail(std::move(*refusal_).in("job " + job_.id));
   }
@@ -192,24 +213,81 @@ bool Gathering::is_late() const {
 }
 
 // slurmstepd reports it in place of the task: "error: execve(): /x/oddrank: No such file or
-// directory".
-bool Gathering::lacks_agent(const Attempt& attempt, const std::string& host) const {
+// directory", or "Permission denied" if programs may not be run from there.
+bool Gathering::cannot_run(const Attempt& attempt, const std::string& host) {
   const std::string said = attempt.agent_text(host);
-  return said.find("execve(): " + options_.agent_path + ": No such file") != std::string::npos;
+  const std::string what = "execve(): " + attempt.program() + ": ";
+  return said.find(what + "No such file") != std::string::npos ||
+         said.find(what + "Permission denied") != std::string::npos;
 }
 
-void Gathering::ship_to(std::vector<std::string> nodes) {
+// Sends a copy to the next folder that has not been tried on these nodes.
+void Gathering::ship_to(const std::vector<std::string>& nodes) {
+  std::map<std::size_t, std::vector<std::string>> by_folder;
   for (const std::string& node : nodes) {
-    states_[index_.find(node)->second].sent_agent = true;
+    by_folder[states_[index_.find(node)->second].sent_agent].push_back(node);
   }
+  for (auto& [first, group] : by_folder) {
+    std::size_t folder = first;
+    while (folder < options_.send_to.size() && !ship_into(folder, group)) {
+      ++folder;
+    }
+    for (const std::string& node : group) {
+      NodeState& state = states_[index_.find(node)->second];
+      state.sent_agent = folder + 1;
+      state.settled = state.settled || folder >= options_.send_to.size();
+    }
+  }
+}
+
+// Returns false if the folder does not take a copy.
+bool Gathering::ship_into(std::size_t folder, std::vector<std::string> nodes) {
   AgentStep step = step_for(std::move(nodes), false);
-  step.ship_to = options_.send_to + "/" + unique_name();
-  auto attempt = Attempt::start(step);
+  step.agent_path = options_.send_to[folder] + "/" + unique_name();
+  step.agent_args.insert(step.agent_args.end(), {"--delete-self", step.agent_path});
+  const Status sent = send_program(job_, options_.agent_path, step.agent_path,
+                                   Deadline::after(std::min(deadline_.left(), kMaxShipment)));
+  if (!sent) {
+    result_.notes.push_back(sent.error().what);
+    return false;
+  }
+  auto attempt = Attempt::start(step, options_.run);
   if (!attempt) {
     result_.notes.push_back(attempt.error().what);
-    return;
+    return true;
   }
+  log_line(LogLevel::kInfo, "sent a copy of oddrank to " + options_.send_to[folder]);
   attempts_.push_back(*std::move(attempt));
+  copies_.push_back({step.agent_path, folder, attempts_.size() - 1});
+  return true;
+}
+
+// Returns how many folders had been tried when this attempt was started.
+std::size_t Gathering::folders_tried(const Attempt& attempt) const {
+  const auto found = std::find_if(copies_.begin(), copies_.end(), [&attempt](const Copy& copy) {
+    return copy.path == attempt.program();
+  });
+  return found == copies_.end() ? 0 : found->folder + 1;
+}
+
+// Removes the copies that no agent has deleted: those that could not be run, and those on nodes
+// that had the file.
+void Gathering::remove_copies() {
+  std::vector<AgentStep> removals;
+  for (const Copy& copy : copies_) {
+    std::vector<std::string> nodes;
+    for (const std::string& host : job_.hosts) {
+      if (!attempts_[copy.attempt].heard_of(host)) {
+        nodes.push_back(host);
+      }
+    }
+    if (!nodes.empty()) {
+      removals.push_back(step_for(nodes, nodes.size() == job_.hosts.size()));
+      removals.back().agent_path = "/bin/rm";
+      removals.back().agent_args = {"-f", "--", copy.path};
+    }
+  }
+  run_removals(removals);
 }
 
 // Waits for output of any srun and reads it; notices which have exited.
@@ -275,7 +353,7 @@ void Gathering::conclude_first(const Attempt& first) {
   std::vector<std::string> lacking;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const std::string& host = result_.nodes[i].host;
-    if (!states_[i].settled && lacks_agent(first, host)) {
+    if (!states_[i].settled && cannot_run(first, host)) {
       lacking.push_back(host);
       continue;
     }
@@ -288,16 +366,19 @@ void Gathering::conclude_first(const Attempt& first) {
     }
   }
   if (!lacking.empty()) {
-    ship_to(std::move(lacking));
+    ship_to(lacking);
   }
 }
 
 void Gathering::conclude_alone(const Attempt& attempt) {
+  const std::size_t tried = folders_tried(attempt);
+  std::vector<std::string> lacking;
   for (const std::string& host : attempt.nodes()) {
     const auto found = index_.find(host);
-    if (found != index_.end() && lacks_agent(attempt, host)) {
-      if (!states_[found->second].settled && !states_[found->second].sent_agent) {
-        ship_to({host});
+    if (found != index_.end() && cannot_run(attempt, host)) {
+      // A retry without a copy says nothing new of a node that was sent one meanwhile.
+      if (!states_[found->second].settled && states_[found->second].sent_agent == tried) {
+        lacking.push_back(host);
       }
       continue;
     }
@@ -306,6 +387,9 @@ void Gathering::conclude_alone(const Attempt& attempt) {
         !(attempts_.front().running() && attempts_.front().heard_of(host))) {
       states_[found->second].settled = true;
     }
+  }
+  if (!lacking.empty()) {
+    ship_to(lacking);
   }
 }
 
@@ -343,7 +427,7 @@ void Gathering::start_queued() {
     if (states_[node].settled || states_[node].sent_agent) {
       continue;
     }
-    auto attempt = Attempt::start(step_for({result_.nodes[node].host}, false));
+    auto attempt = Attempt::start(step_for({result_.nodes[node].host}, false), options_.run);
     if (!attempt) {
       result_.notes.push_back(attempt.error().what);
       queue_.clear();
@@ -409,6 +493,9 @@ Silence Gathering::silence_of(const NodeAnswer& node) const {
 }
 
 void Gathering::explain() {
+  for (const Attempt& attempt : attempts_) {
+    result_.notes.insert(result_.notes.end(), attempt.refusals().begin(), attempt.refusals().end());
+  }
   for (NodeAnswer& node : result_.nodes) {
     for (const Attempt& attempt : attempts_) {
       // For a node that was retried, the last attempt's words count.

@@ -1,9 +1,4 @@
 // A job as SLURM knows it: owner, nodes, times; and why its ranks may not be there to read.
-//
-// From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
-// exists even if the JSON of squeue is missing (no plugin) or differs by version. Not the one-line
-// form (-o): names, comments and commands may contain blanks and '=', and end only at the end of
-// the line.
 #pragma once
 
 #include <sys/types.h>
@@ -45,6 +40,7 @@ struct Job {
   // The number for srun --jobid: for an array's task its own, not the array's; for any component of
   // a heterogeneous job the first component's, which the ranks see (22.05).
   std::string id;
+  std::string label;  // as users call it: "5_1" for an array's task, else the id
   std::string name;
   std::string user;
   std::int64_t uid = -1;
@@ -67,6 +63,8 @@ struct Job {
   // other. `hosts` and `tasks` are then those of all components.
   std::vector<HetPart> parts;
   std::size_t records = 0;  // jobs with this id; more than 1: an array, or a het job
+  // The running tasks of the array whose id was asked for: "5_1", "5_3". Empty if it is no array.
+  std::vector<std::string> tasks_of_array;
 
   bool operator==(const Job&) const = default;
 };
@@ -79,26 +77,10 @@ struct JobId {
 // Parses such an id; kUsage if it is none of these.
 Result<JobId> parse_job_id(std::string_view text);
 
-// --- output of the clients ---
-
-// Parses the output of `scontrol show job`. Returns the first running record, else the first.
-// kBadData if there is none. Unknown fields are ignored, missing ones leave their defaults.
-Result<Job> parse_job(std::string_view text);
-// Parses the output of `scontrol show step JOB`.
-std::vector<Step> parse_steps(std::string_view text);
-// Parses "2-01:02:03", "01:02:03", "02:03" -> seconds; -1 for "UNLIMITED", "INVALID", ...
-std::int64_t parse_duration(std::string_view text);
-
-// --- queries to SLURM ---
-
 // Returns the facts about a job in any state. Errors: kUsage (not a job id), kNotFound (unknown
 // job, no SLURM), kTimeout (controller unreachable). If the job runs, also queries its steps and
 // expanded node list. Each of the up to three calls has kClientTimeout.
 Result<Job> show_job(std::string_view id, const Deadline& deadline);
-
-// Checks that `uid` can start agents in the job. Errors: kNotFound (pending), kGone (ended or
-// ending), kUnsupported (suspended), kPermission (another user's job: SLURM refuses even root).
-Status can_collect(const Job& job, std::int64_t uid);
 
 // Calls show_job, then can_collect for our own user.
 Result<Job> find_job(std::string_view id, const Deadline& deadline);

@@ -5,14 +5,21 @@
 #include "base/span_words.h"
 
 namespace oddrank::slurm {
+namespace {
+
 using std::chrono::seconds;
+
+// A partition without a limit gives its jobs one of a year.
+constexpr seconds kUnlimited = std::chrono::hours(24 * 300);
+
+}  // namespace
 
 std::string outlook_words(const Job& job) {
   std::string words;
   if (job.elapsed_s >= 0) {
     words = "the job has run for " + span_words(seconds(job.elapsed_s));
   }
-  if (job.time_left_s >= 0) {
+  if (job.time_left_s >= 0 && seconds(job.time_left_s) < kUnlimited) {
     words += std::string(words.empty() ? "the job's" : ", its") + " time limit ends it in " +
              span_words(seconds(job.time_left_s));
   }

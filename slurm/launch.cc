@@ -104,14 +104,8 @@ void add_component(std::vector<std::string>& argv,
     }
     argv.insert(argv.end(), {"-w", list});
   }
-  if (!step.ship_to.empty()) {
-    argv.push_back("--bcast=" + step.ship_to);
-  }
   argv.push_back(step.agent_path);
   argv.insert(argv.end(), step.agent_args.begin(), step.agent_args.end());
-  if (!step.ship_to.empty()) {
-    argv.insert(argv.end(), {"--delete-self", step.ship_to});
-  }
 }
 
 }  // namespace

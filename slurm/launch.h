@@ -24,9 +24,6 @@ struct AgentStep {
   std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
-  // Folder into which srun first copies the agent on each node; empty: it is already there. The
-  // copy deletes itself.
-  std::string ship_to;
   std::chrono::seconds kill_wait{30};  // srun ends the others this long after the first one exits
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/deadline.h"
+#include "base/shell_words.h"
 #include "base/split.h"
 #include "slurm/frames.h"
 #include "slurm/silence.h"
@@ -32,12 +33,7 @@ class Session {
   static Result<Session> start(std::size_t node,
                                const std::string& host,
                                const SshOptions& options,
-                               bool ship) {
-    ODDRANK_TRY(ChildCommand child, ChildCommand::start(ssh_command(host, options, ship)));
-    const milliseconds usual = options.node_timeout + options.slack;
-    return Session(std::move(child), node, ship, Deadline::after(usual),
-                   Deadline::after(usual + options.longest_delay));
-  }
+                               bool ship);
 
   std::size_t node() const { return node_; }
   bool shipped() const { return shipped_; }
@@ -51,30 +47,23 @@ class Session {
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
 
   // Reads pending output. Returns false once ssh has exited.
-  bool advance() {
-    exit_ = child_.exit_status();  // before reading, so that its last output is certainly read
-    child_.read_output([this](OutputStream stream, std::string_view bytes) {
-      if (stream == OutputStream::kStdout) {
-        output_.feed(bytes);
-      } else {
-        words_.append(bytes.substr(0, kMaxWords - std::min(kMaxWords, words_.size())));
-      }
-    });
-    if (exit_) {
-      output_.finish();
-    }
-    return !exit_;
-  }
+  bool advance();
 
   void tell_to_end() { child_.signal(SIGTERM); }
 
  private:
-  Session(ChildCommand child, std::size_t node, bool ship, Deadline deadline, Deadline last)
+  Session(ChildCommand child,
+          std::size_t node,
+          bool ship,
+          Deadline deadline,
+          Deadline last,
+          Speakers speakers)
       : child_(std::move(child)),
         node_(node),
         shipped_(ship),
         deadline_(deadline),
-        last_deadline_(last) {}
+        last_deadline_(last),
+        output_(FrameLimits(), std::move(speakers)) {}
 
   ChildCommand child_;
   std::size_t node_;
@@ -86,15 +75,35 @@ class Session {
   std::optional<ProgramEnd> exit_;
 };
 
+Result<Session> Session::start(std::size_t node,
+                               const std::string& host,
+                               const SshOptions& options,
+                               bool ship) {
+  ODDRANK_TRY(ChildCommand child, ChildCommand::start(ssh_command(host, options, ship)));
+  const milliseconds usual = options.node_timeout + options.slack;
+  Speakers speakers{options.run, {std::string(host_of(host))}, true};
+  return Session(std::move(child), node, ship, Deadline::after(usual),
+                 Deadline::after(usual + options.longest_delay), std::move(speakers));
+}
+
+bool Session::advance() {
+  exit_ = child_.exit_status();  // before reading, so that its last output is certainly read
+  child_.read_output([this](OutputStream stream, std::string_view bytes) {
+    if (stream == OutputStream::kStdout) {
+      output_.feed(bytes);
+    } else {
+      words_.append(bytes.substr(0, kMaxWords - std::min(kMaxWords, words_.size())));
+    }
+  });
+  if (exit_) {
+    output_.finish();
+  }
+  return !exit_;
+}
+
 class SshGathering {
  public:
-  SshGathering(const std::vector<std::string>& hosts, const SshOptions& options)
-      : hosts_(hosts), options_(options) {
-    for (const std::string& host : hosts) {
-      result_.nodes.emplace_back();
-      result_.nodes.back().host = host_of(host);
-    }
-  }
+  SshGathering(const std::vector<std::string>& hosts, const SshOptions& options);
 
   Result<GatherResult> run();
 
@@ -120,6 +129,14 @@ class SshGathering {
   std::list<Session> running_;
   std::size_t next_ = 0;  // the next host to start
 };
+
+SshGathering::SshGathering(const std::vector<std::string>& hosts, const SshOptions& options)
+    : hosts_(hosts), options_(options) {
+  for (const std::string& host : hosts) {
+    result_.nodes.emplace_back();
+    result_.nodes.back().host = host_of(host);
+  }
+}
 
 Result<GatherResult> SshGathering::run() {
   while (!is_interrupted()) {
@@ -190,6 +207,8 @@ bool SshGathering::advance(Session& session) {
   if (running && !late) {
     return true;
   }
+  const auto& refusals = session.output().refusals();
+  result_.notes.insert(result_.notes.end(), refusals.begin(), refusals.end());
   if (node.answered) {
     return false;
   }
@@ -273,14 +292,6 @@ std::string shipping_script(const std::string& arguments) {
 std::string_view host_of(std::string_view destination) {
   const auto at = destination.rfind('@');
   return at == std::string_view::npos ? destination : destination.substr(at + 1);
-}
-
-std::string shell_quoted(std::string_view word) {
-  std::string quoted = "'";
-  for (const char byte : word) {
-    quoted += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
-  }
-  return quoted + "'";
 }
 
 ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool ship) {

@@ -40,9 +40,6 @@ ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool
 // Returns "n0" for "eve@n0".
 std::string_view host_of(std::string_view destination);
 
-// Quotes a word so that a POSIX shell reads it unchanged.
-std::string shell_quoted(std::string_view word);
-
 // Returns why ssh failed, from its stderr, as a sentence without the host.
 std::string ssh_complaint(std::string_view said);
 

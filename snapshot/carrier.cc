@@ -3,23 +3,43 @@
 #include <utility>
 
 namespace oddrank::snapshot {
+namespace {
 
-Carrier::Carrier(const Tables& from, Tables& to)
+void rewrite_all(std::vector<std::string>& texts,
+                 const std::function<std::string(std::string_view)>& rewrite) {
+  for (std::string& text : texts) {
+    text = rewrite(text);
+  }
+}
+
+}  // namespace
+
+Carrier::Carrier(const Tables& from, Tables& to) : Carrier(from, to, TextRewrites{}) {}
+
+Carrier::Carrier(const Tables& from, Tables& to, TextRewrites rewrites)
     : from_(from),
       to_(to),
+      rewrites_(std::move(rewrites)),
       strings_(from.strings().size(), kNotCarried),
+      files_(strings_),
+      names_(strings_),
       frames_(from.frames().size(), kNotCarried),
       stacks_(from.stacks().size(), kNotCarried) {}
 
-StringId Carrier::string(StringId id) {
+StringId Carrier::carried(StringId id, Carried& known, const Rewrite& rewrite) {
   if (!from_.strings().contains(id)) {
     return StringId{};
   }
-  std::uint32_t& known = strings_[static_cast<std::size_t>(id)];
-  if (known == kNotCarried) {
-    known = static_cast<std::uint32_t>(to_.string(from_.text(id)));
+  std::uint32_t& one = known[static_cast<std::size_t>(id)];
+  if (one == kNotCarried) {
+    const std::string_view text = from_.text(id);
+    one = static_cast<std::uint32_t>(rewrite ? to_.string(rewrite(text)) : to_.string(text));
   }
-  return StringId{known};
+  return StringId{one};
+}
+
+StringId Carrier::string(StringId id) {
+  return carried(id, strings_, rewrites_.text);
 }
 
 FrameId Carrier::frame(FrameId id) {
@@ -29,10 +49,10 @@ FrameId Carrier::frame(FrameId id) {
   std::uint32_t& known = frames_[static_cast<std::size_t>(id)];
   if (known == kNotCarried) {
     Frame frame = from_.frame(id);
-    frame.function = string(frame.function);
-    frame.file = string(frame.file);
-    frame.build_id = string(frame.build_id);
-    frame.source = string(frame.source);
+    frame.function = carried(frame.function, names_, {});
+    frame.file = carried(frame.file, files_, rewrites_.frame_file);
+    frame.build_id = carried(frame.build_id, names_, {});
+    frame.source = carried(frame.source, files_, rewrites_.frame_file);
     known = static_cast<std::uint32_t>(to_.frame(frame));
   }
   return FrameId{known};
@@ -94,6 +114,9 @@ ProcessCapture Carrier::process(ProcessCapture process) {
   for (auto& [name, value] : process.environment) {
     carry(name, value);
   }
+  for (auto& [name, value] : process.setup) {
+    carry(name, value);
+  }
   for (Connection& connection : process.connections) {
     carry(connection.local, connection.peer);
   }
@@ -110,6 +133,9 @@ ProcessCapture Carrier::process(ProcessCapture process) {
   }
   for (ProcessGroup& group : process.groups) {
     carry(group.name, group.label, group.backend, group.members);
+    for (GroupCounter& counter : group.counters) {
+      carry(counter.backend);
+    }
   }
   return process;
 }
@@ -117,11 +143,11 @@ ProcessCapture Carrier::process(ProcessCapture process) {
 FlightRecord Carrier::flight_record(FlightRecord record) {
   carry(record.source, record.version);
   for (FlightGroup& group : record.groups) {
-    carry(group.name, group.description, group.members);
+    carry(group.name, group.description, group.members, group.backend);
   }
   for (FlightEntry& entry : record.entries) {
     carry(entry.op, entry.backend, entry.input_sizes, entry.output_sizes, entry.input_types,
-          entry.output_types, entry.place);
+          entry.output_types, entry.place, entry.thread);
   }
   return record;
 }
@@ -169,6 +195,19 @@ CollectiveState Carrier::collectives(CollectiveState state) {
 }
 
 CaptureRows Carrier::rows(CaptureRows rows) {
+  if (rewrites_.text) {
+    JobInfo& job = rows.job;
+    for (std::string* text : {&job.id, &job.name, &job.user, &job.state, &job.output_path}) {
+      *text = rewrites_.text(*text);
+    }
+    rewrite_all(job.hosts, rewrites_.text);
+    rewrite_all(job.notes, rewrites_.text);
+    for (NodeCapture& node : rows.nodes) {
+      node.host = rewrites_.text(node.host);
+      node.why = rewrites_.text(node.why);
+      rewrite_all(node.notes, rewrites_.text);
+    }
+  }
   for (ProcessCapture& one : rows.processes) {
     one = process(std::move(one));
   }

@@ -1,13 +1,25 @@
-// Translates ids of one set of tables to another, on demand; each row is looked up once.
+// Translates ids of one set of tables to another, on demand; each row is looked up once. Texts may
+// be rewritten on the way: every text of a capture passes through here, also that of a field that
+// is added later, so nothing is forgotten.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "snapshot/capture.h"
 
 namespace oddrank::snapshot {
+
+// How texts change when they are carried; an empty function changes nothing.
+struct TextRewrites {
+  std::function<std::string(std::string_view)> text;
+  // Files of frames, which are paths on the node. Functions and build ids stay as they are.
+  std::function<std::string(std::string_view)> frame_file;
+};
 
 // Keeps references to both tables. An id that `from` does not have becomes 0 (empty string, empty
 // stack), so that a damaged capture cannot cause reads out of bounds. A row that is moved in is
@@ -15,6 +27,7 @@ namespace oddrank::snapshot {
 class Carrier {
  public:
   Carrier(const Tables& from, Tables& to);
+  Carrier(const Tables& from, Tables& to, TextRewrites rewrites);
 
   StringId string(StringId id);
   FrameId frame(FrameId id);
@@ -29,6 +42,10 @@ class Carrier {
   LinkPort port(LinkPort port);
 
  private:
+  using Rewrite = std::function<std::string(std::string_view)>;
+  using Carried = std::vector<std::uint32_t>;
+
+  StringId carried(StringId id, Carried& known, const Rewrite& rewrite);
   void carry(ThreadCapture& thread);
   void carry(Wait& wait);
   void carry(CollectiveCall& call);
@@ -40,9 +57,12 @@ class Carrier {
   const Tables& from_;
   Tables& to_;
   static constexpr std::uint32_t kNotCarried = 0xffffffff;
-  std::vector<std::uint32_t> strings_;  // index: id in from_; value: id in to_
-  std::vector<std::uint32_t> frames_;
-  std::vector<std::uint32_t> stacks_;
+  TextRewrites rewrites_;
+  Carried strings_;  // index: id in from_; value: id in to_
+  Carried files_;    // of frames
+  Carried names_;    // of frames: functions, build ids
+  Carried frames_;
+  Carried stacks_;
 };
 
 }  // namespace oddrank::snapshot

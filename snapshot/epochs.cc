@@ -27,24 +27,19 @@ struct Key {
 };
 
 struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    const auto number = static_cast<std::uint64_t>(key.number);
-    return hash_mix(hash_mix(hash_mix(key.host, number), key.start_us), key.is_rank ? 1 : 0);
-  }
+  std::size_t operator()(const Key& key) const;
 };
+
+std::size_t KeyHash::operator()(const Key& key) const {
+  const auto number = static_cast<std::uint64_t>(key.number);
+  return hash_mix(hash_mix(hash_mix(key.host, number), key.start_us), key.is_rank ? 1 : 0);
+}
 
 // The processes and ranks of the current time.
 class Seen {
  public:
   // Returns whether `part` has a process or rank that is already here, read later.
-  bool is_repeated_by(const CaptureRows& part) {
-    bool repeats = false;
-    for_keys(part, [&](const Key& key, std::uint64_t read_us) {
-      const auto at = read_us_.find(key);
-      repeats = repeats || (at != read_us_.end() && read_us > at->second + kOneLookUs);
-    });
-    return repeats;
-  }
+  bool is_repeated_by(const CaptureRows& part);
   void add(const CaptureRows& part) {
     for_keys(part, [&](const Key& key, std::uint64_t us) { read_us_.emplace(key, us); });
   }
@@ -52,27 +47,39 @@ class Seen {
 
  private:
   template <typename Take>
-  void for_keys(const CaptureRows& part, const Take& take) {
-    std::vector<std::uint32_t> hosts;
-    hosts.reserve(part.nodes.size());
-    for (const NodeCapture& node : part.nodes) {
-      const auto next = static_cast<std::uint32_t>(hosts_.size());
-      hosts.push_back(hosts_.emplace(node.host, next).first->second);
-    }
-    for (const ProcessCapture& process : part.processes) {
-      if (process.read_us == 0 || process.node >= hosts.size()) {
-        continue;
-      }
-      take(Key{hosts[process.node], false, process.pid, process.start_us}, process.read_us);
-      if (process.is_rank && process.rank >= 0) {
-        take(Key{hosts[process.node], true, process.rank, 0}, process.read_us);
-      }
-    }
-  }
+  void for_keys(const CaptureRows& part, const Take& take);
 
   std::unordered_map<std::string, std::uint32_t> hosts_;
   std::unordered_map<Key, std::uint64_t, KeyHash> read_us_;
 };
+
+bool Seen::is_repeated_by(const CaptureRows& part) {
+  bool repeats = false;
+  for_keys(part, [&](const Key& key, std::uint64_t read_us) {
+    const auto at = read_us_.find(key);
+    repeats = repeats || (at != read_us_.end() && read_us > at->second + kOneLookUs);
+  });
+  return repeats;
+}
+
+template <typename Take>
+void Seen::for_keys(const CaptureRows& part, const Take& take) {
+  std::vector<std::uint32_t> hosts;
+  hosts.reserve(part.nodes.size());
+  for (const NodeCapture& node : part.nodes) {
+    const auto next = static_cast<std::uint32_t>(hosts_.size());
+    hosts.push_back(hosts_.emplace(node.host, next).first->second);
+  }
+  for (const ProcessCapture& process : part.processes) {
+    if (process.read_us == 0 || process.node >= hosts.size()) {
+      continue;
+    }
+    take(Key{hosts[process.node], false, process.pid, process.start_us}, process.read_us);
+    if (process.is_rank && process.rank >= 0) {
+      take(Key{hosts[process.node], true, process.rank, 0}, process.read_us);
+    }
+  }
+}
 
 // Returns where each time begins among parts in that order, and the end.
 std::vector<std::size_t> limits_of(const std::vector<CaptureRows*>& parts) {

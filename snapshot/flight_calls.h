@@ -22,11 +22,15 @@ inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
 
 // Returns whether the call is stuck rather than in progress: the dump was written after `looked_us`
 // (CLOCK_REALTIME, of the last sample of the rank) and the call is older than that, or it had been
-// open for five minutes by then. Neither holds for open calls in a dump of a healthy job.
+// open for five minutes by then. Neither holds for open calls in a dump of a healthy job. What was
+// read from a core file has no time, and belongs to its stacks.
 inline bool stood_still(const FlightEntry& entry,
                         const FlightRecord& record,
                         std::uint64_t looked_us) {
   constexpr std::uint64_t kLongUs = 300'000'000;
+  if (record.from_memory && looked_us == 0) {
+    return true;  // a core file: stacks and calls are of one moment
+  }
   if (entry.created_ns <= 0 || record.written_us == 0) {
     return false;
   }

@@ -31,6 +31,13 @@ struct FlightEntry {
   FlightState state = FlightState::kScheduled;
   bool is_p2p = false;
   bool retired = false;  // the watchdog has noted its end, good or bad
+  // The rest is read from memory only; dumps have most of it, too, but nothing needs it.
+  std::int64_t transfer = -1;    // number of sends and receives within the group
+  std::int64_t operation = -1;   // number of the operation, within coalesced calls as well
+  std::int64_t timeout_ms = -1;  // -1 = unknown
+  std::int64_t started_ns = 0;   // when the process noticed that; 0 = it has not
+  std::int64_t completed_ns = 0;
+  StringId thread{};  // name of the thread that made the call
 
   bool operator==(const FlightEntry&) const = default;
 };
@@ -41,6 +48,12 @@ struct FlightGroup {
   // Global ranks in ascending order (snapshot/rank_text.h): thousands of ranks share the text of
   // the group of all ranks. Empty: not recorded (gloo does not record them).
   StringId members{};
+  // In memory, each backend of a group counts by itself; "" = of a dump.
+  StringId backend{};
+  // As the recorder's status has them, which lags behind the calls; -1 = not read.
+  std::int64_t enqueued = -1;
+  std::int64_t started = -1;
+  std::int64_t completed = -1;
 
   bool operator==(const FlightGroup&) const = default;
 };
@@ -49,14 +62,16 @@ struct FlightRecord {
   std::int32_t rank = -1;
   std::uint32_t node = 0;        // index into Capture::nodes: the node on which it was read
   pid_t pid = 0;                 // of the rank's process, in the agent's pid namespace; 0 = unknown
-  StringId source{};             // file name
+  StringId source{};             // file name; of one from memory, "memory"
   StringId version{};            // "2.10"; "" = not recorded
   std::uint64_t written_us = 0;  // CLOCK_REALTIME, by the file; 0 = unknown
   std::vector<FlightGroup> groups;
   std::vector<FlightEntry> entries;  // oldest first
   bool cut = false;                  // the file ends early; these are the entries before
   bool has_entries = false;          // false: the dump was made without them
-  bool shortened = false;            // entries that have ended were left out of the capture
+  // Read from the rank's memory beside its stacks, not from a file that it wrote at another time.
+  bool from_memory = false;
+  bool shortened = false;  // entries that have ended were left out of the capture
 
   bool operator==(const FlightRecord&) const = default;
 };

@@ -21,28 +21,9 @@ class InternTable {
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable() = default;
 
-  Id intern(const View& view) {
-    if (values_.size() >= slots_.size() / 2) {
-      grow(values_.size() + 1);
-    }
-    const std::uint64_t hash = spread(Hash{}(view));
-    std::size_t at = place_of(hash);
-    for (; slots_[at].number != 0; at = next(at)) {
-      const std::uint32_t index = slots_[at].number - 1;
-      if (slots_[at].mark == mark_of(hash) && values_[index] == view) {
-        return Id{index};
-      }
-    }
-    values_.emplace_back(view);
-    slots_[at] = {static_cast<std::uint32_t>(values_.size()), mark_of(hash)};
-    return Id{static_cast<std::uint32_t>(values_.size() - 1)};
-  }
+  Id intern(const View& view);
   // Makes room in the index for that many values.
-  void reserve(std::size_t values) {
-    if (values > slots_.size() / 2) {
-      grow(values);
-    }
-  }
+  void reserve(std::size_t values);
   const Value& operator[](Id id) const { return values_[static_cast<std::size_t>(id)]; }
   // Ids that came from outside must be checked with this first.
   bool contains(Id id) const { return static_cast<std::size_t>(id) < values_.size(); }
@@ -64,24 +45,52 @@ class InternTable {
   std::size_t place_of(std::uint64_t hash) const { return hash >> shift_; }
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
-  void grow(std::size_t values) {
-    constexpr std::size_t kMinSlots = 16;
-    slots_.assign(std::bit_ceil(2 * values + kMinSlots), Slot());
-    shift_ = static_cast<unsigned>(std::countl_zero(slots_.size()) + 1);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::uint64_t hash = spread(Hash{}(values_[i]));
-      std::size_t at = place_of(hash);
-      while (slots_[at].number != 0) {
-        at = next(at);
-      }
-      slots_[at] = {static_cast<std::uint32_t>(i + 1), mark_of(hash)};
-    }
-  }
+  void grow(std::size_t values);
 
   std::deque<Value> values_;
   std::vector<Slot> slots_;  // a power of two
   unsigned shift_ = 0;       // from a hash to a slot: its upper bits
 };
+
+template <typename Value, typename View, typename Id, typename Hash>
+Id InternTable<Value, View, Id, Hash>::intern(const View& view) {
+  if (values_.size() >= slots_.size() / 2) {
+    grow(values_.size() + 1);
+  }
+  const std::uint64_t hash = spread(Hash{}(view));
+  std::size_t at = place_of(hash);
+  for (; slots_[at].number != 0; at = next(at)) {
+    const std::uint32_t index = slots_[at].number - 1;
+    if (slots_[at].mark == mark_of(hash) && values_[index] == view) {
+      return Id{index};
+    }
+  }
+  values_.emplace_back(view);
+  slots_[at] = {static_cast<std::uint32_t>(values_.size()), mark_of(hash)};
+  return Id{static_cast<std::uint32_t>(values_.size() - 1)};
+}
+
+template <typename Value, typename View, typename Id, typename Hash>
+void InternTable<Value, View, Id, Hash>::reserve(std::size_t values) {
+  if (values > slots_.size() / 2) {
+    grow(values);
+  }
+}
+
+template <typename Value, typename View, typename Id, typename Hash>
+void InternTable<Value, View, Id, Hash>::grow(std::size_t values) {
+  constexpr std::size_t kMinSlots = 16;
+  slots_.assign(std::bit_ceil(2 * values + kMinSlots), Slot());
+  shift_ = static_cast<unsigned>(std::countl_zero(slots_.size()) + 1);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const std::uint64_t hash = spread(Hash{}(values_[i]));
+    std::size_t at = place_of(hash);
+    while (slots_[at].number != 0) {
+      at = next(at);
+    }
+    slots_[at] = {static_cast<std::uint32_t>(i + 1), mark_of(hash)};
+  }
+}
 
 // For Hash: mixes one more number into a hash (64-bit variant of boost::hash_combine).
 inline std::size_t hash_mix(std::size_t seed, std::uint64_t value) {

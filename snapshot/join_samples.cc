@@ -42,6 +42,26 @@ void append_thread(const Tables& tables,
   earlier.samples = std::move(samples);
 }
 
+// Keeps the numbers of the first sample beside those of the last one.
+void keep_first_numbers(const ProcessCapture& earlier, ProcessCapture& later) {
+  for (ProcessGroup& group : later.groups) {
+    const auto same = std::find_if(earlier.groups.begin(), earlier.groups.end(),
+                                   [&](const ProcessGroup& one) { return one.name == group.name; });
+    if (same == earlier.groups.end()) {
+      continue;
+    }
+    for (GroupCounter& counter : group.counters) {
+      const auto first =
+          std::find_if(same->counters.begin(), same->counters.end(),
+                       [&](const GroupCounter& one) { return one.backend == counter.backend; });
+      if (first != same->counters.end()) {
+        counter.collectives_before = first->collectives_before;
+        counter.transfers_before = first->transfers_before;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCapture later) {
@@ -68,6 +88,7 @@ void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCaptur
     earlier.threads = std::move(threads);
     return;
   }
+  keep_first_numbers(earlier, later);
   earlier = std::move(later);
   earlier.threads = std::move(threads);
 }

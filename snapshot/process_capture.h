@@ -56,12 +56,18 @@ struct ProcessCapture {
   // the main thread. Libraries also set it if they print an exception.
   StringId exception{};
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
+  // It has a library of collectives mapped (PyTorch, NCCL, MPI, JAX, ...), or is in a group. False
+  // also if that was not read, or by an older capture.
+  bool communicates = false;
   // How often a thread was stopped to be read, in all samples together; and the longest stop, from
   // the first thread's stop until the last thread continued.
   std::uint32_t stopped = 0;
   std::uint64_t longest_stop_us = 0;
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   std::vector<std::pair<StringId, StringId>> environment;
+  // What it runs with, by names for people: "PyTorch" "2.13.0+cpu", "libmpi.so.40" "build 3f2a...".
+  // Absent: unknown. Ranks of one job should agree (aggregate/setup_notes.h).
+  std::vector<std::pair<StringId, StringId>> setup;
   std::vector<Connection> connections;  // to other nodes; no order
   std::vector<ThreadCapture> threads;   // main thread first
   std::vector<AsyncTask> tasks;         // only on request

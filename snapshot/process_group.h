@@ -2,10 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
 
 namespace oddrank::snapshot {
+
+// How many calls one backend of a group has been given by this process, finished or not. The
+// members of a group count collectives alike, so that these numbers can be compared.
+struct GroupCounter {
+  StringId backend{};             // "gloo", "nccl"
+  std::int64_t collectives = -1;  // in the last sample; -1 = unknown
+  std::int64_t transfers = -1;    // sends and receives; -1 = unknown, or not counted apart
+  // The same in the first sample.
+  std::int64_t collectives_before = -1;
+  std::int64_t transfers_before = -1;
+  // `collectives` counts sends and receives too (gloo), of which members make different numbers: it
+  // shows motion, but is no number of a collective.
+  bool mixed = false;
+
+  bool operator==(const GroupCounter&) const = default;
+};
 
 struct ProcessGroup {
   // torch's own name: the same on all members, and unique in the job ("5", or a hash).
@@ -16,8 +34,16 @@ struct ProcessGroup {
   // Global ranks in the order of their rank within the group (snapshot/rank_text.h). Empty for the
   // default group of all ranks, and if they could not be read.
   StringId members{};
+  std::int32_t rank = -1;                   // of this process within the group; -1 = unknown
+  std::int32_t size = -1;                   // members altogether
+  std::vector<GroupCounter> counters = {};  // one for each backend that counts
 
   bool operator==(const ProcessGroup&) const = default;
 };
+
+// Returns whether the call is one of this group, as the process that is in the call sees both.
+inline bool is_group_of(const ProcessGroup& group, const CollectiveCall& call) {
+  return call.whole_world ? group.is_default : call.group != StringId{} && group.name == call.group;
+}
 
 }  // namespace oddrank::snapshot

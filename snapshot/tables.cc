@@ -40,4 +40,10 @@ Tables::Tables(Tables&&) noexcept = default;
 Tables& Tables::operator=(Tables&&) noexcept = default;
 Tables::~Tables() = default;
 
+void Tables::reserve(std::size_t strings, std::size_t frames, std::size_t stacks) {
+  strings_.reserve(strings);
+  frames_.reserve(frames);
+  stacks_.reserve(stacks);
+}
+
 }  // namespace oddrank::snapshot

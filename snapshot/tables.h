@@ -41,11 +41,7 @@ class Tables {
   StackId stack(const Stack& stack) { return stacks_.intern(stack); }
 
   // Makes room for that many rows.
-  void reserve(std::size_t strings, std::size_t frames, std::size_t stacks) {
-    strings_.reserve(strings);
-    frames_.reserve(frames);
-    stacks_.reserve(stacks);
-  }
+  void reserve(std::size_t strings, std::size_t frames, std::size_t stacks);
 
   std::string_view text(StringId id) const { return strings_[id]; }
   const Frame& frame(FrameId id) const { return frames_[id]; }

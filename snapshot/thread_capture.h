@@ -9,7 +9,7 @@
 
 #include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
-#include "snapshot/python_loop.h"
+#include "snapshot/loops/python_loop.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::snapshot {

@@ -1,4 +1,4 @@
-// Looks up the kept environment variables of a process.
+// Looks up the kept environment variables of a process, and notes what else it runs with.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,21 @@ inline std::optional<std::string_view> variable_of(const Tables& tables,
     }
   }
   return std::nullopt;
+}
+
+// Adds what the process runs with; the same name again replaces the value.
+inline void add_setup(Tables& tables,
+                      ProcessCapture& process,
+                      std::string_view name,
+                      std::string_view value) {
+  const StringId key = tables.string(name);
+  for (auto& [known, text] : process.setup) {
+    if (known == key) {
+      text = tables.string(value);
+      return;
+    }
+  }
+  process.setup.emplace_back(key, tables.string(value));
 }
 
 }  // namespace oddrank::snapshot

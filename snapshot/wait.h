@@ -72,6 +72,9 @@ struct PoolWait {
   bool operator==(const PoolWait&) const = default;
 };
 
+// A wait that is at least this old is no slow step (docs/slurm.md): then two samples decide.
+inline constexpr std::int64_t kOldWaitMs = 5000;
+
 inline constexpr std::size_t kMaxAwaited = 8;   // rows of Wait::awaited
 inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
 

@@ -27,16 +27,7 @@ class Bytes {
   std::uint64_t address() const { return address_; }
 
   template <typename T>
-  T take() {
-    T value{};
-    if (bytes_.size() < sizeof value) {
-      good_ = false;
-      return value;
-    }
-    std::memcpy(&value, bytes_.data(), sizeof value);
-    skip(sizeof value);
-    return value;
-  }
+  T take();
   void skip(std::size_t count);
   // Skips a LEB128 number: seven bits a byte, the eighth bit is clear in the last byte.
   void skip_leb128();
@@ -48,6 +39,18 @@ class Bytes {
   std::uint64_t address_;
   bool good_ = true;
 };
+
+template <typename T>
+T Bytes::take() {
+  T value{};
+  if (bytes_.size() < sizeof value) {
+    good_ = false;
+    return value;
+  }
+  std::memcpy(&value, bytes_.data(), sizeof value);
+  skip(sizeof value);
+  return value;
+}
 
 void Bytes::skip(std::size_t count) {
   good_ = good_ && count <= bytes_.size();

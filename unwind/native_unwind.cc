@@ -178,7 +178,6 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
       stepped > 0 && is_code(register_of(cursor, UNW_REG_IP)) &&
       register_of(cursor, UNW_REG_SP) > stack_pointer &&
       call_before(register_of(cursor, UNW_REG_IP), space.memory()).kind != CallKind::kNone;
-  const bool registers_missing = space.notes.needs_registers;
   for (const FrameCandidate& candidate :
        find_callers(target.maps(), space.memory(), stack_pointer, pc)) {
     if (trials_left == 0 || (by_pointer && !candidate.proven)) {
@@ -192,7 +191,6 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
     }
   }
   space.notes.no_table = true;  // the trials have overwritten it
-  space.notes.needs_registers = registers_missing;
   return std::nullopt;
 }
 
@@ -219,7 +217,9 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     if (stepped < 0) {
       stack.end = space.notes.bad_memory && !space.notes.no_table ? StackEnd::kBadMemory
                                                                   : StackEnd::kNoUnwindInfo;
-      stack.needs_registers = space.notes.needs_registers;
+      // Without a table nobody knows what is in the registers: a frame pointer that leads on has
+      // been found on the stack (search_caller), and any other value leads nowhere.
+      stack.needs_registers = space.notes.needs_registers && !space.notes.no_table;
       return stack;
     }
     const bool signal_frame = after_signal_frame(cursor, stepped);

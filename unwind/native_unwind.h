@@ -23,7 +23,8 @@ struct NativeFrame {
 struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first
   snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
-  // The stack ends here because the next step needs a register that only a stop can provide.
+  // The stack ends here because the next step needs a register that only a stop can provide. Not
+  // set where no table says what the register is for: a stop would make the stack no longer.
   bool needs_registers = false;
 };
 

@@ -98,6 +98,7 @@ constexpr std::array kTable = {
     on_path(191, "getxattr", 0),
     timed(plain(202, "futex", SyscallKind::kFutex), 3),
     on_fd(217, "getdents64"),
+    plain(219, "restart_syscall", SyscallKind::kRestarted),
     timed(plain(220, "semtimedop", SyscallKind::kSemaphore), 3),
     plain(230, "clock_nanosleep", SyscallKind::kSleep),
     plain(231, "exit_group", SyscallKind::kOther),

@@ -25,6 +25,7 @@ enum class SyscallKind : std::uint8_t {
   kFcntl,       // one fd, command; a lock only for some commands
   kPath,        // a path string, relative to a directory fd if there is one
   kSleep,       // time only
+  kRestarted,   // a call with a time limit that the kernel began again; which one is unknown
   kYield,       // runs
   kSignalWait,  // pause, sigsuspend, sigtimedwait
   kSemaphore,   // System V semaphores and message queues

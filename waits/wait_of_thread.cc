@@ -27,7 +27,7 @@ using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 struct WchanKind {
-  std::string_view part;  // of the kernel function's name
+  std::string_view part;  // of the kernel function's name, from the start of a word
   WaitOn on;
   std::string_view detail;
 };
@@ -64,9 +64,21 @@ constexpr std::array kWchans = {
     WchanKind{"uvm_", WaitOn::kDevice, "waits in the GPU driver"},
 };
 
+// Returns whether a word of the function's name begins with the part: "ll_" is Lustre's, but not in
+// "poll_schedule_timeout".
+bool begins_a_word(std::string_view function, std::string_view part) {
+  for (std::size_t at = function.find(part); at != std::string_view::npos;
+       at = function.find(part, at + 1)) {
+    if (at == 0 || function[at - 1] == '_') {
+      return true;
+    }
+  }
+  return false;
+}
+
 const WchanKind* find_wchan(const std::string& wchan) {
   const auto* known = std::find_if(kWchans.begin(), kWchans.end(), [&](const WchanKind& each) {
-    return wchan.find(each.part) != std::string::npos;
+    return begins_a_word(wchan, each.part);
   });
   return known == kWchans.end() ? nullptr : known;
 }
@@ -187,6 +199,10 @@ void read_syscall_wait(const WaitContext& context, const SyscallInfo& info, Thre
     case SyscallKind::kSleep:
       wait.detail = "sleeps (" + wait.syscall_name + ")";
       break;
+    case SyscallKind::kRestarted:
+      wait.detail = "in a call with a time limit, which was begun again after a stop";
+      wait.limited = true;
+      break;
     case SyscallKind::kYield:
       wait.on = WaitOn::kNothing;
       wait.detail = "gives the CPU up (" + wait.syscall_name + ")";
@@ -238,6 +254,10 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
   const SyscallInfo* info = find_syscall(thread.syscall->number);
   if (info == nullptr) {
     guess_by_wchan(wait);
+    // Nobody knows what such a call does with a file; a disk or server holds it up only in state D.
+    if (wait.on == WaitOn::kFile && thread.state != 'D') {
+      wait.on = WaitOn::kUnknown;
+    }
     return;
   }
   read_syscall_wait(context, *info, wait);

@@ -24,8 +24,8 @@ class LeaderPast {
   // `moved`: the result of RankMotion::add() for this sample.
   void add(const RankSign& sign, bool moved, WallTime now);
 
-  // Returns "last moved at 14:03:12 (5 min 3 s ago), since then in poll (io.py:7) < main
-  // (train.py:9); before: step (train.py:20) 14:02:42". Local time; at most 360 bytes.
+  // Returns "last moved at 14:03:12 (5 min before this capture), last seen in poll (io.py:7);
+  // before: step (train.py:20) 14:02:42". Local time; at most 360 bytes.
   std::string words(WallTime now) const;
 
  private:

@@ -5,8 +5,8 @@
 // among the locals) where none of the last samples had found it, if its log has changed, if it
 // moves data to or from storage, or if NCCL's launch counts have changed since an earlier sample in
 // the same quiet time. A polling loop returns to the same few places, which are soon all known.
-// Fractions among the locals do not count, since such loops keep the time in them. Limit: a loop
-// that counts its tries in a whole number looks like a training loop.
+// Fractions among the locals do not count, since such loops keep the time in them; nor do variables
+// that a loop sets which only polls (snapshot/loops/loop_polls.h).
 #pragma once
 
 #include <chrono>

@@ -26,34 +26,41 @@ class Fields {
  public:
   explicit Fields(std::string_view text) : text_(text) {}
 
-  std::string next() {
-    const auto end = text_.find('\0');
-    if (end == std::string_view::npos) {
-      good_ = false;
-      return {};
-    }
-    std::string field(text_.substr(0, end));
-    text_.remove_prefix(end + 1);
-    return field;
-  }
+  std::string next();
   template <typename T>
-  T number() {
-    const auto value = parse_number<T>(next());
-    good_ = good_ && value;
-    return value.value_or(T{});
-  }
-  std::optional<std::uint64_t> number_or_none() {
-    const std::string field = next();
-    const auto value = parse_number<std::uint64_t>(field);
-    good_ = good_ && (field.empty() || value);
-    return value;
-  }
+  T number();
+  std::optional<std::uint64_t> number_or_none();
   bool good() const { return good_; }
 
  private:
   std::string_view text_;
   bool good_ = true;
 };
+
+std::string Fields::next() {
+  const auto end = text_.find('\0');
+  if (end == std::string_view::npos) {
+    good_ = false;
+    return {};
+  }
+  std::string field(text_.substr(0, end));
+  text_.remove_prefix(end + 1);
+  return field;
+}
+
+template <typename T>
+T Fields::number() {
+  const auto value = parse_number<T>(next());
+  good_ = good_ && value;
+  return value.value_or(T{});
+}
+
+std::optional<std::uint64_t> Fields::number_or_none() {
+  const std::string field = next();
+  const auto value = parse_number<std::uint64_t>(field);
+  good_ = good_ && (field.empty() || value);
+  return value;
+}
 
 }  // namespace
 

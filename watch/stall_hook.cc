@@ -82,4 +82,15 @@ std::string StallHook::complaint() const {
   return lines.empty() ? text : text + ": " + std::string(lines.back().substr(0, 200));
 }
 
+std::vector<std::string> StallHook::said() const {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(trim(said_), '\n')) {
+    lines.emplace_back(line);
+  }
+  if (said_.size() == kMaxOutput && !lines.empty()) {
+    lines.erase(lines.begin());  // its beginning may be cut off
+  }
+  return lines;
+}
+
 }  // namespace oddrank::watch

@@ -43,6 +43,8 @@ class StallHook {
   const Deadline& deadline() const { return deadline_; }
   // Returns, once the command has exited, "" on success, else the failure and its last line.
   std::string complaint() const;
+  // Returns the last lines that it has written to stdout and stderr, 4 KiB at most.
+  std::vector<std::string> said() const;
 
  private:
   StallHook(ChildCommand child, Deadline deadline)

@@ -15,6 +15,7 @@
 #include "base/child_command.h"
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/span_words.h"
 #include "watch/alarm.h"
 #include "watch/rank_motion.h"
@@ -63,11 +64,7 @@ struct Reason {
 
 class Watch {
  public:
-  Watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside)
-      : options_(options), hooks_(hooks), beside_(beside), alarm_(options.stalled_for) {
-    const milliseconds eighth = options.stalled_for / kFrameSamples;
-    frames_every_ = std::max(options.interval, std::min(eighth, kMaxFrameInterval));
-  }
+  Watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside);
 
   void run();
 
@@ -110,9 +107,15 @@ class Watch {
   std::optional<TempFolder> hook_folder_;
 };
 
+Watch::Watch(const WatchOptions& options, const WatchHooks& hooks, const BesideCommand* beside)
+    : options_(options), hooks_(hooks), beside_(beside), alarm_(options.stalled_for) {
+  const milliseconds eighth = options.stalled_for / kFrameSamples;
+  frames_every_ = std::max(options.interval, std::min(eighth, kMaxFrameInterval));
+}
+
 // Writes all lines with one write(2), so that no other process's lines come in between.
 void say(const std::string& text) {
-  const std::string line = std::string(kWatcherWords) + text + "\n";
+  const std::string line = std::string(kWatcherWords) + printable_text(text) + "\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -165,6 +168,14 @@ void Watch::advance_hook() {
   }
   if (const std::string complaint = hook_->complaint(); !complaint.empty()) {
     say("the --on-stall command failed: " + complaint);
+  }
+  if (const std::vector<std::string> lines = hook_->said(); !lines.empty()) {
+    // Each line begins with our words, so that it is not taken for the job's (node/log_growth.h).
+    std::string text = "the --on-stall command wrote:";
+    for (const std::string& line : lines) {
+      text += "\n" + std::string(kWatcherWords) + "  " + line;
+    }
+    say(text);
   }
   hook_.reset();
   hook_folder_.reset();

@@ -128,6 +128,7 @@ std::optional<BesideCommand> split_off_watcher() {
 
 int become_command(char** argv, bool ignored_broken_pipe) {
   ::signal(SIGPIPE, ignored_broken_pipe ? SIG_IGN : SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   ::execvp(argv[0], argv);
   const int reason = errno;
   log_line(LogLevel::kError, "cannot run " + std::string(argv[0]) + ": " + errno_text(reason));

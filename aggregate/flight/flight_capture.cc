@@ -16,7 +16,8 @@ bool written_together(const FlightReport& report) {
     first = std::min(first, record->written_us);
     last = std::max(last, record->written_us);
   }
-  return first != 0 && last - std::min(first, last) <= kApartUs;
+  const bool of_cores = last == 0 && is_from_memory(report);
+  return of_cores || (first != 0 && last - std::min(first, last) <= kApartUs);
 }
 
 bool is_of_group(const snapshot::CollectiveCall& call,
@@ -39,12 +40,15 @@ bool is_current(const FlightReport& report, const JobView& view) {
   if (!written_together(report)) {
     return false;
   }
+  const bool of_cores = view.capture().job.source == snapshot::JobSource::kCore;
   for (const FlightWait& wait : report.waits.waits) {
     for (const std::int32_t rank : wait.waiters) {
       const FlightRecord* record = report.job.record(rank);
       const std::size_t at = view.index_of(rank);
-      if (record == nullptr || at == JobView::kNone || view.ranks()[at].process == nullptr ||
-          !view.ranks()[at].motion.still()) {
+      // A core file has one sample; its calls are of the same moment.
+      const bool still = at != JobView::kNone && (view.ranks()[at].motion.still() ||
+                                                  (of_cores && !view.ranks()[at].motion.measured));
+      if (record == nullptr || !still || view.ranks()[at].process == nullptr) {
         continue;
       }
       const std::uint64_t looked = view.ranks()[at].process->read_us;
@@ -59,6 +63,12 @@ bool is_current(const FlightReport& report, const JobView& view) {
     }
   }
   return false;
+}
+
+bool is_from_memory(const FlightReport& report) {
+  const auto& records = report.job.records;
+  return !records.empty() && std::all_of(records.begin(), records.end(),
+                                         [](const auto* record) { return record->from_memory; });
 }
 
 std::vector<std::int32_t> contradicted_by_stacks(const FlightReport& report, const JobView& view) {

@@ -19,6 +19,9 @@ std::optional<FlightReport> analyze_flight_of(const snapshot::Capture& capture);
 // dumps may be from an earlier time, when the job was well.
 bool is_current(const FlightReport& report, const JobView& view);
 
+// Returns whether all calls were read from the ranks' memory, beside their stacks.
+bool is_from_memory(const FlightReport& report);
+
 // Returns the ranks that the recorders accuse, although the stacks show them in a call of the very
 // group in which they are said to be behind. The dumps are then older than the stacks. Ascending.
 std::vector<std::int32_t> contradicted_by_stacks(const FlightReport& report, const JobView& view);

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
-#include "snapshot/rank_text.h"
+#include "snapshot/rank_lists.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -24,7 +25,7 @@ class FlightJobBuilder {
   FlightJob run(const std::vector<FlightRecord>& records);
 
  private:
-  using Key = std::pair<StringId, StringId>;  // name, members
+  using Key = std::tuple<StringId, StringId, StringId>;  // name, members, backend
 
   void take_records(const std::vector<FlightRecord>& records);
 
@@ -53,8 +54,10 @@ class FlightJobBuilder {
 
   FlightJob job_;
   std::map<Key, std::size_t> by_key_;
-  std::set<Key> told_;
-  std::map<StringId, std::vector<std::int32_t>> ranks_of_;
+  std::set<std::pair<StringId, StringId>> told_;  // name, members
+  std::set<StringId> shared_;  // names of groups whose backends count apart in some process
+  snapshot::RankLists ranks_of_;
+  std::size_t room_ = snapshot::kMaxListedRanks;  // for the lists of all rows
 };
 
 FlightJob FlightJobBuilder::run(const std::vector<FlightRecord>& records) {
@@ -103,7 +106,11 @@ std::size_t FlightJobBuilder::group_index(const Key& key, const FlightGroup& gro
     row.name = text(group.name);
     row.description = text(group.description);
     row.is_default = row.description == snapshot::kDefaultGroup;
-    row.ranks = ranks_of(key.second);
+    // Groups of different names may have the same members, whose list each row has for itself.
+    if (const auto& ranks = ranks_of(std::get<1>(key)); ranks.size() <= room_) {
+      room_ -= ranks.size();
+      row.ranks = ranks;
+    }
     row.ranks_known = !row.ranks.empty();
     row.ranks_told = row.ranks_known;
   }
@@ -111,11 +118,7 @@ std::size_t FlightJobBuilder::group_index(const Key& key, const FlightGroup& gro
 }
 
 const std::vector<std::int32_t>& FlightJobBuilder::ranks_of(StringId members) {
-  const auto [at, is_new] = ranks_of_.try_emplace(members);
-  if (is_new) {
-    at->second = snapshot::ranks_of(job_.texts->text(members));
-  }
-  return at->second;
+  return ranks_of_.of(members, job_.texts->text(members));
 }
 
 StringId FlightJobBuilder::known_members(StringId name, std::int32_t rank) {
@@ -135,9 +138,13 @@ StringId FlightJobBuilder::known_members(StringId name, std::int32_t rank) {
 
 void FlightJobBuilder::name_groups() {
   for (const FlightRecord* record : job_.records) {
+    std::set<StringId> names;
     for (const FlightGroup& group : record->groups) {
       if (group.members != StringId{}) {
         told_.emplace(group.name, group.members);
+      }
+      if (!names.insert(group.name).second && group.backend != StringId{}) {
+        shared_.insert(group.name);
       }
     }
   }
@@ -146,7 +153,8 @@ void FlightJobBuilder::name_groups() {
     for (const FlightGroup& group : record->groups) {
       const StringId members =
           group.members != StringId{} ? group.members : known_members(group.name, record->rank);
-      of_record.push_back(group_index({group.name, members}, group));
+      const StringId backend = shared_.contains(group.name) ? group.backend : StringId{};
+      of_record.push_back(group_index({group.name, members, backend}, group));
     }
   }
 }

@@ -33,6 +33,7 @@ std::vector<Finding> file_lock(const RuleInput& input);
 std::vector<Finding> lock_deadlock(const RuleInput& input);
 std::vector<Finding> rendezvous(const RuleInput& input);
 std::vector<Finding> made_by_some(const RuleInput& input);
+std::vector<Finding> launchers_wait(const RuleInput& input);
 std::vector<Finding> external_wait(const RuleInput& input);
 std::vector<Finding> failed_rank(const RuleInput& input);
 std::vector<Finding> device_stall(const RuleInput& input);
@@ -80,7 +81,7 @@ struct KindRow {
   std::string_view name;    // in the JSON and in every report: a contract with scripts
   Rule rule = nullptr;      // tells why the suspects hold the job up; asked for each ground
   Rule job_rule = nullptr;  // looks at the whole job, once; may be the rule of several kinds
-  Rule also = nullptr;      // the same, from another source than the stacks
+  Rule also = nullptr;      // the same, from another source than the ranks' stacks
   LocalStory story = {};
   // What a finding of `job_rule` or `also` rests on. One of `rule` rests on what its suspects do.
   Ground ground = Ground::kRoot;
@@ -163,6 +164,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "rendezvous",
      .rule = rendezvous,
      .job_rule = made_by_some,
+     .also = launchers_wait,
      .one_sample = true},
     {.kind = Kind::kExternalWait,
      .name = "external_wait",

@@ -14,7 +14,7 @@ bool is_complete(const RuleInput& input, const Slot& slot) {
   if (slot.mixed) {
     return false;
   }
-  return (slot.membership == Membership::kKnown && slot.absent.empty() && slot.unclear.empty()) ||
+  return (slot.membership == Membership::kKnown && is_clear(slot) && slot.absent.empty()) ||
          slot.inside.size() == input.view.ranks().size();
 }
 
@@ -57,6 +57,10 @@ std::vector<Finding> below_host(const RuleInput& input) {
   // Equal lines may be from different iterations; only numbers settle it.
   finding.confidence =
       measured && complete->sequence >= 0 ? Confidence::kLikely : Confidence::kPossible;
+  // A call that has ended on one rank, and not on the others, may differ on that rank.
+  if (!complete->beside.empty()) {
+    finding.confidence = Confidence::kPossible;
+  }
   const bool everybody = complete->inside.size() == ranks.size();
   finding.summary = fmt::format(
       "{} inside of {} and none stands out: the cause lies below the host (network, fabric or "

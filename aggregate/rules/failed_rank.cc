@@ -6,6 +6,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "base/printable.h"
+#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 
@@ -36,9 +37,10 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
     return fmt::format("has failed already: it is in {}", hit->pattern->words);
   });
   const std::string output = printable(input.view.capture().job.output_path);
-  finding.advice = {"look for an earlier traceback of this rank" +
-                        (output.empty() ? std::string(" in the job's output") : " in " + output),
-                    fmt::format("{}oddrank node {}", on_host(first), first.pid())};
+  finding.advice = {
+      "look for an earlier traceback of this rank" +
+          (output.empty() ? std::string(" in the job's output") : " in " + shell_quoted(output)),
+      fmt::format("{}oddrank node {}", on_host(first), first.pid())};
   finding.disproves = {"the rank coming back to its training loop"};
   finding.weakness = "it may have ended in order";
   return {finding};

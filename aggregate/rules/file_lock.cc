@@ -7,9 +7,17 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/wait_words.h"
+#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
+
+// Returns whether the rank polls for a file to disappear whose maker is gone. Locks of flock() and
+// fcntl() end with their holder, so they are never stale.
+bool is_left_behind(const RankView& rank) {
+  return rank.leader != nullptr && rank.leader->wait.how == snapshot::WaitHow::kLockFile &&
+         rank.leader->wait.holder_alive == snapshot::Known::kNo;
+}
 
 std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
@@ -17,8 +25,11 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   if (!wait.path.empty()) {
     text += " on " + wait.path;
   }
+  if (is_left_behind(rank)) {
+    return text + ", which is stale: the process that made it is gone";
+  }
   if (wait.holder_alive == snapshot::Known::kNo) {
-    return text + ", which is stale: its holder is gone";
+    return text + "; the process that took it is gone, one that inherited it has it";
   }
   return wait.pid != 0 ? fmt::format("{}, held by pid {}", text, wait.pid) : text;
 }
@@ -30,8 +41,9 @@ std::size_t holder_of(const RuleInput& input, std::size_t at) {
     return JobView::kNone;
   }
   const auto* holder = awaited_process(input.view, *rank.process);
-  const std::size_t owner =
-      holder == nullptr || holder->rank < 0 ? JobView::kNone : input.view.index_of(holder->rank);
+  const std::size_t owner = holder == nullptr   ? JobView::kNone
+                            : holder->rank >= 0 ? input.view.index_of(holder->rank)
+                                                : input.view.index_of(*holder);
   return owner == at ? JobView::kNone : owner;
 }
 
@@ -89,14 +101,16 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     return file_lock_predicate(input.view, rank);
   });
-  if (wait.holder_alive == snapshot::Known::kNo && !wait.path.empty()) {
-    finding.advice.push_back(
-        fmt::format("{}rm {}  (stale: nobody holds it)", on_host(first), wait.path));
-  } else if (wait.pid != 0) {
+  const bool local = wait.pid != 0 && wait.holder_alive == snapshot::Known::kYes;
+  if (is_left_behind(first) && !wait.path.empty()) {
+    finding.advice.push_back(fmt::format("{}rm {}  (stale: the process that made it is gone)",
+                                         on_host(first), shell_quoted(wait.path)));
+  } else if (local) {
     finding.advice.push_back(
         fmt::format("{}oddrank node {}  (the holder)", on_host(first), wait.pid));
   } else {
-    finding.advice.push_back(fmt::format("{}cat /proc/locks; lsof {}", on_host(first), wait.path));
+    finding.advice.push_back(
+        fmt::format("{}cat /proc/locks; lsof {}", on_host(first), shell_quoted(wait.path)));
   }
   finding.disproves = {"the lock changing hands"};
   finding.weakness = "the lock may be released in time";

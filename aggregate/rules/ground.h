@@ -22,6 +22,8 @@ enum class Ground : std::uint8_t {
 struct Suspects {
   Ground ground = Ground::kNothing;
   std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
+  // One of several candidates, chosen because it stopped long before all other ranks.
+  bool first_to_stop = false;
 };
 
 }  // namespace oddrank::aggregate

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/launchers.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -14,7 +15,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
   const bool all_move = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
     return rank.presence == Presence::kRead && rank.motion.measured && !rank.motion.still();
   });
-  if (ranks.empty() || !all_move) {
+  if (ranks.empty() || !all_move || has_waiting_launcher(input.view)) {
     return {};
   }
   const auto changed = static_cast<std::size_t>(std::count_if(
@@ -26,7 +27,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
   finding.kind = Kind::kHealthy;
   finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
   finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
-                                count_of(ranks.size(), "rank"));
+                                count_of(ranks.size(), input.view.unit()));
   finding.advice = {"run oddrank again with --samples 3 --interval 10s if the job is slow"};
   finding.disproves = {"the same stacks on all ranks some minutes later"};
   finding.weakness = "not all ranks were seen to move";

@@ -8,6 +8,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/wait_words.h"
+#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -28,7 +29,7 @@ std::vector<std::string> input_advice(const JobView& view, const RankView& rank)
   const WaitsFor wait = waits_for(view, rank);
   std::vector<std::string> advice;
   if (!wait.path.empty() && wait.path.front() == '/') {
-    advice.push_back(fmt::format("{}timeout 5 stat {}", on_host(rank), wait.path));
+    advice.push_back(fmt::format("{}timeout 5 stat {}", on_host(rank), shell_quoted(wait.path)));
   }
   advice.push_back(
       fmt::format("{}oddrank node {}", on_host(rank), wait.pid != 0 ? wait.pid : rank.pid()));

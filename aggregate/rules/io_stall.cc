@@ -6,6 +6,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/wait_words.h"
+#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -59,8 +60,8 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   finding.advice.push_back(fmt::format("{}cat /proc/{}/stack  (as root: what the kernel waits in)",
                                        on_host(first), first.pid()));
   if (!wait.path.empty() && wait.path.front() == '/') {
-    finding.advice.push_back(
-        fmt::format("{}findmnt -T {}; then look at that server", on_host(first), wait.path));
+    finding.advice.push_back(fmt::format("{}findmnt -T {}; then look at that server",
+                                         on_host(first), shell_quoted(wait.path)));
   }
   finding.advice.push_back(on_host(first) +
                            "dmesg -T | grep -i -E 'not responding|blocked for' | "

@@ -5,7 +5,6 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/leader.h"
-#include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
 #include "snapshot/freezer.h"
@@ -13,6 +12,7 @@
 namespace oddrank::aggregate {
 
 using snapshot::Known;
+using snapshot::PollOn;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
@@ -215,10 +215,10 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   if (rank.leader == nullptr) {
     return false;
   }
-  if (const auto poll = rank.polls ? poll_of(view, *rank.leader) : std::nullopt) {
-    return poll->on == PollOn::kKey || poll->on == PollOn::kFile || poll->on == PollOn::kLockFile ||
-           poll->on == PollOn::kDatabase || poll->on == PollOn::kReady ||
-           poll->on == PollOn::kConnection;
+  if (rank.polls) {
+    return rank.polls == PollOn::kKey || rank.polls == PollOn::kFile ||
+           rank.polls == PollOn::kLockFile || rank.polls == PollOn::kDatabase ||
+           rank.polls == PollOn::kReady || rank.polls == PollOn::kConnection;
   }
   const WaitOn on = rank.leader->wait.on;
   return on == WaitOn::kSocket || on == WaitOn::kPipe || on == WaitOn::kFileLock;

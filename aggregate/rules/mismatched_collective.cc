@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/wait_words.h"
 
@@ -12,7 +13,7 @@ namespace oddrank::aggregate {
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<const Slot*>> by_number;
-  for (const Slot* slot : closed_slots(input.view, input.graph)) {
+  for (const Slot* slot : closed_slots(input.graph)) {
     if (slot->sequence >= 0 && slot->kind == snapshot::CallKind::kCollective) {
       by_number[{slot->group, slot->sequence}].push_back(slot);
     }

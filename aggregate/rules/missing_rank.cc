@@ -8,6 +8,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
+#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -52,7 +53,7 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }
 
-// Returns a process that a rank without a process of its own has started; null if there is none.
+// Returns a process that the rank has started and that outlives it; null if none is known.
 const snapshot::ProcessCapture* child_left_by(const JobView& view, const RankView& rank) {
   const auto& processes = view.capture().processes;
   const auto at = std::find_if(processes.begin(), processes.end(), [&rank](const auto& process) {
@@ -78,15 +79,24 @@ std::vector<std::string> absence_advice(const RuleInput& input, const RankView& 
   advice.push_back(
       output.empty()
           ? fmt::format("look for the last lines of rank {} in the job's output", rank.rank)
-          : fmt::format("grep -n -i -E 'error|killed|signal' {} | tail", output));
+          : fmt::format("grep -n -i -E 'error|killed|signal' {} | tail", shell_quoted(output)));
   advice.push_back(on_host(rank) + "dmesg -T | grep -i -E 'killed process|oom' | tail");
   advice.emplace_back("start with srun --kill-on-bad-exit=1, so that a dead rank ends the job");
   return advice;
 }
 
+// If no process of the job was found, the search is at fault as likely as the ranks are.
+bool nothing_seen(const JobView& view) {
+  return std::none_of(view.ranks().begin(), view.ranks().end(),
+                      [](const RankView& rank) { return rank.process != nullptr; });
+}
+
 }  // namespace
 
 std::vector<Finding> missing_rank(const RuleInput& input) {
+  if (nothing_seen(input.view)) {
+    return {};
+  }
   std::vector<std::size_t> gone;
   const bool initialises = only_initialises(input);
   bool dead = false;

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/circles.h"
+#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/wait_words.h"
 
@@ -20,11 +23,10 @@ struct Cycle {
 
 std::map<std::size_t, Cycle> find_cycles(const RuleInput& input) {
   const WaitGraph& graph = input.graph;
-  const std::set<std::size_t> closed = closed_circles(input.view, graph);
   std::map<std::size_t, Cycle> cycles;
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const std::size_t component = graph.component[node];
-    if (!closed.contains(component)) {
+    if (!graph.closed.contains(component)) {
       continue;
     }
     Cycle& cycle = cycles[component];
@@ -89,21 +91,35 @@ std::vector<std::size_t> deviating(const Cycle& cycle) {
   return result.empty() ? cycle.ranks : result;
 }
 
-std::string cycle_words(const RuleInput& input, const Cycle& cycle) {
-  std::map<std::string, std::vector<std::size_t>> sides;
-  for (const std::size_t at : cycle.ranks) {
-    sides[call_words(input.view, *input.view.ranks()[at].leader->call)].push_back(at);
+// Returns whether the calls of all ranks are known, and of this very hang.
+bool recorded_beside(const RuleInput& input) {
+  return input.flight != nullptr && is_from_memory(*input.flight);
+}
+
+// Returns those of the ranks that have left their own pattern (flight_history.h).
+std::vector<std::size_t> left_their_pattern(const RuleInput& input,
+                                            const std::vector<std::size_t>& ranks) {
+  std::vector<std::size_t> found;
+  if (!recorded_beside(input)) {
+    return found;
   }
-  std::string text;
-  std::size_t shown = 0;
-  for (const auto& [words, ranks] : sides) {
-    if (++shown > 4) {
-      text += ", ...";
-      break;
-    }
-    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", ranks_words(input, ranks), words);
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(ranks.size());
+  for (const std::size_t at : ranks) {
+    numbers.push_back(input.view.ranks()[at].rank);
   }
-  return text;
+  for (const std::int32_t rank : left_own_pattern(input.flight->job, numbers)) {
+    found.push_back(input.view.index_of(rank));
+  }
+  return found;
+}
+
+// Returns whether all these ranks are past what repeats in their calls: they have left out the call
+// that the others wait in, rather than entered two groups in another order.
+bool are_past(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return recorded_beside(input) && std::all_of(ranks.begin(), ranks.end(), [&](std::size_t at) {
+           return is_past_pattern(input.flight->job, input.view.ranks()[at].rank);
+         });
 }
 
 }  // namespace
@@ -128,26 +144,52 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     const bool p2p = cycle.groups.empty();
     std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
     const std::size_t cut = p2p ? JobView::kNone : sole_cut(input.graph, cycle.ranks);
-    if (cut != JobView::kNone && ranks == cycle.ranks) {
+    // Where no side has the majority, each rank's own past may tell.
+    const bool undecided = ranks == cycle.ranks;
+    const std::vector<std::size_t> strayed =
+        undecided ? left_their_pattern(input, cycle.ranks) : std::vector<std::size_t>();
+    const bool by_cut = undecided && strayed.empty() && cut != JobView::kNone;
+    if (!strayed.empty()) {
+      ranks = strayed;
+    } else if (by_cut) {
       ranks = {cut};
     }
     if (ranks.empty()) {
       continue;
     }
-    Finding finding =
-        accuse(input, p2p ? Kind::kP2pOrder : Kind::kCollectiveOrder, ranks, Evidence::kOwnStall);
+    const bool skipped = !p2p && ranks.size() < cycle.ranks.size() && are_past(input, ranks);
+    const Kind kind = p2p       ? Kind::kP2pOrder
+                      : skipped ? Kind::kSkippedCollective
+                                : Kind::kCollectiveOrder;
+    Finding finding = accuse(input, kind, ranks, Evidence::kOwnStall);
     if (finding.confidence == Confidence::kNone) {
       continue;
     }
-    finding.summary = fmt::format("{} wait for each other in a circle: {}",
-                                  ranks_words(input, cycle.ranks), cycle_words(input, cycle));
-    if (ranks.size() == 1 && cycle.ranks.size() > 2 && cut == ranks.front()) {
+    finding.summary =
+        fmt::format("{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
+                    sides_words(input, cycle.ranks, {}, [&input](auto at) {
+                      return "in " + call_words(input.view, *input.view.ranks()[at].leader->call);
+                    }));
+    if (!strayed.empty()) {
+      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.summary += fmt::format("; {} {} not called what {} own calls before foretell",
+                                     ranks_words(input, ranks), ranks.size() == 1 ? "has" : "have",
+                                     ranks.size() == 1 ? "its" : "their");
+    } else if (by_cut && cycle.ranks.size() > 2) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
       finding.summary +=
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));
     }
-    finding.advice = {p2p ? "use batch_isend_irecv, or let one side receive before it sends"
-                          : "enter the groups in one order on all ranks"};
+    if (recorded_beside(input)) {
+      finding.history = history_words(input.flight->job, numbers_of(finding.culprits));
+    }
+    if (skipped) {
+      finding.summary = fmt::format("{} left the calls that repeat before the others did: {}",
+                                    ranks_words(input, ranks), finding.summary);
+    }
+    finding.advice = {p2p       ? "use batch_isend_irecv, or let one side receive before it sends"
+                      : skipped ? "look for a branch or a loop of another length on these ranks"
+                                : "enter the groups in one order on all ranks"};
     finding.disproves = {"one of these calls returning"};
     findings.push_back(std::move(finding));
   }

@@ -2,14 +2,17 @@
 // the others wait in, or have called it differently. Stacks do not show sizes and numbers. On the
 // other hand, a recorder knows nothing about what a rank does outside of collectives, and its dump
 // may be old. So only dumps of this very hang count, for `likely` at most, and for `possible` at
-// most if the rank's own stack tells another story.
+// most if the rank's own stack tells another story. Calls that were read from memory beside the
+// stacks are not of another time: where they differ, and the ranks stood still, that is `certain`.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/suspects.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/wait_words.h"
 
@@ -40,9 +43,7 @@ std::vector<Finding> from_ras(const RuleInput& input) {
     if (rank.presence != Presence::kRead || rank.motion.stack) {
       return {};
     }
-    finding.culprits.push_back({rank.rank, rank.host, rank.pid(),
-                                rank.leader == nullptr ? 0 : rank.leader->tid,
-                                waits_for(input.view, rank)});
+    finding.culprits.push_back(culprit_of(input.view, rank));
   }
   const auto told =
       std::find_if(communicators.begin(), communicators.end(),
@@ -57,6 +58,46 @@ std::vector<Finding> from_ras(const RuleInput& input) {
   return {finding};
 }
 
+// Returns whether the recorders' finding may name these ranks (rules/suspects.h): what a rank has
+// not called says no more than its absence does. If the stacks show whom the others wait for, only
+// these may be named; else no rank that waits for another one, except in a circle.
+bool may_be_named(const RuleInput& input, Kind kind, const std::vector<std::size_t>& ranks) {
+  if (kind == Kind::kMismatchedCollective) {
+    return true;  // that is in the calls themselves, whoever waits for whom
+  }
+  const Suspects& first = input.tiers.front();
+  const bool told = first.ground == Ground::kRoot || first.ground == Ground::kVague;
+  return std::all_of(ranks.begin(), ranks.end(), [&](std::size_t at) {
+    const Stand stand = stand_of(input, at);
+    if (kind == Kind::kCollectiveOrder) {
+      return !told && (stand == Stand::kWaits || stand == Stand::kInCall);
+    }
+    const bool suspected = std::binary_search(first.ranks.begin(), first.ranks.end(), at);
+    return told ? suspected
+                : stand != Stand::kWaits && (stand != Stand::kVague || ranks.size() == 1);
+  });
+}
+
+// Returns the culprits of the recorders' finding; of a circle, those who left their own pattern or
+// that of most ranks, if there are such.
+std::vector<Culprit> recorded_culprits(const FlightReport& flight) {
+  std::vector<Culprit> culprits = flight.verdict.culprits;
+  if (flight.verdict.kind != Kind::kCollectiveOrder) {
+    return culprits;
+  }
+  const std::vector<std::int32_t> circle = numbers_of(culprits);
+  std::vector<std::int32_t> odd = left_own_pattern(flight.job, circle);
+  if (odd.empty()) {
+    odd = apart_from_most(flight.job, circle);
+  }
+  if (!odd.empty()) {
+    std::erase_if(culprits, [&odd](const Culprit& one) {
+      return std::find(odd.begin(), odd.end(), one.rank) == odd.end();
+    });
+  }
+  return culprits;
+}
+
 std::vector<Finding> from_recorders(const RuleInput& input) {
   if (input.flight == nullptr || !is_told(input.flight->verdict.kind)) {
     return {};
@@ -66,29 +107,40 @@ std::vector<Finding> from_recorders(const RuleInput& input) {
   const bool mismatch = told.kind == Kind::kMismatchedCollective;
   Finding finding;
   finding.kind = told.kind;
-  finding.confidence = std::min(told.confidence, Confidence::kLikely);
-  for (const Culprit& culprit : told.culprits) {
+  const bool of_cores = input.view.capture().job.source == snapshot::JobSource::kCore;
+  const bool from_memory = is_from_memory(*input.flight);
+  const bool beside_stacks = mismatch && from_memory && !input.unread;
+  finding.confidence =
+      std::min(told.confidence, beside_stacks ? Confidence::kCertain : Confidence::kLikely);
+  std::vector<std::size_t> named;
+  for (const Culprit& culprit : recorded_culprits(*input.flight)) {
     const std::size_t at = input.view.index_of(culprit.rank);
     const bool denied = std::binary_search(contradicted.begin(), contradicted.end(), culprit.rank);
     if (at == JobView::kNone || (denied && !mismatch)) {
       return {};
     }
+    named.push_back(at);
     const RankView& rank = input.view.ranks()[at];
-    if (!mismatch && (rank.presence != Presence::kRead || has_own_story(input, at))) {
+    if (finding.confidence == Confidence::kCertain && !of_cores && !rank.motion.still()) {
+      finding.confidence = Confidence::kLikely;
+    }
+    const bool own_story = !mismatch && has_own_story(input, at);
+    if (own_story && from_memory) {
+      return {};  // that explains more than the call that is missing
+    }
+    if (own_story || (!mismatch && rank.presence != Presence::kRead)) {
       finding.confidence = Confidence::kPossible;
     }
-    finding.culprits.push_back({rank.rank, rank.host, rank.pid(),
-                                rank.leader == nullptr ? 0 : rank.leader->tid,
-                                waits_for(input.view, rank)});
+    finding.culprits.push_back(culprit_of(input.view, rank));
   }
-  if (!finding.culprits.empty()) {
-    const std::size_t first = input.view.index_of(finding.culprits.front().rank);
-    finding.explains = waiters_of(input.graph, first).size();
-  }
-  if (finding.culprits.empty() || !is_current(*input.flight, input.view)) {
+  if (named.empty() || !is_current(*input.flight, input.view) ||
+      !may_be_named(input, told.kind, named)) {
     return {};
   }
-  finding.summary = "by the flight recorders " + told.summary;
+  finding.explains = waiters_of(input.graph, named.front()).size();
+  finding.summary =
+      (from_memory ? "by the recorded calls, " : "by the flight recorders ") + told.summary;
+  finding.history = history_words(input.flight->job, numbers_of(finding.culprits));
   finding.chain = told.chain;
   finding.advice = told.advice;
   finding.disproves = told.disproves;

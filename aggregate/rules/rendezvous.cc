@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/rank_set.h"
@@ -39,7 +40,7 @@ std::string rendezvous_predicate(const RuleInput& input, const Slot& slot, const
 // a collective that the first do not come to. The smaller side deviates; on a tie both are named.
 std::vector<Finding> made_by_some(const RuleInput& input) {
   const auto& graph = input.graph;
-  const std::set<std::size_t> closed = closed_circles(input.view, graph, Guess::kRendezvous);
+  const std::set<std::size_t> closed = closed_components(input.view, graph, Members::kByRule);
   for (const GraphNode& node : graph.nodes) {
     const auto at = static_cast<std::size_t>(&node - graph.nodes.data());
     if (node.kind != NodeKind::kSlot || !closed.contains(graph.component[at]) ||

@@ -34,10 +34,9 @@ bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
 // Returns the ranks of each closed circle of different things.
 std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   const WaitGraph& graph = input.graph;
-  const std::set<std::size_t> closed = closed_circles(input.view, graph);
   std::map<std::size_t, std::vector<std::size_t>> members;
-  for (std::size_t at = 0; at < input.view.ranks().size() && !closed.empty(); ++at) {
-    if (closed.contains(graph.component[at])) {
+  for (std::size_t at = 0; at < input.view.ranks().size() && !graph.closed.empty(); ++at) {
+    if (graph.closed.contains(graph.component[at])) {
       members[graph.component[at]].push_back(at);
     }
   }
@@ -68,24 +67,6 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }
 
-std::string cycle_of_things(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  constexpr std::size_t kMaxSides = 4;
-  std::map<std::string, std::vector<std::size_t>> sides;
-  for (const std::size_t at : ranks) {
-    sides[wait_of(input, at)].push_back(at);
-  }
-  std::string text;
-  std::size_t shown = 0;
-  for (const auto& [wait, members] : sides) {
-    if (++shown > kMaxSides) {
-      return text + ", ...";
-    }
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", ranks_words(input, members),
-                        members.size() == 1 ? "waits" : "wait", wait);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<Finding> resource_cycle(const RuleInput& input) {
@@ -102,8 +83,10 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     if (inferred) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     }
-    finding.summary = fmt::format("{} wait for each other in a circle: {}",
-                                  ranks_words(input, ranks), cycle_of_things(input, ranks));
+    finding.summary =
+        fmt::format("{} wait for each other in a circle: {}", ranks_words(input, ranks),
+                    sides_words(input, ranks, {"waits ", "wait "},
+                                [&input](auto at) { return wait_of(input, at); }));
     finding.advice = {"give back locks and answer requests before entering a collective"};
     finding.disproves = {"one of these waits ending"};
     finding.weakness = "one of these waits may be for somebody else";

@@ -9,9 +9,12 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
+#include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
+#include "aggregate/wait_chain.h"
 #include "base/printable.h"
+#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -42,15 +45,36 @@ std::string others_words(const RuleInput& input, std::size_t rank) {
                                         : std::string("wait, for whom is not known"));
 }
 
-// Returns how long the ranks in calls have waited at most, in milliseconds; -1 if there is none, or
-// if one of them has waited for long, or nobody knows how long.
+// Returns "it has stood still for 41 s, all others for 20 s to 21 s".
+std::string quiet_words(const RuleInput& input, std::size_t rank) {
+  QuietSpan own;
+  QuietSpan others;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    (at == rank ? own : others).add(*input.view.ranks()[at].leader);
+  }
+  return fmt::format("it has stood still {}, all others {}", own.words(), others.words());
+}
+
+// Returns "pid 71", "pids 71,72" or "12 processes".
+std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t kMaxPidsInWords = 6;
+  if (ranks.empty() || ranks.size() > kMaxPidsInWords) {
+    return count_of(ranks.size(), "process");
+  }
+  std::string list;
+  for (const std::size_t at : ranks) {
+    list += (list.empty() ? "" : ",") + std::to_string(input.view.ranks()[at].pid());
+  }
+  return (ranks.size() == 1 ? "pid " : "pids ") + list;
+}
+
+// Returns RuleInput::oldest_wait_ms.
 std::int64_t oldest_young_wait(const JobView& view) {
-  constexpr std::int64_t kOldMs = 5000;
   std::int64_t oldest = -1;
   for (const RankView& rank : view.ranks()) {
     if (rank.leader != nullptr && rank.leader->call) {
       const std::int64_t quiet = rank.leader->wait.quiet_ms;
-      if (quiet < 0 || quiet >= kOldMs) {
+      if (quiet < 0 || quiet >= snapshot::kOldWaitMs) {
         return -1;
       }
       oldest = std::max(oldest, quiet);
@@ -77,7 +101,6 @@ RuleInput make_input(const JobView& view,
   }
   input.all_move = measured > 0 && moved == measured;
   input.oldest_wait_ms = oldest_young_wait(view);
-  input.young = input.oldest_wait_ms >= 0;
   input.tiers = find_suspects(input);
   return with_suspects(input, input.tiers.front());
 }
@@ -86,6 +109,7 @@ RuleInput with_suspects(const RuleInput& input, const Suspects& suspects) {
   RuleInput result = input;
   result.suspects = suspects.ranks;
   result.ground = suspects.ground;
+  result.first_to_stop = suspects.first_to_stop;
   return result;
 }
 
@@ -147,6 +171,15 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
   return confidence;
 }
 
+std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits) {
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(culprits.size());
+  for (const Culprit& culprit : culprits) {
+    numbers.push_back(culprit.rank);
+  }
+  return numbers;
+}
+
 std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   std::vector<std::int32_t> numbers;
   numbers.reserve(ranks.size());
@@ -155,9 +188,30 @@ std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& 
   }
   const std::string set = format_ranks(numbers);
   if (set.empty()) {
-    return ranks.size() == 1 ? "1 process" : fmt::format("{} processes", ranks.size());
+    return pids_words(input, ranks);
   }
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", set);
+}
+
+std::string sides_words(const RuleInput& input,
+                        const std::vector<std::size_t>& ranks,
+                        Verbs verbs,
+                        const std::function<std::string(std::size_t)>& wait_of) {
+  constexpr std::size_t kMaxSides = 4;
+  std::map<std::string, std::vector<std::size_t>> sides;
+  for (const std::size_t at : ranks) {
+    sides[wait_of(at)].push_back(at);
+  }
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [wait, members] : sides) {
+    if (++shown > kMaxSides) {
+      return text + ", ...";
+    }
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", ranks_words(input, members),
+                        members.size() == 1 ? verbs.one : verbs.several, wait);
+  }
+  return text;
 }
 
 bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks) {
@@ -213,7 +267,13 @@ std::string sentence(const RuleInput& input,
   const std::string waiters = input.ground == Ground::kOdd && ranks.size() == 1
                                   ? others_words(input, ranks.front())
                                   : awaited_words(input, ranks);
-  return waiters.empty() ? text : text + "; " + waiters;
+  const std::string all = waiters.empty() ? text : text + "; " + waiters;
+  return input.first_to_stop ? all + "; " + quiet_words(input, ranks.front()) : all;
+}
+
+Culprit culprit_of(const JobView& view, const RankView& rank) {
+  return {rank.rank, rank.host, rank.pid(), rank.leader == nullptr ? 0 : rank.leader->tid,
+          waits_for(view, rank)};
 }
 
 Finding accuse(const RuleInput& input,
@@ -227,9 +287,7 @@ Finding accuse(const RuleInput& input,
     const RankView& rank = input.view.ranks()[at];
     finding.confidence = std::min(finding.confidence, judge(input, at, evidence));
     if (finding.culprits.size() < kMaxCulprits) {
-      finding.culprits.push_back({rank.rank, rank.host, rank.pid(),
-                                  rank.leader == nullptr ? 0 : rank.leader->tid,
-                                  waits_for(input.view, rank)});
+      finding.culprits.push_back(culprit_of(input.view, rank));
     }
   }
   finding.chain = is_awaited(input, ranks.front())
@@ -243,7 +301,7 @@ Finding accuse(const RuleInput& input,
                        return may_need_others(input.view, rank) || kind == Kind::kFileLock;
                      });
   const bool odd = input.ground == Ground::kOdd && evidence != Evidence::kState;
-  const bool young = input.young && row_of(kind).place_only;
+  const bool young = input.young() && row_of(kind).place_only;
   if (vague || odd || young) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
@@ -251,7 +309,7 @@ Finding accuse(const RuleInput& input,
 }
 
 std::string on_host(const RankView& rank) {
-  return rank.host.empty() ? std::string() : fmt::format("on {}: ", rank.host);
+  return rank.host.empty() ? std::string() : fmt::format("on {}: ", shell_quoted(rank.host));
 }
 
 std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate/flight/analyze_flight.h"
@@ -31,6 +32,7 @@ struct Finding {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;
+  std::vector<std::string> history;  // Verdict::history
   Ground ground = Ground::kNothing;
   std::size_t explains = 0;  // ranks that wait for the culprits, directly or not
   std::string weakness;      // why it lost, if it loses: "nothing shows that ..."
@@ -44,16 +46,19 @@ struct RuleInput {
   // Those about which a rule is asked now: one entry of `tiers`.
   std::vector<std::size_t> suspects = {};
   Ground ground = Ground::kNothing;  // of the suspects
+  bool first_to_stop = false;        // the same
   std::vector<Suspects> tiers = {};  // never empty; the strongest ground first
   bool anybody_in_call = false;
   bool unread = false;  // a rank that may exist was not read
-  // Every rank in a call has waited there for less than some seconds: a hang, or a slow step.
-  bool young = false;
-  std::int64_t oldest_wait_ms = -1;  // if they are young
-  bool all_move = false;             // every measured rank, at least one, moved between the samples
+  // If every rank in a call has waited there for less than some seconds: the longest of these
+  // times. It is a hang, or a slow step. -1: there is none, or one that is older or of unknown age.
+  std::int64_t oldest_wait_ms = -1;
+  bool all_move = false;  // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.
   mutable std::map<std::vector<std::size_t>, bool> still = {};
+
+  bool young() const { return oldest_wait_ms >= 0; }
 };
 
 RuleInput make_input(const JobView& view,
@@ -89,6 +94,18 @@ bool is_minority(const RuleInput& input,
 // samples; true if none was measured.
 bool waiters_stand_still(const RuleInput& input, std::size_t rank);
 
+// Returns "ranks 0-2 wait in barrier in default group, rank 3 waits in recv from rank 0": the ranks
+// by what `wait_of` says of each, the first few kinds of waits. `verbs`: for one rank and for
+// several, each with a blank after it, or "".
+struct Verbs {
+  std::string_view one;
+  std::string_view several;
+};
+std::string sides_words(const RuleInput& input,
+                        const std::vector<std::size_t>& ranks,
+                        Verbs verbs,
+                        const std::function<std::string(std::size_t)>& wait_of);
+
 // Returns whether one of the ranks moved between the samples: then they are in no circle.
 bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks);
 
@@ -104,12 +121,18 @@ std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate);
 
+// Returns the rank as a culprit, with what it waits for.
+Culprit culprit_of(const JobView& view, const RankView& rank);
+
 // Makes a finding with culprits, chain, ground, the number of ranks that it explains, and
 // confidence (the lowest of its ranks).
 Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,
                Evidence evidence);
+
+// Returns the ranks of culprits.
+std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits);
 
 // Returns "on n2: " or "".
 std::string on_host(const RankView& rank);

@@ -1,7 +1,8 @@
 // A rank is past, or never reached, the collective that the others wait in.
 //
 // Three shapes. (1) The rank is in code of its own, and nothing else explains it. (2) The ranks of
-// one group are in different collectives of it. Those with the smaller sequence number are behind;
+// one group are in different collectives of it. Those with the smaller sequence number are behind,
+// unless they are the majority: then those ahead deviate;
 // without numbers, those in the minority; without a minority, all of them are named. (3) One rank
 // is in a call whose group is not known, and all others are shown to wait for it: whichever the
 // group is, its other members are among those.
@@ -11,8 +12,13 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/call_counts.h"
+#include "aggregate/circles.h"
+#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -38,8 +44,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
                        poll->what);
   }
   const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
-  return frame ? fmt::format("{} in {} ({})", sleeps ? "sleeps" : "is", frame->name, frame->place())
-               : std::string(sleeps ? "sleeps" : "is elsewhere");
+  return (sleeps ? "sleeps" : frame ? "is" : "is elsewhere") + where;
 }
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
@@ -70,7 +75,12 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
     last = std::max(last, slot->sequence);
   }
   const bool tie = slots[1]->inside.size() == largest->inside.size();
-  confidence = numbered ? Confidence::kCertain : tie ? Confidence::kPossible : Confidence::kLikely;
+  // A call ends early on a rank, or never, if its sizes differ from the others' (gloo). Then most
+  // ranks may be behind because of the few that are ahead.
+  const bool most_behind = numbered && slots.size() == 2 && !tie && largest->sequence < last;
+  confidence = numbered && !most_behind ? Confidence::kCertain
+               : tie                    ? Confidence::kPossible
+                                        : Confidence::kLikely;
   // Those in a rooted call may wait for any rank that left it out: the others may have done their
   // part. Those who left the largest one may have, too.
   if (!numbered && std::any_of(slots.begin() + (tie ? 0 : 1), slots.end(),
@@ -79,13 +89,45 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
   }
   std::vector<std::size_t> ranks;
   for (const Slot* slot : slots) {
-    const bool guilty = numbered ? slot->sequence < last : tie || slot != largest;
+    const bool guilty = most_behind ? slot != largest
+                        : numbered  ? slot->sequence < last
+                                    : tie || slot != largest;
     if (guilty) {
       ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
     }
   }
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+// What the groups' counts say about a rank that others wait for.
+struct CountedAbsence {
+  std::string words;     // "; its last call there was #5"
+  bool is_past = false;  // it has left the loop in which the others make their call
+};
+
+CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
+  for (const Slot& slot : input.graph.slots) {
+    const bool awaited = std::find(slot.absent.begin(), slot.absent.end(), at) != slot.absent.end();
+    if (!awaited || slot.sequence < 0 || slot.inside.empty()) {
+      continue;
+    }
+    const RankView& rank = input.view.ranks()[at];
+    const RankView& waiter = input.view.ranks()[slot.inside.front()];
+    const std::int64_t newest = newest_in_group(rank, *waiter.leader->call);
+    if (newest < 0) {
+      continue;
+    }
+    CountedAbsence found;
+    found.words = newest == 0 ? "; it has made no call there"
+                              : fmt::format("; its last call there was #{}", newest);
+    if (const auto loop = left_loop(input.view, rank, waiter)) {
+      found.words += fmt::format(", and it has left the loop around {}", *loop);
+      found.is_past = newest > 0;
+    }
+    return found;
+  }
+  return {};
 }
 
 // Drops the ranks that may have done their part in the largest call of their group and gone on.
@@ -110,7 +152,7 @@ void drop_unclear(std::vector<const Slot*>& slots) {
 
 std::vector<Finding> from_same_group(const RuleInput& input) {
   std::map<std::string, std::vector<const Slot*>> by_group;
-  for (const Slot* slot : closed_slots(input.view, input.graph)) {
+  for (const Slot* slot : closed_slots(input.graph)) {
     if (slot->kind == snapshot::CallKind::kCollective) {
       by_group[slot->group].push_back(slot);
     }
@@ -215,9 +257,17 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
   if (ranks.empty()) {
     return {};
   }
-  Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kAbsence);
+  const CountedAbsence counted =
+      ranks.size() == 1 ? count_absence(input, ranks.front()) : CountedAbsence();
+  // A rank behind the loop does not make the call that the others wait in: it left one out.
+  Finding finding = accuse(input, Kind::kSkippedCollective, ranks,
+                           counted.is_past ? Evidence::kOwnStall : Evidence::kAbsence);
   finding.summary =
       sentence(input, ranks, [&input](const RankView& rank) { return elsewhere(input, rank); });
+  finding.summary += counted.words;
+  if (input.flight != nullptr && is_from_memory(*input.flight)) {
+    finding.history = history_words(input.flight->job, numbers_of(finding.culprits));
+  }
   add_advice(input, input.view.ranks()[ranks.front()], finding);
   finding.disproves = {"the rank entering that call later: then it was only late"};
   finding.weakness = "it may still be on its way to that call";

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
@@ -15,6 +20,7 @@
 
 namespace oddrank::aggregate {
 
+using snapshot::PollOn;
 using snapshot::WaitOn;
 
 namespace {
@@ -107,8 +113,8 @@ bool has_company(const RuleInput& input, std::size_t rank) {
   });
 }
 
-// Returns the one rank that stands so while all others stand otherwise, still, and wait, for
-// whomever; kNone if there is none.
+// Returns the only rank that stands so, if all others stand still and wait; kNone if another one
+// stands so too, or moves.
 std::size_t only_one(const RuleInput& input, const std::vector<Stand>& stands, Stand stand) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < stands.size(); ++at) {
@@ -157,15 +163,15 @@ std::size_t only_elsewhere(const RuleInput& input) {
 // Returns whether all members of some call are known to be inside: nobody is missing there.
 bool has_complete_call(const RuleInput& input) {
   return std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [](const Slot& slot) {
-    return slot.membership == Membership::kKnown && slot.absent.empty() && slot.unclear.empty() &&
-           !slot.mixed;
+    return slot.membership == Membership::kKnown && is_clear(slot) && slot.absent.empty();
   });
 }
 
-// Returns whether the rank is in a call that all other ranks are to enter.
+// Returns whether the rank is in a call that all other ranks are to enter. They may have done their
+// parts in a rooted one.
 bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
   return std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [&](const Slot& slot) {
-    return slot.inside == std::vector<std::size_t>{rank} &&
+    return slot.inside == std::vector<std::size_t>{rank} && !may_be_over_for_some(slot) &&
            slot.absent.size() + 1 == input.view.ranks().size();
   });
 }
@@ -184,12 +190,13 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
     odd.push_back(vague);
   } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
     // The others are all inside of one call, and it does not end: somebody else is missing there.
-    bool others_in_call =
-        stands[elsewhere] != Stand::kWaits || waits_for_all_others(input, elsewhere);
+    // If that one is in a call itself, they may be missing in its call.
+    const bool waits = stands[elsewhere] == Stand::kWaits || stands[elsewhere] == Stand::kInCall;
+    bool others_in_call = !waits || waits_for_all_others(input, elsewhere);
     for (std::size_t at = 0; at < stands.size(); ++at) {
       others_in_call = others_in_call && (at == elsewhere || stands[at] == Stand::kInCall);
     }
-    if (others_in_call || (!input.anybody_in_call && stands[elsewhere] != Stand::kWaits)) {
+    if (others_in_call || (!input.anybody_in_call && !waits)) {
       odd.push_back(elsewhere);
     }
   }
@@ -201,12 +208,14 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<Stand>& stands) {
   std::vector<std::size_t> alone;
   for (std::size_t at = 0; at < stands.size(); ++at) {
+    const bool counts = !input.anybody_in_call || is_held(input, input.view.ranks()[at]);
+    if (input.graph.awaited[at] || !counts) {
+      continue;
+    }
     const Kind story = local_story(input, at);
     const bool outside =
         stands[at] == Stand::kVague && (story == Kind::kExternalWait || story == Kind::kFileLock);
-    if ((stands[at] == Stand::kRoot || outside) && !input.graph.awaited[at] &&
-        (!input.anybody_in_call || is_held(input, input.view.ranks()[at])) &&
-        (explains_itself(story) || stands.size() == 1)) {
+    if ((stands[at] == Stand::kRoot || outside) && (explains_itself(story) || stands.size() == 1)) {
       alone.push_back(at);
     }
   }
@@ -225,43 +234,81 @@ bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
-// Returns the rank whose number ends the key that this one waits for ("ready/2"); kNone if there is
-// none.
-std::size_t named_by_key(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
-  if (!waits_for_key(input.view, rank)) {
-    return JobView::kNone;
-  }
-  const std::string_view key = input.view.text(rank.leader->wait.key);
-  const std::size_t digits = key.find_last_not_of("0123456789");
-  if (digits == std::string_view::npos || digits + 1 == key.size()) {
-    return JobView::kNone;
-  }
-  const auto number = parse_number<std::int32_t>(key.substr(digits + 1));
-  return number ? input.view.index_of(*number) : JobView::kNone;
+// Returns the number that ends a name: 2 of "ready/2", "flag-2.done".
+std::optional<std::int32_t> last_number(std::string_view name) {
+  name = name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1);
+  name = name.substr(0, name.find('.'));
+  const std::size_t before = name.find_last_not_of("0123456789");
+  return parse_number<std::int32_t>(name.substr(before == std::string_view::npos ? 0 : before + 1));
 }
 
-// Returns those of the ranks to name if no root explains the waiting ranks. What waits for
-// something of its own process is nobody else's business. What may wait for another rank is named
-// only if it is alone, and if no other rank can move: that one may be the rank that it waits for.
-std::vector<std::size_t> choose_vague(const RuleInput& input,
-                                      const std::vector<Stand>& stands,
-                                      std::vector<std::size_t> ranks) {
-  std::vector<std::size_t> own;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(own), [&input](std::size_t at) {
-    return !may_need_others(input.view, input.view.ranks()[at]);
-  });
-  if (!own.empty()) {
-    return own;
+// Returns whether the key or file that this rank waits for is named after another rank: then that
+// one is to provide it.
+bool waits_for_named(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  std::string name;
+  if (waits_for_key(input.view, rank)) {
+    name = input.view.text(rank.leader->wait.key);
+  } else if (rank.polls == PollOn::kFile || rank.polls == PollOn::kKey) {
+    const auto poll = poll_of(input.view, *rank.leader);
+    name = poll ? poll->object : std::string();
   }
-  // A key that is named after another of them is that one's to set.
-  const std::vector<std::size_t> all = ranks;
-  std::erase_if(ranks, [&](std::size_t at) {
-    const std::size_t other = named_by_key(input, at);
-    return other != at && std::find(all.begin(), all.end(), other) != all.end();
-  });
+  const auto number = last_number(name);
+  const std::size_t other = number ? input.view.index_of(*number) : JobView::kNone;
+  return other != JobView::kNone && other != at;
+}
+
+// Returns the one of the ranks that stopped before all others of the job, by more than these differ
+// from each other; kNone if there is none, or if it is not known how long each has stood still. The
+// later ones may have stopped because of it; it did not stop because of one of them.
+std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::int64_t kMinLead = 5000;  // ms: arrivals of one step differ by this much
+  constexpr std::size_t kMinOthers = 3;
+  const auto quiet_ms = [&input](std::size_t at) {
+    const RankView& rank = input.view.ranks()[at];
+    return rank.leader == nullptr ? -1 : rank.leader->wait.quiet_ms;
+  };
+  const std::size_t first =
+      *std::max_element(ranks.begin(), ranks.end(),
+                        [&](std::size_t a, std::size_t b) { return quiet_ms(a) < quiet_ms(b); });
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = -1;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    if (at != first) {
+      least = std::min(least, quiet_ms(at));
+      most = std::max(most, quiet_ms(at));
+    }
+  }
+  const bool known = least >= snapshot::kOldWaitMs && input.view.ranks().size() > kMinOthers;
+  const std::int64_t lead = quiet_ms(first) - most;
+  return known && lead >= std::max(kMinLead, 2 * (most - least)) ? first : JobView::kNone;
+}
+
+// Chooses whom of the ranks to name if no root explains the waiting ranks. What waits for something
+// of its own process is nobody else's business. What may wait for another rank is named only if no
+// other rank can move (that one may be the rank that it waits for), if its going on would set the
+// others free, and if it is alone or stopped first.
+Suspects choose_vague(const RuleInput& input,
+                      const std::vector<Stand>& stands,
+                      std::vector<std::size_t> ranks) {
+  Suspects chosen{Ground::kVague, {}, false};
+  std::copy_if(
+      ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
+      [&input](std::size_t at) { return !may_need_others(input.view, input.view.ranks()[at]); });
   const bool movers = std::find(stands.begin(), stands.end(), Stand::kRoot) != stands.end();
-  return ranks.size() == 1 && !movers && !input.unread ? ranks : std::vector<std::size_t>();
+  if (!chosen.ranks.empty() || movers || input.unread) {
+    return chosen;
+  }
+  std::erase_if(ranks, [&input](std::size_t at) { return waits_for_named(input, at); });
+  if (ranks.size() > 1) {
+    const std::size_t first = first_to_stop(input, ranks);
+    chosen.first_to_stop = first != JobView::kNone;
+    ranks = chosen.first_to_stop ? std::vector{first} : std::vector<std::size_t>();
+  }
+  if (ranks.size() == 1 && !has_circle_without(input.graph, ranks.front())) {
+    chosen.ranks = std::move(ranks);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -277,10 +324,7 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
   if (input.graph.waits_for_rank[at]) {
     return Stand::kWaits;
   }
-  if (input.graph.opaque[at]) {
-    return Stand::kInCall;
-  }
-  if (rank.asks_for_work) {
+  if (input.graph.opaque[at] || rank.polls == PollOn::kWork) {
     return Stand::kInCall;
   }
   switch (local_story(input, at)) {
@@ -310,10 +354,13 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   }
   Awaited awaited = find_awaited(input, stands);
   std::vector<Suspects> tiers;
-  const auto add = [&tiers](Ground ground, std::vector<std::size_t> ranks) {
-    if (!ranks.empty()) {
-      tiers.push_back({ground, std::move(ranks)});
+  const auto add_suspects = [&tiers](Suspects suspects) {
+    if (!suspects.ranks.empty()) {
+      tiers.push_back(std::move(suspects));
     }
+  };
+  const auto add = [&add_suspects](Ground ground, std::vector<std::size_t> ranks) {
+    add_suspects({ground, std::move(ranks), false});
   };
   // If several ranks may have done their part, any of them may have.
   if (awaited.roots.empty() && awaited.left.size() == 1) {
@@ -321,16 +368,16 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   }
   // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
   // their way.
-  if (input.young && are_many(input, awaited.roots)) {
+  if (input.young() && are_many(input, awaited.roots)) {
     awaited.roots.clear();
   }
   const bool explained = !awaited.roots.empty();
   add(Ground::kRoot, std::move(awaited.roots));
   if (!explained && !outnumber_waiters(input, awaited.vague)) {
-    add(Ground::kVague, choose_vague(input, stands, std::move(awaited.vague)));
+    add_suspects(choose_vague(input, stands, std::move(awaited.vague)));
   }
+  std::vector<std::size_t> alone = find_alone(input, stands);
   if (tiers.empty()) {
-    std::vector<std::size_t> alone = find_alone(input, stands);
     std::vector<std::size_t> odd = find_odd(input, stands);
     std::erase_if(odd, [&alone](std::size_t at) {
       return std::binary_search(alone.begin(), alone.end(), at);
@@ -339,7 +386,6 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
     add(Ground::kOdd, std::move(odd));
   } else {
     // They explain nothing, but are worth a line.
-    std::vector<std::size_t> alone = find_alone(input, stands);
     std::erase_if(alone,
                   [&input](std::size_t at) { return !is_held(input, input.view.ranks()[at]); });
     add(Ground::kAlone, std::move(alone));

@@ -1,14 +1,16 @@
 // The theory of blame: which ranks may hold the job up, before any rule says why.
 //
 // Every rank stands in one of five ways. A rank that waits for ranks is never blamed, except as a
-// member of a circle that nothing leaves (closed_circles in wait_graph.h). A *root* can move by
+// member of a circle that nothing leaves (WaitGraph::closed). A *root* can move by
 // itself, or is held by something of its own: it runs, sleeps, is dead, stopped or at a prompt, or
 // waits for its own child, file or service. While ranks wait for a root, that root explains them;
 // that other ranks of the same group stand in different calls is then a consequence, because rooted
 // collectives let some members go early. A rank that waits for somebody unknown is blamed only if
-// no root explains the waiting ranks: its wait is neither guilt nor alibi. If no wait leads to
-// anybody, the one rank that does not wait while all others do is possible, no more; so is the one
-// that is elsewhere while all others are at one place.
+// no root explains the waiting ranks: its wait is neither guilt nor alibi. Nor is it blamed if the
+// key or file that it waits for is named after another rank, or if a circle of other ranks would be
+// left. Of several such ranks, one is possible if it stopped long before all other ranks. If no
+// wait leads to anybody, the one rank that does not wait while all others do is possible, no more;
+// so is the one that is elsewhere, and in no call, while all others are at one place.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/wait_chain.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -42,7 +43,7 @@ std::string describe(const RuleInput& input) {
   }
   const std::size_t read = input.view.count(Presence::kRead);
   if (read == 0) {
-    return fmt::format("none of {} could be read", count_of(total, "rank"));
+    return fmt::format("none of {} could be read", count_of(total, input.view.unit()));
   }
   for (const Slot& slot : input.graph.slots) {
     if (slot.membership == Membership::kUnknown && slot.inside.size() < total) {
@@ -55,10 +56,10 @@ std::string describe(const RuleInput& input) {
                                     [](const RankView& rank) { return rank.motion.measured; });
   if (!measured) {
     return fmt::format("{} read once: one sample cannot tell stuck from slow",
-                       count_of(read, "rank"));
+                       count_of(read, input.view.unit()));
   }
   return fmt::format("{} read, and nothing shows that they wait for one of them",
-                     count_of(read, "rank"));
+                     count_of(read, input.view.unit()));
 }
 
 }  // namespace

@@ -54,8 +54,7 @@ std::string ranks_on(const JobView& view, const std::vector<const Device*>& devi
   if (ranks.empty()) {
     return {};
   }
-  return fmt::format(" ({} {})", ranks.size() == 1 ? "rank" : "ranks",
-                     format_ranks({ranks.begin(), ranks.end()}));
+  return " (" + ranks_phrase({ranks.begin(), ranks.end()}) + ")";
 }
 
 void add_spinning(const JobView& view, std::vector<std::string>& sentences) {

@@ -73,9 +73,12 @@ void add_flight(const JobView& view,
     sure = fmt::format(" ({})", confidence_name(told.confidence));
   }
   const std::size_t dumps = flight->job.records.size();
-  finding.text =
-      fmt::format("{} of {} ranks{}: {}{}: {}", count_of(dumps, "dump"), view.ranks().size(),
-                  age_words(*flight, view), kind_name(told.kind), sure, told.summary);
+  const bool memory = is_from_memory(*flight);
+  finding.text = fmt::format(
+      "{} of {} ranks{}: {}{}: {}",
+      memory ? fmt::format("calls in the memory of {}", dumps) : count_of(dumps, "dump"),
+      view.ranks().size(), memory ? "" : age_words(*flight, view), kind_name(told.kind), sure,
+      told.summary);
   finding.ranks = ranks_named(told);
   finding.agrees = agreement(finding.ranks, verdict);
   if (!finding.ranks.empty() && !is_current(*flight, view)) {

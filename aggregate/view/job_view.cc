@@ -12,7 +12,6 @@
 #include "aggregate/view/polling.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
-#include "snapshot/rank_text.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::aggregate {
@@ -20,6 +19,7 @@ namespace oddrank::aggregate {
 using snapshot::Capture;
 using snapshot::JobSource;
 using snapshot::NodeCapture;
+using snapshot::PollOn;
 using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using snapshot::ThreadSample;
@@ -86,8 +86,10 @@ bool is_loopback(std::string_view address) {
 std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
                                                   const ProcessCapture& process,
                                                   std::int32_t world) {
+  // A job without variables has the address at which its ranks meet for its name.
+  const std::string_view job = capture.tables.text(process.job_key);
   const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
-  if (address && is_loopback(*address)) {
+  if (is_loopback(address.value_or(job.substr(0, job.rfind(':'))))) {
     return {0, world};  // all ranks are on this machine
   }
   const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
@@ -98,6 +100,25 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   // Launchers number ranks node by node; if LOCAL_WORLD_SIZE == world, these are all of them.
   const std::int32_t base = process.rank - process.local_rank;
   return {base, std::min(world, base + local_world)};
+}
+
+bool has_moved(const snapshot::GroupCounter& counter) {
+  return (counter.collectives_before >= 0 && counter.collectives > counter.collectives_before) ||
+         (counter.transfers_before >= 0 && counter.transfers > counter.transfers_before);
+}
+
+// Returns whether the leader has made a call between the samples: in the group of the call that it
+// is in, or in any group if no other thread makes calls.
+bool has_made_calls(const RankView& rank) {
+  const auto& call = rank.leader->call;
+  if (!call && !rank.beside.empty()) {
+    return false;
+  }
+  const auto& groups = rank.process->groups;
+  return std::any_of(groups.begin(), groups.end(), [&](const snapshot::ProcessGroup& group) {
+    const bool meant = !call || is_group_of(group, *call);
+    return meant && std::any_of(group.counters.begin(), group.counters.end(), has_moved);
+  });
 }
 
 }  // namespace
@@ -136,6 +157,9 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     if (ranks_[at].rank >= 0) {
       by_rank_.emplace(ranks_[at].rank, at);
+    }
+    if (ranks_[at].process != nullptr) {
+      by_process_.emplace(ranks_[at].process, at);
     }
   }
 }
@@ -211,17 +235,20 @@ void JobView::add_processes() {
 // Looks what the leader polls for. If another thread of the process is to give it, and one is in a
 // call of a communication library, that thread speaks for the rank.
 void JobView::take_poll(RankView& rank) {
-  std::optional<Poll> poll = rank.leader->call ? std::nullopt : poll_of(*this, *rank.leader);
-  const bool of_thread = poll && (poll->on == PollOn::kThread || poll->on == PollOn::kEvent ||
-                                  poll->on == PollOn::kQueue || poll->on == PollOn::kLock);
+  const auto poll = rank.leader->call ? std::nullopt : poll_of(*this, *rank.leader);
+  rank.polls = poll ? std::optional(poll->on) : std::nullopt;
+  const bool of_thread = rank.polls == PollOn::kThread || rank.polls == PollOn::kEvent ||
+                         rank.polls == PollOn::kQueue || rank.polls == PollOn::kLock;
   if (of_thread && !rank.beside.empty()) {
     rank.leader = rank.beside.front();
     rank.beside = find_beside(*rank.process, *rank.leader, model_);
-    poll.reset();
+    rank.polls.reset();
   }
   rank.motion = measure_motion(*rank.leader, model_);
-  rank.polls = poll.has_value();
-  rank.asks_for_work = poll && poll->on == PollOn::kWork;
+  // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
+  if (rank.motion.measured && has_made_calls(rank)) {
+    (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
+  }
   if (rank.polls && stays_in_function(*rank.leader, model_)) {
     rank.motion.stack = rank.motion.locals = rank.motion.cpu = rank.motion.woke = false;
   }
@@ -325,16 +352,17 @@ std::string_view JobView::text(snapshot::StringId id) const {
 }
 
 const std::vector<std::int32_t>& JobView::ranks_of(snapshot::StringId text) const {
-  const auto [at, is_new] = ranks_of_.try_emplace(static_cast<std::uint32_t>(text));
-  if (is_new) {
-    at->second = snapshot::ranks_of(this->text(text));
-  }
-  return at->second;
+  return ranks_of_.of(text, this->text(text));
 }
 
 std::size_t JobView::index_of(std::int32_t rank) const {
   const auto at = by_rank_.find(rank);
   return at == by_rank_.end() ? kNone : at->second;
+}
+
+std::size_t JobView::index_of(const ProcessCapture& process) const {
+  const auto at = by_process_.find(&process);
+  return at == by_process_.end() ? kNone : at->second;
 }
 
 const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {

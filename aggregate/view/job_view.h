@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "aggregate/view/frame_model.h"
 #include "snapshot/capture.h"
+#include "snapshot/loops/poll_on.h"
+#include "snapshot/rank_lists.h"
 
 namespace oddrank::aggregate {
 
@@ -48,9 +51,7 @@ struct RankView {
   // leader does not wait for them.
   std::vector<const snapshot::ThreadCapture*> beside;
   Motion motion;
-  // The leader asks for something again and again, and waits for it (polling.h).
-  bool polls = false;
-  bool asks_for_work = false;  // ... for communication that was begun
+  std::optional<snapshot::PollOn> polls;  // what the leader asks for again and again, and waits for
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
 
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
@@ -82,6 +83,9 @@ class JobView {
   const std::vector<RankView>& ranks() const { return ranks_; }
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t index_of(std::int32_t rank) const;  // kNone: neither expected nor found
+  // Returns that of the rank, or the process without a rank, whose own process this is; kNone for a
+  // child.
+  std::size_t index_of(const snapshot::ProcessCapture& process) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
   // process of the job, or more than one, is known to have it.
@@ -90,6 +94,10 @@ class JobView {
   bool has_other_end(const snapshot::Wait& wait) const;
   std::string host(const snapshot::ProcessCapture& process) const;
 
+  // Returns whether any of them has a rank; if not, these are processes by their pids.
+  bool of_ranks() const { return ranks_.empty() || !by_rank_.empty(); }
+  // Returns "rank" or "process": what `ranks` are.
+  std::string_view unit() const { return of_ranks() ? "rank" : "process"; }
   std::size_t expected() const { return ranks_.size(); }
   std::size_t count(Presence presence) const;
   bool all_read() const { return count(Presence::kRead) == ranks_.size(); }
@@ -114,10 +122,11 @@ class JobView {
   FrameModel& model_;
   std::vector<RankView> ranks_;
   std::map<std::int32_t, std::size_t> by_rank_;
+  std::unordered_map<const snapshot::ProcessCapture*, std::size_t> by_process_;
   std::map<std::pair<std::uint32_t, pid_t>, const snapshot::ProcessCapture*> by_pid_;
   // By local and peer address; null if several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
-  mutable std::unordered_map<std::uint32_t, std::vector<std::int32_t>> ranks_of_;
+  mutable snapshot::RankLists ranks_of_;
   std::vector<std::string> notes_;
   std::size_t nodes_expected_ = 0;
   std::size_t nodes_answered_ = 0;

@@ -1,168 +1,28 @@
-// Names are those of Python's standard library, torch, mpi4py, psutil, filelock and sqlite3.
+// Names are those of Python's standard library, torch, filelock and sqlite3.
 #include "aggregate/view/polling.h"
 
 #include <algorithm>
 #include <array>
 
-#include "snapshot/call_names.h"
+#include "snapshot/loops/loop_polls.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using snapshot::call_is_idle;
-using snapshot::call_rests;
 using snapshot::LoopCall;
+using snapshot::NamedLoop;
+using snapshot::PollOn;
 using snapshot::PythonLoop;
 using snapshot::StringId;
 using snapshot::ThreadCapture;
+using snapshot::Whose;
 
-enum class Asking : std::uint8_t {
-  kPlainly,    // the name means nothing else
-  kGenerally,  // other things have methods of this name; counts only in a `while` loop that rests
-  kAbout,      // the same, and only if it is told a text: dict.get(1) and set.add(x) are not meant
-};
-
-struct AskingName {
-  std::string_view name;
-  PollOn on;
-  Asking how = Asking::kPlainly;
-};
-
-constexpr auto kAskingNames = std::to_array<AskingName>({
-    {"exists", PollOn::kFile},
-    {"lexists", PollOn::kFile},
-    {"isfile", PollOn::kFile},
-    {"is_file", PollOn::kFile},
-    {"isdir", PollOn::kFile},
-    {"is_dir", PollOn::kFile},
-    {"islink", PollOn::kFile},
-    {"is_symlink", PollOn::kFile},
-    {"ismount", PollOn::kFile},
-    {"stat", PollOn::kFile},
-    {"lstat", PollOn::kFile},
-    {"access", PollOn::kFile},
-    {"getsize", PollOn::kFile},
-    {"getmtime", PollOn::kFile},
-    {"listdir", PollOn::kFile},
-    {"scandir", PollOn::kFile},
-    {"iterdir", PollOn::kFile},
-    {"glob", PollOn::kFile},
-    {"iglob", PollOn::kFile},
-    {"rglob", PollOn::kFile},
-    {"read_text", PollOn::kFile, Asking::kGenerally},
-    {"read_bytes", PollOn::kFile, Asking::kGenerally},
-    {"readline", PollOn::kFile, Asking::kGenerally},
-    {"open", PollOn::kFile, Asking::kGenerally},
-
-    {"flock", PollOn::kLockFile},
-    {"lockf", PollOn::kLockFile},
-    {"mkdir", PollOn::kLockFile, Asking::kGenerally},
-    {"link", PollOn::kLockFile, Asking::kGenerally},
-    {"symlink", PollOn::kLockFile, Asking::kGenerally},
-    {"symlink_to", PollOn::kLockFile, Asking::kGenerally},
-
-    {"check", PollOn::kKey},
-    {"num_keys", PollOn::kKey},
-    {"compare_set", PollOn::kKey},
-    {"multi_get", PollOn::kKey},
-    {"get", PollOn::kKey, Asking::kAbout},
-    {"add", PollOn::kKey, Asking::kAbout},
-
-    {"is_completed", PollOn::kWork},
-    {"is_success", PollOn::kWork},
-    {"Test", PollOn::kWork},
-    {"Testall", PollOn::kWork},
-    {"Testany", PollOn::kWork},
-    {"Iprobe", PollOn::kWork},
-    {"iprobe", PollOn::kWork},
-    {"test", PollOn::kWork, Asking::kGenerally},
-    {"testall", PollOn::kWork},
-    {"completed", PollOn::kWork, Asking::kGenerally},
-
-    {"query", PollOn::kDevice},
-
-    {"poll", PollOn::kChild},
-    {"waitpid", PollOn::kChild},
-    {"pid_exists", PollOn::kChild},
-    {"is_running", PollOn::kChild},
-    {"kill", PollOn::kChild, Asking::kGenerally},
-
-    {"is_alive", PollOn::kThread},
-    {"active_count", PollOn::kThread, Asking::kGenerally},
-    {"done", PollOn::kThread},
-    {"running", PollOn::kThread, Asking::kGenerally},
-
-    {"acquire", PollOn::kLock},
-    {"try_acquire", PollOn::kLock},
-    {"try_lock", PollOn::kLock},
-    {"trylock", PollOn::kLock},
-    {"locked", PollOn::kLock},
-    {"lock", PollOn::kLock, Asking::kGenerally},
-
-    {"is_set", PollOn::kEvent},
-    {"isSet", PollOn::kEvent},
-    {"wait", PollOn::kEvent, Asking::kGenerally},
-
-    {"empty", PollOn::kQueue},
-    {"qsize", PollOn::kQueue},
-    {"get_nowait", PollOn::kQueue},
-    {"put_nowait", PollOn::kQueue, Asking::kGenerally},
-    {"full", PollOn::kQueue, Asking::kGenerally},
-
-    {"execute", PollOn::kDatabase, Asking::kGenerally},
-    {"commit", PollOn::kDatabase, Asking::kGenerally},
-    {"begin", PollOn::kDatabase, Asking::kGenerally},
-
-    {"connect", PollOn::kConnection, Asking::kGenerally},
-    {"connect_ex", PollOn::kConnection},
-    {"create_connection", PollOn::kConnection, Asking::kGenerally},
-    {"urlopen", PollOn::kConnection, Asking::kGenerally},
-    {"request", PollOn::kConnection, Asking::kGenerally},
-
-    {"ready", PollOn::kReady},
-    {"is_ready", PollOn::kReady},
-    {"is_done", PollOn::kReady},
-    {"is_finished", PollOn::kReady},
-    {"finished", PollOn::kReady, Asking::kGenerally},
-});
-
-template <typename Names, typename Name>
-bool is_one_of(const Names& names, const Name& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-const AskingName* asking_name(std::string_view name) {
-  const auto row = std::find_if(kAskingNames.begin(), kAskingNames.end(),
-                                [name](const AskingName& one) { return one.name == name; });
-  return row == kAskingNames.end() ? nullptr : &*row;
-}
-
-bool rests(const JobView& view, const PythonLoop& loop) {
-  return std::any_of(loop.calls.begin(), loop.calls.end(),
-                     [&](const LoopCall& call) { return call_rests(view.text(call.name)); });
-}
-
-bool counts(const AskingName& row, const LoopCall& call, const PythonLoop& loop, bool rested) {
-  switch (row.how) {
-    case Asking::kPlainly:
-      // A `for` loop that looks at one file after another does not wait.
-      return rested || !loop.iterates;
-    case Asking::kGenerally:
-      return rested && !loop.iterates;
-    default:
-      return rested && !loop.iterates && call.object != StringId{};
+NamedLoop named(const JobView& view, const PythonLoop& loop) {
+  NamedLoop result{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
+  for (const LoopCall& call : loop.calls) {
+    result.calls.push_back({view.text(call.name), call.object != StringId{}});
   }
-}
-
-// Returns whether the call may be work.
-bool may_work(const JobView& view, const LoopCall& call) {
-  const std::string_view name = view.text(call.name);
-  return !call_rests(name) && !call_is_idle(name) && asking_name(name) == nullptr;
-}
-
-bool has_work(const JobView& view, const PythonLoop& loop) {
-  return loop.cut || std::any_of(loop.calls.begin(), loop.calls.end(),
-                                 [&](const LoopCall& call) { return may_work(view, call); });
+  return result;
 }
 
 // Frames of libraries that poll by themselves.
@@ -225,33 +85,14 @@ std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thr
   return std::nullopt;
 }
 
-enum class Whose : std::uint8_t { kProgram, kLibrary };
-
-// Libraries wait for their own threads, queues and events in loops, and have better words for it
-// (python_waits.h).
-bool is_of_library(const AskingName& row) {
-  constexpr std::array kOfLibraries = {PollOn::kLockFile, PollOn::kKey,      PollOn::kWork,
-                                       PollOn::kDevice,   PollOn::kDatabase, PollOn::kFile};
-  return row.how == Asking::kPlainly && is_one_of(kOfLibraries, row.on);
-}
-
 std::optional<Poll> find_poll(const JobView& view, const PythonLoop& loop, Whose whose) {
-  if (has_work(view, loop)) {
+  const auto asks = snapshot::find_asking_call(named(view, loop), whose);
+  if (!asks) {
     return std::nullopt;
   }
-  const bool rested = rests(view, loop);
-  std::optional<Poll> best;
-  for (const LoopCall& call : loop.calls) {
-    const AskingName* row = asking_name(view.text(call.name));
-    if (row == nullptr || !counts(*row, call, loop, rested) ||
-        (whose == Whose::kLibrary && !is_of_library(*row))) {
-      continue;
-    }
-    if (!best || row->on < best->on) {
-      best = Poll{row->on, std::string(row->name), std::string(view.text(call.object)), loop.frame};
-    }
-  }
-  return best;
+  const LoopCall& call = loop.calls[asks->call];
+  return Poll{asks->on, std::string(view.text(call.name)), std::string(view.text(call.object)),
+              loop.frame};
 }
 
 }  // namespace
@@ -261,7 +102,7 @@ std::optional<Poll> poll_in(const JobView& view, const PythonLoop& loop) {
 }
 
 bool only_rests(const JobView& view, const PythonLoop& loop) {
-  return rests(view, loop) && !has_work(view, loop) && !poll_in(view, loop);
+  return snapshot::only_rests(named(view, loop));
 }
 
 std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {

@@ -1,10 +1,8 @@
 // Threads that wait in a loop of their own: they ask for something again and again, and rest in
-// between. What they ask for is read out of the calls of the loop (snapshot/python_loop.h).
+// between. What they ask for is read out of the calls of the loop (snapshot/loops/python_loop.h).
 //
-// A loop is a poll if one of its calls asks for something outside of the thread (whether a file is
-// there, whether work is done, ...) and all others only rest, look at clocks or handle texts. A
-// call that is not known may be work: then the loop is no poll. That Python's state does not change
-// between the samples is for the caller to check.
+// Which loops are polls: snapshot/loops/loop_polls.h. That Python's state does not change between
+// the samples is for the caller to check.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +11,13 @@
 #include <string_view>
 
 #include "aggregate/view/job_view.h"
+#include "snapshot/loops/poll_on.h"
 #include "snapshot/thread_capture.h"
 
 namespace oddrank::aggregate {
 
-// What a poll asks for. The values are ordered: the most telling comes first if a loop asks for
-// several.
-enum class PollOn : std::uint8_t {
-  kLockFile,    // flock(LOCK_NB), mkdir or O_EXCL as a lock, filelock
-  kKey,         // a key of a store
-  kWork,        // communication that was begun: Work, a request of MPI
-  kDevice,      // an event or a stream of the device
-  kChild,       // a process
-  kThread,      // a thread, or a task of a pool
-  kLock,        // a lock, by trying it
-  kEvent,       // an event that another thread sets
-  kQueue,       // an item
-  kDatabase,    // a lock of a database
-  kFile,        // that a file or directory is there, or what is in it
-  kConnection,  // somebody who listens or answers
-  kReady,       // something that only says whether it is ready
-};
-
 struct Poll {
-  PollOn on = PollOn::kReady;
+  snapshot::PollOn on = snapshot::PollOn::kReady;
   std::string what;    // the call that asks: "exists"
   std::string object;  // of that call, as the capture has it; "" if unknown
   // The frame whose loop it is, as an index into the frames of the last sample's (python_)stack;
@@ -54,6 +35,6 @@ std::optional<Poll> poll_in(const JobView& view, const snapshot::PythonLoop& loo
 bool only_rests(const JobView& view, const snapshot::PythonLoop& loop);
 
 // Returns "a lock file", "a key of a store", "a file".
-std::string_view poll_noun(PollOn on);
+std::string_view poll_noun(snapshot::PollOn on);
 
 }  // namespace oddrank::aggregate

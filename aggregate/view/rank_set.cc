@@ -21,6 +21,10 @@ std::string format_ranks(std::vector<std::int32_t> ranks) {
   return snapshot::rank_text(ranks, snapshot::RankSteps::kOne);
 }
 
+std::string ranks_phrase(const std::vector<std::int32_t>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + format_ranks(ranks);
+}
+
 std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width) {
   std::string text = format_ranks(ranks);
   if (text.size() <= width) {

@@ -15,8 +15,11 @@ namespace oddrank::aggregate {
 // (unknown).
 std::string format_ranks(std::vector<std::int32_t> ranks);
 
-// Does the same within `width` columns, cut at a comma: "0-4,6-7,9,..." (the caller shows the
-// count).
+// Returns "rank 5" or "ranks 0-4,6-7".
+std::string ranks_phrase(const std::vector<std::int32_t>& ranks);
+
+// Does the same as format_ranks within `width` columns, cut at a comma: "0-4,6-7,9,..." (the caller
+// shows the count).
 std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width);
 
 // Fails with kBadData if the text is not such a set, or has more than `limit` ranks.

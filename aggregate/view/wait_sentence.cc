@@ -136,286 +136,33 @@ class Sentence {
       : tables_(tables), find_(find), process_(process), thread_(thread), wait_(thread.wait) {}
 
   // `what`: see wait_sentence_with; empty: what the wait says.
-  std::string whole(std::string_view what) const {
-    std::string text;
-    if (wait_.about == WaitAbout::kPool && what.empty()) {
-      text = pool_words();
-      add(text, text_of(wait_.notes));
-    } else {
-      text = own(what);
-      add(text, holder_words());
-    }
-    add(text, text_of(wait_.motion));
-    return text;
-  }
+  std::string whole(std::string_view what) const;
 
  private:
   // Without what other processes do: those may wait for this one.
-  std::string own(std::string_view what) const {
-    std::string text = what.empty() ? doing() : std::string(what);
-    if (says_limit() && !text.empty()) {
-      text += limit_words();
-    }
-    if (wait_.lock.wish != LockWish::kUntold) {
-      text += wait_.lock.wish == LockWish::kRead ? ", wants to read" : ", wants to write";
-    }
-    add(text, lock_notes());
-    for (const AwaitedFile& file : wait_.awaited) {
-      const std::string words = file_words(file);
-      add(text, words.empty() || wait_.awaited_count <= 1
-                    ? words
-                    : fmt::format("fd {}: {}", file.fd, words));
-    }
-    add(text, text_of(wait_.notes));
-    return text;
-  }
-
-  std::string doing() const {
-    if (const std::string_view told = text_of(wait_.detail); !told.empty()) {
-      return std::string(told);
-    }
-    switch (wait_.how) {
-      case WaitHow::kLock:
-        return lock_words();
-      case WaitHow::kGil:
-        return gil_words();
-      case WaitHow::kFuture:
-        return "waits for a future";
-      case WaitHow::kFutureOfThread:
-        return fmt::format("waits for a future that thread {} is at work on", wait_.holder_tid);
-      case WaitHow::kFutureNotBegun:
-        return "waits for a future that nobody has begun";
-      case WaitHow::kFiles:
-        return files_words();
-      case WaitHow::kFrozen:
-        return frozen_words();
-      case WaitHow::kTold:
-      case WaitHow::kPythonLock:
-      case WaitHow::kLockFile:
-        break;
-    }
-    return {};
-  }
-
+  std::string own(std::string_view what) const;
+  std::string doing() const;
   // Python asks for its GIL every few milliseconds; that of its other waits is the caller's affair.
-  bool says_limit() const {
-    return wait_.how == WaitHow::kTold || wait_.how == WaitHow::kLock ||
-           wait_.how == WaitHow::kFiles;
-  }
-
-  std::string limit_words() const {
-    if (!wait_.limited) {
-      return {};
-    }
-    return wait_.limit_ms < 0 ? ", with a time limit"
-                              : fmt::format(", for {} ms at most", wait_.limit_ms);
-  }
-
-  std::string lock_words() const {
-    const LockFacts& lock = wait_.lock;
-    const std::string_view kind = kind_words(lock.kind);
-    if (lock.kind == LockKind::kReadLocks) {
-      return fmt::format("{} held by {} reader{}, who are not named in it", kind, lock.readers,
-                         lock.readers == 1 ? "" : "s");
-    }
-    switch (lock.owner) {
-      case LockOwner::kThread:
-        if (lock.kind == LockKind::kThreadEnd) {
-          return fmt::format("waits for the end of thread {}", wait_.holder_tid);
-        }
-        return wait_.holder_tid == thread_.tid
-                   ? fmt::format("{} that this thread has locked itself", kind)
-                   : fmt::format("{} locked by thread {}", kind, wait_.holder_tid);
-      case LockOwner::kDied:
-        return fmt::format("{} whose owner, thread {}, has died", kind, lock.owner_tid);
-      case LockOwner::kNotHere:
-        return fmt::format(
-            "{} locked by thread {}, which this process does not have{}", kind, lock.owner_tid,
-            lock.owner_pid > 0 ? fmt::format(": it is one of pid {}, so the lock was left behind "
-                                             "by a fork",
-                                             lock.owner_pid)
-                               : " (ended, or left behind by a fork)");
-      case LockOwner::kOtherProcess:
-        return fmt::format("{} shared by processes, locked by thread {} of pid {}", kind,
-                           lock.owner_tid, wait_.holder_pid);
-      case LockOwner::kOtherNamespace:
-        return fmt::format("{} shared by processes, locked by thread {} of its pid namespace", kind,
-                           lock.owner_tid);
-      case LockOwner::kUntold:
-      case LockOwner::kInAllocator:
-      case LockOwner::kAcquired:
-      case LockOwner::kNobodyAcquired:
-        break;
-    }
-    return lock.kind == LockKind::kUnknown && lock.inner != InnerLock::kNone ? "lock"
-                                                                             : std::string(kind);
-  }
-
-  std::string gil_words() const {
-    std::string text = thread_.gil == 0
-                           ? "waits for Python's GIL"
-                           : fmt::format("waits for the GIL of interpreter {}", thread_.gil);
-    if (wait_.lock.owner == LockOwner::kThread) {
-      text += fmt::format(", held by thread {}", wait_.holder_tid);
-    }
-    return text;
-  }
-
-  std::string holding_thread() const {
-    const std::string who = wait_.holder_tid == 0 ? "a thread that has ended"
-                            : wait_.holder_tid == thread_.tid
-                                ? "this thread itself"
-                                : fmt::format("thread {}", wait_.holder_tid);
-    return wait_.holder_pid == process_.pid ? who
-                                            : fmt::format("{} of pid {}", who, wait_.holder_pid);
-  }
-
-  std::string lock_notes() const {
-    const LockFacts& lock = wait_.lock;
-    std::string text;
-    if (lock.inner != InnerLock::kNone) {
-      text = fmt::format("in {}(): {}", text_of(lock.function), inner_words(lock.inner));
-    }
-    if (lock.owner == LockOwner::kInAllocator) {
-      text += wait_.holder_tid == thread_.tid
-                  ? ", which this thread itself was in when a signal came"
-                  : fmt::format(", which only thread {} is in", wait_.holder_tid);
-    } else if (lock.owner == LockOwner::kAcquired) {
-      add(text, fmt::format("a lock of multiprocessing that {} has acquired and not released",
-                            holding_thread()));
-    } else if (lock.owner == LockOwner::kNobodyAcquired) {
-      add(text, "it tells no owner");
-    }
-    return text;
-  }
-
-  std::string link_words(const AwaitedFile& file) const {
-    const std::string_view link = text_of(file.link);
-    return link.empty() ? fmt::format("fd {}", file.fd) : std::string(link);
-  }
-
-  std::string files_words() const {
-    std::string text = fmt::format("in {}()", text_of(wait_.syscall_name));
-    if (wait_.awaited.empty()) {
-      return text + (wait_.awaited_count > 0
-                         ? fmt::format(" of {} files that could not be read", wait_.awaited_count)
-                         : " of no file that could be read");
-    }
-    if (wait_.awaited_count == 1) {
-      return text + " of " + link_words(wait_.awaited.front()) +
-             (wait_.own_wakers ? " (and its own wakers)" : "");
-    }
-    text += fmt::format(" of {} files (", wait_.awaited_count);
-    for (std::size_t i = 0; i < wait_.awaited.size(); ++i) {
-      text += fmt::format("{}{} {}", i == 0 ? "" : ", ", wait_.awaited[i].fd,
-                          text_of(wait_.awaited[i].link));
-    }
-    text += wait_.awaited_count > wait_.awaited.size() ? ", ...)" : ")";
-    return text + (wait_.own_wakers ? " and its own wakers" : "");
-  }
-
-  std::string frozen_words() const {
-    const std::string_view wchan = text_of(wait_.wchan);
-    const char state = thread_.samples.empty() ? '?' : thread_.samples.back().state;
-    return fmt::format("{} ({})", kFrozenWords,
-                       snapshot::sleeps_in_freezer(wchan, state) ? wchan : "freezer.state");
-  }
-
+  bool says_limit() const;
+  std::string limit_words() const;
+  std::string lock_words() const;
+  std::string gil_words() const;
+  std::string holding_thread() const;
+  std::string lock_notes() const;
+  std::string link_words(const AwaitedFile& file) const;
+  std::string files_words() const;
+  std::string frozen_words() const;
   // Says which process has the other end.
-  std::string file_words(const AwaitedFile& file) const {
-    std::string text;
-    if (file.state == kListen) {
-      text = fmt::format("listens at {}", text_of(file.local));
-    } else if (file.state != 0) {
-      text = connection_words(file);
-    }
-    add(text, text_of(file.note));
-    return text;
-  }
-
-  std::string connection_words(const AwaitedFile& file) const {
-    std::string text = fmt::format("TCP {} to {}{}, {}", text_of(file.local), text_of(file.peer),
-                                   store_words(file.store), state_words(file.state));
-    if (file.unread > 0) {
-      text += fmt::format(", {} bytes not read", file.unread);
-    }
-    if (file.unsent > 0) {
-      text += fmt::format(", {} bytes not acknowledged", file.unsent);
-    }
-    if (file.received_ms >= kSecond) {
-      text += received_words(file);
-      if (file.sent_ms >= kSecond) {
-        text += fmt::format(", nothing sent for {} s", file.sent_ms / kSecond);
-      }
-    }
-    return text + tls_words(file);
-  }
-
-  std::string holder_words() const {
-    if (wait_.about != WaitAbout::kHolder && wait_.about != WaitAbout::kOnlyChild) {
-      return {};
-    }
-    const ProcessCapture* holder = find_(process_.node, wait_.holder_pid);
-    if (holder == nullptr) {
-      return {};
-    }
-    return fmt::format("{}pid {}: {}",
-                       wait_.about == WaitAbout::kOnlyChild ? "its only child " : "", holder->pid,
-                       describe(*holder));
-  }
-
-  std::string pool_words() const {
-    const snapshot::PoolWait& pool = wait_.pool;
-    const std::string_view name = text_of(pool.name);
-    if (pool.meant == 0) {
-      return pool.workers == 0
-                 ? fmt::format("waits for a {}, but none was found", name)
-                 : fmt::format("waits for a {}, but all {} are idle", name, pool.workers);
-    }
-    std::string text = pool.meant == 1 ? fmt::format("{} ", name)
-                                       : fmt::format("{} {}s could be meant: ", pool.meant, name);
-    for (std::size_t i = 0; i < pool.pids.size(); ++i) {
-      const ProcessCapture* worker = find_(process_.node, pool.pids[i]);
-      text += fmt::format("{}pid {}: {}", i == 0 ? "" : "; ", pool.pids[i],
-                          worker == nullptr ? "not read" : describe(*worker));
-    }
-    return text + (pool.meant > pool.pids.size() ? "; ..." : "");
-  }
-
+  std::string file_words(const AwaitedFile& file) const;
+  std::string connection_words(const AwaitedFile& file) const;
+  std::string holder_words() const;
+  std::string pool_words() const;
   // What another process does: its main thread's wait and innermost Python frame. "in read() of
   // /data/7.tar; at __getitem__ (data.py:31)".
-  std::string describe(const ProcessCapture& other) const {
-    if (other.state == 'Z' || other.state == 'X') {
-      return "dead, not reaped" + exit_words(other.exit_code);
-    }
-    if (other.threads.empty()) {
-      return fmt::format("state {}, no stack could be read", other.state);
-    }
-    const ThreadCapture& main = other.threads.front();
-    std::string text = Sentence(tables_, find_, other, main).own({});
-    if (text.empty()) {
-      text = fmt::format("state {}", other.state);
-    }
-    if (const Frame* frame = innermost_python(tables_, main)) {
-      text += "; at " + frame_words(*frame);
-    }
-    return text;
-  }
-
-  std::string frame_words(const Frame& frame) const {
-    return fmt::format("{} ({}:{})", text_of(frame.function), base_name(tables_.text(frame.file)),
-                       frame.line);
-  }
-
+  std::string describe(const ProcessCapture& other) const;
+  std::string frame_words(const Frame& frame) const;
   // As wait(2) has it.
-  static std::string exit_words(std::int32_t exit_code) {
-    if (exit_code <= 0) {
-      return {};
-    }
-    const int signal = exit_code & 0x7f;
-    return signal != 0 ? fmt::format(", killed by signal {}", signal)
-                       : fmt::format(", exit status {}", (exit_code >> 8) & 0xff);
-  }
+  static std::string exit_words(std::int32_t exit_code);
 
   std::string_view text_of(snapshot::StringId id) const {
     return tables_.text(id).substr(0, kMaxText);
@@ -427,6 +174,277 @@ class Sentence {
   const ThreadCapture& thread_;
   const Wait& wait_;
 };
+
+std::string Sentence::whole(std::string_view what) const {
+  std::string text;
+  if (wait_.about == WaitAbout::kPool && what.empty()) {
+    text = pool_words();
+    add(text, text_of(wait_.notes));
+  } else {
+    text = own(what);
+    add(text, holder_words());
+  }
+  add(text, text_of(wait_.motion));
+  return text;
+}
+
+std::string Sentence::own(std::string_view what) const {
+  std::string text = what.empty() ? doing() : std::string(what);
+  if (says_limit() && !text.empty()) {
+    text += limit_words();
+  }
+  if (wait_.lock.wish != LockWish::kUntold) {
+    text += wait_.lock.wish == LockWish::kRead ? ", wants to read" : ", wants to write";
+  }
+  add(text, lock_notes());
+  for (const AwaitedFile& file : wait_.awaited) {
+    const std::string words = file_words(file);
+    add(text, words.empty() || wait_.awaited_count <= 1 ? words
+                                                        : fmt::format("fd {}: {}", file.fd, words));
+  }
+  add(text, text_of(wait_.notes));
+  return text;
+}
+
+std::string Sentence::doing() const {
+  if (const std::string_view told = text_of(wait_.detail); !told.empty()) {
+    return std::string(told);
+  }
+  switch (wait_.how) {
+    case WaitHow::kLock:
+      return lock_words();
+    case WaitHow::kGil:
+      return gil_words();
+    case WaitHow::kFuture:
+      return "waits for a future";
+    case WaitHow::kFutureOfThread:
+      return fmt::format("waits for a future that thread {} is at work on", wait_.holder_tid);
+    case WaitHow::kFutureNotBegun:
+      return "waits for a future that nobody has begun";
+    case WaitHow::kFiles:
+      return files_words();
+    case WaitHow::kFrozen:
+      return frozen_words();
+    case WaitHow::kTold:
+    case WaitHow::kPythonLock:
+    case WaitHow::kLockFile:
+      break;
+  }
+  return {};
+}
+
+bool Sentence::says_limit() const {
+  return wait_.how == WaitHow::kTold || wait_.how == WaitHow::kLock || wait_.how == WaitHow::kFiles;
+}
+
+std::string Sentence::limit_words() const {
+  if (!wait_.limited) {
+    return {};
+  }
+  return wait_.limit_ms < 0 ? ", with a time limit"
+                            : fmt::format(", for {} ms at most", wait_.limit_ms);
+}
+
+std::string Sentence::lock_words() const {
+  const LockFacts& lock = wait_.lock;
+  const std::string_view kind = kind_words(lock.kind);
+  if (lock.kind == LockKind::kReadLocks) {
+    return fmt::format("{} held by {} reader{}, who are not named in it", kind, lock.readers,
+                       lock.readers == 1 ? "" : "s");
+  }
+  switch (lock.owner) {
+    case LockOwner::kThread:
+      if (lock.kind == LockKind::kThreadEnd) {
+        return fmt::format("waits for the end of thread {}", wait_.holder_tid);
+      }
+      return wait_.holder_tid == thread_.tid
+                 ? fmt::format("{} that this thread has locked itself", kind)
+                 : fmt::format("{} locked by thread {}", kind, wait_.holder_tid);
+    case LockOwner::kDied:
+      return fmt::format("{} whose owner, thread {}, has died", kind, lock.owner_tid);
+    case LockOwner::kNotHere:
+      return fmt::format(
+          "{} locked by thread {}, which this process does not have{}", kind, lock.owner_tid,
+          lock.owner_pid > 0 ? fmt::format(": it is one of pid {}, so the lock was left behind "
+                                           "by a fork",
+                                           lock.owner_pid)
+                             : " (ended, or left behind by a fork)");
+    case LockOwner::kOtherProcess:
+      return fmt::format("{} shared by processes, locked by thread {} of pid {}", kind,
+                         lock.owner_tid, wait_.holder_pid);
+    case LockOwner::kOtherNamespace:
+      return fmt::format("{} shared by processes, locked by thread {} of its pid namespace", kind,
+                         lock.owner_tid);
+    case LockOwner::kUntold:
+    case LockOwner::kInAllocator:
+    case LockOwner::kAcquired:
+    case LockOwner::kNobodyAcquired:
+      break;
+  }
+  return lock.kind == LockKind::kUnknown && lock.inner != InnerLock::kNone ? "lock"
+                                                                           : std::string(kind);
+}
+
+std::string Sentence::gil_words() const {
+  std::string text = thread_.gil == 0
+                         ? "waits for Python's GIL"
+                         : fmt::format("waits for the GIL of interpreter {}", thread_.gil);
+  if (wait_.lock.owner == LockOwner::kThread) {
+    text += fmt::format(", held by thread {}", wait_.holder_tid);
+  }
+  return text;
+}
+
+std::string Sentence::holding_thread() const {
+  const std::string who = wait_.holder_tid == 0 ? "a thread that has ended"
+                          : wait_.holder_tid == thread_.tid
+                              ? "this thread itself"
+                              : fmt::format("thread {}", wait_.holder_tid);
+  return wait_.holder_pid == process_.pid ? who
+                                          : fmt::format("{} of pid {}", who, wait_.holder_pid);
+}
+
+std::string Sentence::lock_notes() const {
+  const LockFacts& lock = wait_.lock;
+  std::string text;
+  if (lock.inner != InnerLock::kNone) {
+    text = fmt::format("in {}(): {}", text_of(lock.function), inner_words(lock.inner));
+  }
+  if (lock.owner == LockOwner::kInAllocator) {
+    text += wait_.holder_tid == thread_.tid
+                ? ", which this thread itself was in when a signal came"
+                : fmt::format(", which only thread {} is in", wait_.holder_tid);
+  } else if (lock.owner == LockOwner::kAcquired) {
+    add(text, fmt::format("a lock of multiprocessing that {} has acquired and not released",
+                          holding_thread()));
+  } else if (lock.owner == LockOwner::kNobodyAcquired) {
+    add(text, "it tells no owner");
+  }
+  return text;
+}
+
+std::string Sentence::link_words(const AwaitedFile& file) const {
+  const std::string_view link = text_of(file.link);
+  return link.empty() ? fmt::format("fd {}", file.fd) : std::string(link);
+}
+
+std::string Sentence::files_words() const {
+  std::string text = fmt::format("in {}()", text_of(wait_.syscall_name));
+  if (wait_.awaited.empty()) {
+    return text + (wait_.awaited_count > 0
+                       ? fmt::format(" of {} files that could not be read", wait_.awaited_count)
+                       : " of no file that could be read");
+  }
+  if (wait_.awaited_count == 1) {
+    return text + " of " + link_words(wait_.awaited.front()) +
+           (wait_.own_wakers ? " (and its own wakers)" : "");
+  }
+  text += fmt::format(" of {} files (", wait_.awaited_count);
+  for (std::size_t i = 0; i < wait_.awaited.size(); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", wait_.awaited[i].fd,
+                        text_of(wait_.awaited[i].link));
+  }
+  text += wait_.awaited_count > wait_.awaited.size() ? ", ...)" : ")";
+  return text + (wait_.own_wakers ? " and its own wakers" : "");
+}
+
+std::string Sentence::frozen_words() const {
+  const std::string_view wchan = text_of(wait_.wchan);
+  const char state = thread_.samples.empty() ? '?' : thread_.samples.back().state;
+  return fmt::format("{} ({})", kFrozenWords,
+                     snapshot::sleeps_in_freezer(wchan, state) ? wchan : "freezer.state");
+}
+
+std::string Sentence::file_words(const AwaitedFile& file) const {
+  std::string text;
+  if (file.state == kListen) {
+    text = fmt::format("listens at {}", text_of(file.local));
+  } else if (file.state != 0) {
+    text = connection_words(file);
+  }
+  add(text, text_of(file.note));
+  return text;
+}
+
+std::string Sentence::connection_words(const AwaitedFile& file) const {
+  std::string text = fmt::format("TCP {} to {}{}, {}", text_of(file.local), text_of(file.peer),
+                                 store_words(file.store), state_words(file.state));
+  if (file.unread > 0) {
+    text += fmt::format(", {} bytes not read", file.unread);
+  }
+  if (file.unsent > 0) {
+    text += fmt::format(", {} bytes not acknowledged", file.unsent);
+  }
+  if (file.received_ms >= kSecond) {
+    text += received_words(file);
+    if (file.sent_ms >= kSecond) {
+      text += fmt::format(", nothing sent for {} s", file.sent_ms / kSecond);
+    }
+  }
+  return text + tls_words(file);
+}
+
+std::string Sentence::holder_words() const {
+  if (wait_.about != WaitAbout::kHolder && wait_.about != WaitAbout::kOnlyChild) {
+    return {};
+  }
+  const ProcessCapture* holder = find_(process_.node, wait_.holder_pid);
+  if (holder == nullptr) {
+    return {};
+  }
+  return fmt::format("{}pid {}: {}", wait_.about == WaitAbout::kOnlyChild ? "its only child " : "",
+                     holder->pid, describe(*holder));
+}
+
+std::string Sentence::pool_words() const {
+  const snapshot::PoolWait& pool = wait_.pool;
+  const std::string_view name = text_of(pool.name);
+  if (pool.meant == 0) {
+    return pool.workers == 0
+               ? fmt::format("waits for a {}, but none was found", name)
+               : fmt::format("waits for a {}, but all {} are idle", name, pool.workers);
+  }
+  std::string text = pool.meant == 1 ? fmt::format("{} ", name)
+                                     : fmt::format("{} {}s could be meant: ", pool.meant, name);
+  for (std::size_t i = 0; i < pool.pids.size(); ++i) {
+    const ProcessCapture* worker = find_(process_.node, pool.pids[i]);
+    text += fmt::format("{}pid {}: {}", i == 0 ? "" : "; ", pool.pids[i],
+                        worker == nullptr ? "not read" : describe(*worker));
+  }
+  return text + (pool.meant > pool.pids.size() ? "; ..." : "");
+}
+
+std::string Sentence::describe(const ProcessCapture& other) const {
+  if (other.state == 'Z' || other.state == 'X') {
+    return "dead, not reaped" + exit_words(other.exit_code);
+  }
+  if (other.threads.empty()) {
+    return fmt::format("state {}, no stack could be read", other.state);
+  }
+  const ThreadCapture& main = other.threads.front();
+  std::string text = Sentence(tables_, find_, other, main).own({});
+  if (text.empty()) {
+    text = fmt::format("state {}", other.state);
+  }
+  if (const Frame* frame = innermost_python(tables_, main)) {
+    text += "; at " + frame_words(*frame);
+  }
+  return text;
+}
+
+std::string Sentence::frame_words(const Frame& frame) const {
+  return fmt::format("{} ({}:{})", text_of(frame.function), base_name(tables_.text(frame.file)),
+                     frame.line);
+}
+
+std::string Sentence::exit_words(std::int32_t exit_code) {
+  if (exit_code <= 0) {
+    return {};
+  }
+  const int signal = exit_code & 0x7f;
+  return signal != 0 ? fmt::format(", killed by signal {}", signal)
+                     : fmt::format(", exit status {}", (exit_code >> 8) & 0xff);
+}
 
 }  // namespace
 

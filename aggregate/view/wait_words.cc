@@ -232,8 +232,11 @@ std::string child_words(const JobView& view, const ProcessCapture& child) {
 }
 
 std::string process_words(const JobView& view, const ProcessCapture& process) {
-  return process.is_rank && process.rank >= 0 ? fmt::format("rank {}", process.rank)
-                                              : child_words(view, process);
+  if (!process.is_rank) {
+    return child_words(view, process);
+  }
+  return process.rank >= 0 ? fmt::format("rank {}", process.rank)
+                           : fmt::format("pid {}", process.pid);
 }
 
 std::string stuck_words(const JobView& view, const ProcessCapture& process) {

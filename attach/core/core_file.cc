@@ -1,16 +1,18 @@
 #include "attach/core/core_file.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "attach/core/core_bytes.h"
-#include "attach/open_regular.h"
+#include "attach/files/open_regular.h"
 
 namespace oddrank::attach {
 namespace {
@@ -109,6 +111,10 @@ CoreSegment segment_of(const Elf64_Phdr& header) {
 
 Result<CoreFile> CoreFile::open(const std::string& path) {
   ODDRANK_TRY(UniqueFd fd, open_regular(path));
+  struct stat facts {};
+  if (::fstat(fd.get(), &facts) != 0) {
+    return fail(errno_code(errno), "cannot examine " + path + ": " + errno_text(errno));
+  }
   auto mapped = MappedFile::map(std::move(fd));
   if (!mapped) {
     if (mapped.error().code == Errc::kBadData) {
@@ -118,6 +124,8 @@ Result<CoreFile> CoreFile::open(const std::string& path) {
     return fail(std::move(mapped).error().in(path));
   }
   CoreFile core(*std::move(mapped));
+  core.owner_ = rights_of_owner(facts.st_uid, facts.st_gid);
+  core.written_ = facts.st_mtim.tv_sec;
   ODDRANK_TRY_STATUS(check_packing(core.file_.span(), path));
   if (auto status = core.load(); !status) {
     return fail(std::move(status).error().in(path));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attach/core/core_notes.h"
+#include "attach/files/open_as.h"
 #include "base/mapped_file.h"
 #include "base/result.h"
 
@@ -45,6 +46,11 @@ class CoreFile {
   // the core does not hold them.
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
+  // Returns the rights with which the files that it names are opened: those of the core's owner.
+  const Rights& owner() const { return owner_; }
+  // Returns when it was written, in seconds since the epoch.
+  std::int64_t written() const { return written_; }
+
   // Returns the size of the file, and the size that it would have if it were complete, according to
   // its headers.
   std::uint64_t size() const { return file_.span().size(); }
@@ -62,6 +68,8 @@ class CoreFile {
   CoreNotes notes_;
   std::vector<CoreSegment> segments_;
   std::uint64_t whole_size_ = 0;
+  Rights owner_;
+  std::int64_t written_ = 0;
 };
 
 }  // namespace oddrank::attach

@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "attach/core/core_bytes.h"
-#include "attach/open_regular.h"
+#include "attach/files/open_as.h"
+#include "attach/files/open_regular.h"
 #include "base/base_name.h"
 #include "base/elf_notes.h"
 
@@ -150,7 +151,15 @@ Status CoreModules::compare(const MappedFile& bytes,
 }
 
 Status CoreModules::look_at(const std::string& path, bool below_sysroot, Known& known) const {
-  auto fd = below_sysroot ? open_regular_below(sysroot_, path) : open_regular(path);
+  // The core names the file, and its owner may have written it himself. Below the folder that the
+  // user named, it names nothing else.
+  auto fd = [&]() -> Result<UniqueFd> {
+    if (below_sysroot) {
+      return open_regular_below(sysroot_, path);
+    }
+    ODDRANK_TRY(const ActAs acting, ActAs::begin(core_.owner()));
+    return open_regular(path);
+  }();
   if (!fd) {
     return fail(std::move(fd).error());
   }

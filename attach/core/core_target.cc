@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -66,10 +65,8 @@ CoreTarget::CoreTarget(CoreFile core, const std::string& sysroot, std::int64_t w
 Result<std::unique_ptr<CoreTarget>> CoreTarget::open(const std::string& path,
                                                      const std::string& sysroot) {
   ODDRANK_TRY(CoreFile core, CoreFile::open(path));
-  struct stat info {};
-  const bool known = ::stat(path.c_str(), &info) == 0;
-  std::unique_ptr<CoreTarget> target(
-      new CoreTarget(std::move(core), sysroot, known ? info.st_mtim.tv_sec : 0));
+  const std::int64_t written = core.written();
+  std::unique_ptr<CoreTarget> target(new CoreTarget(std::move(core), sysroot, written));
   target->make_maps();
   target->make_threads();
   return target;

@@ -14,6 +14,7 @@
 #include "base/take_piece.h"
 #include "collectives/sources/json_reader.h"
 #include "collectives/sources/pickle_reader.h"
+#include "collectives/sources/recorded_words.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
@@ -95,12 +96,6 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   return ranks;
 }
 
-// Returns whether the frame is PyTorch's own, which does not show where the program is.
-bool is_internal(std::string_view file) {
-  return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
-         file.ends_with(".cpp") || file.ends_with(".so") || file.starts_with("??");
-}
-
 class RecordReader {
  public:
   // `size`: of the file.
@@ -125,8 +120,6 @@ class RecordReader {
   std::uint32_t group(StringId name, StringId description);
   // Reads the groups. Gloo writes one row without name and ranks, which is skipped.
   void read_config(const PlainValue& config);
-  // Reads "nccl:send 0->1", "gloo:all_reduce", "all_reduce".
-  void read_name(std::string_view name, FlightEntry& entry);
   // Returns "[4, 2], [3]" for [[4, 2], [3]], and 11 elements.
   StringId read_sizes(const PlainValue& sizes, std::int64_t& count);
   // Returns each type once: "Float" for ["Float", "Float"].
@@ -144,7 +137,6 @@ class RecordReader {
   snapshot::Tables& texts_;
   FlightRecord record_;
   std::map<std::pair<StringId, StringId>, std::uint32_t> groups_;
-  std::string scratch_;
   bool group_known_ = false;
   std::int64_t group_number_ = -1;
 };
@@ -236,64 +228,26 @@ void RecordReader::read_config(const PlainValue& config) {
   }
 }
 
-void RecordReader::read_name(std::string_view name, FlightEntry& entry) {
-  const auto colon = name.find(':');
-  if (colon != std::string_view::npos) {
-    entry.backend = texts_.string(name.substr(0, std::min<std::size_t>(colon, 40)));
-    name.remove_prefix(colon + 1);
-  }
-  const auto blank = name.find(' ');
-  entry.op = texts_.string(name.substr(0, std::min<std::size_t>(blank, 80)));
-  if (blank == std::string_view::npos) {
-    return;
-  }
-  std::string_view peers = name.substr(blank + 1);
-  const auto arrow = std::min(peers.find("->"), peers.find("<-"));
-  if (arrow != std::string_view::npos) {
-    entry.peer = parse_number<std::int32_t>(peers.substr(arrow + 2)).value_or(-1);
-    entry.is_p2p = true;
-  }
-}
-
 StringId RecordReader::read_sizes(const PlainValue& sizes, std::int64_t& count) {
-  constexpr std::size_t kMaxText = 200;
-  scratch_.clear();
-  count = 0;
+  TensorSizes read;
   for (const PlainValue& tensor : look_at(sizes)) {
-    std::int64_t product = 1;
-    const bool shown = scratch_.size() < kMaxText;
-    scratch_ += shown ? (scratch_.empty() ? "[" : ", [") : "";
-    bool first = true;
+    read.begin_tensor();
     for (const PlainValue& dimension : look_at(tensor)) {
-      const std::int64_t size = integer_of(dimension, 0);
-      if (__builtin_mul_overflow(product, size, &product)) {
-        product = 0;  // of a damaged file
-      }
-      if (shown && scratch_.size() < kMaxText) {
-        scratch_ += (first ? "" : ", ") + std::to_string(size);
-      }
-      first = false;
+      read.add(integer_of(dimension, 0));
     }
-    scratch_ += shown ? "]" : "";
-    if (__builtin_add_overflow(count, product, &count)) {
-      count = 0;
-    }
+    read.end_tensor();
   }
-  spend(scratch_.size());
-  return texts_.string(scratch_);
+  count = read.count();
+  spend(read.text().size());
+  return texts_.string(read.text());
 }
 
 StringId RecordReader::read_types(const PlainValue& types) {
-  scratch_.clear();
-  std::string_view last;
+  TensorTypes read;
   for (const PlainValue& type : look_at(types)) {
-    const std::string_view name = PlainData::text_of(type).substr(0, 40);
-    if (name != last && scratch_.size() < 200) {
-      scratch_ += (scratch_.empty() ? "" : ", ") + std::string(name);
-      last = name;
-    }
+    read.add(PlainData::text_of(type).substr(0, 40));
   }
-  return texts_.string(scratch_);
+  return texts_.string(read.text());
 }
 
 StringId RecordReader::read_place(const PlainValue& frames) {
@@ -302,13 +256,11 @@ StringId RecordReader::read_place(const PlainValue& frames) {
     if (!spend(file.size())) {
       break;
     }
-    if (file.empty() || is_internal(file)) {
+    if (file.empty() || is_torch_file(file)) {
       continue;
     }
     const std::string_view name = PlainData::text_of(find(frame, "name"));
-    return texts_.string(std::string(name.substr(0, 100)) + " (" +
-                         std::string(base_name(file).substr(0, 100)) + ":" +
-                         std::to_string(integer_of(find(frame, "line"), 0)) + ")");
+    return texts_.string(recorded_place(name, file, integer_of(find(frame, "line"), 0)));
   }
   return StringId{};
 }
@@ -367,7 +319,7 @@ void RecordReader::read_field(Key key, const PlainValue& value, FlightEntry& ent
       group_number_ = integer_of(value, -1);
       break;
     case Key::kName:
-      read_name(PlainData::text_of(value), entry);
+      fill_recorded_name(PlainData::text_of(value), texts_, entry);
       break;
     case Key::kInputSizes:
       entry.input_sizes = read_sizes(value, entry.input_count);

@@ -459,6 +459,10 @@ void CallFinder::step(std::uint32_t index) {
       stack_.push(make(SymbolKind::kImplicit, 0));
       stack_.push_unknown(1);
       return;
+    case Op::kStoreFast:
+    case Op::kStoreTwoFast:
+    case Op::kStoreDeref:
+    case Op::kStoreName:
     case Op::kDrop:
     case Op::kPopBlock:
       stack_.add(one.opcode.effect);

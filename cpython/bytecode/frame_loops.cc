@@ -3,6 +3,7 @@
 #include "cpython/bytecode/frame_loops.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cpython/bytecode/loops.h"
@@ -24,6 +25,9 @@ class LoopReader {
 
  private:
   void add(FrameLoop& into, FrameCall call);
+  std::vector<std::string> variables_set(const AnalysedCode& code,
+                                         const CodeLoop& loop,
+                                         SymbolValues& values);
   std::string object_of(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
   // Returns the code of a function that the frame's file defines, or of a comprehension; null for
   // any other callee.
@@ -46,6 +50,42 @@ void LoopReader::add(FrameLoop& into, FrameCall call) {
   } else {
     into.cut = true;
   }
+}
+
+// Returns the variables that an instruction sets; unknown ones fill up the two.
+std::array<Symbol, 2> set_by(const DecodedInstruction& one) {
+  const auto fast = [](std::uint32_t index) { return Symbol{SymbolKind::kFast, index}; };
+  constexpr std::uint32_t kLow = 15;
+  switch (one.opcode.op) {
+    case Op::kStoreFast:
+      return {fast(one.argument)};
+    case Op::kStoreTwoFast:
+      return {fast(one.argument >> 4), fast(one.argument & kLow)};
+    case Op::kStoreLoadFast:
+      return {fast(one.argument >> 4)};
+    case Op::kStoreDeref:
+      return {Symbol{SymbolKind::kDeref, one.argument}};
+    case Op::kStoreName:
+      return {Symbol{SymbolKind::kGlobal, one.argument}};
+    default:
+      return {};
+  }
+}
+
+std::vector<std::string> LoopReader::variables_set(const AnalysedCode& code,
+                                                   const CodeLoop& loop,
+                                                   SymbolValues& values) {
+  std::vector<std::string> names;
+  for (const std::uint32_t at : loop.body) {
+    for (const Symbol& symbol : set_by(code.instructions[at])) {
+      std::string name = values.name_of(symbol);
+      if (!name.empty() && names.size() < kMaxVariablesOfLoop &&
+          std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(std::move(name));
+      }
+    }
+  }
+  return names;
 }
 
 std::string LoopReader::object_of(const CodeCall& call,
@@ -116,6 +156,7 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
   FrameLoop result;
   result.iterates = loop.iterates;
   SymbolValues values(memory_, code.calls, frame_);
+  result.sets = variables_set(code, loop, values);
   for (const CodeCall& call : code.calls.calls) {
     if (!std::binary_search(loop.body.begin(), loop.body.end(), call.instruction)) {
       continue;

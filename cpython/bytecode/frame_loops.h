@@ -14,6 +14,7 @@
 namespace oddrank::cpython {
 
 inline constexpr std::size_t kMaxCallsOfLoop = 16;
+inline constexpr std::size_t kMaxVariablesOfLoop = 64;
 
 struct FrameCall {
   std::string name;    // its last part: "exists"; empty if what is called has no name
@@ -28,6 +29,8 @@ struct FrameLoop {
   // In the order of the code, equal rows once. A function or method of the same file, or a
   // comprehension, is replaced by the calls that it makes.
   std::vector<FrameCall> calls;
+  // Names of the variables that the loop's code sets, each once; at most kMaxVariablesOfLoop.
+  std::vector<std::string> sets;
 };
 
 // Returns the loops around the frame's current instruction, innermost first; at most

@@ -27,6 +27,10 @@ enum class Op : std::uint8_t {
   kExtendedArg,
   kLoadFast,
   kLoadTwoFast,
+  kStoreFast,  // with the next: only takes values from the stack
+  kStoreTwoFast,
+  kStoreDeref,
+  kStoreName,
   kStoreLoadFast,
   kLoadDeref,
   kLoadDerefOf,  // takes a namespace

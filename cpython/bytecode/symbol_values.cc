@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpython/locals.h"
+#include "base/secrets/secret_names.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/strings.h"
@@ -118,7 +118,11 @@ Addr SymbolValues::name_object(const Symbol& symbol) {
 }
 
 std::string SymbolValues::name_of(std::uint32_t symbol) {
-  const Addr object = name_object(calls_.symbols[symbol]);
+  return name_of(calls_.symbols[symbol]);
+}
+
+std::string SymbolValues::name_of(const Symbol& symbol) {
+  const Addr object = name_object(symbol);
   const auto name = object == Addr{} ? std::nullopt : read_string(memory_, object, kMaxName);
   return name ? name->utf8 : std::string();
 }
@@ -203,7 +207,7 @@ std::string SymbolValues::text_of_object(std::uint32_t symbol, bool numbers) {
   // Every store calls its names "key"; that is not a secret.
   const std::string name = name_of(symbol);
   const bool store_key = name == "key" || name == "keys" || name.ends_with("_key");
-  return !text.empty() && !store_key && sounds_secret(name) ? "<hidden>" : text;
+  return !text.empty() && !store_key && names_secret(name) ? "<hidden>" : text;
 }
 
 std::string SymbolValues::text_of_result(const CodeCall& call, int depth) {

@@ -29,6 +29,8 @@ class SymbolValues {
 
   // Returns the last part of its name in the code; empty if it has none.
   std::string name_of(std::uint32_t symbol);
+  // Returns the name of a symbol that is none of the calls'.
+  std::string name_of(const Symbol& symbol);
   // Returns the object; null if it is unknown, or a builtin.
   Addr object_of(std::uint32_t symbol);
   // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code composes

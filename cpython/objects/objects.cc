@@ -74,6 +74,7 @@ class Printer {
 
   PythonMemory& memory_;
   bool in_instance_ = false;
+  bool in_outer_ = false;
 };
 
 std::string Printer::print(Addr object, int depth) {
@@ -133,7 +134,11 @@ std::string Printer::print_instance(Addr object, const std::string& name) {
   }
   std::string text = "<" + name;
   if (type != nullptr) {
-    in_instance_ = true;  // attributes of nested instances are not read: nesting ends here
+    // Attributes of nested instances are not read: nesting ends here, or with those of an outer
+    // one.
+    const bool was_in_outer = in_outer_;
+    in_instance_ = !type->outer || was_in_outer;
+    in_outer_ = true;
     const auto attributes = read_attributes(memory_, object);
     for (const std::string_view attribute : type->attributes) {
       const Addr value = find_key(memory_, attributes, attribute);
@@ -141,6 +146,7 @@ std::string Printer::print_instance(Addr object, const std::string& name) {
         text += " " + std::string(attribute) + "=" + print(value, 0);
       }
     }
+    in_outer_ = was_in_outer;
     in_instance_ = false;
   }
   return text + ">";

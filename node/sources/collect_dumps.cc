@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "attach/open_regular.h"
+#include "attach/files/open_named.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
@@ -145,16 +145,19 @@ bool DumpReader::from_worker() {
 }
 
 DumpReader::Candidate DumpReader::newest() const {
-  const std::string root = "/proc/" + std::to_string(process_.pid) + "/root";
   Candidate best;
+  const auto files = attach::NamedFiles::of(process_.pid);
+  if (!files) {
+    return best;
+  }
   const auto get = [this](std::string_view name) { return variable(name); };
   for (const std::string& name : collectives::flight_paths(get, process_.rank)) {
     const std::string path = absolute(name);
-    auto fd = attach::open_regular_below(root, path);
+    auto fd = files->open(path);
     if (!fd) {
       continue;
     }
-    const std::uint64_t written = written_us("/proc/self/fd/" + std::to_string(fd->get()));
+    const std::uint64_t written = written_us(*fd);
     if (!best.fd.valid() || written > best.written) {
       best = {path, std::move(*fd), written};
     }
@@ -174,7 +177,7 @@ bool DumpReader::from_file() {
          ": it was left by another run, and is not used");
     return false;
   }
-  const auto bytes = read_file("/proc/self/fd/" + std::to_string(found.fd.get()), kMaxFile);
+  const auto bytes = read_all(found.fd.get(), found.path, kMaxFile);
   return bytes && take(found.path, *bytes, found.written);
 }
 
@@ -223,15 +226,15 @@ Capture read_given(const std::vector<std::string>& patterns,
     if (there.contains(rank) || (!all && !wanted.contains(rank))) {
       continue;
     }
-    const auto bytes = read_file(file, kMaxFile);
+    const auto found = read_found_file(file, kMaxFile);
     snapshot::Tables texts;
-    auto record = bytes ? collectives::read_flight_record(file, *bytes, texts)
-                        : Result<FlightRecord>(fail(bytes.error()));
+    auto record = found ? collectives::read_flight_record(file, found->bytes, texts)
+                        : Result<FlightRecord>(fail(found.error()));
     if (!record) {
       answer.nodes.front().notes.push_back(file + ": " + record.error().what);
       continue;
     }
-    record->written_us = written_us(file);
+    record->written_us = found->written_us;
     collectives::shorten_record(
         *record, texts, collectives::flight_entry_limit(static_cast<std::int32_t>(files.size())));
     snapshot::Carrier carrier(texts, answer.tables);
@@ -240,17 +243,27 @@ Capture read_given(const std::vector<std::string>& patterns,
   return answer;
 }
 
+// Returns whether the rank's calls were read from its memory: then a dump adds nothing.
+bool is_in_memory(const Capture& capture, const ProcessCapture& process) {
+  const auto& all = capture.collectives.flight;
+  return std::any_of(all.begin(), all.end(), [&process](const FlightRecord& record) {
+    return record.from_memory && record.pid == process.pid;
+  });
+}
+
 }  // namespace
 
 void collect_dumps(Capture& capture, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   std::vector<const ProcessCapture*> ranks;
   for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && process.rank >= 0 && process.state != 'Z') {
+    if (process.is_rank && process.rank >= 0 && process.state != 'Z' &&
+        !is_in_memory(capture, process)) {
       ranks.push_back(&process);
       tasks.push_back(
           {[&capture, &process](int fd) { send_capture(fd, DumpReader(capture, process).run()); },
-           std::min(timeout, kDumpPatience + milliseconds(1000))});
+           std::min(timeout, kDumpPatience + milliseconds(1000)),
+           {.sockets = true, .files = true}});
     }
   }
   const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);

@@ -49,7 +49,8 @@ IsolatedTask run_tool(const std::string& tool, const std::string& question) {
                     static_cast<char*>(nullptr));
             ::_exit(127);
           },
-          kHardwarePatience};
+          kHardwarePatience,
+          {.programs = true}};
 }
 
 std::string trouble(const IsolatedResult& result) {

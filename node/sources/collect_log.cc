@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "attach/open_regular.h"
+#include "attach/files/open_named.h"
+#include "attach/files/open_regular.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "base/unique_fd.h"
@@ -53,10 +54,10 @@ struct LogFile {
   std::int32_t rank = -1;  // the only one that writes to it; -1: several
 };
 
-void add_file(const std::string& link,
+void add_file(Result<UniqueFd> fd,
+              const std::string& path,
               std::int32_t rank,
               std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
-  auto fd = attach::open_regular(link);
   struct stat info {};
   if (!fd || ::fstat(fd->get(), &info) != 0 || files.size() >= kMaxFiles) {
     return;
@@ -64,7 +65,7 @@ void add_file(const std::string& link,
   const auto [at, fresh] = files.try_emplace({info.st_dev, info.st_ino});
   if (fresh) {
     at->second.fd = std::move(*fd);
-    at->second.path = read_link(link).value_or(link);
+    at->second.path = path;
     at->second.rank = rank;
   } else if (at->second.rank != rank) {
     at->second.rank = -1;
@@ -90,8 +91,10 @@ Capture read_outputs(const Capture& capture) {
     if (!process.is_rank || process.state == 'Z') {
       continue;
     }
-    for (const char* fd : {"1", "2"}) {
-      add_file("/proc/" + std::to_string(process.pid) + "/fd/" + fd, process.rank, files);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      const std::string link = "/proc/" + std::to_string(process.pid) + "/fd/" + std::to_string(fd);
+      add_file(attach::open_descriptor(process.pid, fd), read_link(link).value_or(link),
+               process.rank, files);
     }
   }
   return read_files(files);
@@ -126,7 +129,7 @@ void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
   }
   const IsolatedTask task{[&path](int fd) {
                             std::map<std::pair<dev_t, ino_t>, LogFile> files;
-                            add_file(path, -1, files);
+                            add_file(attach::open_found_file(path), path, -1, files);
                             send_capture(fd, read_files(files));
                           },
                           timeout};

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "attach/files/open_regular.h"
+#include "base/read_file.h"
+
 namespace oddrank::node {
 namespace {
 
@@ -56,9 +59,17 @@ std::vector<std::string> expand_files(const std::vector<std::string>& arguments)
   return files;
 }
 
-std::uint64_t written_us(const std::string& path) {
+Result<FoundFile> read_found_file(const std::string& path, std::size_t limit) {
+  ODDRANK_TRY(const UniqueFd fd, attach::open_found_file(path));
+  FoundFile file;
+  file.written_us = written_us(fd);
+  ODDRANK_TRY(file.bytes, read_all(fd.get(), path, limit));
+  return file;
+}
+
+std::uint64_t written_us(const UniqueFd& file) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || info.st_mtim.tv_sec < 0) {
+  if (::fstat(file.get(), &info) != 0 || info.st_mtim.tv_sec < 0) {
     return 0;
   }
   return static_cast<std::uint64_t>(info.st_mtim.tv_sec) * 1'000'000 +

@@ -17,15 +17,16 @@
 namespace oddrank::node {
 
 // Returns the answer of a handler (such as "fr_trace_json") of the control plane at `path`, as the
-// process sees that path. kNotFound: there is no socket, or it has no such handler; kUnsupported:
-// `path` is not a socket; kTimeout; kBadData: the answer is not HTTP, or does not end.
+// process sees that path. kNotFound: there is no socket, the process itself does not listen there,
+// or it has no such handler; kUnsupported: `path` is not a socket; kTimeout; kBadData: the answer
+// is not HTTP, or does not end.
 Result<std::string> ask_worker(pid_t pid,
                                const std::string& path,
                                const std::string& handler,
                                const Deadline& deadline);
 
-// Writes one byte into the pipe at `path`. kNotFound: there is none, or no process reads it;
-// kUnsupported: it is not a pipe, and was left alone.
+// Writes one byte into the pipe at `path`. kNotFound: there is none, or the process itself does not
+// read it; kUnsupported: it is not a pipe. What is not the process's own pipe is left alone.
 Status poke_pipe(pid_t pid, const std::string& path);
 
 }  // namespace oddrank::node

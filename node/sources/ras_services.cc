@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "attach/files/open_named.h"
 #include "attach/proc_fds.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
@@ -48,12 +50,12 @@ std::string nccl_parameter(const Capture& capture,
                            const ProcessCapture& process,
                            std::string_view name) {
   std::string value = variable(capture, process, name);
-  const std::string root = "/proc/" + std::to_string(process.pid) + "/root";
   const std::string home = variable(capture, process, "HOME");
+  const auto files = attach::NamedFiles::of(process.pid);
   for (const std::string& path : {home + "/.nccl.conf", std::string("/etc/nccl.conf")}) {
     constexpr std::size_t kMaxText = 65536;
-    if (value.empty() && path.front() == '/') {
-      const auto text = read_file(root + path, kMaxText);
+    if (value.empty() && files && path.front() == '/') {
+      const auto text = files->read(path, kMaxText, attach::LastLink::kFollowed);
       value = text ? parameter(*text, name) : std::string();
     }
   }
@@ -71,18 +73,40 @@ std::optional<std::uint16_t> ras_port(const Capture& capture, const ProcessCaptu
              : parse_number<std::uint16_t>(std::string_view(address).substr(colon + 1));
 }
 
-// Returns the address of a socket on which the process itself listens at that port.
-std::optional<std::string> listening(pid_t pid, std::uint16_t port) {
-  const auto fds = attach::read_fds(pid);
-  if (!fds) {
-    return std::nullopt;
-  }
-  waits::SocketTable table;
+// The sockets of each network namespace. The kernel walks all of its sockets for one table, some
+// milliseconds even if there are few, so each is read once and not for each rank.
+class NetworkTables {
+ public:
+  const waits::SocketTable& of(pid_t pid, const std::string& network);
+
+ private:
+  std::map<std::string, waits::SocketTable> tables_;
+};
+
+const waits::SocketTable& NetworkTables::of(pid_t pid, const std::string& network) {
+  const auto [at, fresh] = tables_.try_emplace(network);
   for (const char* file : {"/net/tcp", "/net/tcp6"}) {
-    if (const auto text = read_file("/proc/" + std::to_string(pid) + file)) {
-      table.add(*text);
+    const auto text = fresh ? read_file("/proc/" + std::to_string(pid) + file)
+                            : Result<std::string>(std::string());
+    if (text) {
+      at->second.add(*text);
     }
   }
+  return at->second;
+}
+
+// Returns the address of a socket on which the process itself listens at that port.
+std::optional<std::string> listening(pid_t pid,
+                                     std::uint16_t port,
+                                     const std::string& network,
+                                     NetworkTables& tables) {
+  const auto fds = attach::read_fds(pid);
+  if (!fds || std::none_of(fds->begin(), fds->end(), [](const attach::OpenFd& fd) {
+        return fd.kind == attach::FdKind::kSocket;
+      })) {
+    return std::nullopt;
+  }
+  const waits::SocketTable& table = tables.of(pid, network);
   const std::string suffix = ":" + std::to_string(port);
   for (const attach::OpenFd& fd : *fds) {
     const auto* row = fd.kind == attach::FdKind::kSocket ? table.by_inode(fd.inode) : nullptr;
@@ -128,13 +152,15 @@ std::string greet_all(const Capture& capture, const Deadline& deadline) {
 
 std::vector<RasService> find_ras_services(const Capture& capture) {
   std::map<std::pair<std::string, std::string>, RasService> services;
+  NetworkTables tables;
   for (const ProcessCapture& process : capture.processes) {
     const auto port = process.is_rank && process.rank >= 0 && process.state != 'Z'
                           ? ras_port(capture, process)
                           : std::nullopt;
-    const auto address = port ? listening(process.pid, *port) : std::nullopt;
-    const auto network = read_link("/proc/" + std::to_string(process.pid) + "/ns/net");
-    if (!address || !network) {
+    const auto network = port ? read_link("/proc/" + std::to_string(process.pid) + "/ns/net")
+                              : Result<std::string>(fail(Errc::kNotFound, "no port"));
+    const auto address = network ? listening(process.pid, *port, *network, tables) : std::nullopt;
+    if (!address) {
       continue;
     }
     RasService& service = services[{*network, *address}];
@@ -166,7 +192,9 @@ Status enter_network(const RasService& service) {
 
 RasGreeting greet_ras_services(const Capture& capture, milliseconds patience) {
   const IsolatedTask task{
-      [&](int fd) { send_bytes(fd, greet_all(capture, Deadline::after(patience))); }, patience};
+      [&](int fd) { send_bytes(fd, greet_all(capture, Deadline::after(patience))); },
+      patience,
+      {.sockets = true}};
   const IsolatedResult result = run_isolated({task}, 1).front();
   const std::string_view said = result.bytes;
   const auto first = said.find(' ');

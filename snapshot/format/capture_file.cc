@@ -6,9 +6,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/memory_budget.h"
 #include "snapshot/format/columns.h"
 #include "snapshot/format/decode_rows.h"
 #include "snapshot/format/encode_rows.h"
+#include "snapshot/format/row_costs.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -54,6 +56,12 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
     return fail(Errc::kBadData, "the capture would unpack to " + std::to_string(size) +
                                     " bytes, more than " + std::to_string(limit));
   }
+  // A few kilobytes may unpack to gigabytes, and a body of zeros describes many times its size.
+  MemoryBudget budget =
+      MemoryBudget::of_input(bytes.size(), kCaptureBytesForEach, kCaptureBytesAnyway);
+  if (!budget.take(static_cast<std::size_t>(size))) {
+    return fail(over_budget().in(damaged));
+  }
   std::string body(static_cast<std::size_t>(size), '\0');
   // Kept: otherwise each of thousands of captures would create a context.
   thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context(
@@ -66,11 +74,15 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
   if (::ZSTD_isError(unpacked) != 0U || unpacked != body.size()) {
     return fail(Errc::kBadData, damaged + " or cut: its body does not unpack");
   }
-  auto document = decode_document(body);
+  // A value takes eight bytes, in an array that grows by copying.
+  constexpr std::size_t kCostOfValue = 3 * sizeof(std::int64_t);
+  const std::size_t values = budget.left() / kCostOfValue;
+  auto document = decode_document(body, values);
+  body = {};
   if (!document) {
     return fail(std::move(document).error().in(damaged));
   }
-  auto capture = from_document(*std::move(document), format);
+  auto capture = from_document(*std::move(document), format, budget);
   if (!capture) {
     return fail(std::move(capture).error().in(damaged));
   }

@@ -14,14 +14,14 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 10;
+inline constexpr int kCaptureFormat = 12;
 inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 
 std::string encode_capture(const Capture& capture);
 
-// Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, or would
-// unpack to more than `limit` bytes, and with kUnsupported if they have another format; `what` says
-// which.
+// Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, would unpack
+// to more than `limit` bytes, or describe much more than real captures of their size do
+// (row_costs.h), and with kUnsupported if they have another format; `what` says which.
 Result<Capture> decode_capture(std::string_view bytes, std::size_t limit = std::size_t{1} << 30);
 
 }  // namespace oddrank::snapshot

@@ -13,13 +13,16 @@ void encode_record(const FlightRecord& record, Document& document) {
   RowWriter groups(document.tables["flight_groups"]);
   RowWriter entries(document.tables["flight_entries"]);
   flight_record_fields(records, record);
+  flight_memory_fields(records, record);
   records("groups", record.groups.size());
   records("entries", record.entries.size());
   for (const FlightGroup& group : record.groups) {
     flight_group_fields(groups, group);
+    flight_status_fields(groups, group);
   }
   for (const FlightEntry& entry : record.entries) {
     flight_entry_fields(entries, entry);
+    flight_call_fields(entries, entry);
   }
 }
 
@@ -81,8 +84,11 @@ void encode_collectives(const CollectiveState& state, Document& document) {
   }
 }
 
-CollectiveDecoder::CollectiveDecoder(const ReadDocument& document, const IdLimits& limits)
-    : records_("flight_records", document, limits),
+CollectiveDecoder::CollectiveDecoder(const ReadDocument& document,
+                                     const IdLimits& limits,
+                                     int format)
+    : format_(format),
+      records_("flight_records", document, limits),
       groups_("flight_groups", document, limits),
       entries_("flight_entries", document, limits),
       communicators_("ras_communicators", document, limits),
@@ -93,14 +99,31 @@ CollectiveDecoder::CollectiveDecoder(const ReadDocument& document, const IdLimit
       pids_("device_pids", document, limits),
       ports_("link_ports", document, limits) {}
 
+std::array<RowReader*, 10> CollectiveDecoder::tables() {
+  return {&records_, &groups_, &entries_, &communicators_, &members_,
+          &lines_,   &behind_, &devices_, &pids_,          &ports_};
+}
+
 FlightRecord CollectiveDecoder::record() {
   FlightRecord record;
   flight_record_fields(records_, record);
-  each_row(records_, "groups", groups_,
-           [&] { flight_group_fields(groups_, record.groups.emplace_back()); });
+  const bool from_memory = format_ >= kFirstFormatWithCounters;
+  if (from_memory) {
+    flight_memory_fields(records_, record);
+  }
+  each_row(records_, "groups", groups_, [&] {
+    FlightGroup& group = record.groups.emplace_back();
+    flight_group_fields(groups_, group);
+    if (from_memory) {
+      flight_status_fields(groups_, group);
+    }
+  });
   each_row(records_, "entries", entries_, [&] {
     FlightEntry& entry = record.entries.emplace_back();
     flight_entry_fields(entries_, entry);
+    if (from_memory) {
+      flight_call_fields(entries_, entry);
+    }
     if (entry.group >= record.groups.size()) {
       entries_.refuse("a call belongs to a group that does not exist");
     }

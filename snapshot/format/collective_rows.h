@@ -12,19 +12,18 @@
 
 namespace oddrank::snapshot {
 
+inline constexpr int kFirstFormatWithCounters = 11;  // and recorders read from memory
+
 void encode_collectives(const CollectiveState& state, Document& document);
 
 // Borrows the document.
 class CollectiveDecoder {
  public:
-  CollectiveDecoder(const ReadDocument& document, const IdLimits& limits);
+  CollectiveDecoder(const ReadDocument& document, const IdLimits& limits, int format);
 
   // Invalid data becomes a problem() of one of the tables. `nodes`: how many the capture has.
   CollectiveState run(std::size_t nodes);
-  std::array<RowReader*, 10> tables() {
-    return {&records_, &groups_, &entries_, &communicators_, &members_,
-            &lines_,   &behind_, &devices_, &pids_,          &ports_};
-  }
+  std::array<RowReader*, 10> tables();
 
  private:
   FlightRecord record();
@@ -32,6 +31,7 @@ class CollectiveDecoder {
   LogLine line();
   Device device();
 
+  int format_;
   RowReader records_, groups_, entries_, communicators_, members_, lines_, behind_, devices_, pids_,
       ports_;
 };

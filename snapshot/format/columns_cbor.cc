@@ -36,50 +36,12 @@ class DocumentBuilder : public json::json_sax_t {
   bool number_unsigned(number_unsigned_t value) override {
     return integer(static_cast<std::int64_t>(value));
   }
-  bool string(string_t& value) override {
-    if (depth_ != 3 || in_ != In::kTexts || !spend(1 + value.size() / 8)) {
-      return refuse("a text outside of the string table");
-    }
-    document.strings.push_back(std::move(value));
-    return true;
-  }
-  bool start_object(std::size_t /*elements*/) override {
-    if (++depth_ > 2) {
-      return refuse("a map inside of a column");
-    }
-    return true;
-  }
-  bool end_object() override {
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t /*elements*/) override {
-    if (++depth_ != 3) {
-      return refuse("an array in the place of a table");
-    }
-    return true;
-  }
-  bool end_array() override {
-    --depth_;
-    return true;
-  }
-  bool key(string_t& name) override {
-    if (name.size() > 64 || !spend(8)) {
-      return refuse("a name of " + std::to_string(name.size()) + " bytes");
-    }
-    if (depth_ == 1) {
-      in_strings_table_ = name == kStringsTable;
-      if (!in_strings_table_) {
-        document.tables.push_back({name, {}});
-      }
-    } else if (in_strings_table_) {
-      in_ = name == kTextColumn ? In::kTexts : In::kNothing;
-    } else {
-      in_ = In::kNumbers;
-      document.tables.back().columns.push_back({name, document.numbers.size(), 0});
-    }
-    return true;
-  }
+  bool string(string_t& value) override;
+  bool start_object(std::size_t /*elements*/) override;
+  bool end_object() override;
+  bool start_array(std::size_t /*elements*/) override;
+  bool end_array() override;
+  bool key(string_t& name) override;
   bool parse_error(std::size_t position,
                    const std::string& /*token*/,
                    const json::exception& /*error*/) override {
@@ -89,36 +51,92 @@ class DocumentBuilder : public json::json_sax_t {
  private:
   enum class In { kNothing, kTexts, kNumbers };
 
-  bool refuse(std::string what) {
-    if (problem.empty()) {
-      problem = std::move(what);
-    }
-    return false;
-  }
-  bool spend(std::size_t values) {
-    if (values > left_) {
-      return refuse("more values than a capture may have");
-    }
-    left_ -= values;
-    return true;
-  }
-  bool integer(std::int64_t value) {
-    if (depth_ != 3 || in_ != In::kNumbers) {
-      return refuse("a number outside of a column");
-    }
-    if (!spend(1)) {
-      return false;
-    }
-    document.numbers.push_back(value);
-    ++document.tables.back().columns.back().size;
-    return true;
-  }
+  bool refuse(std::string what);
+  bool spend(std::size_t values);
+  bool integer(std::int64_t value);
 
   int depth_ = 0;
   std::size_t left_;
   bool in_strings_table_ = false;
   In in_ = In::kNothing;  // the column
 };
+
+bool DocumentBuilder::string(string_t& value) {
+  if (depth_ != 3 || in_ != In::kTexts || !spend(8 + value.size() / 4)) {
+    return refuse("a text outside of the string table");
+  }
+  document.strings.push_back(std::move(value));
+  return true;
+}
+
+bool DocumentBuilder::start_object(std::size_t /*elements*/) {
+  if (++depth_ > 2) {
+    return refuse("a map inside of a column");
+  }
+  return true;
+}
+
+bool DocumentBuilder::end_object() {
+  --depth_;
+  return true;
+}
+
+bool DocumentBuilder::start_array(std::size_t /*elements*/) {
+  if (++depth_ != 3) {
+    return refuse("an array in the place of a table");
+  }
+  return true;
+}
+
+bool DocumentBuilder::end_array() {
+  --depth_;
+  return true;
+}
+
+bool DocumentBuilder::key(string_t& name) {
+  if (name.size() > 64 || !spend(8)) {
+    return refuse("a name of " + std::to_string(name.size()) + " bytes");
+  }
+  if (depth_ == 1) {
+    in_strings_table_ = name == kStringsTable;
+    if (!in_strings_table_) {
+      document.tables.push_back({name, {}});
+    }
+  } else if (in_strings_table_) {
+    in_ = name == kTextColumn ? In::kTexts : In::kNothing;
+  } else {
+    in_ = In::kNumbers;
+    document.tables.back().columns.push_back({name, document.numbers.size(), 0});
+  }
+  return true;
+}
+
+bool DocumentBuilder::refuse(std::string what) {
+  if (problem.empty()) {
+    problem = std::move(what);
+  }
+  return false;
+}
+
+bool DocumentBuilder::spend(std::size_t values) {
+  if (values > left_) {
+    return refuse("more values than a capture may have");
+  }
+  left_ -= values;
+  return true;
+}
+
+bool DocumentBuilder::integer(std::int64_t value) {
+  if (depth_ != 3 || in_ != In::kNumbers) {
+    return refuse("a number outside of a column");
+  }
+  if (!spend(1)) {
+    return false;
+  }
+  document.numbers.push_back(value);
+  ++document.tables.back().columns.back().size;
+  return true;
+}
 
 }  // namespace
 

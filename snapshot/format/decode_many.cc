@@ -35,46 +35,16 @@ class Decoding {
       : count_(count), piece_(piece), bytes_of_(bytes_of) {}
 
   // Runs in each of the threads.
-  void work() {
-    while (const auto first = next()) {
-      Piece piece;
-      piece.reserve(piece_);
-      for (std::size_t i = *first; i < std::min(*first + piece_, count_); ++i) {
-        piece.push_back(decode_one(i, bytes_of_));
-      }
-      const std::scoped_lock lock(mutex_);
-      done_.emplace(*first, std::move(piece));
-      changed_.notify_all();
-    }
-  }
+  void work();
 
   // Starts nothing more.
-  void stop() {
-    const std::scoped_lock lock(mutex_);
-    next_ = count_;
-    changed_.notify_all();
-  }
+  void stop();
 
   // Returns pieces in order; `first` is the number of captures already returned.
-  Piece wait_for(std::size_t first) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_.contains(first); });
-    Piece piece = std::move(done_.extract(first).mapped());
-    taken_ = first + piece.size();
-    changed_.notify_all();
-    return piece;
-  }
+  Piece wait_for(std::size_t first);
 
  private:
-  std::optional<std::size_t> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock,
-                  [this] { return next_ >= count_ || next_ < taken_ + kPiecesAhead * piece_; });
-    if (next_ >= count_) {
-      return std::nullopt;
-    }
-    return std::exchange(next_, next_ + piece_);
-  }
+  std::optional<std::size_t> next();
 
   std::size_t count_;
   std::size_t piece_;
@@ -85,6 +55,43 @@ class Decoding {
   std::size_t next_ = 0;
   std::size_t taken_ = 0;
 };
+
+void Decoding::work() {
+  while (const auto first = next()) {
+    Piece piece;
+    piece.reserve(piece_);
+    for (std::size_t i = *first; i < std::min(*first + piece_, count_); ++i) {
+      piece.push_back(decode_one(i, bytes_of_));
+    }
+    const std::scoped_lock lock(mutex_);
+    done_.emplace(*first, std::move(piece));
+    changed_.notify_all();
+  }
+}
+
+void Decoding::stop() {
+  const std::scoped_lock lock(mutex_);
+  next_ = count_;
+  changed_.notify_all();
+}
+
+Decoding::Piece Decoding::wait_for(std::size_t first) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_.contains(first); });
+  Piece piece = std::move(done_.extract(first).mapped());
+  taken_ = first + piece.size();
+  changed_.notify_all();
+  return piece;
+}
+
+std::optional<std::size_t> Decoding::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return next_ >= count_ || next_ < taken_ + kPiecesAhead * piece_; });
+  if (next_ >= count_) {
+    return std::nullopt;
+  }
+  return std::exchange(next_, next_ + piece_);
+}
 
 // If the taker throws, the threads would wait for their captures to be taken, and we for the
 // threads. This goes out of scope before them and stops them.

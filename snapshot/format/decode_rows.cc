@@ -7,6 +7,7 @@
 
 #include "snapshot/format/collective_rows.h"
 #include "snapshot/format/fields.h"
+#include "snapshot/format/row_costs.h"
 #include "snapshot/format/rows.h"
 #include "snapshot/format/told_wait.h"
 
@@ -16,15 +17,17 @@ namespace {
 constexpr int kFirstFormatWithTracers = 10;
 constexpr int kFirstFormatWithLoops = 10;
 constexpr int kFirstFormatWithEndings = 10;
+constexpr int kFirstFormatWithLibraries = 12;
 
 // All tables of one document, read side by side: a parent row says how many rows of each child
 // table are its own.
 class Decoder {
  public:
-  Decoder(ReadDocument document, int format)
+  Decoder(ReadDocument document, int format, MemoryBudget budget)
       : document_(std::move(document)),
         format_(format),
-        limits_{document_.strings.size(), rows_of("frames"), rows_of("stacks")},
+        budget_(budget),
+        limits_{document_.strings.size(), rows_of("frames"), rows_of("stacks"), &budget_},
         frames_(reader("frames")),
         stacks_(reader("stacks")),
         stack_frames_(reader("stack_frames")),
@@ -36,7 +39,9 @@ class Decoder {
         notes_(reader("notes")),
         processes_(reader("processes")),
         environment_(reader("environment")),
+        setup_(reader("setup")),
         groups_(reader("groups")),
+        group_counters_(reader("group_counters")),
         connections_(reader("connections")),
         tasks_(reader("tasks")),
         task_members_(reader("task_members")),
@@ -49,25 +54,19 @@ class Decoder {
         locals_(reader("locals")),
         loops_(reader("loops")),
         loop_calls_(reader("loop_calls")),
-        collectives_(document_, limits_) {}
+        collectives_(document_, limits_, format) {}
 
-  Result<Capture> run() {
-    decode_tables();
-    decode_job();
-    decode_nodes();
-    decode_processes();
-    capture_.collectives = collectives_.run(capture_.nodes.size());
-    return finish();
-  }
+  Result<Capture> run();
 
  private:
-  std::size_t rows_of(std::string_view name) const {
-    const ReadTable* table = document_.table(name);
-    return table == nullptr || table->columns.empty() ? 0 : table->columns.front().size;
-  }
+  std::size_t rows_of(std::string_view name) const;
   RowReader reader(std::string_view name) const { return {name, document_, limits_}; }
+  // Returns how many bytes of text a frame has when it is printed.
+  std::size_t bytes_of(const Frame& frame) const;
   std::string text(StringId id) const { return document_.strings[static_cast<std::size_t>(id)]; }
 
+  // Takes room for the frames of a stack wherever rows refer to it.
+  void take_stack(RowReader& rows, StackId stack, std::size_t cost_of_frame);
   void decode_tables();
   void decode_job();
   void decode_nodes();
@@ -78,17 +77,56 @@ class Decoder {
   FrameLocals decode_frame_locals();
   PythonLoop decode_loop();
   AsyncTask decode_task();
+  ProcessGroup decode_group();
   Result<Capture> finish();
 
   ReadDocument document_;
   int format_;
+  MemoryBudget budget_;
+  std::vector<std::size_t> stack_bytes_;  // of text, by stack
   IdLimits limits_;
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
-      notes_, processes_, environment_, groups_, connections_, tasks_, task_members_, threads_,
-      awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_, loops_, loop_calls_;
+      notes_, processes_, environment_, setup_, groups_, group_counters_, connections_, tasks_,
+      task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
+      loops_, loop_calls_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
+
+Result<Capture> Decoder::run() {
+  decode_tables();
+  decode_job();
+  decode_nodes();
+  decode_processes();
+  capture_.collectives = collectives_.run(capture_.nodes.size());
+  return finish();
+}
+
+std::size_t Decoder::rows_of(std::string_view name) const {
+  const ReadTable* table = document_.table(name);
+  return table == nullptr || table->columns.empty() ? 0 : table->columns.front().size;
+}
+
+std::size_t Decoder::bytes_of(const Frame& frame) const {
+  std::size_t bytes = 0;
+  for (const StringId id : {frame.function, frame.file, frame.source, frame.build_id}) {
+    bytes += document_.strings[static_cast<std::size_t>(id)].size();
+  }
+  return bytes;
+}
+
+void Decoder::take_stack(RowReader& rows, StackId stack, std::size_t cost_of_frame) {
+  if (!rows.problem().empty() || !capture_.tables.stacks().contains(stack)) {
+    return;
+  }
+  const auto at = static_cast<std::size_t>(stack);
+  const bool shown = cost_of_frame >= kCostOfShownFrame && at < stack_bytes_.size();
+  const std::size_t bytes = shown ? stack_bytes_[at] : 0;
+  if (!budget_.take(capture_.tables.stacks()[stack].frames.size(), cost_of_frame) ||
+      !budget_.take(bytes)) {
+    rows.refuse("its stacks have more frames than a capture of its size may show");
+  }
+}
 
 // Tables intern, so an id of the file equals the id in memory only if no row occurs twice.
 void Decoder::decode_tables() {
@@ -104,13 +142,16 @@ void Decoder::decode_tables() {
   }
   while (stacks_.next()) {
     Stack stack;
+    std::size_t bytes = 0;
     stack_fields(stacks_, stack);
     each_row(stacks_, "frames", stack_frames_, [&] {
       FrameId frame{};
       stack_frames_("frame", frame);
       stack.frames.push_back(frame);
+      bytes += bytes_of(tables.frames().contains(frame) ? tables.frame(frame) : Frame());
     });
     tables.stack(stack);
+    stack_bytes_.push_back(bytes);
   }
   if (tables.strings().size() != document_.strings.size()) {
     frames_.refuse("a text stands in the string table twice");
@@ -223,14 +264,22 @@ ThreadCapture Decoder::decode_thread() {
   } else {
     facts_of_told_wait(capture_.tables, thread.wait);
   }
-  each_row(threads_, "samples", samples_, [&] {
-    sample_fields(samples_, thread.samples.emplace_back());
+  rows_into(threads_, "samples", samples_, thread.samples, [&] {
+    ThreadSample sample;
+    sample_fields(samples_, sample);
     if (format_ >= kFirstFormatWithTracers) {
-      sample_motion_fields(samples_, thread.samples.back());
+      sample_motion_fields(samples_, sample);
     }
+    take_stack(samples_, sample.stack, kCostOfSampledFrame);
+    take_stack(samples_, sample.python_stack, kCostOfSampledFrame);
+    return sample;
   });
   if (thread.samples.empty()) {
     threads_.refuse("a thread without a sample");
+  } else {
+    const bool listed = threads_.rows() <= kMaxShownThreads;
+    take_stack(threads_, thread.samples.back().stack,
+               listed ? kCostOfShownFrame : kCostOfSampledFrame);
   }
   each_row(threads_, "calls", calls_, [&] { thread.call = decode_call(); });
   each_row(threads_, "locals", frame_locals_,
@@ -248,9 +297,21 @@ ThreadCapture Decoder::decode_thread() {
 AsyncTask Decoder::decode_task() {
   AsyncTask task;
   task_fields(tasks_, task);
+  take_stack(tasks_, task.stack, kCostOfTaskFrame);
   each_row(tasks_, "members", task_members_,
            [&] { task_members_("name", task.members.emplace_back()); });
   return task;
+}
+
+ProcessGroup Decoder::decode_group() {
+  ProcessGroup group;
+  group_fields(groups_, group);
+  if (format_ >= kFirstFormatWithCounters) {
+    group_place_fields(groups_, group);
+    each_row(groups_, "counters", group_counters_,
+             [&] { group_counter_fields(group_counters_, group.counters.emplace_back()); });
+  }
+  return group;
 }
 
 void Decoder::decode_processes() {
@@ -260,6 +321,9 @@ void Decoder::decode_processes() {
     if (format_ >= kFirstFormatWithEndings) {
       ending_fields(processes_, process);
     }
+    if (format_ >= kFirstFormatWithLibraries) {
+      library_fields(processes_, process);
+    }
     if (process.node >= capture_.nodes.size()) {
       processes_.refuse("a process is on a node that does not exist");
     }
@@ -268,22 +332,29 @@ void Decoder::decode_processes() {
       environment_("name", name);
       environment_("value", value);
     });
-    each_row(processes_, "groups", groups_,
-             [&] { group_fields(groups_, process.groups.emplace_back()); });
+    if (format_ >= kFirstFormatWithLibraries) {
+      each_row(processes_, "setup", setup_, [&] {
+        auto& [name, value] = process.setup.emplace_back();
+        setup_("name", name);
+        setup_("value", value);
+      });
+    }
+    each_row(processes_, "groups", groups_, [&] { process.groups.push_back(decode_group()); });
     each_row(processes_, "connections", connections_,
              [&] { connection_fields(connections_, process.connections.emplace_back()); });
-    each_row(processes_, "tasks", tasks_, [&] { process.tasks.push_back(decode_task()); });
-    each_row(processes_, "threads", threads_, [&] { process.threads.push_back(decode_thread()); });
+    rows_into(processes_, "tasks", tasks_, process.tasks, [&] { return decode_task(); });
+    rows_into(processes_, "threads", threads_, process.threads, [&] { return decode_thread(); });
     capture_.processes.push_back(std::move(process));
   }
 }
 
 Result<Capture> Decoder::finish() {
   std::vector<RowReader*> all = {
-      &frames_,       &stacks_, &stack_frames_,   &job_,       &job_hosts_,   &job_notes_,
-      &nodes_,        &notes_,  &expected_ranks_, &processes_, &environment_, &groups_,
-      &connections_,  &tasks_,  &task_members_,   &threads_,   &samples_,     &calls_,
-      &frame_locals_, &locals_, &awaited_files_,  &pool_pids_, &loops_,       &loop_calls_};
+      &frames_,         &stacks_, &stack_frames_,   &job_,       &job_hosts_,   &job_notes_,
+      &nodes_,          &notes_,  &expected_ranks_, &processes_, &environment_, &groups_,
+      &connections_,    &tasks_,  &task_members_,   &threads_,   &samples_,     &calls_,
+      &frame_locals_,   &locals_, &awaited_files_,  &pool_pids_, &loops_,       &loop_calls_,
+      &group_counters_, &setup_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;
@@ -305,11 +376,15 @@ Result<Capture> Decoder::finish() {
 
 }  // namespace
 
-Result<Capture> from_document(ReadDocument document, int format) {
+Result<Capture> from_document(ReadDocument document, int format, MemoryBudget budget) {
+  // The document itself, with its texts once more (small ones have no storage of their own).
+  budget.take(document.numbers.size(), sizeof(std::int64_t));
+  budget.take(document.strings.size(), sizeof(std::string));
+  ODDRANK_TRY_STATUS(take_rows(document, budget));
   if (document.strings.empty() || !document.strings.front().empty()) {
     return fail(Errc::kBadData, "its string table does not begin with the empty text");
   }
-  return Decoder(std::move(document), format).run();
+  return Decoder(std::move(document), format, budget).run();
 }
 
 }  // namespace oddrank::snapshot

@@ -15,24 +15,28 @@ namespace {
 // holds every text once.
 class Texts {
  public:
-  explicit Texts(std::vector<std::string>& strings) : strings_(strings) {
-    for (const std::string& text : strings_) {
-      ids_.emplace(text, StringId{static_cast<std::uint32_t>(ids_.size())});
-    }
-  }
-  StringId id_of(const std::string& text) {
-    const auto [at, fresh] =
-        ids_.emplace(text, StringId{static_cast<std::uint32_t>(strings_.size())});
-    if (fresh) {
-      strings_.push_back(text);
-    }
-    return at->second;
-  }
+  explicit Texts(std::vector<std::string>& strings);
+  StringId id_of(const std::string& text);
 
  private:
   std::vector<std::string>& strings_;
   std::unordered_map<std::string, StringId> ids_;
 };
+
+Texts::Texts(std::vector<std::string>& strings) : strings_(strings) {
+  for (const std::string& text : strings_) {
+    ids_.emplace(text, StringId{static_cast<std::uint32_t>(ids_.size())});
+  }
+}
+
+StringId Texts::id_of(const std::string& text) {
+  const auto [at, fresh] =
+      ids_.emplace(text, StringId{static_cast<std::uint32_t>(strings_.size())});
+  if (fresh) {
+    strings_.push_back(text);
+  }
+  return at->second;
+}
 
 void encode_tables(const Tables& tables, Document& document) {
   for (const std::string& text : tables.strings()) {
@@ -127,21 +131,34 @@ void encode_task(const AsyncTask& task, Document& document) {
 void encode_processes(const Capture& capture, Document& document) {
   RowWriter processes(document.tables["processes"]);
   RowWriter environment(document.tables["environment"]);
+  RowWriter setup(document.tables["setup"]);
   RowWriter groups(document.tables["groups"]);
+  RowWriter counters(document.tables["group_counters"]);
   RowWriter connections(document.tables["connections"]);
   for (const ProcessCapture& process : capture.processes) {
     process_fields(processes, process);
     ending_fields(processes, process);
+    library_fields(processes, process);
     processes("threads", process.threads.size());
     processes("environment", process.environment.size());
+    processes("setup", process.setup.size());
     processes("groups", process.groups.size());
     processes("tasks", process.tasks.size());
     for (const auto& [name, value] : process.environment) {
       environment("name", name);
       environment("value", value);
     }
+    for (const auto& [name, value] : process.setup) {
+      setup("name", name);
+      setup("value", value);
+    }
     for (const ProcessGroup& group : process.groups) {
       group_fields(groups, group);
+      group_place_fields(groups, group);
+      groups("counters", group.counters.size());
+      for (const GroupCounter& counter : group.counters) {
+        group_counter_fields(counters, counter);
+      }
     }
     processes("connections", process.connections.size());
     for (const Connection& connection : process.connections) {

@@ -163,6 +163,23 @@ void group_fields(Io& io, Row& group) {
   io("members", group.members);
 }
 
+// New in number 11.
+template <typename Io, typename Row>
+void group_place_fields(Io& io, Row& group) {
+  io("rank", group.rank);
+  io("size", group.size);
+}
+
+template <typename Io, typename Row>
+void group_counter_fields(Io& io, Row& counter) {
+  io("backend", counter.backend);
+  io("collectives", counter.collectives);
+  io("transfers", counter.transfers);
+  io("collectives_before", counter.collectives_before);
+  io("transfers_before", counter.transfers_before);
+  io("mixed", counter.mixed);
+}
+
 template <typename Io, typename Row>
 void connection_fields(Io& io, Row& connection) {
   io("local", connection.local);
@@ -208,6 +225,30 @@ void flight_entry_fields(Io& io, Row& entry) {
   io("state", entry.state);
   io("is_p2p", entry.is_p2p);
   io("retired", entry.retired);
+}
+
+// The next three are new in number 11.
+template <typename Io, typename Row>
+void flight_memory_fields(Io& io, Row& record) {
+  io("from_memory", record.from_memory);
+}
+
+template <typename Io, typename Row>
+void flight_status_fields(Io& io, Row& group) {
+  io("backend", group.backend);
+  io("enqueued", group.enqueued);
+  io("started", group.started);
+  io("completed", group.completed);
+}
+
+template <typename Io, typename Row>
+void flight_call_fields(Io& io, Row& entry) {
+  io("transfer", entry.transfer);
+  io("operation", entry.operation);
+  io("timeout_ms", entry.timeout_ms);
+  io("started_ns", entry.started_ns);
+  io("completed_ns", entry.completed_ns);
+  io("thread", entry.thread);
 }
 
 template <typename Io, typename Row>
@@ -306,6 +347,12 @@ void ending_fields(Io& io, Row& process) {
   io("outlives_rank", process.outlives_rank);
   io("ending", process.ending);
   io("exception", process.exception);
+}
+
+// New in number 12.
+template <typename Io, typename Row>
+void library_fields(Io& io, Row& process) {
+  io("communicates", process.communicates);
 }
 
 }  // namespace oddrank::snapshot

@@ -8,6 +8,7 @@ RowReader::RowReader(std::string_view name, const ReadDocument& document, const 
     : name_(name),
       table_(document.table(name)),
       numbers_(document.numbers.data()),
+      texts_(document.strings),
       limits_(limits) {
   if (table_ != nullptr && !table_->columns.empty()) {
     rows_ = table_->columns.front().size;
@@ -28,6 +29,13 @@ bool RowReader::next() {
   ++next_;
   field_ = 0;
   return true;
+}
+
+void RowReader::take_text(StringId id) {
+  const auto at = static_cast<std::size_t>(id);
+  if (limits_.budget != nullptr && at < texts_.size() && !limits_.budget->take(texts_[at].size())) {
+    refuse("its texts are longer than a capture of its size may show");
+  }
 }
 
 void RowReader::check_columns() {
@@ -75,6 +83,10 @@ std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& ch
   if (rows > child.rows()) {
     parent.refuse(std::string(name) + " counts " + std::to_string(rows) + " rows of " +
                   std::to_string(child.rows()));
+    return 0;
+  }
+  if (rows > child.rows_left()) {
+    child.refuse("fewer rows than are counted");
     return 0;
   }
   return rows;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "snapshot/capture.h"
 #include "snapshot/format/columns.h"
 #include "snapshot/ids.h"
@@ -21,23 +22,28 @@ class RowWriter {
   explicit RowWriter(Table& table) : table_(table) {}
 
   template <typename T>
-  void operator()(std::string_view name, const T& value) {
-    auto at = table_.find(name);
-    if (at == table_.end()) {
-      at = table_.emplace(name, Column{}).first;
-    }
-    at->second.push_back(static_cast<std::int64_t>(value));
-  }
+  void operator()(std::string_view name, const T& value);
 
  private:
   Table& table_;
 };
+
+template <typename T>
+void RowWriter::operator()(std::string_view name, const T& value) {
+  auto at = table_.find(name);
+  if (at == table_.end()) {
+    at = table_.emplace(name, Column{}).first;
+  }
+  at->second.push_back(static_cast<std::int64_t>(value));
+}
 
 // How many rows the tables of ids have; ids beyond are refused.
 struct IdLimits {
   std::size_t strings = 0;
   std::size_t frames = 0;
   std::size_t stacks = 0;
+  // Where a row refers to a text, a report may print it; null: texts cost nothing.
+  MemoryBudget* budget = nullptr;
 };
 
 // The highest value of each enumeration that a capture stores; a file with a higher one is refused,
@@ -103,6 +109,14 @@ constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;
 }
 
+// Returns whether the number is a letter of /proc/PID/stat (fs/proc/array.c of Linux 2.6 to 6.18),
+// or '?', which stands for an unknown state.
+constexpr bool is_thread_state(std::int64_t stored) {
+  constexpr std::string_view kLetters = "?RSDTtZXxKWPI";
+  return stored > 0 && stored < 128 &&
+         kLetters.find(static_cast<char>(stored)) != std::string_view::npos;
+}
+
 // Reads the table of that name; a missing table has no rows. Borrows the document. reader("tid",
 // thread.tid) takes the value of the current row; names are literals. Remembers the first mismatch
 // as `problem`; fields keep their defaults from then on.
@@ -112,6 +126,7 @@ class RowReader {
 
   bool present() const { return table_ != nullptr; }
   std::size_t rows() const { return rows_; }
+  std::size_t rows_left() const { return rows_ - next_; }
   // Steps to the next row; returns false after the last one.
   bool next();
   // Also reports a problem if a column was never read, or differs in length from the first.
@@ -120,57 +135,21 @@ class RowReader {
   void refuse(const std::string& what);
 
   template <typename T>
-  void operator()(std::string_view name, T& value) {
-    std::int64_t stored = 0;
-    if (!take(name, stored)) {
-      return;
-    }
-    if constexpr (std::is_same_v<T, StringId>) {
-      set_id(name, stored, limits_.strings, value);
-    } else if constexpr (std::is_same_v<T, FrameId>) {
-      set_id(name, stored, limits_.frames, value);
-    } else if constexpr (std::is_same_v<T, StackId>) {
-      set_id(name, stored, limits_.stacks, value);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      value = stored != 0;
-    } else if constexpr (std::is_same_v<T, char>) {
-      set_number(name, stored, static_cast<signed char>(0), value);
-    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-      value = static_cast<std::uint64_t>(stored);
-    } else if constexpr (std::is_enum_v<T>) {
-      if (stored < 0 || stored > static_cast<std::int64_t>(last_value(value))) {
-        refuse(std::string(name) + " has the unknown value " + std::to_string(stored));
-        return;
-      }
-      value = static_cast<T>(stored);
-    } else {
-      set_number(name, stored, T{}, value);
-    }
-  }
+  void operator()(std::string_view name, T& value);
 
  private:
   bool take(std::string_view name, std::int64_t& value);
+  // Takes room for a text that the row refers to.
+  void take_text(StringId id);
   template <typename Id>
-  void set_id(std::string_view name, std::int64_t stored, std::size_t limit, Id& id) {
-    if (stored < 0 || static_cast<std::uint64_t>(stored) >= limit) {
-      refuse(std::string(name) + " names row " + std::to_string(stored) + " of " +
-             std::to_string(limit));
-      return;
-    }
-    id = Id{static_cast<std::uint32_t>(stored)};
-  }
+  void set_id(std::string_view name, std::int64_t stored, std::size_t limit, Id& id);
   template <typename Number, typename T>
-  void set_number(std::string_view name, std::int64_t stored, Number /*type*/, T& value) {
-    if (!std::in_range<Number>(stored)) {
-      refuse(std::string(name) + " is out of range: " + std::to_string(stored));
-      return;
-    }
-    value = static_cast<T>(stored);
-  }
+  void set_number(std::string_view name, std::int64_t stored, Number /*type*/, T& value);
 
   std::string name_;
   const ReadTable* table_;
   const std::int64_t* numbers_;
+  const std::vector<std::string>& texts_;
   IdLimits limits_;
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
@@ -180,6 +159,63 @@ class RowReader {
   std::vector<std::pair<std::string_view, const std::int64_t*>> fields_;
   std::string problem_;
 };
+
+template <typename T>
+void RowReader::operator()(std::string_view name, T& value) {
+  std::int64_t stored = 0;
+  if (!take(name, stored)) {
+    return;
+  }
+  if constexpr (std::is_same_v<T, StringId>) {
+    set_id(name, stored, limits_.strings, value);
+    take_text(value);
+  } else if constexpr (std::is_same_v<T, FrameId>) {
+    set_id(name, stored, limits_.frames, value);
+  } else if constexpr (std::is_same_v<T, StackId>) {
+    set_id(name, stored, limits_.stacks, value);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (stored != 0 && stored != 1) {
+      refuse(std::string(name) + " is neither true nor false: " + std::to_string(stored));
+      return;
+    }
+    value = stored != 0;
+  } else if constexpr (std::is_same_v<T, char>) {
+    if (!is_thread_state(stored)) {
+      refuse(std::string(name) + " is no state of a thread: " + std::to_string(stored));
+      return;
+    }
+    value = static_cast<char>(stored);
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    value = static_cast<std::uint64_t>(stored);
+  } else if constexpr (std::is_enum_v<T>) {
+    if (stored < 0 || stored > static_cast<std::int64_t>(last_value(value))) {
+      refuse(std::string(name) + " has the unknown value " + std::to_string(stored));
+      return;
+    }
+    value = static_cast<T>(stored);
+  } else {
+    set_number(name, stored, T{}, value);
+  }
+}
+
+template <typename Id>
+void RowReader::set_id(std::string_view name, std::int64_t stored, std::size_t limit, Id& id) {
+  if (stored < 0 || static_cast<std::uint64_t>(stored) >= limit) {
+    refuse(std::string(name) + " names row " + std::to_string(stored) + " of " +
+           std::to_string(limit));
+    return;
+  }
+  id = Id{static_cast<std::uint32_t>(stored)};
+}
+
+template <typename Number, typename T>
+void RowReader::set_number(std::string_view name, std::int64_t stored, Number /*type*/, T& value) {
+  if (!std::in_range<Number>(stored)) {
+    refuse(std::string(name) + " is out of range: " + std::to_string(stored));
+    return;
+  }
+  value = static_cast<T>(stored);
+}
 
 // Returns how many rows of `child` belong to the parent's row; more than there are is a problem.
 std::uint64_t count_rows(RowReader& parent, std::string_view name, RowReader& child);
@@ -192,6 +228,20 @@ void each_row(RowReader& parent, std::string_view name, RowReader& child, const 
   const std::uint64_t rows = count_rows(parent, name, child);
   for (std::uint64_t i = 0; i < rows && step_row(child); ++i) {
     take();
+  }
+}
+
+// The same; the rows go into a vector, which is as large as it has to be from the start.
+template <typename Row, typename Make>
+void rows_into(RowReader& parent,
+               std::string_view name,
+               RowReader& child,
+               std::vector<Row>& into,
+               const Make& make) {
+  const std::uint64_t rows = count_rows(parent, name, child);
+  into.reserve(rows);
+  for (std::uint64_t i = 0; i < rows && step_row(child); ++i) {
+    into.push_back(make());
   }
 }
 

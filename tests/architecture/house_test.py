@@ -2,8 +2,9 @@
 """Checks the house rules that a program can check: which room may include which (the table of rooms in
 ARCHITECTURE.md), how long a file may be, how a header begins, that no type of a library appears in a
 header that other rooms may include (a header whose first comment says "Private to stacks/." is not
-one of those), that no code reads facts from the texts of a wait, and that names in anonymous namespaces
-are unique where several sources are compiled as one.
+one of those), that no code reads facts from the texts of a wait, that bodies of members stand
+outside of their class, and that names in anonymous namespaces are unique where several sources are
+compiled as one.
 
     house_test.py [ROOT]          checks the tree
     house_test.py --self-test     checks that each rule can fail
@@ -26,13 +27,13 @@ ARROWS = {
     "base": [],
     "snapshot": ["base/"],
     "attach": ["snapshot/", "base/"],
-    "ranks": ["attach/", "snapshot/", "base/"],
+    "ranks": ["attach/", "elf/", "snapshot/", "base/"],
     "elf": [*TARGET, "snapshot/", "base/"],
     "unwind": [*TARGET, "elf/", "snapshot/", "base/"],
     "cpython": [*TARGET, "elf/", "snapshot/", "base/"],
     "stacks": [*TARGET, "elf/", "unwind/", "cpython/", "snapshot/", "base/"],
-    "waits": [*TARGET, "attach/proc_", "cpython/", "snapshot/", "base/"],
-    "collectives": [*TARGET, "cpython/", "snapshot/", "base/"],
+    "waits": [*TARGET, "attach/files/open_named.h", "attach/proc_", "cpython/", "snapshot/", "base/"],
+    "collectives": [*TARGET, "ranks/", "cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "report": ["aggregate/", "snapshot/", "base/"],
     "slurm": ["snapshot/", "base/"],
@@ -57,6 +58,46 @@ PROSE = re.compile(rf"\bdetail\b{READS}|\btext\([^;{{}}()]*\b{TEXT}\){READS}|"
                    rf"\bdetail\)?\s*[=!]=(?!=)|[=!]=\s*[\w.>()-]*(?:\.|->)detail\b|"
                    rf"\bis_\w+\([^;{{}}]*\btext\([^;{{}}()]*(?:\.|->){TEXT}\)")
 READER_OF_PROSE = "snapshot/format/told_wait.cc"
+# What a target names is opened in attach/files/ only (attach/files/open_named.h). Elsewhere in the rooms
+# that read targets, calls that open or examine a file by its path name one of the kernel's own: the
+# argument says so, or a person has looked at the file and this table has its number of such calls.
+OPENS = re.compile(r"(?:(?<![\w:])::(?:open|openat|openat2|opendir|fopen|freopen|creat|stat|lstat|"
+                   r"statvfs|statfs|statx|access|readlink|connect|glob|scandir|nftw|inotify_add_watch)|"
+                   r"syscall(?=\(SYS_open)|\bstd::(?:i|o)?fstream\b[^;(]*|"
+                   r"(?<![\w:])(?:read_link|read_file(?!\((?:address|std::uint64_t)))|"
+                   r"filesystem::(?:exists|status|file_size|canonical|read_symlink|is_\w+|"
+                   r"(?:recursive_)?directory_iterator))\(([^;]*)")
+OF_KERNEL = re.compile(r'\s*(?:[\w:]+\()*"/(?:proc|sys|dev)/|\s*"/proc"|\s*"/dev/|'
+                       r"\s*(?:\w+::)?(?:task_path|fd_path|proc_folder)\(")
+BELOW_TARGET = re.compile(r'["\w]/root(?:/|")|map_files')
+READING_ROOMS = ("attach", "ranks", "elf", "unwind", "cpython", "stacks", "waits", "collectives", "node")
+REVIEWED_OPENS = {
+    "attach/live_target.cc": 1,
+    "attach/mapping_query.cc": 1,
+    "attach/permission.cc": 1,
+    "attach/proc_fds.cc": 2,
+    "attach/proc_stat.cc": 1,
+    "attach/proc_status.cc": 1,
+    "attach/proc_task.cc": 1,
+    "attach/resident_target.cc": 1,
+    "collectives/sources/link_ports.cc": 2,
+    "collectives/sources/ras_client.cc": 1,
+    "elf/module_files.cc": 1,
+    "node/examine_node.cc": 1,
+    "node/log_growth.cc": 1,
+    "node/sources/collect_hardware.cc": 2,
+    "node/sources/collect_log.cc": 1,
+    "node/sources/dump_files.cc": 4,
+    "node/sources/ras_services.cc": 1,
+    "ranks/process_facts.cc": 2,
+    "waits/cgroups.cc": 1,
+    "waits/ends/read_ends.cc": 1,
+    "waits/ends/read_sockets.cc": 2,
+    "waits/node/collect_waits.cc": 1,
+    "waits/node/lock_file_ages.cc": 1,
+    "waits/node/lock_file_owners.cc": 1,
+    "waits/node/node_pressure.cc": 1,
+}
 # What begins a definition or a declaration at the start of a line, as clang-format leaves it: the name
 # of a type, a function or a variable. Members that are defined outside of their class are none.
 DEFINED = re.compile(
@@ -64,6 +105,10 @@ DEFINED = re.compile(
     r"using (?P<alias>\w+) =|"
     r"(?!(?:return|using|namespace|template|static_assert|class|struct|enum|union|extern)\b)"
     r"\w[^(={]*?[ &*>](?P<value>\w+)(?:\(|\s*[={\[;])")
+# How clang-format leaves the head of a class. Bodies of its members that are longer than this stand
+# outside of it.
+CLASS_HEAD = re.compile(r"^( *)(?:class|struct|union) [^;{}()]*\{$", re.MULTILINE)
+MAX_BODY_LINES = 1
 # These folders are one scope each; so is each room. Tests elsewhere are compiled one by one.
 UNIT_TESTS = "tests/unit/"
 GOLDEN_TESTS = "tests/golden/"
@@ -130,12 +175,64 @@ def check_prose(path, text):
         yield f"{path}: '{match.group(0)}' reads the text of a wait (line {line} without comments)"
 
 
+def unexplained_opens(text):
+    """Returns the calls that open or examine a file which is not clearly one of the kernel's own."""
+    code = without_comments(text)
+    return [match.group(0).split("\n")[0] for match in OPENS.finditer(code)
+            if not OF_KERNEL.match(match.group(1))]
+
+
+def check_opens(path, text):
+    """Paths that a target names are opened in one place."""
+    if not path.startswith(tuple(f"{room}/" for room in READING_ROOMS)) or re.match(
+            r"attach/files/open_\w+\.cc$", path):
+        return
+    found = unexplained_opens(text)
+    if len(found) != REVIEWED_OPENS.get(path, 0):
+        yield (f"{path}: {len(found)} calls open or examine a file by its path, not "
+               f"{REVIEWED_OPENS.get(path, 0)} as reviewed; if a target names it, attach/files/open_named.h "
+               f"has to: {'; '.join(found)}")
+    if BELOW_TARGET.search(without_comments(text)):
+        yield f"{path}: files below a target's root are opened by attach/files/open_named.h only"
+
+
 def check_words(path, text):
     """English puts the subject first, and limits have one name (CONTRIBUTING.md)."""
     for match in re.finditer(r"^\s*// (Of|Whoever|Is the|Are the) .*$", text, re.MULTILINE):
         yield f"{path}: a comment begins with '{match.group(1)}': {match.group(0).strip()}"
     for match in re.finditer(r"\bconstexpr [^=;]*\b(k(?:Most|Longest|Largest)[A-Z]\w*)", text):
         yield f"{path}: a limit is called kMax..., not {match.group(1)}"
+
+
+def member_bodies(text):
+    """Yields the first line and the number of lines of each function body within a class. Relies on
+    clang-format's indentation, so that it needs no parser."""
+    lines = text.splitlines()
+    for match in CLASS_HEAD.finditer(text):
+        outer, at = match.group(1), text.count("\n", 0, match.end()) + 1
+        member, head = outer + "  ", ""
+        while at < len(lines) and not lines[at].startswith(outer + "}"):
+            line, at = lines[at], at + 1
+            starts = line.startswith(member) and line[len(member):len(member) + 1] not in (" ", "}")
+            head = line if starts else f"{head} {line}"
+            # An "=" before the parameters begins a variable, and an operator has its own.
+            if not line.endswith("{") or "(" not in head or "=" in re.sub(
+                    r"operator\W+?\(.*", "", head).partition("(")[0]:
+                continue
+            first = at
+            while at < len(lines) and not lines[at].startswith(member + "}"):
+                at += 1
+            if at < len(lines) and lines[at] == member + "}":
+                yield first + 1, at - first
+            head = ""
+
+
+def check_bodies(path, text):
+    if path.partition("/")[0] not in (*ROOMS, "bench"):
+        return
+    for line, size in member_bodies(text):
+        if size > MAX_BODY_LINES:
+            yield f"{path}:{line}: a body of {size} lines stands within its class"
 
 
 def check_file(path, text):
@@ -147,6 +244,8 @@ def check_file(path, text):
         yield from check_arrows(path, text)
         yield from check_words(path, text)
         yield from check_prose(path, text)
+        yield from check_bodies(path, text)
+        yield from check_opens(path, text)
     if path.endswith(".h"):
         yield from check_header(path, text)
 
@@ -270,6 +369,8 @@ def check_tree(root):
 
 
 PRIVATE = "// A. Private to\n// stacks/.\n#pragma once\n"
+BODY = "class A {{\n public:\n  {}\n    f();\n    g();\n  }}\n}};\n"
+INNER = "class A {{\n  struct B {{\n{}  }};\n  int c = 0;\n}};\n"
 BAD = [
     ("base/a.cc", '#include "snapshot/tables.h"\n', "base/ may not include"),
     ("snapshot/a.cc", '#include "attach/target.h"\n', "snapshot/ may not include"),
@@ -297,6 +398,19 @@ BAD = [
     ("aggregate/a.cc", "return kFrozen == view.text(wait.detail);\n", "reads the text of a wait"),
     ("aggregate/a.cc", "return is_frozen(view.text(wait.detail), 'S');\n", "reads the text"),
     ("snapshot/a.h", "// A.\n#pragma once\nbool b = w.detail.ends_with(x);\n", "reads the text"),
+    ("base/a.cc", BODY.format("int f() {"), "base/a.cc:4: a body of 2 lines"),
+    ("base/a.cc", BODY.format("A() : b(1) {"), "a body of 2 lines"),
+    ("base/a.cc", BODY.format("static bool f(int a,\n                int b) {"), "a body of 2"),
+    ("base/a.cc", BODY.format("int operator==(const A& a) const {"), "a body of 2 lines"),
+    ("bench/a.cc", BODY.format("bool operator()(int a) override {"), "a body of 2 lines"),
+    ("base/a.cc", BODY.replace("A", "A final\n    : public B").format("int f() {"), "a body of 2"),
+    ("base/a.cc", BODY.format("struct C {\n    int x = 0;\n  };\n  int f() {"), "a body of 2"),
+    ("base/a.cc", INNER.format("    int f() {\n      g();\n      h();\n    }\n"), "a body of 2"),
+    ("waits/a.cc", "if (::lstat(path.c_str(), &facts) == 0) {}\n", "not 0 as reviewed"),
+    ("node/a.cc", "const auto text = read_file(home + name, 100);\n", "not 0 as reviewed"),
+    ("node/a.cc", "::syscall(SYS_openat2, folder, path, &how, 4);\n", "not 0 as reviewed"),
+    ("collectives/a.cc", "std::ifstream file(path);\n", "not 0 as reviewed"),
+    ("node/a.cc", 'std::string file = "/proc/7/root/tmp";\n', "by attach/files/open_named.h only"),
     ("tests/a_test.cc", "", "does not name it"),
 ]
 GOOD = [
@@ -308,6 +422,16 @@ GOOD = [
     ("aggregate/a.cc", "// wait.detail == x\ntext = view.text(wait.detail);\nb = detail.empty();"),
     ("snapshot/format/told_wait.cc", 'return tables.text(wait.detail).starts_with("x");\n'),
     ("tests/unit/a.cc", 'CHECK(wait.detail == "ended");\n'),
+    ("tests/unit/a.cc", BODY.format("int f() {")),
+    ("base/a.cc", BODY.format("int f();\n};\nint A::f() {").replace("  }\n};", "}")),
+    ("base/a.cc", BODY.format("int f() const {").replace("    g();\n", "")),
+    ("base/a.cc", BODY.format("std::function<int()> f = [] {").replace("  }\n};", "  };\n};")),
+    ("base/a.cc", BODY.format("int a = f({").replace("  }\n};", "  });\n};")),
+    ("base/a.cc", INNER.format("    int f() { return 1; }\n    int g() { return 2; }\n")),
+    ("waits/a.cc", 'auto a = read_file("/proc/" + name);\nint b = ::open("/dev/kmsg", 1);\n'),
+    ("waits/a.cc", 'auto a = read_link(task_path(pid, tid, "cwd"));\n'),
+    ("attach/files/open_named.cc", "int fd = ::open(path.c_str(), O_PATH);\n"),
+    ("slurm/a.cc", "int fd = ::open(path.c_str(), O_PATH);\n"),
     ("cli/a.cc", '#include <CLI/CLI.hpp>\n\n#include "slurm/job.h"\n#include "cli/options.h"\n'),
 ]
 

@@ -122,15 +122,15 @@ class GroupsTest(unittest.TestCase):
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
 
     def test_groups_of_a_device_mesh(self):
-        """The ranks' flight recorders can be queried: the number of each call is known, and the
-        recorders name the same rank."""
+        """The ranks' flight recorders are read: the number of each call is known, and the recorders
+        name the same rank."""
         report, _ = self.diagnose("mesh", IN_GROUPS)
         self.check_slots(report, "group dp {0,4}", "group tp {4-7}")
         slots = {row["inside"]: row["sequence"] for row in report["collectives"]}
         self.assertEqual(slots, dict.fromkeys(("4,6-7", "0", "1", "2", "3"), AT + 1))
         rows = [row for row in report["sources"] if row["source"] == "flight recorder"]
         self.assertEqual([(row["ranks"], row["agrees"]) for row in rows], [(str(STUCK), True)])
-        self.assertIn(f"{RANKS} dumps of {RANKS} ranks, written now", rows[0]["text"])
+        self.assertIn(f"calls in the memory of {RANKS} of {RANKS} ranks", rows[0]["text"])
 
     def test_pipeline(self):
         report, text = self.diagnose("p2p", IN_PIPELINE)

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 # pylint: disable=wrong-import-position
 import cluster
 import harness
+import proc_facts
 from cluster import Cluster
 from harness import Options, Run
 from star_job import StarJob
@@ -136,6 +137,25 @@ class HostsTest(unittest.TestCase):
         for node in ("n0", "n1"):
             listed = self.lab.node_exec(node, ["ls", "/dev/shm"]).stdout
             self.assertNotIn("oddrank-", listed)
+
+    def steps(self):
+        return self.lab.run_client(["squeue", "-s", "-h", "-j", self.id, "-o", "%i %j"]).stdout
+
+    def test_a_folder_that_takes_no_copy_is_named_and_nothing_stays(self):
+        program = self.copy_for_us_alone()
+        for node in ("n0", "n1"):
+            made = self.lab.node_exec(node, ["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", "/mnt"])
+            self.assertEqual(made.returncode, 0, made)
+            self.addCleanup(self.lab.node_exec, node, ["umount", "/mnt"])
+        for folder, why in (("/nosuch", "No such file or directory"), ("/mnt", "Permission denied")):
+            with self.subTest(folder=folder):
+                run = self.oddrank("job", self.id, "--json", "-", "-q", "--send-to", folder,
+                                   program=program)
+                self.assertEqual(run.status, harness.NOTHING_READ, run)
+                self.assertIn(why, run.out)
+                proc_facts.wait_until(lambda: "oddrank" not in self.steps(), "no step of ours is left")
+        for node in ("n0", "n1"):
+            self.assertEqual(self.lab.node_exec(node, ["ls", "/mnt"]).stdout, "")
 
     def test_my_only_job(self):
         run = self.oddrank("job", "--me", "-q")

@@ -129,6 +129,31 @@ class HungJobTest(unittest.TestCase):
         self.assertEqual(again.json()["verdict"], live.json()["verdict"])
         self.assertEqual(again.json()["groups"], live.json()["groups"])
 
+    def test_05_a_larger_step_beside_it_changes_nothing(self):
+        """More sleepers than ranks, with the numbers of tasks, on all nodes."""
+        step = self.lab.run_client(
+            ["sh", "-c", f"srun --jobid={self.id} --overlap --overcommit --mem=0 -J beside -N4 -n12 sleep 600 "
+             "</dev/null >/dev/null 2>&1 &"], user=self.user)
+        self.assertEqual(step.returncode, 0, step)
+
+        def sleepers():
+            return [pid for node in self.lab.nodes for pid in self.lab.node_pids(node)
+                    if proc_facts.comm(pid) == "sleep"]
+        try:
+            proc_facts.wait_until(lambda: len(sleepers()) == 12, "the sleepers run")
+            run = self.patient_job("--json", "-", "-q")
+            self.assertEqual(run.status, 0, run)
+            self.check_verdict(run.json())
+            coverage = run.json()["coverage"]
+            self.assertEqual((coverage["expected"], coverage["read"]), (8, 8), coverage)
+            self.assertIn("sleep", " ".join(run.json()["notes"]), run.json()["notes"])
+        finally:
+            steps = self.lab.run_client(["squeue", "-s", "-h", "-j", self.id, "-o", "%i %j"]).stdout
+            for line in steps.splitlines():
+                if line.split()[1] == "beside":
+                    self.lab.run_client(["scancel", line.split()[0]], user=self.user)
+        proc_facts.wait_until(lambda: not sleepers(), "the sleepers are gone")
+
     # -- trouble ----------------------------------------------------------------------------------
 
     def test_10_unknown_job(self):

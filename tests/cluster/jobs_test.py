@@ -81,8 +81,20 @@ class JobsTest(unittest.TestCase):
         task = self.task_id(f"{job}_4")
         self.wait_ranks(task, 2)
         report = self.report(f"{job}_4")
-        self.assertEqual(report["job"]["id"], task)
+        self.assertEqual(report["job"]["id"], f"{job}_4")
         self.assertEqual(report["coverage"]["read"], 2)
+        self.wait_ranks(self.task_id(f"{job}_3"), 2)
+        run = Run(self.lab.run_client([Options.oddrank, "job", job]))
+        harness.check_trouble(self, run, "is an array", f"oddrank job {job}_3",
+                              f"oddrank job {job}_4", status=2)
+
+    def test_ids_that_name_nothing(self):
+        job = self.submit(f"srun -n1 {RANK}", "-N1", "-n1")
+        self.wait_ranks(job, 1)
+        for name in (f"{job}+1", f"{job}_0", f"{job}+7", "999999_1", "999999+1"):
+            with self.subTest(name=name):
+                run = Run(self.lab.run_client([Options.oddrank, "job", name]))
+                harness.check_trouble(self, run, status=harness.NOTHING_READ)
 
     def test_a_heterogeneous_job_is_one(self):
         """Any component may be named: the ranks of all of them wait for each other."""
@@ -103,6 +115,30 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(counts, {1, 2})
         run = Run(self.lab.run_client([Options.oddrank, "job", f"{job}.7"]))
         harness.check_trouble(self, run, f"{job}", "step 7")
+
+    def test_a_larger_step_of_sleepers_is_left_out(self):
+        """A step that only keeps nodes busy may have more tasks, and may be alone on a node."""
+        job = self.submit(f"srun -N1 -n2 --overlap {RANK} & "
+                          "srun -N2 -n6 --overlap sleep 3600 & wait", "-N2", "-n2", "--overcommit")
+        self.wait_ranks(job, 2)
+        proc_facts.wait_until(lambda: self.sleepers(job) == 6, "the sleepers run")
+        report = self.report(job)
+        self.assertEqual((report["coverage"]["expected"], report["coverage"]["read"]), (2, 2))
+        self.assertEqual({row["rank"] for row in report["ranks"]}, {0, 1})
+        self.assertIn("sleep", " ".join(report["notes"]))
+
+    def sleepers(self, job):
+        return sum(proc_facts.comm(pid) == "sleep"
+                   and proc_facts.environ(pid).get("SLURM_JOB_ID") == job
+                   for node in self.lab.nodes for pid in self.lab.node_pids(node))
+
+    def test_what_a_batch_script_runs_itself(self):
+        job = self.submit(RANK, "-N1", "-n4", "--overcommit")
+        self.wait_ranks(job, 1)
+        report = self.report(job)
+        self.assertEqual((report["coverage"]["expected"], report["coverage"]["read"]), (1, 1))
+        self.assertEqual([row["rank"] for row in report["ranks"]], [0])
+        self.assertNotEqual(report["verdict"]["kind"], "missing_rank")
 
     def test_a_job_of_srun_alone(self):
         environment = dict(os.environ, SLURM_CONF=self.lab.conf)

@@ -1,5 +1,5 @@
 // Measures the peak of memory in use: each reader of foreign bytes must stay within 16 times their
-// size. Uses hooks of the sanitizer's allocator; one thread.
+// size. Uses hooks of the sanitizer's allocator, and without a sanitizer does nothing; one thread.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ODDRANK_COUNTS_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ODDRANK_COUNTS_MEMORY 1
+#endif
+#endif
+
+#ifdef ODDRANK_COUNTS_MEMORY
 #include <sanitizer/allocator_interface.h>
 
 namespace oddrank::fuzz {
@@ -59,3 +68,16 @@ class PeakMemory {
 };
 
 }  // namespace oddrank::fuzz
+
+#else
+
+namespace oddrank::fuzz {
+
+class PeakMemory {
+ public:
+  explicit PeakMemory(std::size_t /*size*/) {}
+};
+
+}  // namespace oddrank::fuzz
+
+#endif

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/read_file.h"
+#include "base/write_file.h"
 
 namespace oddrank::tests {
 

@@ -89,12 +89,30 @@ Capture renumbered(const Capture& from, const std::vector<std::int32_t>& numbers
     }
   };
   Capture to = copy_of(from);
+  // Keys and files of a rank often end in its number.
+  const auto rename_end = [&rename, &to](snapshot::StringId& name) {
+    std::string text(to.tables.text(name));
+    const std::size_t slash = text.rfind('/') + 1;
+    const std::size_t end = std::min(text.find('.', slash), text.size());
+    const std::size_t begin = text.find_last_not_of("0123456789", end - 1) + 1;
+    if (begin < end && begin >= slash) {
+      std::int32_t rank = std::stoi(text.substr(begin, end - begin));
+      rename(rank);
+      name = to.tables.string(text.replace(begin, end - begin, std::to_string(rank)));
+    }
+  };
   for (snapshot::NodeCapture& node : to.nodes) {
     std::for_each(node.expected_ranks.begin(), node.expected_ranks.end(), rename);
   }
   for (ProcessCapture& process : to.processes) {
     rename(process.rank);
     for (snapshot::ThreadCapture& thread : process.threads) {
+      rename_end(thread.wait.key);
+      for (snapshot::PythonLoop& loop : thread.loops) {
+        for (snapshot::LoopCall& call : loop.calls) {
+          rename_end(call.object);
+        }
+      }
       if (!thread.call) {
         continue;
       }
@@ -158,6 +176,39 @@ Capture once(const Capture& from) {
     }
   }
   return to;
+}
+
+void stand_still(Capture& capture) {
+  constexpr std::int64_t kMinuteMs = 60'000;
+  for (ProcessCapture& process : capture.processes) {
+    for (ThreadCapture& thread : process.threads) {
+      snapshot::ThreadSample last = thread.samples.back();
+      last.locals_changed = false;
+      std::fill(thread.samples.begin(), thread.samples.end(), last);
+      if (last.state == 'S') {
+        thread.wait.quiet_ms = std::max(thread.wait.quiet_ms, kMinuteMs);
+      }
+    }
+  }
+}
+
+void make_late(Capture& capture, std::int32_t rank) {
+  ProcessCapture& process = *process_of(capture, rank);
+  snapshot::Tables& tables = capture.tables;
+  snapshot::Frame frame;
+  frame.kind = snapshot::FrameKind::kPython;
+  frame.function = tables.string("evaluate");
+  frame.file = tables.string("/home/ada/demo/evaluation.py");
+  frame.line = 81;
+  const snapshot::StackId stack = tables.stack(snapshot::Stack{.frames = {tables.frame(frame)}});
+  ThreadCapture main;
+  main.tid = process.pid;
+  main.has_python = true;
+  main.samples.assign(2, {.stack = stack, .state = 'S'});
+  main.wait.syscall_name = tables.string("clock_nanosleep");
+  process.threads = {main};
+  process.state = 'S';
+  process.ending = {};
 }
 
 std::vector<Fact> facts() {

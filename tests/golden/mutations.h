@@ -31,6 +31,12 @@ void unread(snapshot::ProcessCapture& process);
 // Keeps one sample only.
 snapshot::Capture once(const snapshot::Capture& from);
 
+// Makes every thread stand still where its last sample found it, for a minute.
+void stand_still(snapshot::Capture& capture);
+
+// Puts the rank into code of its own, asleep, outside of all calls.
+void make_late(snapshot::Capture& capture, std::int32_t rank);
+
 // A fact that was read from a process, and the change that removes it from a capture.
 struct Fact {
   std::string_view name;  // "who holds what it waits for"

@@ -11,6 +11,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "report/report_text.h"
 #include "snapshot/merge.h"
+#include "tests/golden/evidence_check.h"
 #include "tests/golden/mutations.h"
 #include "tests/golden/named_ranks.h"
 #include "tests/golden/stories/story.h"
@@ -61,6 +62,17 @@ void silence(Capture& capture, std::uint32_t node) {
 }
 
 }  // namespace
+
+TEST_CASE("stories: the wait-for graph shows all that a verdict says") {
+  for (const Story& story : all_stories()) {
+    const CaptureBuilder job = story.build();
+    aggregate::FrameModel model(job.capture.tables);
+    const aggregate::JobView view(job.capture, model);
+    const Diagnosis diagnosis = aggregate::diagnose(view);
+    INFO(story.name << ": " << diagnosis.verdict.summary);
+    CHECK(unproven(view, diagnosis.verdict) == std::vector<std::string>());
+  }
+}
 
 TEST_CASE("stories: the order of nodes and processes does not matter") {
   const Story story = GENERATE(from_range(all_stories()));

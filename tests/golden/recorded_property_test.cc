@@ -7,6 +7,8 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
+#include "aggregate/wait_graph.h"
+#include "tests/golden/evidence_check.h"
 #include "tests/golden/mutations.h"
 #include "tests/golden/recorded_jobs.h"
 #include "tests/support/catch.h"
@@ -91,6 +93,50 @@ TEST_CASE("recorded jobs: other names of functions and files of user code change
     CHECK(after.verdict.confidence == before.verdict.confidence);
     CHECK(named(after) == named(before));
   }
+}
+
+TEST_CASE("recorded jobs: the wait-for graph shows all that a verdict says") {
+  for (const RecordedJob& job : recorded_jobs()) {
+    const Capture capture = decode(job);
+    aggregate::FrameModel model(capture.tables);
+    const aggregate::JobView view(capture, model);
+    const Diagnosis diagnosis = aggregate::diagnose(view);
+    INFO(job.name << " (" << job.story << "): " << diagnosis.verdict.summary);
+    CHECK(unproven(view, diagnosis.verdict) == std::vector<std::string>());
+  }
+}
+
+TEST_CASE("recorded jobs: of a step that stands still, the late rank is named and nobody else") {
+  std::size_t waited = 0;
+  for (const RecordedJob& job : recorded_jobs()) {
+    const Capture healthy = decode(job);
+    if (aggregate::diagnose(healthy).verdict.kind != aggregate::Kind::kHealthy) {
+      continue;
+    }
+    for (std::int32_t late = 0; late < healthy.job.world_size; ++late) {
+      Capture capture = copy_of(healthy);
+      stand_still(capture);
+      make_late(capture, late);
+      // Ranks that are between two calls are late, too; so is one that ends.
+      Ranks outside = {late};
+      aggregate::FrameModel model(capture.tables);
+      const aggregate::JobView view(capture, model);
+      for (const aggregate::RankView& rank : view.ranks()) {
+        if (rank.leader == nullptr || !rank.leader->call) {
+          outside.insert(rank.rank);
+        }
+      }
+      const Diagnosis after = aggregate::diagnose(view);
+      INFO(job.name << " (" << job.story << ") with rank " << late
+                    << " late: " << after.verdict.summary);
+      CHECK(is_subset(named(after), outside));
+      if (outside.size() == 1 && aggregate::build_wait_graph(view).awaited[view.index_of(late)]) {
+        CHECK(named(after) == outside);
+        ++waited;
+      }
+    }
+  }
+  CHECK(waited > 0);  // most moments have several ranks outside, or calls of unknown members
 }
 
 }  // namespace oddrank::tests

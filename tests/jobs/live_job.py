@@ -75,8 +75,8 @@ def _cpu_ticks(pid):
 class LiveJob:
     """A running job. Poll it until it is ripe; always close it."""
 
-    def __init__(self, server, job, directory):
-        self.job, self.directory = job, directory
+    def __init__(self, server, job, directory, patience=PATIENCE_S):
+        self.job, self.directory, self._patience = job, directory, patience
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(directory)
         for name, text in job.files.items():
@@ -158,7 +158,7 @@ class LiveJob:
                      and now > self._changed + QUIET_S + RIPE_S)
             if all(state == job_facts.RESTING for state in states):
                 raise Discarded("the fault did not matter")
-        if not ready and now > self._started + PATIENCE_S:
+        if not ready and now > self._started + self._patience:
             raise Discarded(f"nothing stood still: {facts}")
         return ready
 

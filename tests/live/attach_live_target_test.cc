@@ -10,14 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "attach/files/open_mapped.h"
 #include "attach/live_target.h"
 #include "attach/mapping_query.h"
-#include "attach/open_mapped.h"
 #include "attach/proc_maps.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "base/write_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 

@@ -89,7 +89,7 @@ def on_a_quiet_machine(test):
     """Leaves the test out, unless scripts/test --full runs it. On a machine that others keep busy,
     threads that spin may get no CPU for a second; a thread that does not run cannot be stopped to be
     read, and then nothing is known of it."""
-    return test if os.environ.get("ODDRANK_FULL") else None
+    return harness.only_in_full(test)
 
 
 class DeviceWait(unittest.TestCase):

@@ -202,6 +202,37 @@ TEST_CASE("stopped: code that keeps its frame in a register that is saved nowher
   CHECK(harm_of(running->tid, "S").empty());
 }
 
+TEST_CASE("stopped: a thread that sleeps in code without tables is left alone") {
+  // A stop would show the registers, but nothing says which of them holds a frame.
+  const std::string name = GENERATE("tableless", "tableless_pointer");
+  INFO(name);
+  auto victim = Victim::start({test::victim_path(name)});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_syscall(SYS_clock_nanosleep));
+  const pid_t pid = victim->pid();
+  auto capture = read_process(pid);
+  REQUIRE(capture);
+  CHECK(capture->processes[0].stopped == 0);
+  // Frame pointers are found on the stack.
+  const Names names = names_of(*capture, pid);
+  REQUIRE_FALSE(names.empty());
+  CHECK(names.front().find("sleep_long") != std::string::npos);
+  CHECK((name == "tableless" || std::find(names.begin(), names.end(), "outer") != names.end()));
+  // A stop of somebody else's does not take the name of the call away.
+  const auto target = attach::LiveTarget::open(pid);
+  REQUIRE(target);
+  auto seen = (*target)->thread(pid);
+  REQUIRE(seen);
+  const auto stop = (*target)->while_stopped(std::span(&*seen, 1), std::chrono::milliseconds(5000),
+                                             [](auto /*attempts*/) {});
+  REQUIRE(stop);
+  REQUIRE(stop->held == 1);
+  REQUIRE(victim->wait_syscall(SYS_restart_syscall));
+  const auto after = (*target)->thread(pid);
+  REQUIRE(after);
+  CHECK(after->syscall->number == SYS_clock_nanosleep);
+}
+
 TEST_CASE("stopped: --never-stop leaves threads that run alone, and says so") {
   const auto running = start_running("spin");
   REQUIRE(running);

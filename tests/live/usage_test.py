@@ -18,6 +18,7 @@ import harness
 
 MAX_LINE = 200
 NUMBERS = ["abc", "0", "-1", "1.5", "99999999999999999999", ""]
+HOSTILE = "x\x1b]0;t\x07\x1b[2J\x7f\u009b\u202e\u2066\u2028\noddrank: error: FORGED\r"
 DURATIONS = ["abc", "5 m", "1e3", "99999999999999999999s", "3y"]
 
 
@@ -53,6 +54,48 @@ class UsageTest(unittest.TestCase):
     def test_a_number_of_samples_out_of_range_is_refused(self):
         for number in NUMBERS:
             self.refused("node", f"--samples={number}")
+
+    def test_two_outputs_to_one_place_are_refused(self):
+        """Before anything is read, so that nothing is lost."""
+        both = self.refused("report", "none.odd", "--json", "-", "--html", "/dev/stdout")
+        self.assertIn("--json and --html both write to stdout", both)
+        with harness.scratch() as folder:
+            same = self.refused("node", "--save", f"{folder}/a", "--json", f"{folder}/./a")
+            self.assertIn("--json and --save both write", same)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_mode_that_is_none_is_named(self):
+        for mode in ("rw", "999", "1777", ""):
+            self.assertIn(f"'{mode}'", self.refused("node", "--mode", mode))
+
+    def test_reports_are_private_unless_a_mode_is_given(self):
+        with harness.scratch() as folder:
+            before = os.umask(0)
+            for name, more in (("private", ()), ("shared", ("--mode", "644"))):
+                run("doctor", "--json", f"{folder}/{name}", *more)
+            os.umask(before)
+            modes = {name: os.stat(f"{folder}/{name}").st_mode & 0o7777
+                     for name in os.listdir(folder)}
+        self.assertEqual(modes, {"private": 0o600, "shared": 0o644})
+
+    def test_hosts_without_number_are_refused_as_one(self):
+        for hosts in ("n[1-999999999]", "n[1-65536],m[1-65536]", "r[1-999]n[1-999]", "n[2-1]", "n[1"):
+            self.assertLess(len(self.refused("hosts", hosts).splitlines()), 4)
+            self.assertLess(len(self.refused("doctor", "--hosts", hosts).splitlines()), 4)
+
+    def test_what_others_named_does_not_reach_a_terminal_raw(self):
+        for command in (("report",), ("fr",), ("core",), ("hosts",), ("node", "--"), ("job",),
+                        ("no-such-command",), ("node", "--timeout"), ("report", "--no-such-option")):
+            result = run(*command, HOSTILE)
+            with self.subTest(command=command, stderr=result.stderr):
+                self.assertNotEqual(result.returncode, 0)
+                text = result.stdout + result.stderr
+                self.assertFalse([c for c in text if ord(c) < 32 and c not in "\t\n"], text)
+                for unseen in "\x7f\x9b\u202e\u2066\u2028":
+                    self.assertNotIn(unseen, text)
+                # A line of its own would look like another message.
+                self.assertFalse([row for row in text.splitlines()
+                                  if row.startswith("oddrank: error: FORGED")], text)
 
     def test_an_unknown_command_or_option_is_refused(self):
         self.assertIn("oddrank --help", self.refused("nodes"))

@@ -184,7 +184,7 @@ class WatchTest(unittest.TestCase):
 
     def test_a_stall_names_the_rank_and_calls_the_command(self):
         hook = (f"cp \"$1\" {self.folder}/hook.json.new; env > {self.folder}/hook.env; "
-                f"mv {self.folder}/hook.json.new {self.folder}/hook.json")
+                f"mv {self.folder}/hook.json.new {self.folder}/hook.json; echo ticket opened")
         # All captures are kept, because a stall is captured again while it lasts.
         options = (*QUICK, "--save", f"{self.folder}/save", "--keep", "100", "--on-stall", hook)
         # It must be recognised as a watcher under another name too.
@@ -212,6 +212,8 @@ class WatchTest(unittest.TestCase):
         self.assertIn("file_lock: rank 0", said)
         self.assertIn("rank 0 last moved at", said)
         self.assertIn("for_ever (peers.py:", said)
+        proc_facts.wait_until(lambda: "oddrank watch:   ticket opened\n" in self.said(),
+                              "the log has what the command of --on-stall wrote")
         run = harness.Run(harness.run_here([harness.Options.oddrank, "report", capture, "-q"]))
         self.assertIn("file_lock", run.out, run)
 
@@ -279,8 +281,15 @@ class WatchTest(unittest.TestCase):
         self.both_ranks("asks")
         self.wait_said("rank 0 has not moved for")
 
-    # The watch sees that nothing moves; the verdict on the capture still takes the CPU time of a poll
-    # without pauses for motion ("healthy"), and so the alarm is withheld.
+    def test_a_job_that_counts_its_polls_does_not_move(self):
+        self.both_ranks("counts")
+        self.wait_said("rank 0 has not moved for")
+
+    def test_a_job_that_finds_what_it_polls_for_moves(self):
+        process = self.both_ranks("finds")[0]
+        self.watch_for(3, self.wait_watcher(process))
+        self.assertNotIn("has not moved for", self.said())
+
     def test_a_job_that_polls_a_file_without_pauses_does_not_move(self):
         self.both_ranks("rushes")
         self.wait_said("rank 0 has not moved for", 15)

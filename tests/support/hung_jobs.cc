@@ -150,6 +150,15 @@ ThreadSpec training_on() {
   return spec;
 }
 
+ThreadSpec waiting_on(WaitOn on, std::string path) {
+  ThreadSpec spec = sleeping();
+  spec.frames = {py("do_it", kProgram, 7)};
+  spec.wait = {};
+  spec.wait.on = on;
+  spec.wait.path = std::move(path);
+  return spec;
+}
+
 ThreadSpec in_store() {
   ThreadSpec spec;
   spec.frames =

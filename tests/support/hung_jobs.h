@@ -23,6 +23,8 @@ ThreadSpec sleeping();               // in code of its own
 ThreadSpec computing();              // R, uses the CPU
 ThreadSpec training_on();            // another line in each sample
 ThreadSpec in_store();               // init_process_group
+// In code of its own, and waits for something of which the kernel shows no other end.
+ThreadSpec waiting_on(snapshot::WaitOn on, std::string path = {});
 
 // Returns eight ranks, each with this thread; and one thread of gloo's.
 CaptureBuilder eight_ranks(const ThreadSpec& spec);

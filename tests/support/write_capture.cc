@@ -6,6 +6,7 @@
 //                                       one rank waits for its loader and the others for it
 #include <cstdio>
 #include <fstream>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -39,13 +40,20 @@ snapshot::Capture big_job(std::int32_t ranks) {
   }
   CaptureBuilder job(hosts, ranks);
   const std::int32_t odd = ranks / 3;
+  std::mt19937_64 random(1);
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     const std::string& host = hosts[static_cast<std::size_t>(rank / kRanksPerNode)];
     auto& process = job.rank(rank, host, 1000 + 100 * (rank % kRanksPerNode));
     process.local_rank = rank % kRanksPerNode;
     job.thread(process, rank == odd ? in_loader(0) : in_all_reduce());
+    // Real threads differ; a small file that describes many equal ones is refused as a bomb.
     for (int thread = 1; thread < kThreads; ++thread) {
-      job.thread(process, pool_thread());
+      auto& one = job.thread(process, pool_thread());
+      one.wait.address = random();
+      for (auto& sample : one.samples) {
+        sample.voluntary_switches = random() % 1'000'000;
+        sample.cpu_us = random() % 100'000'000;
+      }
     }
   }
   return job.take();

@@ -8,7 +8,9 @@
            again and again: `watched.py yields FOLDER`, where that
            file would be
   asks     checks for a file that no process makes, with pauses
-  rushes   the same, without pauses
+  counts   the same, and counts its tries
+  finds    checks for a file that exists, waits a moment, works, and again
+  rushes   checks for the file without pauses
   lines    is quiet until a line arrives, prints "step", and is quiet again
 """
 import hashlib
@@ -66,6 +68,32 @@ def yields(folder):
 def asks():
     while not os.path.exists("/no/such/file"):
         time.sleep(0.01)
+
+
+def counts():
+    tries = 0
+    while True:
+        tries += 1
+        for path in ("/no/such/file", "/no/such/folder/file"):
+            for attempt in range(3):
+                if os.path.exists(path):
+                    return
+                time.sleep(0.001 * attempt)
+        print(end="", flush=True)
+
+
+def finds():
+    step = 0
+    while True:
+        step += 1
+        take_when_there("/", step)
+
+
+def take_when_there(path, step):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    time.sleep(0.05)
+    hashlib.sha256(b"%d" % step).hexdigest()
 
 
 def rushes():

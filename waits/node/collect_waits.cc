@@ -96,13 +96,18 @@ class NoFiles final : public ProcessFiles {
   std::string locked_files() const override { return {}; }
 };
 
-// Checks holders that the kernel named by pid: a process that is gone holds nothing, so the lock is
-// stale.
+// Checks holders that the kernel named by pid. A file lock for which a thread is blocked is held as
+// long as the thread is: if the process that took it is gone, another one has inherited the file.
 void look_for_holder(ThreadWait& wait) {
   if (wait.holder_pid <= 0 || wait.holder_alive != Known::kUnknown) {
     return;
   }
   const auto stat = attach::read_proc_stat(wait.holder_pid);
+  if (wait.on == WaitOn::kFileLock) {
+    const bool there = stat && stat->state != 'Z' && stat->state != 'X';
+    wait.holder_alive = there ? Known::kYes : Known::kUnknown;
+    return;
+  }
   if (stat) {
     wait.holder_alive = stat->state == 'Z' || stat->state == 'X' ? Known::kNo : Known::kYes;
   } else if (stat.error().code == Errc::kGone) {

@@ -21,6 +21,7 @@
 #include "waits/node/join_processes.h"
 #include "waits/node/lock_file_ages.h"
 #include "waits/node/lock_file_owners.h"
+#include "waits/node/lock_holders.h"
 #include "waits/node/polled_locks.h"
 #include "waits/node/uninterruptible.h"
 
@@ -56,6 +57,7 @@ NodeStart start_node(const Capture& capture) {
 
 void join_node(const NodeStart& start, const OpenTarget& open, Capture& capture) {
   name_polled_locks(start.locks, capture);
+  name_lock_holders(capture);
   join_ends(read_ends(capture), capture);
   name_semaphore_owners(capture, open);
   name_lock_file_owners(capture);

@@ -189,7 +189,9 @@ void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
   if (holder == nullptr || holder == &ours) {
     return;
   }
-  wait.holder_alive = is_dead(*holder) ? Known::kNo : Known::kYes;
+  // A blocked lock has a holder: threads of a process may outlive its main thread.
+  const bool lock = wait.on == WaitOn::kFileLock && !wait.inferred;
+  wait.holder_alive = is_dead(*holder) && !lock ? Known::kNo : Known::kYes;
   wait.about = WaitAbout::kHolder;
 }
 

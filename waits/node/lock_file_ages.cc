@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/files/open_named.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -45,12 +46,13 @@ std::string file_words(const ProcessCapture& process, const std::string& path) {
   if (is_remote(*mount)) {
     return "on " + mount_words(*mount) + ", so its age was not read";
   }
-  struct stat status {};
-  if (::lstat((folder + "/root" + path).c_str(), &status) != 0) {
+  const auto files = attach::NamedFiles::of(process.pid);
+  const auto status = files ? files->examine(path) : tl::unexpected<Error>(files.error());
+  if (!status) {
     return {};
   }
   const std::int64_t made_us =
-      status.st_mtim.tv_sec * kMicrosInSecond + status.st_mtim.tv_nsec / 1000;
+      status->st_mtim.tv_sec * kMicrosInSecond + status->st_mtim.tv_nsec / 1000;
   const std::int64_t began_us =
       now_us(CLOCK_REALTIME) - now_us(CLOCK_BOOTTIME) + static_cast<std::int64_t>(process.start_us);
   const std::int64_t age_us = std::max<std::int64_t>(0, now_us(CLOCK_REALTIME) - made_us);

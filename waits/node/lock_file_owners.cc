@@ -1,26 +1,23 @@
 #include "waits/node/lock_file_owners.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "attach/files/open_named.h"
+#include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "base/unique_fd.h"
 #include "waits/add_note.h"
 #include "waits/mounts.h"
 #include "waits/node/node_family.h"
@@ -51,63 +48,47 @@ struct LockText {
   std::int64_t made = 0;  // ns since 1970
 };
 
-std::optional<LockText> read_lock_text(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) {
+std::optional<LockText> read_lock_text(const attach::NamedFiles& files, const std::string& path) {
+  const auto status = files.examine(path);
+  if (!status) {
     return std::nullopt;
   }
   LockText found;
-  found.made = nanos_of(status.st_mtim);
-  if (S_ISLNK(status.st_mode)) {
-    found.text = read_link(path).value_or(std::string());
+  found.made = nanos_of(status->st_mtim);
+  if (S_ISLNK(status->st_mode)) {
+    found.text = files.link_text(path).value_or(std::string());
     return found;
   }
-  if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) > kMaxLockText) {
+  if (!S_ISREG(status->st_mode) || static_cast<std::size_t>(status->st_size) > kMaxLockText) {
     return std::nullopt;
   }
-  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
-  UniqueFd file(::open(path.c_str(), kFlags | O_NOATIME));
-  if (!file.valid()) {
-    file = UniqueFd(::open(path.c_str(), kFlags));  // of another user
-  }
-  std::array<char, kMaxLockText> bytes{};
-  const ssize_t size = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
-  if (size <= 0) {
-    return std::nullopt;
-  }
-  found.text.assign(bytes.data(), static_cast<std::size_t>(size));
-  return found;
+  found.text = files.read(path, kMaxLockText).value_or(std::string());
+  return found.text.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
 // Returns the files in a lock directory; empty if it is not one.
-std::vector<std::string> entries_of(const std::string& folder) {
-  struct CloseDir {
-    void operator()(DIR* dir) const { ::closedir(dir); }
-  };
-  std::vector<std::string> paths;
-  const std::unique_ptr<DIR, CloseDir> dir(::opendir(folder.c_str()));
-  for (const dirent* entry = nullptr; dir && (entry = ::readdir(dir.get())) != nullptr;) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") {
-      continue;
-    }
-    if (paths.size() == kMaxLockEntries) {
-      return {};
-    }
-    paths.push_back(folder + "/" + std::string(name));
+std::vector<std::string> entries_of(const attach::NamedFiles& files, const std::string& folder) {
+  std::vector<std::string> paths =
+      files.list(folder, kMaxLockEntries + 1).value_or(std::vector<std::string>());
+  if (paths.size() > kMaxLockEntries) {
+    return {};
+  }
+  for (std::string& path : paths) {
+    path.insert(0, folder + "/");
   }
   return paths;
 }
 
-std::vector<LockText> read_lock_texts(const std::string& path) {
-  struct stat status {};
-  std::vector<std::string> paths = {path};
-  if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    paths = entries_of(path);
+std::vector<LockText> read_lock_texts(pid_t pid, const std::string& path) {
+  const auto files = attach::NamedFiles::of(pid);
+  const auto status = files ? files->examine(path) : tl::unexpected<Error>(files.error());
+  if (!status) {
+    return {};
   }
+  const auto paths = S_ISDIR(status->st_mode) ? entries_of(*files, path) : std::vector{path};
   std::vector<LockText> texts;
   for (const std::string& each : paths) {
-    if (auto text = read_lock_text(each)) {
+    if (auto text = read_lock_text(*files, each)) {
       texts.push_back(std::move(*text));
     }
   }
@@ -145,29 +126,50 @@ bool may_have_made(pid_t pid, const LockText& lock) {
   return began <= lock.made + kClockSlack;
 }
 
-// Returns the only process whose number is in the lock file; 0 if there is none, or several.
-pid_t owner_of_lock_file(const Capture& capture,
-                         const ProcessCapture& process,
-                         const std::string& path) {
+// Returns whether no process of the node that could have made the file has this number, in whatever
+// pid namespace: a container may share the folder.
+bool is_gone(pid_t number, const LockText& lock) {
+  const auto pids = attach::list_pids();
+  return pids && std::none_of(pids->begin(), pids->end(), [&](pid_t pid) {
+           const auto status = attach::read_proc_status(pid);
+           const bool named =
+               pid == number || (status && std::find(status->ns_pids.begin(), status->ns_pids.end(),
+                                                     number) != status->ns_pids.end());
+           return named && may_have_made(pid, lock);
+         });
+}
+
+// What a lock file says about the process that made it.
+struct LockFileOwner {
+  pid_t pid = 0;      // the only process whose number is in it; 0 if there is none, or several
+  bool gone = false;  // that process has exited
+};
+
+LockFileOwner owner_of_lock_file(const Capture& capture,
+                                 const ProcessCapture& process,
+                                 const std::string& path) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
   const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
   const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;
   if (!mount || is_remote(*mount)) {
-    return 0;
+    return {};
   }
   std::set<pid_t> owners;
-  std::string file = folder;
-  file += "/root";
-  file += path;
-  for (const LockText& lock : read_lock_texts(file)) {
+  std::set<pid_t> gone;
+  for (const LockText& lock : read_lock_texts(process.pid, path)) {
     const pid_t number = number_in_lock_file(lock.text, capture.nodes.front().host);
     const pid_t pid = number == 0 ? 0 : process_of_number(capture, process, number);
     if (pid != 0 && may_have_made(pid, lock)) {
       owners.insert(pid);
+    } else if (number != 0 && is_gone(number, lock)) {
+      gone.insert(number);
     }
   }
+  if (owners.empty() && gone.size() == 1) {
+    return {*gone.begin(), true};
+  }
   const bool one = owners.size() == 1 && *owners.begin() != process.pid;
-  return one ? *owners.begin() : 0;
+  return {one ? *owners.begin() : 0, false};
 }
 
 }  // namespace
@@ -193,9 +195,11 @@ void name_lock_file_owners(Capture& capture, std::chrono::milliseconds patience)
     for (std::size_t i = 0; i < places.size(); ++i) {
       const ProcessCapture& process = capture.processes[places[i].process];
       const snapshot::Wait& wait = process.threads[places[i].thread].wait;
-      const pid_t owner =
+      const LockFileOwner owner =
           owner_of_lock_file(capture, process, std::string(capture.tables.text(wait.path)));
-      send_bytes(fd, std::to_string(i) + " " + std::to_string(owner) + "\n");
+      // A negative number: that process is gone.
+      const pid_t number = owner.gone ? -owner.pid : owner.pid;
+      send_bytes(fd, std::to_string(i) + " " + std::to_string(number) + "\n");
     }
   };
   const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
@@ -205,12 +209,20 @@ void name_lock_file_owners(Capture& capture, std::chrono::milliseconds patience)
     const auto owner = index && *index < places.size() && blank != std::string_view::npos
                            ? parse_number<pid_t>(line.substr(blank + 1))
                            : std::nullopt;
-    if (owner && *owner > 0) {
-      snapshot::Wait& wait =
-          capture.processes[places[*index].process].threads[places[*index].thread].wait;
+    if (!owner || *owner == 0) {
+      continue;
+    }
+    snapshot::Wait& wait =
+        capture.processes[places[*index].process].threads[places[*index].thread].wait;
+    if (*owner > 0) {
       wait.holder_pid = *owner;
       wait.holder_alive = snapshot::Known::kYes;
       add_note(capture, wait, "pid " + std::to_string(*owner) + " is written in it");
+    } else {
+      wait.holder_alive = snapshot::Known::kNo;
+      add_note(capture, wait,
+               "pid " + std::to_string(-static_cast<std::int64_t>(*owner)) +
+                   " is written in it and is gone");
     }
   }
 }

@@ -13,7 +13,8 @@
 namespace oddrank::waits {
 
 // For each wait on a lock file (WaitHow::kLockFile) without a holder, makes the process whose pid
-// is in the file the holder. The process must be alive, and older than the file. Reads the files
+// is in the file the holder. The process must be alive, and older than the file; if no process of
+// the node can be the one, the holder is gone. Reads the files
 // through the waiting processes' own view, in a child that has `patience` (base/isolated.h: the
 // caller must have one thread only). Skips remote file systems (mounts.h), where the pid may be
 // another node's.

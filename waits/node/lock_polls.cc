@@ -8,7 +8,8 @@
 #include <span>
 #include <string>
 
-#include "snapshot/call_names.h"
+#include "base/base_name.h"
+#include "snapshot/loops/call_names.h"
 #include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
@@ -85,10 +86,6 @@ const TryingName* trying_name(std::string_view name) {
 bool may_be_work(std::string_view name) {
   return !snapshot::call_rests(name) && !snapshot::call_is_idle(name) &&
          !is_among(kBesideNames, name) && trying_name(name) == nullptr;
-}
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 // A stripped library has no names, but nothing else in it sleeps.

@@ -1,5 +1,5 @@
 // Threads that poll for a lock and sleep in between: the kernel sees only the sleep. The lock is
-// read from the calls of their loop (snapshot/python_loop.h) or from their frames.
+// read from the calls of their loop (snapshot/loops/python_loop.h) or from their frames.
 #pragma once
 
 #include <optional>

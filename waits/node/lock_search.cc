@@ -1,6 +1,5 @@
 #include "waits/node/lock_search.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "attach/files/open_named.h"
 #include "attach/proc_fds.h"
 #include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
@@ -187,11 +187,10 @@ std::vector<LockSearch::Candidate> LockSearch::among_named_files(
 
 std::optional<FoundLock> LockSearch::named_lock_file(const std::set<std::string>& names) {
   std::set<std::string> locks;
+  const auto files = attach::NamedFiles::of(pid_);
   for (const std::string& path : names) {
     const auto mount = is_lock_name(path) ? mount_of(mountinfo_, path) : std::nullopt;
-    struct stat status {};
-    if (mount && !is_remote(*mount) &&
-        ::lstat((proc_folder(pid_) + "/root" + path).c_str(), &status) == 0) {
+    if (mount && !is_remote(*mount) && files && files->examine(path)) {
       locks.insert(path);
     }
   }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "attach/files/open_named.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -93,12 +94,14 @@ bool has_shared_memory(pid_t pid) {
 }
 
 void add_shared_memory(pid_t pid, std::set<unsigned long>& seen, std::vector<std::string>& notes) {
-  struct statvfs status {};
-  const std::string path = "/proc/" + std::to_string(pid) + "/root/dev/shm";
-  if (!has_shared_memory(pid) || ::statvfs(path.c_str(), &status) != 0 || status.f_blocks == 0 ||
-      !seen.insert(status.f_fsid).second) {
+  const auto files = attach::NamedFiles::of(pid);
+  const auto found = files && has_shared_memory(pid)
+                         ? files->file_system("/dev/shm")
+                         : Result<struct statvfs>(fail(Errc::kGone, ""));
+  if (!found || found->f_blocks == 0 || !seen.insert(found->f_fsid).second) {
     return;
   }
+  const struct statvfs& status = *found;
   const std::uint64_t used = status.f_blocks - std::min(status.f_blocks, status.f_bavail);
   const std::uint64_t percent = used * 100 / status.f_blocks;
   if (percent >= kFull) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/mask_secrets.h"
+#include "base/secrets/mask_secrets.h"
 #include "cpython/bytecode/code_analysis.h"
 #include "cpython/bytecode/current_call.h"
 #include "cpython/bytecode/symbol_values.h"

@@ -27,24 +27,30 @@ class TypeKinds {
   // `names` must outlive the object.
   explicit TypeKinds(std::span<const TypeName<Kind>> names) : names_(names) {}
 
-  Kind of(cpython::PythonSample& python, attach::Addr object) {
-    const attach::Addr type = cpython::type_of(python.memory(), object);
-    const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind{});
-    if (is_new && type != attach::Addr{}) {
-      at->second = by_name(cpython::name_of_type(python.memory(), type));
-    }
-    return at->second;
-  }
+  Kind of(cpython::PythonSample& python, attach::Addr object);
 
  private:
-  Kind by_name(const std::string& name) const {
-    const auto known = std::find_if(names_.begin(), names_.end(),
-                                    [&name](const auto& each) { return each.name == name; });
-    return known == names_.end() ? Kind{} : known->kind;
-  }
+  Kind by_name(const std::string& name) const;
 
   std::span<const TypeName<Kind>> names_;
   std::unordered_map<std::uint64_t, Kind> kinds_;  // by type
 };
+
+template <typename Kind>
+Kind TypeKinds<Kind>::of(cpython::PythonSample& python, attach::Addr object) {
+  const attach::Addr type = cpython::type_of(python.memory(), object);
+  const auto [at, is_new] = kinds_.try_emplace(attach::value_of(type), Kind{});
+  if (is_new && type != attach::Addr{}) {
+    at->second = by_name(cpython::name_of_type(python.memory(), type));
+  }
+  return at->second;
+}
+
+template <typename Kind>
+Kind TypeKinds<Kind>::by_name(const std::string& name) const {
+  const auto known = std::find_if(names_.begin(), names_.end(),
+                                  [&name](const auto& each) { return each.name == name; });
+  return known == names_.end() ? Kind{} : known->kind;
+}
 
 }  // namespace oddrank::waits

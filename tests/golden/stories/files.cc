@@ -103,6 +103,7 @@ CaptureBuilder stale_build_lock() {
   ThreadSpec polls = blocked(WaitOn::kFileLock, "clock_nanosleep", builds_extension());
   polls.wait.path = "/home/ada/.cache/torch_extensions/fused_adam/lock";
   polls.wait.holder_alive = Known::kNo;
+  polls.wait.how = snapshot::WaitHow::kLockFile;
   polls.wait.inferred = true;
   return job_of(1, 4, Backend::kGloo, polls);
 }

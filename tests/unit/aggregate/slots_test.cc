@@ -78,6 +78,30 @@ TEST_CASE("an unknown group is guessed to be the world only if few are elsewhere
   }
 }
 
+TEST_CASE("a rank whose own count shows that it made the call is not awaited there") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  for (const std::int32_t rank : {0, 1, 2, 3, 4, 5}) {
+    job.process(tests::pid_of(rank)).threads[0].call->sequence = 12;
+  }
+  for (const std::int32_t rank : {6, 7}) {
+    snapshot::ProcessCapture& process = job.process(tests::pid_of(rank));
+    process.threads[0].call.reset();
+    snapshot::ProcessGroup& group = process.groups.emplace_back();
+    group.is_default = true;
+    group.counters.emplace_back().collectives = rank == 6 ? 11 : 12;
+  }
+  auto slots = slots_of(job);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].absent == std::vector<std::size_t>{6});
+  CHECK(slots[0].beside == std::vector<std::size_t>{7});
+  // A process that stands as a whole does nothing for the call.
+  for (snapshot::ThreadSample& sample : job.process(tests::pid_of(7)).threads[0].samples) {
+    sample.state = 'T';
+  }
+  slots = slots_of(job);
+  CHECK(slots[0].absent == std::vector<std::size_t>{6, 7});
+}
+
 TEST_CASE("sequence numbers make slots") {
   auto job = tests::below_host_job();
   job.process(tests::pid_of(3)).threads[0].call->sequence = 1206;

@@ -1,5 +1,6 @@
 #include "aggregate/wait_graph.h"
 
+#include "aggregate/wait_chain.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 

@@ -1,14 +1,20 @@
 #include "base/isolated.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 
 #include "base/parse_number.h"
+#include "base/unique_fd.h"
 #include "tests/support/catch.h"
 
 namespace oddrank {
@@ -124,6 +130,58 @@ TEST_CASE("a task that writes too much is killed at the limit") {
   const auto results = run_isolated({flood}, 1, std::size_t{1} << 20);
   CHECK(results[0].end == IsolatedEnd::kCrashed);
   CHECK(results[0].bytes.size() < std::size_t{2} << 20);
+}
+
+// What a confined child answers to each call that a parser has no use for.
+std::string refused_calls(const Freedom& may) {
+  const IsolatedTask task{
+      [](int fd) {
+        const auto say = [fd](const char* what, bool refused) {
+          send_bytes(fd, std::string(what) + (refused ? "" : "!") + " ");
+        };
+        const UniqueFd inet(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        say("socket", !inet.valid() && errno == EPERM);
+        const UniqueFd file(::open("/dev/null", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        say("create", !file.valid() && errno == EPERM);
+        say("remove", ::unlink("/nonexistent/x") != 0 && errno == EPERM);
+        char program[] = "/nonexistent/x";
+        char* argv[] = {program, nullptr};
+        say("exec", ::execv(program, argv) != 0 && errno == EPERM);
+        say("poke", ::ptrace(PTRACE_POKEDATA, 1, nullptr, nullptr) != 0 && errno == EPERM);
+        const UniqueFd read(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        say(read.valid() ? "reads" : "reads nothing", true);
+        say("privileges", ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+      },
+      milliseconds(20000), may};
+  return run_isolated({task}, 1).front().bytes;
+}
+
+TEST_CASE("a child may do no more than its task needs") {
+  CHECK(refused_calls({}) == "socket create remove exec poke reads privileges ");
+  CHECK(refused_calls({.sockets = true}) == "socket! create remove exec poke reads privileges ");
+  CHECK(refused_calls({.files = true}) == "socket create! remove! exec poke reads privileges ");
+  const std::string all = refused_calls({.programs = true});
+  CHECK(all.find("exec!") != std::string::npos);
+}
+
+TEST_CASE("a child that needs too much memory says so") {
+  Freedom may;
+  may.memory = std::size_t{64} << 20;
+  const IsolatedTask greedy{[](int fd) {
+                              send_bytes(fd, "before");
+                              std::vector<std::string> all;
+                              for (int i = 0; i < 200; ++i) {
+                                all.emplace_back(std::size_t{1} << 20, 'x');
+                              }
+                              send_bytes(fd, all.back());
+                            },
+                            milliseconds(20000), may};
+  const auto results = run_isolated({greedy}, 1);
+  if (results[0].bytes.size() > 6) {
+    return;  // AddressSanitizer's shadow memory cannot be limited
+  }
+  CHECK(results[0].end == IsolatedEnd::kNoMemory);
+  CHECK(results[0].bytes == "before");
 }
 
 }  // namespace

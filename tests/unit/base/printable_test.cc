@@ -18,6 +18,35 @@ TEST_CASE("escape sequences and broken UTF-8 do not reach a terminal") {
   CHECK(printable(std::string_view("a\0b", 3)) == "a?b");
 }
 
+TEST_CASE("code points that are not seen do not change the text around them") {
+  for (const char* unseen : {"\u202a", "\u202e", "\u2066", "\u2069", "\u2028", "\u2029", "\u061c",
+                             "\u200b", "\u200e", "\u200f", "\u2060", "\ufeff", "\U000e0041"}) {
+    INFO(std::string(unseen).size());
+    CHECK(printable("a" + std::string(unseen) + "b").find(unseen) == std::string::npos);
+    CHECK(printable_text("a\n" + std::string(unseen) + "b").find(unseen) == std::string::npos);
+  }
+  // Letters, marks and signs of any script stay, also joiners that some scripts need.
+  for (const char* seen : {"\u00e9", "\u05d0", "\u0639", "\u4e2d", "\u2026", "\u200d", "\u2192",
+                           "\U0001f600", "\ue000"}) {
+    CHECK(printable(seen) == seen);
+    CHECK(printable_text(seen) == seen);
+  }
+}
+
+TEST_CASE("a whole output keeps its lines, and its colours only if they are wanted") {
+  CHECK(printable_text("a\tb\nc\n") == "a\tb\nc\n");
+  CHECK(printable_text("a\rb\x08\x07\x7f") == "a?b???");
+  CHECK(printable_text("\x1b[1;31mred\x1b[0m", true) == "\x1b[1;31mred\x1b[0m");
+  CHECK(printable_text("\x1b[1;31mred\x1b[0m") == "?[1;31mred?[0m");
+  // No other escape sequence: these clear the screen, move, and set the title.
+  for (const char* text :
+       {"\x1b[2J", "\x1b[1;1H", "\x1b]0;title\x07", "\x1b[", "\x1b", "\x1b[31"}) {
+    CHECK(printable_text(text, true).find('\x1b') == std::string::npos);
+  }
+  CHECK(printable_text(std::string(100000, 'x')).size() == 100000);
+  CHECK(printable_text("\xff\xc3") == "??");
+}
+
 TEST_CASE("text is limited without cutting a code point") {
   CHECK(printable("abcdef", 3) == "abc");
   CHECK(printable("ab\xc3\xa9", 3) == "ab");

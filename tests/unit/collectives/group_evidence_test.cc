@@ -56,10 +56,10 @@ TEST_CASE("the function's own group is None") {
   CHECK(evidence_of(builder) == "group=None");
 }
 
-TEST_CASE("it looked the default group up") {
+TEST_CASE("the function looks up the default group") {
   ThreadBuilder builder;
   builder.python("barrier", kC10dFile, 10, {{"default_pg", "<ProcessGroup>"}});
-  CHECK(evidence_of(builder) == "it looked the default group up");
+  CHECK(evidence_of(builder) == "which looks up the default group");
 }
 
 TEST_CASE("a group object may be any group") {

@@ -9,6 +9,8 @@ using oddrank::attach::Environment;
 using oddrank::ranks::identify_rank;
 using oddrank::ranks::parse_ranks;
 using oddrank::ranks::RankSource;
+using oddrank::ranks::ToldBy;
+using oddrank::ranks::ToldWorld;
 
 namespace {
 
@@ -138,4 +140,28 @@ TEST_CASE("lists of ranks") {
   CHECK(parse_ranks("").empty());
   CHECK(parse_ranks("1,x,2") == std::vector<std::int32_t>{1});
   CHECK(parse_ranks("-1").empty());
+}
+
+TEST_CASE("what a process says of itself counts before its variables") {
+  const Environment task = with({{"SLURM_JOB_ID", "7"},
+                                 {"SLURM_STEP_ID", "0"},
+                                 {"SLURM_PROCID", "1"},
+                                 {"SLURM_NTASKS", "2"},
+                                 {"SLURM_GTIDS", "0,1"}});
+  const ToldWorld told{ToldBy::kGroup, 3, 4, -1, "n0:29500", false};
+  const auto identity = identify_rank(task, false, told);
+  REQUIRE(identity);
+  CHECK(identity->source == RankSource::kItself);
+  CHECK(identity->rank == 3);
+  CHECK(identity->world_size == 4);
+  CHECK(identity->job == "slurm 7.0");  // as that of ranks that were not asked
+  CHECK(identity->rendezvous == "n0:29500");
+  CHECK(identity->node_ranks.empty());  // SLURM's list is of tasks
+
+  const auto agreed =
+      identify_rank(with({{"RANK", "3"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"}}), false, told);
+  REQUIRE(agreed);
+  CHECK(agreed->source == RankSource::kRankVariable);
+  CHECK(agreed->local_rank == 1);
+  CHECK(agreed->job == "n0:29500");
 }

@@ -1,159 +1,13 @@
 // Tables of process trees, and which processes in them are ranks.
 #include "ranks/rank_tree.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "base/split.h"
 #include "tests/support/catch.h"
+#include "tests/unit/ranks/node_table.h"
 
-using oddrank::attach::Environment;
-using oddrank::ranks::Conduct;
-using oddrank::ranks::decide_ranks;
-using oddrank::ranks::DiscoverOptions;
-using oddrank::ranks::FactsRead;
-using oddrank::ranks::ProcessFacts;
-using oddrank::ranks::RankDecision;
-using oddrank::ranks::RankRow;
-
-namespace {
-
-// A node's processes, written down line by line. They start in the order of the lines, unless a
-// test says otherwise.
-class Node {
- public:
-  Node& add(pid_t pid,
-            pid_t parent,
-            const std::string& command,
-            const std::string& variables = "") {
-    ProcessFacts facts;
-    facts.stat.pid = pid;
-    facts.stat.parent = parent;
-    facts.stat.group = pid;
-    facts.stat.state = 'S';
-    facts.stat.start_us = 1000000 * (facts_.size() + 1);
-    facts.stat.threads = 1;
-    facts.read = FactsRead::kRead;
-    for (const auto word : oddrank::split_blanks(command)) {
-      facts.arguments.emplace_back(word);
-    }
-    const std::string program = facts.arguments.empty() ? "" : facts.arguments[0];
-    facts.stat.name = program.substr(program.rfind('/') + 1).substr(0, 15);
-    std::vector<Environment::Entry> entries;
-    for (const auto word : oddrank::split_blanks(variables)) {
-      const auto equals = word.find('=');
-      entries.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-    }
-    facts.environment = Environment(std::move(entries));
-    facts_.push_back(std::move(facts));
-    return *this;
-  }
-  // Marks the last process as ended.
-  Node& zombie() {
-    facts_.back().stat.state = 'Z';
-    return silent(FactsRead::kNone);
-  }
-  // Marks the last process as unreadable.
-  Node& silent(FactsRead read) {
-    facts_.back().read = read;
-    facts_.back().arguments.clear();
-    facts_.back().environment = Environment();
-    return *this;
-  }
-  // Marks the last process as forked: it runs the program of its parent.
-  Node& forked() {
-    facts_.back().stat.forked = true;
-    return *this;
-  }
-  // Sets what the last process does, and whether it has a communication library.
-  Node& does(Conduct conduct, bool communicates = false) {
-    facts_.back().conduct_read = true;
-    facts_.back().conduct = {conduct, communicates};
-    return *this;
-  }
-  // Returns the pids whose conduct is wanted first.
-  std::string wanted() const {
-    std::string text;
-    for (const std::size_t i : oddrank::ranks::conducts_to_read(facts_, {})) {
-      text += (text.empty() ? "" : " ") + std::to_string(facts_[i].stat.pid);
-    }
-    return text;
-  }
-  Node& started(std::uint64_t start_us) {
-    facts_.back().stat.start_us = start_us;
-    return *this;
-  }
-  Node& group(pid_t pid) {
-    facts_.back().stat.group = pid;
-    return *this;
-  }
-
-  RankDecision decide(const DiscoverOptions& options = {}) const {
-    return decide_ranks(facts_, options);
-  }
-
-  // Returns "0:100[101,102] 1:110": rank, its pid, and the processes that belong to it.
-  std::string ranks(const DiscoverOptions& options = {}) const {
-    std::map<pid_t, std::string> children;
-    const RankDecision decision = decide(options);
-    for (const RankRow& row : decision.rows) {
-      if (!row.is_rank) {
-        std::string& list = children[row.owner];
-        list += (list.empty() ? "" : ",") + std::to_string(facts_[row.process].stat.pid);
-      }
-    }
-    std::string text;
-    for (const RankRow& row : decision.rows) {
-      if (row.is_rank) {
-        const auto found = children.find(row.owner);
-        text += (text.empty() ? "" : " ") + std::to_string(row.rank) + ":" +
-                std::to_string(row.owner) +
-                (found == children.end() ? "" : "[" + found->second + "]");
-      }
-    }
-    return text;
-  }
-
-  std::string jobs(const DiscoverOptions& options = {}) const {
-    std::string text;
-    for (const RankRow& row : decide(options).rows) {
-      if (row.is_rank) {
-        text += (text.empty() ? "" : " | ") + row.job;
-      }
-    }
-    return text;
-  }
-
- private:
-  std::vector<ProcessFacts> facts_;
-};
-
-std::string torch(int rank, int local_rank, int world = 4, int local_world = 2, int port = 29500) {
-  return "RANK=" + std::to_string(rank) + " LOCAL_RANK=" + std::to_string(local_rank) +
-         " WORLD_SIZE=" + std::to_string(world) +
-         " LOCAL_WORLD_SIZE=" + std::to_string(local_world) +
-         " MASTER_ADDR=n0 MASTER_PORT=" + std::to_string(port) + " TORCHELASTIC_RUN_ID=r";
-}
-
-std::string slurm(int task,
-                  int tasks = 4,
-                  const std::string& listed = "",
-                  int job = 7,
-                  const std::string& step = "0") {
-  return "SLURM_JOB_ID=" + std::to_string(job) + " SLURM_STEP_ID=" + step +
-         " SLURM_PROCID=" + std::to_string(task) + " SLURM_NTASKS=" + std::to_string(tasks) +
-         " SLURM_STEP_NUM_TASKS=" + std::to_string(tasks) +
-         (listed.empty() ? "" : " SLURM_GTIDS=" + listed);
-}
-
-DiscoverOptions for_pids(std::vector<pid_t> pids) {
-  DiscoverOptions options;
-  options.pids = std::move(pids);
-  return options;
-}
-
-}  // namespace
+using namespace oddrank::test;  // NOLINT(google-build-using-namespace)
 
 TEST_CASE("torchrun: its children are the ranks, loaders belong to them") {
   Node node;
@@ -403,6 +257,74 @@ TEST_CASE("a step of one task counts only if the job was requested and has nothi
   CHECK(node.ranks(options) == "0:100");
 }
 
+TEST_CASE("what a batch script runs without srun is the job's rank if it may train") {
+  const std::string batch =
+      " SLURM_JOB_ID=7 SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=4";
+  Node node;
+  node.add(90, 80, "/bin/bash slurm_script", batch)
+      .add(91, 90, "python train.py", batch)
+      .add(92, 91, "python train.py", batch)
+      .add(93, 90, "tee log", batch);
+  DiscoverOptions options;
+  CHECK(node.ranks(options).empty());
+  options.slurm_job = "7";
+  CHECK(node.ranks(options) == "0:91[92]");
+  CHECK(node.decide(options).rows[0].world_size == 1);
+  node.add(100, 81, "python train.py", slurm(0, 2)).add(101, 82, "python train.py", slurm(1, 2));
+  CHECK(node.ranks(options) == "0:100 1:101");
+}
+
+TEST_CASE("of several jobs on a node those that train are kept, however small they are") {
+  Node node;
+  node.add(100, 80, "python train.py", slurm(0, 2)).does(Conduct::kIdle, true);
+  for (int task = 0; task < 4; ++task) {
+    node.add(200 + task, 81, "sleep 1000", slurm(task, 4, "", 7, "1")).does(Conduct::kIdle);
+  }
+  node.add(300, 82, "python monitor.py", slurm(0, 4, "", 7, "2")).does(Conduct::kIdle);
+  for (const std::string job : {"", "7"}) {
+    DiscoverOptions options;
+    options.slurm_job = job;
+    CHECK(node.ranks(options) == "0:100");
+    CHECK(node.decide(options).notes ==
+          std::vector<std::string>{
+              "left out, because nothing of it trains: slurm 7.1 (4 processes: sleep)",
+              "left out, because nothing of it trains: slurm 7.2 (1 process: python)"});
+  }
+}
+
+TEST_CASE("a job of one task that trains is kept beside larger ones that do not") {
+  Node node;
+  node.add(100, 80, "python train.py", slurm(0, 1)).does(Conduct::kWorks, true);
+  node.add(200, 81, "sleep 1000", slurm(0, 4, "", 7, "1")).does(Conduct::kIdle);
+  DiscoverOptions options;
+  options.slurm_job = "7";
+  CHECK(node.ranks(options) == "0:100");
+}
+
+TEST_CASE("the conduct of a job's processes is read only if there is another job") {
+  Node node;
+  node.add(100, 80, "python train.py", slurm(0, 2)).add(101, 80, "python train.py", slurm(1, 2));
+  CHECK(node.wanted().empty());
+  node.add(200, 81, "sleep 1000", slurm(0, 4, "", 7, "1"));
+  CHECK(node.wanted() == "100 101 200");
+  Node told;
+  told.add(100, 80, "python train.py", torch(0, 0))
+      .add(200, 81, "sleep 1000", slurm(0, 4, "", 7, "1"));
+  CHECK(told.wanted() == "200");
+}
+
+TEST_CASE("a watch takes no job of which nothing trains") {
+  Node node;
+  node.add(200, 81, "sleep 1000", slurm(0, 4)).does(Conduct::kIdle);
+  DiscoverOptions options;
+  options.slurm_job = "7";
+  CHECK(node.ranks(options) == "0:200");
+  options.training_only = true;
+  CHECK(node.ranks(options).empty());
+  node.add(300, 82, "python train.py", slurm(0, 4));
+  CHECK(node.ranks(options) == "0:300");
+}
+
 TEST_CASE("a zombie of torchrun is the rank that is missing") {
   Node node;
   node.add(90, 50, "torchrun train.py")
@@ -471,7 +393,7 @@ TEST_CASE("requested processes, ranks or not") {
       .add(110, 90, "python train.py", torch(1, 1, 2))
       .add(111, 110, "python train.py", torch(1, 1, 2));
   CHECK(node.ranks(for_pids({60})) == "-1:60[61]");
-  CHECK(node.ranks(for_pids({60, 61})) == "-1:60[61]");
+  CHECK(node.ranks(for_pids({60, 61})) == "-1:60 -1:61");
   CHECK(node.ranks(for_pids({110})) == "1:110[111]");
   CHECK(node.ranks(for_pids({111})) == "1:111");
   CHECK(node.ranks(for_pids({90})) == "-1:90 0:100 1:110[111]");

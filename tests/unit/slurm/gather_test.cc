@@ -43,6 +43,7 @@ class FakeSlurm {
     char name[] = "/tmp/oddrank-fake-slurm-XXXXXX";
     folder_ = ::mkdtemp(name);
     write("srun", kSrun);
+    write("sbcast", "#!/bin/sh\necho \"$*\" >> $FAKE/copies\n");
     write("sinfo", "#!/bin/sh\necho 'n1|down*|power supply'\n");
     ::setenv("FAKE", folder_.c_str(), 1);
     ::setenv("PATH", (folder_ + ":/usr/bin:/bin").c_str(), 1);
@@ -51,8 +52,8 @@ class FakeSlurm {
       job.hosts.push_back("n" + std::to_string(i));
       const std::string host = job.hosts.back();
       const std::uint64_t stream = new_stream_id();
-      write(host + ".hello", labelled(i, encode_hello(host, stream)));
-      write(host + ".frames", labelled(i, encode_frames(host, stream, payload(host))));
+      write(host + ".hello", labelled(i, encode_hello({host, stream})));
+      write(host + ".frames", labelled(i, encode_frames({host, stream}, payload(host))));
       write(host + ".sh", "cat $FAKE/$which.hello $FAKE/$which.frames\n");
     }
     options.agent_path = "/shared/oddrank";
@@ -161,7 +162,7 @@ TEST_CASE("gather waits for an agent that reports why it takes longer, not for a
   slurm.options.node_timeout = milliseconds(2500);
   slurm.options.slack = milliseconds(500);
   slurm.options.longest_delay = milliseconds(60000);
-  slurm.write("n0.doing", "0: " + encode_doing("n0", 5, "waits are young, sampling again (3)"));
+  slurm.write("n0.doing", "0: " + encode_doing({"n0", 5}, "waits are young, sampling again (3)"));
   slurm.write("all.sh",
               "cat $FAKE/n0.hello $FAKE/n0.doing; sleep 4; cat $FAKE/n0.frames\n"
               "exec sleep 60\n");
@@ -188,17 +189,23 @@ echo 'srun: error: n1: task 1: Exited with exit code 2' >&2
 echo 'srun: error: n2: task 2: Exited with exit code 2' >&2
 exit 2
 )");
+  slurm.write("n0.sh", "echo \"$arguments\" > $FAKE/removed\n");
   slurm.write("n1,n2.sh", R"(echo "$arguments" > $FAKE/arguments
-cat $FAKE/n1.hello $FAKE/n1.frames $FAKE/n2.hello $FAKE/n2.frames
+cat $FAKE/n1.hello $FAKE/n1.frames | sed 's/^1: /0: /'
+cat $FAKE/n2.hello $FAKE/n2.frames | sed 's/^2: /1: /'
 )");
   const GatherResult result = slurm.gather_ok();
   check_answers(result);
-  CHECK(slurm.calls() == "all\nn1,n2\n");
+  CHECK(slurm.calls() == "all\nn1,n2\nn0\n");
+  const std::string copies = slurm.text("copies");
+  const std::string sent = "--force -j 3 /shared/oddrank /tmp/oddrank-";
+  REQUIRE(copies.starts_with(sent));
+  const std::string copy =
+      copies.substr(copies.rfind(' ') + 1, copies.find('\n') - copies.rfind(' ') - 1);
   const std::string arguments = slurm.text("arguments");
-  const auto at = arguments.find("--bcast=/tmp/oddrank-");
-  REQUIRE(at != std::string::npos);
-  const std::string copy = arguments.substr(at + 8, arguments.find(' ', at) - at - 8);
+  CHECK(arguments.find(" " + copy + " ") != std::string::npos);
   CHECK(arguments.find("--delete-self " + copy) != std::string::npos);
+  CHECK(slurm.text("removed").find("/bin/rm -f -- " + copy) != std::string::npos);
 }
 
 TEST_CASE("a node that was sent the agent is waited for, and not retried without it") {
@@ -210,20 +217,52 @@ echo "srun: error: n1: task $task: Exited with exit code 2" >&2
 exit 2
 )";
   const std::string slow = std::string(R"(case "$arguments" in
-*--bcast=*) sleep 3; cat $FAKE/n1.hello $FAKE/n1.frames; exit 0;;
+*--delete-self*) sleep 3; cat $FAKE/n1.hello $FAKE/n1.frames; exit 0;;
 esac
 task=0)") + kLacks;
   slurm.write("n1.sh", slow);
   SECTION("the first step reports that the node has none") {
     slurm.write("all.sh", std::string("cat $FAKE/n0.hello $FAKE/n0.frames\ntask=1") + kLacks);
     check_answers(slurm.gather_ok());
-    CHECK(slurm.calls() == "all\nn1\n");
+    CHECK(slurm.calls() == "all\nn1\nn0\n");
   }
   SECTION("only the retry of that node reports it") {
     slurm.write("all.sh", "cat $FAKE/n0.hello $FAKE/n0.frames\nexec sleep 100\n");
     check_answers(slurm.gather_ok());
-    CHECK(slurm.calls() == "all\nn1\nn1\n");
+    CHECK(slurm.calls() == "all\nn1\nn1\nn0\n");
   }
+}
+
+TEST_CASE(
+    "if programs may not be run from a folder, the copy there is removed and another one is "
+    "tried") {
+  FakeSlurm slurm(1);
+  slurm.options.send_to = {"/none", "/tmp", "/dev/shm"};
+  slurm.write("sbcast", R"(#!/bin/sh
+echo "$*" >> $FAKE/copies
+case "$*" in
+*/none/*) echo 'sbcast: error: REQUEST_FILE_BCAST(n0): No such file or directory' >&2; exit 1;;
+esac
+)");
+  slurm.write("all.sh", R"(case "$arguments" in
+*/bin/rm*) echo "$arguments" >> $FAKE/removed; exit 0;;
+esac
+echo "0: slurmstepd: error: execve(): /shared/oddrank: No such file or directory" >&2
+exit 2
+)");
+  slurm.write("n0.sh", R"(case "$arguments" in
+*/dev/shm/oddrank*) cat $FAKE/n0.hello $FAKE/n0.frames; exit 0;;
+esac
+program=${arguments##*--delete-self }
+echo "0: slurmstepd: error: execve(): $program: Permission denied" >&2
+exit 13
+)");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result);
+  CHECK(slurm.calls() == "all\nn0\nn0\nall\n");
+  CHECK(slurm.text("removed").find("/bin/rm -f -- /tmp/oddrank-") != std::string::npos);
+  REQUIRE_FALSE(result.notes.empty());
+  CHECK(result.notes[0].find("n0: No such file or directory") != std::string::npos);
 }
 
 TEST_CASE("when all have answered, an srun that goes on gets SIGTERM") {
@@ -349,6 +388,32 @@ TEST_CASE("an srun that ignores SIGTERM does not delay us") {
   CHECK(result.took < milliseconds(20000));
 }
 
+TEST_CASE("a node cannot answer in the name of another one, though it is first") {
+  FakeSlurm slurm(3);
+  // n0 sends a whole answer as n1, and a hello; then n1 speaks for itself.
+  slurm.write("forged", "0: " + encode_hello({"n1", 9}) + "0: " + encode_frames({"n1", 9}, "lies"));
+  slurm.write("all.sh", "cat $FAKE/forged $FAKE/*.hello $FAKE/n[012].frames\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result);
+  REQUIRE_FALSE(result.notes.empty());
+  CHECK(result.notes.front() == "an answer of n0 was dropped: it says that it is from n1");
+}
+
+TEST_CASE("answers of another run do not count") {
+  FakeSlurm slurm(2);
+  slurm.options.run = "5eed";
+  slurm.options.node_timeout = milliseconds(3000);
+  slurm.options.slack = milliseconds(100);
+  slurm.write("mine", "0: " + encode_frames({"n0", 8, "5eed"}, FakeSlurm::payload("n0")));
+  slurm.write("old", "1: " + encode_frames({"n1", 9, "0ddba11"}, "of last week"));
+  slurm.write("all.sh", "sed 's/^@/0: @/' $FAKE/mine; sed 's/^@/1: @/' $FAKE/old\n");
+  slurm.write("n1.sh", "exit 1\n");
+  const GatherResult result = slurm.gather_ok();
+  check_answers(result, "n1");
+  REQUIRE_FALSE(result.notes.empty());
+  CHECK(result.notes.front() == "an answer of n1 was dropped: it is of another run");
+}
+
 TEST_CASE("frames of a host outside the job are dropped, and a note says so") {
   FakeSlurm slurm(3);
   slurm.job.hosts.pop_back();
@@ -359,7 +424,7 @@ TEST_CASE("frames of a host outside the job are dropped, and a note says so") {
   check_answers(result);
   CHECK(result.nodes.size() == 2);
   CHECK(result.notes ==
-        std::vector<std::string>{"an answer from n2 was dropped: it is not a node of the job",
+        std::vector<std::string>{"an answer of task 2 was dropped: it says that it is from n2",
                                  "SLURM says of n1: down, not responding (power supply)"});
 }
 

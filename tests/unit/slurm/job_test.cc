@@ -1,5 +1,7 @@
 #include "slurm/job.h"
 
+#include "slurm/can_collect.h"
+#include "slurm/job_text.h"
 #include "tests/support/catch.h"
 #include "tests/unit/slurm/recorded.h"
 

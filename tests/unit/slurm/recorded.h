@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "slurm/job.h"
+#include "slurm/job_text.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::slurm::recorded {

@@ -58,7 +58,7 @@ exec /bin/sh -c "$*"
 
 // Returns an agent that prints a hello and the payload; the frames are made here.
 std::string agent_script(const std::string& host, const std::string& payload) {
-  return "#!/bin/sh\ncat <<'EOF'\n" + encode_hello(host, 7) + encode_frames(host, 7, payload) +
+  return "#!/bin/sh\ncat <<'EOF'\n" + encode_hello({host, 7}) + encode_frames({host, 7}, payload) +
          "EOF\n";
 }
 
@@ -72,9 +72,7 @@ SshOptions options_for(const FakeSsh& ssh, const std::string& agent) {
   return options;
 }
 
-TEST_CASE("words reach a shell as they are") {
-  CHECK(shell_quoted("plain") == "'plain'");
-  CHECK(shell_quoted("it's $HOME; `x`") == "'it'\\''s $HOME; `x`'");
+TEST_CASE("a destination of ssh has a host") {
   CHECK(host_of("eve@n0") == "n0");
   CHECK(host_of("n0") == "n0");
 }
@@ -112,8 +110,8 @@ TEST_CASE("a host that reports why it takes longer is waited for, a silent one i
   ssh.write("ssh",
             "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\n"
             "[ \"$2\" = n0 ] || exec sleep 60\ncat <<'EOF'\n" +
-                encode_doing("n0", 7, "waits are young, sampling again (3)") +
-                "EOF\nsleep 4\ncat <<'EOF'\n" + encode_frames("n0", 7, "late") + "EOF\n");
+                encode_doing({"n0", 7}, "waits are young, sampling again (3)") +
+                "EOF\nsleep 4\ncat <<'EOF'\n" + encode_frames({"n0", 7}, "late") + "EOF\n");
   SshOptions options = options_for(ssh, ssh.path("agent"));
   options.node_timeout = std::chrono::milliseconds(2500);
   options.slack = std::chrono::milliseconds(500);

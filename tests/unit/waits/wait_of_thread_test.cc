@@ -129,6 +129,29 @@ TEST_CASE("if the system call may not be read, the kernel function counts") {
   CHECK(scene.wait().wchan.empty());
 }
 
+TEST_CASE("the kernel function is compared word by word") {
+  WaitScene scene;
+  scene.main().wchan = "ll_wait_lock";
+  CHECK(scene.wait().on == WaitOn::kFile);
+  scene.main().wchan = "poll_schedule_timeout.constprop.0";  // not Lustre's "ll_"
+  CHECK(scene.wait().on == WaitOn::kUnknown);
+}
+
+TEST_CASE("a call that is not known waits for no file, unless it is in state D") {
+  WaitScene scene;
+  CHECK(scene.blocked_in(9999, {}, "nfs_wait_on_request").on == WaitOn::kUnknown);
+  scene.main().state = 'D';
+  CHECK(scene.blocked_in(9999, {}, "nfs_wait_on_request").on == WaitOn::kFile);
+}
+
+TEST_CASE("a call that was begun again returns by itself") {
+  WaitScene scene;
+  const ThreadWait wait = scene.blocked_in(SYS_restart_syscall, {}, "poll_schedule_timeout");
+  CHECK(wait.on == WaitOn::kUnknown);
+  CHECK(wait.syscall_name == "restart_syscall");
+  CHECK(wait.limited);
+}
+
 TEST_CASE("a page fault is no system call") {
   WaitScene scene;
   scene.main().state = 'D';

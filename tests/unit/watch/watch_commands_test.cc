@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/read_file.h"
+#include "base/write_file.h"
 #include "tests/support/catch.h"
 #include "watch/stall_hook.h"
 #include "watch/watch_capture.h"
@@ -99,7 +100,7 @@ TEST_CASE("the user's command is no rank, and gets the verdict") {
   CHECK(has("ODDRANK_SUMMARY=io_stall: rank 5 waits"));
 }
 
-std::string complaint_of(const std::string& line, milliseconds patience) {
+StallHook ended(const std::string& line, milliseconds patience) {
   auto hook = StallHook::start(line, {"/j.json", "", "", ""}, patience);
   REQUIRE(hook);
   while (hook->advance()) {
@@ -107,7 +108,11 @@ std::string complaint_of(const std::string& line, milliseconds patience) {
     hook->add_pollfds(polled);
     ::poll(polled.data(), polled.size(), 20);
   }
-  return hook->complaint();
+  return std::move(*hook);
+}
+
+std::string complaint_of(const std::string& line, milliseconds patience) {
+  return ended(line, patience).complaint();
 }
 
 TEST_CASE("a failure of the user's command is reported") {
@@ -116,6 +121,17 @@ TEST_CASE("a failure of the user's command is reported") {
   CHECK(complaint_of("echo a; echo b >&2; exit 3", kLong) == "exit status 3: b");
   CHECK(complaint_of("kill -TERM $$", kLong) == "signal 15 ended it");
   CHECK(complaint_of("exec sleep 3600", milliseconds(50)) == "it timed out and was stopped");
+}
+
+TEST_CASE("what the user's command writes is kept for the log") {
+  constexpr milliseconds kLong{20000};
+  CHECK(ended("echo ticket 7; echo b >&2", kLong).said() ==
+        std::vector<std::string>{"ticket 7", "b"});
+  CHECK(ended("true", kLong).said().empty());
+  const auto last = ended("seq 1 5000", kLong).said();
+  REQUIRE_FALSE(last.empty());
+  CHECK(last.front().size() == 4);
+  CHECK(last.back() == "5000");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "base/read_file.h"
+#include "base/write_file.h"
 #include "tests/support/catch.h"
 #include "watch/leader_past.h"
 #include "watch/rolling_files.h"
@@ -25,7 +25,7 @@ RankSign seen(const std::string& where) {
 }
 
 TEST_CASE("the past of a rank has its last motion, its place, and earlier places") {
-  // A whole day, so that the time of day is 00:00:00 in no zone but may be read in each.
+  // Times of day are in the zone of the machine, so only the spans are compared.
   const LeaderPast::WallTime start{seconds(1'800'000'000)};
   LeaderPast past(start);
   past.add(seen("load (data.py:3)"), true, start + seconds(10));

@@ -54,6 +54,17 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
     REQUIRE(report.sources.size() == 1);
     CHECK(report.sources[0].agrees == true);
   }
+  SECTION("from memory, beside stacks that stand still") {
+    for (snapshot::FlightRecord& record : recorders.records) {
+      record.from_memory = true;
+    }
+    recorders.into(job.capture, looked_us(job) + kSecondUs);
+    const Diagnosis report = diagnose(job.capture);
+    CHECK(report.verdict.kind == Kind::kMismatchedCollective);
+    CHECK(report.verdict.confidence == Confidence::kCertain);
+    CHECK(recorded_culprits(report) == std::vector<std::int32_t>{6});
+    CHECK(report.verdict.history.size() == 2);
+  }
   SECTION("of an hour ago, when the job was still well") {
     recorders.into(job.capture, looked_us(job) - 4 * kSecondUs);
     const Diagnosis report = diagnose(job.capture);

@@ -9,24 +9,16 @@ using snapshot::WaitOn;
 using tests::CaptureBuilder;
 using tests::pid_of;
 using tests::ThreadSpec;
+using tests::waiting_on;
 
 namespace {
-
-ThreadSpec waiting_on_path(WaitOn on, std::string path) {
-  ThreadSpec spec = tests::sleeping();
-  spec.frames = {tests::py("do_it", "/home/ada/demo/train.py", 7)};
-  spec.wait = {};
-  spec.wait.on = on;
-  spec.wait.path = std::move(path);
-  return spec;
-}
 
 // Returns two ranks on two nodes; rank 1 receives from rank 0, which has a story of its own.
 CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
   CaptureBuilder job({"n0", "n1"}, 2);
   job.thread(job.rank(0, "n0", 10), of_rank_0);
   auto& waiter = job.rank(1, "n1", 10);
-  job.thread(waiter, waiting_on_path(WaitOn::kSocket, "socket:[7]"));
+  job.thread(waiter, waiting_on(WaitOn::kSocket, "socket:[7]"));
   auto& tables = job.capture.tables;
   auto& wait = waiter.threads[0].wait;
   wait.local = tables.string("10.0.0.2:50000");
@@ -43,7 +35,7 @@ Diagnosis report_of(const CaptureBuilder& job) {
 }  // namespace
 
 TEST_CASE("a socket's other end is the rank on another node that owns it") {
-  const CaptureBuilder job = two_ranks(waiting_on_path(WaitOn::kFile, "/data/shard-0.tar"));
+  const CaptureBuilder job = two_ranks(waiting_on(WaitOn::kFile, "/data/shard-0.tar"));
   const Verdict verdict = report_of(job).verdict;
   CHECK(verdict.kind == Kind::kIoStall);
   REQUIRE(verdict.culprits.size() == 1);
@@ -67,7 +59,7 @@ TEST_CASE("a rank that sleeps while another waits for its data is the root") {
 }
 
 TEST_CASE("addresses that two processes claim are no evidence") {
-  CaptureBuilder job = two_ranks(waiting_on_path(WaitOn::kFile, "/data/shard-0.tar"));
+  CaptureBuilder job = two_ranks(waiting_on(WaitOn::kFile, "/data/shard-0.tar"));
   auto& other = job.rank(2, "n1", 11);
   job.thread(other, tests::sleeping());
   other.connections = job.capture.processes[0].connections;
@@ -87,7 +79,7 @@ TEST_CASE("a rank in a call waits for the call's members, not for the owner of i
 TEST_CASE("file_lock: the rank that has the lock, if no other verdict explains it") {
   CaptureBuilder job({"n0"}, 2);
   job.thread(job.rank(0, "n0", 10), tests::sleeping());
-  ThreadSpec waits = waiting_on_path(WaitOn::kFileLock, "/data/.lock");
+  ThreadSpec waits = waiting_on(WaitOn::kFileLock, "/data/.lock");
   waits.wait.holder_pid = 10;
   waits.wait.holder_alive = snapshot::Known::kYes;
   job.thread(job.rank(1, "n0", 11), waits);
@@ -133,10 +125,10 @@ TEST_CASE("stopped_rank: frozen by its cgroup, whatever the state letter says") 
 
 TEST_CASE("child_deadlock: a child that writes to the rank that waits for its end") {
   CaptureBuilder job({"n0"}, 1);
-  ThreadSpec parent = waiting_on_path(WaitOn::kChild, "");
+  ThreadSpec parent = waiting_on(WaitOn::kChild, "");
   parent.wait.holder_pid = 20;
   job.thread(job.rank(0, "n0", 10), parent);
-  ThreadSpec child = waiting_on_path(WaitOn::kPipe, "pipe:[3]");
+  ThreadSpec child = waiting_on(WaitOn::kPipe, "pipe:[3]");
   child.wait.syscall = "write";
   child.wait.holder_pid = 10;
   job.thread(job.child(10, "n0", 20), child);

@@ -15,6 +15,7 @@ using tests::in_all_reduce;
 using tests::pid_of;
 using tests::replace;
 using tests::ThreadSpec;
+using tests::waiting_on;
 
 namespace {
 
@@ -46,15 +47,6 @@ ThreadSpec in_unknown_call(std::uint32_t line) {
   ThreadSpec spec = in_all_reduce();
   spec.frames.push_back(tests::py("step", "/home/ada/demo/train.py", line));
   spec.call = tests::CallSpec{};
-  return spec;
-}
-
-// Waits for something of which the kernel shows no other end.
-ThreadSpec waiting_on(WaitOn on) {
-  ThreadSpec spec = tests::sleeping();
-  spec.frames = {tests::py("do_it", "/home/ada/demo/train.py", 7)};
-  spec.wait = {};
-  spec.wait.on = on;
   return spec;
 }
 
@@ -114,6 +106,58 @@ TEST_CASE("suspects: of two that may wait for others, neither is named") {
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE(
+    "suspects: of several that may wait for others, one that stopped long before is possible") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 5, waiting_on(WaitOn::kSocket));
+  replace(job, 6, waiting_on(WaitOn::kPipe));
+  const auto quiet_ms = [&job](std::int32_t rank) -> std::int64_t& {
+    return job.process(pid_of(rank)).threads[0].wait.quiet_ms;
+  };
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    quiet_ms(rank) = 20'000 + 100 * rank;
+  }
+  CHECK(named_in(job).empty());
+  quiet_ms(6) = 61'000;
+  CHECK(named_in(job) == Named{6});
+  const Verdict verdict = diagnose(job.capture).verdict;
+  INFO(verdict.summary);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(verdict.summary.ends_with("; it has stood still for 61 s, all others for 20 s"));
+  quiet_ms(2) = 45'000;  // they did not stop together
+  CHECK(named_in(job).empty());
+  quiet_ms(2) = -1;
+  CHECK(named_in(job).empty());
+}
+
+TEST_CASE("suspects: a key that is named after another rank is that one's to set") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  const auto waits_for = [&job](std::string_view key) {
+    ThreadSpec spec = tests::in_store();
+    spec.call.reset();
+    replace(job, 5, spec);
+    job.process(pid_of(5)).threads[0].wait.key = job.capture.tables.string(key);
+    return named_in(job);
+  };
+  CHECK(waits_for("ready") == Named{5});
+  CHECK(waits_for("ready/5") == Named{5});
+  CHECK(waits_for("ready/4711") == Named{5});
+  CHECK(waits_for("ready/3").empty());
+}
+
+TEST_CASE("suspects: a rank whose going on would not set the others free is not named") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 5, waiting_on(WaitOn::kSocket));
+  CHECK(named_in(job) == Named{5});
+  // Rank 3 is in another call with rank 2, which is in that of all ranks.
+  ThreadSpec other = in_all_reduce();
+  other.call->group = "left";
+  other.call->whole_world = false;
+  other.call->members = {2, 3};
+  replace(job, 3, other);
+  CHECK(named_in(job).empty());
+}
+
 TEST_CASE("suspects: without a visible call, the odd one out is possible, and on a tie nobody") {
   CaptureBuilder job = eight_ranks(waiting_on(WaitOn::kLock));
   CHECK(named_in(job).empty());
@@ -137,6 +181,22 @@ TEST_CASE("suspects: all others are in one call of an unknown group, so one is m
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE(
+    "suspects: the others may have done their parts in the rooted call of the one elsewhere") {
+  CaptureBuilder job = eight_ranks(in_unknown_call(88));
+  ThreadSpec root = in_all_reduce();
+  root.call->op = "gather";
+  root.call->root = 3;
+  replace(job, 3, root);
+  CHECK(named_in(job).empty());
+}
+
+TEST_CASE("suspects: one in a call of an unknown group may wait for those that are elsewhere") {
+  CaptureBuilder job = eight_ranks(in_unknown_call(88));
+  replace(job, 3, in_unknown_call(99));
+  CHECK(named_in(job).empty());
+}
+
 TEST_CASE("suspects: calls of an unknown operation at different places are not one call") {
   CaptureBuilder job = eight_ranks(in_unknown_call(88));
   for (const std::int32_t rank : {4, 5, 6, 7}) {
@@ -153,6 +213,24 @@ TEST_CASE("suspects: a thread beside the main thread is a member of its call") {
   beside.python_name = "metrics";
   job.thread(job.process(pid_of(2)), beside);
   CHECK(named_in(job).empty());
+}
+
+TEST_CASE("suspects: a call that only side threads are in is a note, and accuses nobody") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 2, tests::sleeping());
+  ThreadSpec beside = in_all_reduce();
+  beside.call->op = "barrier";
+  beside.call->group = "metrics";
+  beside.call->whole_world = false;
+  beside.call->members = {0, 1, 5};
+  for (const std::int32_t rank : {0, 1}) {
+    job.thread(job.process(pid_of(rank)), beside).wait.quiet_ms = 31'000;
+  }
+  const Diagnosis diagnosis = diagnose(job.capture);
+  CHECK(named_in(job) == Named{2});
+  CHECK(std::ranges::count(diagnosis.notes,
+                           "beside the main threads, threads of ranks 0-1 have waited in barrier "
+                           "in group metrics {0-1,5} for 31 s; rank 5 is not in it") == 1);
 }
 
 TEST_CASE("suspects: of waits that are young, ranks on their way are not accused") {

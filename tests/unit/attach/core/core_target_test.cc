@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "attach/core/core_start.h"
-#include "base/read_file.h"
+#include "base/write_file.h"
 #include "ranks/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"

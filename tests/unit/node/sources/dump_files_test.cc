@@ -62,8 +62,18 @@ TEST_CASE("the time at which a file was written has microseconds") {
   const std::string file = folder.put("dump", "x");
   const timespec times[2] = {{1, 0}, {1'700'000'000, 123'456'789}};
   REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
-  CHECK(written_us(file) == 1'700'000'000'123'456);
-  CHECK(written_us(folder.path("none")) == 0);
+  const auto read = read_found_file(file, 10);
+  REQUIRE(read);
+  CHECK(read->bytes == "x");
+  CHECK(read->written_us == 1'700'000'000'123'456);
+  CHECK(read_found_file(folder.path("none"), 10).error().code == Errc::kNotFound);
+}
+
+TEST_CASE("a FIFO among the dumps is refused without waiting for its writer") {
+  const ScratchFolder folder;
+  const std::string pipe = folder.path("trace_rank_0");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(read_found_file(pipe, 10).error().code == Errc::kUnsupported);
 }
 
 }  // namespace

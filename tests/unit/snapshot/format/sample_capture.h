@@ -88,7 +88,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   return thread;
 }
 
-// A process of node 0; each field has a value of its own.
+// One row of each kind, of node 0.
 inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
   using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
   CollectiveState state;
@@ -138,6 +138,7 @@ inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
   return state;
 }
 
+// One node with one process; each field has a value of its own.
 inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pid = 71) {
   using namespace oddrank::snapshot;  // NOLINT(google-build-using-namespace)
   Capture capture;
@@ -171,6 +172,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.exception = tables.string("ValueError");
   process.exit_code = 9;
   process.environment = {{tables.string("RANK"), tables.string("5")}};
+  process.setup = {{tables.string("PyTorch"), tables.string("2.13.0+cpu")}};
   process.connections = {{tables.string("10.0.0.1:9"), tables.string("10.0.0.2:8")}};
   process.threads = {sample_thread(tables)};
   process.tasks = {{tables.string("Task-7"),

@@ -93,8 +93,17 @@ Document one_thread(const std::string& words) {
   return to_document(capture);
 }
 
-// Removes the fields that are new in format 10.
+// Removes the fields that are new in format 12.
+Document of_format_11(Document document) {
+  REQUIRE(document.tables["processes"].erase("communicates") == 1);
+  REQUIRE(document.tables["processes"].erase("setup") == 1);
+  REQUIRE(document.tables.erase("setup") == 1);
+  return document;
+}
+
+// Removes the fields that are new in format 10, too.
 Document of_format_9(Document document) {
+  document = of_format_11(std::move(document));
   for (const char* name : {"locals_changed", "stopped", "tracer", "tracer_name"}) {
     REQUIRE(document.tables["samples"].erase(name) == 1);
   }
@@ -150,10 +159,46 @@ TEST_CASE("a capture of format 9 is read, without keys and loops") {
   CHECK_FALSE(from_document(*read, 10));  // what format 10 has is missing
 }
 
+TEST_CASE("a capture of format 10 is read, without counts of groups") {
+  Capture capture;
+  capture.nodes.emplace_back();
+  ProcessGroup group;
+  group.is_default = true;
+  group.rank = 3;
+  group.counters.emplace_back().collectives = 7;
+  capture.processes.emplace_back().groups = {group};
+  capture.collectives.flight.emplace_back().groups.emplace_back();
+  capture.collectives.flight.back().entries.emplace_back();
+  capture.collectives.flight.back().from_memory = true;
+  Document document = of_format_11(to_document(capture));
+  document.tables.erase("group_counters");
+  for (const char* name : {"rank", "size", "counters"}) {
+    REQUIRE(document.tables["groups"].erase(name) == 1);
+  }
+  REQUIRE(document.tables["flight_records"].erase("from_memory") == 1);
+  for (const char* name : {"backend", "enqueued", "started", "completed"}) {
+    REQUIRE(document.tables["flight_groups"].erase(name) == 1);
+  }
+  for (const char* name :
+       {"transfer", "operation", "timeout_ms", "started_ns", "completed_ns", "thread"}) {
+    REQUIRE(document.tables["flight_entries"].erase(name) == 1);
+  }
+  auto read = decode_document(encode_document(document));
+  REQUIRE(read);
+  const auto old = from_document(*read, 10);
+  REQUIRE(old);
+  CHECK(old->processes.at(0).groups.at(0).is_default);
+  CHECK(old->processes.at(0).groups.at(0).counters.empty());
+  CHECK_FALSE(old->collectives.flight.at(0).from_memory);
+  CHECK_FALSE(from_document(*read, 11));  // what format 11 has is missing
+}
+
 TEST_CASE("a capture of an older format with newer fields is refused") {
-  auto read = decode_document(encode_document(one_thread("")));
+  auto read = decode_document(encode_document(of_format_11(one_thread(""))));
   REQUIRE(read);
   CHECK(from_document(*read, 10));
+  CHECK(from_document(*read, 11));
+  CHECK_FALSE(from_document(*read, 12));  // what format 12 has is missing
   CHECK_FALSE(from_document(*read, 9));
   read = decode_document(encode_document(of_format_9(one_thread(""))));
   REQUIRE(read);

@@ -1,0 +1,127 @@
+#include "aggregate/circles.h"
+
+#include <algorithm>
+#include <map>
+
+namespace oddrank::aggregate {
+namespace {
+
+// Nodes of one component, each with its place in a list.
+using Places = std::map<std::size_t, std::size_t>;
+
+// Returns the edges within the component that do not touch the node `without`.
+Adjacency edges_without(const WaitGraph& graph, const Places& places, std::size_t without) {
+  Adjacency rest(places.size());
+  for (const auto& [node, place] : places) {
+    if (node == without) {
+      continue;
+    }
+    for (const std::size_t to : graph.out[node]) {
+      const auto target = places.find(to);
+      if (to != without && target != places.end()) {
+        rest[place].push_back(target->second);
+      }
+    }
+  }
+  return rest;
+}
+
+bool has_circle(const Adjacency& edges) {
+  const std::vector<std::size_t> components = components_of(edges);
+  return std::set<std::size_t>(components.begin(), components.end()).size() < components.size();
+}
+
+// Returns whether members leave the call only together.
+bool holds_all(const Slot& slot) {
+  return slot.kind == snapshot::CallKind::kCollective && slot.membership == Membership::kKnown &&
+         is_clear(slot) && !is_rooted(slot);
+}
+
+}  // namespace
+
+std::set<std::size_t> closed_components(const JobView& view,
+                                        const WaitGraph& graph,
+                                        Members members) {
+  const bool by_rule = members == Members::kByRule;
+  const auto is_sure = [by_rule](const Slot& slot) {
+    const bool known = slot.membership == Membership::kKnown ||
+                       (by_rule && slot.membership == Membership::kAssumed &&
+                        slot.kind == snapshot::CallKind::kRendezvous);
+    return known && is_clear(slot);
+  };
+  std::vector<bool> open(graph.component_size.size(), false);
+  std::vector<std::size_t> ranks(graph.component_size.size(), 0);
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    const std::size_t component = graph.component[node];
+    const bool leaves =
+        std::any_of(graph.out[node].begin(), graph.out[node].end(),
+                    [&](std::size_t to) { return graph.component[to] != component; });
+    const GraphNode& it = graph.nodes[node];
+    const bool unsure =
+        (it.kind == NodeKind::kSlot && !is_sure(graph.slots[it.index])) ||
+        (it.kind == NodeKind::kRank && view.ranks()[it.index].presence != Presence::kRead);
+    open[component] = open[component] || leaves || unsure;
+    ranks[component] += it.kind == NodeKind::kRank ? 1 : 0;
+  }
+  std::set<std::size_t> closed;
+  for (std::size_t component = 0; component < open.size(); ++component) {
+    if (!open[component] && ranks[component] >= 2) {
+      closed.insert(component);
+    }
+  }
+  return closed;
+}
+
+std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
+  if (ranks.empty() || ranks.size() > kMaxCut) {
+    return JobView::kNone;
+  }
+  Places places;
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    if (graph.component[node] == graph.component[ranks.front()]) {
+      places.emplace(node, places.size());
+    }
+  }
+  std::size_t cut = JobView::kNone;
+  for (const std::size_t rank : ranks) {
+    if (has_circle(edges_without(graph, places, rank))) {
+      continue;
+    }
+    if (cut != JobView::kNone) {
+      return JobView::kNone;
+    }
+    cut = rank;
+  }
+  return cut;
+}
+
+std::vector<const Slot*> closed_slots(const WaitGraph& graph) {
+  std::vector<const Slot*> slots;
+  for (std::size_t node = 0; node < graph.nodes.size() && !graph.closed.empty(); ++node) {
+    if (graph.nodes[node].kind == NodeKind::kSlot && graph.closed.contains(graph.component[node])) {
+      slots.push_back(&graph.slots[graph.nodes[node].index]);
+    }
+  }
+  return slots;
+}
+
+bool has_circle_without(const WaitGraph& graph, std::size_t rank) {
+  Adjacency rest(graph.nodes.size());
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    const GraphNode& it = graph.nodes[node];
+    const bool counts = it.kind == NodeKind::kSlot ? holds_all(graph.slots[it.index])
+                                                   : it.kind == NodeKind::kRank && node != rank;
+    if (!counts) {
+      continue;
+    }
+    for (const std::size_t to : graph.out[node]) {
+      const NodeKind kind = graph.nodes[to].kind;
+      if (to != rank && (kind == NodeKind::kSlot || it.kind == NodeKind::kSlot)) {
+        rest[node].push_back(to);
+      }
+    }
+  }
+  return has_circle(rest);
+}
+
+}  // namespace oddrank::aggregate

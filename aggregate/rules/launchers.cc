@@ -1,0 +1,198 @@
+// Launchers wait at their rendezvous: launchers of other nodes have not come. Those that were read
+// and are elsewhere are named; those of which nothing was read are counted.
+#include "aggregate/rules/launchers.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/wait_words.h"
+#include "base/parse_number.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+constexpr std::string_view kElastic = "torch/distributed/elastic/";
+
+std::size_t as_count(std::int32_t number) {
+  return number < 0 ? 0 : static_cast<std::size_t>(number);
+}
+
+// Returns what follows "name=" in a text of locals, up to the next blank or bracket; "" if it is
+// not there. A text in quotes comes without them.
+std::string_view attribute_of(std::string_view text, std::string_view name) {
+  const std::string key = " " + std::string(name) + "=";
+  const auto at = text.find(key);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  std::string_view rest = text.substr(at + key.size());
+  const bool quoted = !rest.empty() && rest.front() == '\'';
+  rest.remove_prefix(quoted ? 1 : 0);
+  return rest.substr(0, rest.find_first_of(quoted ? "'" : " >"));
+}
+
+std::int32_t number_of_attribute(std::string_view text, std::string_view name) {
+  return parse_number<std::int32_t>(attribute_of(text, name)).value_or(-1);
+}
+
+// "participants=<dict of 2>" -> 2.
+std::int32_t participants_of(std::string_view text) {
+  constexpr std::string_view kKey = " participants=<dict of ";
+  const auto at = text.find(kKey);
+  if (at == std::string_view::npos) {
+    return -1;
+  }
+  const std::string_view rest = text.substr(at + kKey.size());
+  return parse_number<std::int32_t>(rest.substr(0, rest.find('>'))).value_or(-1);
+}
+
+void read_launcher_local(std::string_view name, std::string_view value, LauncherPlace& place) {
+  if (value.starts_with("<StaticTCPRendezvous ")) {
+    place.node = number_of_attribute(value, "rank");
+    place.nodes = number_of_attribute(value, "world_size");
+    place.meets_at = fmt::format("{}:{}", attribute_of(value, "master_addr"),
+                                 attribute_of(value, "master_port"));
+  } else if (value.starts_with("<_RendezvousContext ")) {
+    place.nodes = number_of_attribute(value, "min_nodes");
+    place.come = participants_of(value);
+    place.meets_at = fmt::format("rendezvous '{}'", attribute_of(value, "run_id"));
+  } else if (name == "group_rank") {
+    place.node = parse_number<std::int32_t>(value).value_or(place.node);
+  } else if (name == "group_world_size") {
+    place.nodes = parse_number<std::int32_t>(value).value_or(place.nodes);
+  }
+}
+
+// Returns "1 of 2 nodes has come", or how many must come if a launcher cannot know how many have.
+std::string come_words(const LauncherPlace& place) {
+  if (place.come > 0 && place.nodes > 0) {
+    return fmt::format("{} of {} nodes {} come", place.come, place.nodes,
+                       place.come == 1 ? "has" : "have");
+  }
+  return place.nodes > 0 ? fmt::format("{} must come", count_of(as_count(place.nodes), "node"))
+                         : std::string("the others have not come");
+}
+
+// Returns "node 1" or "nodes 1,3": numbers of which no launcher was seen to wait; "" if the nodes
+// have no numbers.
+std::string missing_numbers(const std::vector<LauncherPlace>& places) {
+  constexpr std::int32_t kMaxNodes = 1 << 16;
+  std::set<std::int32_t> numbers;
+  const std::int32_t nodes = places.front().nodes;
+  for (const LauncherPlace& place : places) {
+    numbers.insert(place.node);
+  }
+  std::vector<std::int32_t> missing;
+  for (std::int32_t node = 0; node < std::min(nodes, kMaxNodes); ++node) {
+    if (numbers.count(node) == 0) {
+      missing.push_back(node);
+    }
+  }
+  if (numbers.count(-1) != 0 || missing.empty()) {
+    return {};
+  }
+  return fmt::format("{} {}", missing.size() == 1 ? "node" : "nodes", format_ranks(missing));
+}
+
+std::string place_words(const JobView& view, const RankView& rank) {
+  const auto frame =
+      rank.sample() == nullptr ? std::nullopt : view.model().user_frame(*rank.sample());
+  return frame ? fmt::format("{} ({})", frame->name, frame->place()) : phase_of(view, rank);
+}
+
+}  // namespace
+
+std::optional<LauncherPlace> launcher_place(const JobView& view, const RankView& rank) {
+  if (rank.rank >= 0 || rank.process == nullptr || rank.sample() == nullptr) {
+    return std::nullopt;
+  }
+  const auto& tables = view.capture().tables;
+  LauncherPlace place;
+  bool launcher = false;
+  for (const snapshot::FrameId id : view.model().all_frames(*rank.sample())) {
+    const snapshot::Frame& frame = tables.frame(id);
+    if (frame.kind != snapshot::FrameKind::kPython) {
+      continue;
+    }
+    const std::string_view file = tables.text(frame.file);
+    const std::string_view function = tables.text(frame.function);
+    const bool elastic = file.find(kElastic) != std::string_view::npos;
+    launcher = launcher || elastic || file.ends_with("torch/distributed/run.py");
+    place.waits = place.waits ||
+                  (elastic && (function == "_rendezvous" || function.ends_with("._rendezvous")));
+  }
+  if (!launcher) {
+    return std::nullopt;
+  }
+  for (const snapshot::FrameLocals& locals : rank.leader->locals) {
+    for (const snapshot::Local& local : locals.locals) {
+      read_launcher_local(view.text(local.name), view.text(local.value), place);
+    }
+  }
+  return place;
+}
+
+bool has_waiting_launcher(const JobView& view) {
+  const auto& ranks = view.ranks();
+  return std::any_of(ranks.begin(), ranks.end(), [&view](const RankView& rank) {
+    const auto place = launcher_place(view, rank);
+    return place && place->waits;
+  });
+}
+
+std::vector<Finding> launchers_wait(const RuleInput& input) {
+  std::vector<LauncherPlace> places;
+  std::vector<std::size_t> waiting;
+  std::vector<std::size_t> elsewhere;
+  const auto& ranks = input.view.ranks();
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    const auto place = launcher_place(input.view, ranks[at]);
+    if (place && place->waits) {
+      waiting.push_back(at);
+      places.push_back(*place);
+    } else if (place || ranks[at].rank < 0) {
+      elsewhere.push_back(at);
+    }
+  }
+  if (waiting.empty()) {
+    return {};
+  }
+  Finding finding;
+  finding.kind = Kind::kRendezvous;
+  finding.confidence = Confidence::kLikely;
+  finding.explains = waiting.size();
+  // Those that came first may not have heard of the others yet.
+  const LauncherPlace& latest = *std::max_element(
+      places.begin(), places.end(), [](const auto& a, const auto& b) { return a.come < b.come; });
+  const std::string where = latest.meets_at.empty() ? "" : " at " + printable(latest.meets_at);
+  finding.summary =
+      waiting.size() == 1
+          ? fmt::format("{} is a launcher that waits for those of other nodes{}: {}",
+                        JobView::name(ranks[waiting.front()]), where, come_words(latest))
+          : fmt::format("{} launchers wait for those of other nodes{}: {}", waiting.size(), where,
+                        come_words(latest));
+  if (const std::string missing = missing_numbers(places); !missing.empty()) {
+    finding.summary += "; no launcher of " + missing + " was found";
+  }
+  for (const std::size_t at : elsewhere) {
+    finding.summary +=
+        fmt::format("; {} is in {}", JobView::name(ranks[at]), place_words(input.view, ranks[at]));
+    finding.culprits.push_back(culprit_of(input.view, ranks[at]));
+  }
+  finding.advice = {"look whether the launcher runs on the other nodes, and for its errors",
+                    "compare the number of nodes, the address and the name of the rendezvous in "
+                    "the commands of all nodes"};
+  finding.disproves = {"the launchers' ranks coming into being"};
+  finding.weakness = "the nodes may be starting";
+  return {finding};
+}
+
+}  // namespace oddrank::aggregate

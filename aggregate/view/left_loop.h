@@ -1,0 +1,18 @@
+// Whether a rank has left a loop that another rank is still in.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Returns the place of the loop's current line on `inside` ("train.py:61") if both ranks are in the
+// same function of the program, `inside` in a loop of it, and `rank` behind that loop. nullopt: it
+// has not left it, or that cannot be told (loops are read of the innermost frames only).
+std::optional<std::string> left_loop(const JobView& view,
+                                     const RankView& rank,
+                                     const RankView& inside);
+
+}  // namespace oddrank::aggregate

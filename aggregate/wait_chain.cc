@@ -1,0 +1,196 @@
+#include "aggregate/wait_chain.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/wait_words.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ranks) {
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(ranks.size());
+  for (const std::size_t at : ranks) {
+    numbers.push_back(view.ranks()[at].rank);
+  }
+  if (ranks.empty() || view.of_ranks()) {
+    return format_ranks(std::move(numbers));
+  }
+  return ranks.size() == 1 ? fmt::format("pid {}", view.ranks()[ranks.front()].pid())
+                           : fmt::format("{} processes", ranks.size());
+}
+
+std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t node) {
+  const GraphNode& it = graph.nodes[node];
+  if (it.kind == NodeKind::kRank) {
+    const RankView& rank = view.ranks()[it.index];
+    return rank.rank >= 0 ? std::to_string(rank.rank) : fmt::format("pid {}", rank.pid());
+  }
+  return it.kind == NodeKind::kProcess ? fmt::format("pid {}", it.process->pid) : it.label;
+}
+
+// The waits between ranks on the shortest paths to one rank.
+class WaysTo {
+ public:
+  WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank);
+
+  // Returns the ranks that wait for one of `targets` in calls of one sort: the sort with the most
+  // ranks behind it.
+  std::vector<std::size_t> main_waiters(const std::set<std::size_t>& targets) const;
+
+  ChainLink link(const std::vector<std::size_t>& waiters) const;
+
+ private:
+  std::string call_text(std::size_t at) const;
+
+  // Returns the same text for all stages of a pipeline, which receive from different ranks.
+  std::string call_sort(std::size_t at) const;
+
+  const JobView& view_;
+  const WaitGraph& graph_;
+  std::vector<std::size_t> next_;    // by rank: the next rank on its path; kFar if there is none
+  std::vector<std::size_t> behind_;  // by rank: itself and all ranks whose path leads through it
+  std::vector<std::pair<std::size_t, std::size_t>> order_;  // distance, rank
+};
+
+WaysTo::WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank)
+    : view_(view),
+      graph_(graph),
+      next_(view.ranks().size(), kFar),
+      behind_(view.ranks().size(), 1) {
+  std::vector<std::size_t> toward;
+  const auto distance = distances(graph.in, {rank}, &toward);
+  for (std::size_t at = 0; at < next_.size(); ++at) {
+    if (at == rank || distance[at] == kFar) {
+      continue;
+    }
+    std::size_t node = toward[at];
+    while (node != kFar && node >= next_.size()) {
+      node = toward[node];
+    }
+    next_[at] = node;
+    order_.emplace_back(distance[at], at);
+  }
+  // Sums up the ranks that wait behind each: farthest first, so that sums are complete.
+  std::sort(order_.begin(), order_.end(), std::greater<>());
+  for (const auto& [far, at] : order_) {
+    if (next_[at] != kFar) {
+      behind_[next_[at]] += behind_[at];
+    }
+  }
+}
+
+std::vector<std::size_t> WaysTo::main_waiters(const std::set<std::size_t>& targets) const {
+  std::map<std::string, std::pair<std::size_t, std::vector<std::size_t>>> by_call;
+  for (const auto& [far, at] : order_) {
+    if (targets.contains(next_[at])) {
+      auto& [weight, ranks] = by_call[call_sort(at)];
+      weight += behind_[at];
+      ranks.push_back(at);
+    }
+  }
+  std::pair<std::size_t, std::vector<std::size_t>> best;
+  for (auto& entry : by_call) {
+    if (entry.second.first > best.first) {
+      best = std::move(entry.second);
+    }
+  }
+  std::sort(best.second.begin(), best.second.end());
+  return best.second;
+}
+
+ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
+  ChainLink link;
+  std::set<std::size_t> targets;
+  std::set<std::size_t> slots;
+  for (const std::size_t at : waiters) {
+    for (const std::size_t node : graph_.out[at]) {
+      if (graph_.nodes[node].kind == NodeKind::kSlot) {
+        slots.insert(graph_.nodes[node].index);
+      } else if (node == next_[at]) {
+        targets.insert(node);
+      }
+    }
+  }
+  for (const std::size_t slot : slots) {
+    targets.insert(graph_.slots[slot].absent.begin(), graph_.slots[slot].absent.end());
+  }
+  link.waiters = waiters_text(view_, waiters);
+  link.waits_for = waiters_text(view_, {targets.begin(), targets.end()});
+  link.on = waiters.size() > 1 ? call_sort(waiters.front()) : call_text(waiters.front());
+  if (!graph_.out[waiters.front()].empty()) {
+    const GraphEdge* edge = graph_.edge(waiters.front(), graph_.out[waiters.front()].front());
+    link.evidence = edge == nullptr ? "" : edge->evidence;
+  }
+  return link;
+}
+
+std::string WaysTo::call_text(std::size_t at) const {
+  const RankView& rank = view_.ranks()[at];
+  if (rank.leader != nullptr && rank.leader->call) {
+    return call_words(view_, *rank.leader->call);
+  }
+  const GraphEdge* edge = next_[at] == kFar ? nullptr : graph_.edge(at, next_[at]);
+  return edge == nullptr ? "wait" : edge->on;
+}
+
+std::string WaysTo::call_sort(std::size_t at) const {
+  const RankView& rank = view_.ranks()[at];
+  if (rank.leader != nullptr && rank.leader->call && rank.leader->call->peer >= 0) {
+    return printable(view_.text(rank.leader->call->op), 60);
+  }
+  return call_text(at);
+}
+
+}  // namespace
+
+std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank) {
+  std::vector<ChainLink> chain;
+  std::size_t node = rank;
+  constexpr int kMaxHops = 8;
+  for (int hop = 0; hop < kMaxHops; ++hop) {
+    const auto next =
+        std::find_if(graph.out[node].begin(), graph.out[node].end(), [&graph](std::size_t target) {
+          return graph.nodes[target].kind == NodeKind::kProcess ||
+                 graph.nodes[target].kind == NodeKind::kResource;
+        });
+    if (next == graph.out[node].end()) {
+      break;
+    }
+    const GraphEdge* edge = graph.edge(node, *next);
+    chain.push_back(
+        {node_text(view, graph, node), node_text(view, graph, *next), edge->on, edge->evidence});
+    node = *next;
+  }
+  return chain;
+}
+
+std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank) {
+  constexpr std::size_t kMaxHops = 8;
+  const WaysTo ways(view, graph, rank);
+  std::vector<ChainLink> chain;
+  std::set<std::size_t> targets = {rank};
+  while (chain.size() < kMaxHops) {
+    const std::vector<std::size_t> waiters = ways.main_waiters(targets);
+    if (waiters.empty()) {
+      break;
+    }
+    chain.push_back(ways.link(waiters));
+    targets = {waiters.begin(), waiters.end()};
+  }
+  std::reverse(chain.begin(), chain.end());
+  const auto rest = chain_from(view, graph, rank);
+  chain.insert(chain.end(), rest.begin(), rest.end());
+  return chain;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,19 @@
+// Ways through the wait-for graph, told hop by hop: the evidence of a verdict.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "aggregate/verdict.h"
+#include "aggregate/wait_graph.h"
+
+namespace oddrank::aggregate {
+
+// Returns the path in sentences, from the largest waiting slot to the rank and on to what it waits
+// for.
+std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank);
+
+// Returns the path from a rank on: rank -> child -> file. Also for ranks that nobody waits for.
+std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,17 @@
+// Whether /proc shows the processes of this node at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace oddrank::attach {
+
+// Returns why processes may not be seen here, as a clause ("/proc hides the processes of other
+// users: it is mounted with hidepid=2"); "" if /proc shows all of its pid namespace to us.
+std::string hidden_processes();
+
+// The same from the text of /proc/self/mountinfo. `privileged`: for us nothing is hidden
+// (proc(5): CAP_SYS_PTRACE). hidepid=1 hides the contents only, which reading each process shows.
+std::string hidden_processes(std::string_view mountinfo, bool privileged);
+
+}  // namespace oddrank::attach

@@ -1,0 +1,31 @@
+// The system call that a thread is really in, if the kernel shows restart_syscall: after a stop
+// (SIGSTOP and SIGCONT, or a tracer's) the kernel begins a call with a time limit again under that
+// number. The arguments are still the call's own.
+//
+// Source: arch/x86/kernel/signal.c, get_nr_restart_syscall(); the calls that set a restart block:
+// poll, nanosleep, futex (with a time limit), clock_nanosleep (Linux 4 to 6.18).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "attach/target.h"
+
+namespace oddrank::attach {
+
+// Bytes of code before the program counter that are of use.
+inline constexpr std::size_t kRestartedCodeBytes = 64;
+
+// Returns the call's own number: what the code loads into the register of the number before its
+// `syscall` instruction, or the only call that the arguments fit; nullopt if that is not clear.
+// `code` ends right before the program counter.
+std::optional<std::int64_t> restarted_call(std::span<const std::byte> code,
+                                           const SyscallState& call);
+
+// Replaces restart_syscall by the call's own number in a thread's state, if it can be told. Reads
+// the target's code.
+void name_restarted_call(const Target& target, ThreadState& thread);
+
+}  // namespace oddrank::attach

@@ -1,0 +1,42 @@
+// Counts the memory that foreign bytes may cost, before it is taken. A file of some kilobytes can
+// describe gigabytes; a reader that asks here first never allocates them.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+namespace oddrank {
+
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::size_t bytes) : left_(bytes) {}
+
+  // Returns the budget of an input: `fixed` bytes whatever its size, and `times` its size.
+  static MemoryBudget of_input(std::size_t size, std::size_t times, std::size_t fixed);
+
+  // Takes room for `count` things of `size` bytes. Returns false, now and ever after, if there is
+  // not enough.
+  bool take(std::size_t count, std::size_t size = 1);
+  std::size_t left() const { return over_ ? 0 : left_; }
+  bool over() const { return over_; }
+
+ private:
+  std::size_t left_;
+  bool over_ = false;
+};
+
+inline MemoryBudget MemoryBudget::of_input(std::size_t size, std::size_t times, std::size_t fixed) {
+  const std::size_t most = std::numeric_limits<std::size_t>::max() - fixed;
+  return MemoryBudget(fixed + (size > most / times ? most : size * times));
+}
+
+inline bool MemoryBudget::take(std::size_t count, std::size_t size) {
+  if (over_ || (size != 0 && count > left_ / size)) {
+    over_ = true;
+    return false;
+  }
+  left_ -= count * size;
+  return true;
+}
+
+}  // namespace oddrank

@@ -1,0 +1,19 @@
+// The one list of words by which secrets are named: variables of programs and environments,
+// options, fields of JSON and YAML, parameters of URLs, headers.
+#pragma once
+
+#include <string_view>
+
+namespace oddrank {
+
+// Returns whether a value under this name is a secret. Names are compared word by word, in any of
+// the usual spellings: "api-key", "HF_TOKEN", "dbPassword", "userpass" -> true. Names that only
+// sound so are not: "tokenizer", "pad_token_id", "num_key_value_heads", "bypass", "password_file".
+bool names_secret(std::string_view name);
+
+// Returns whether the value can be no secret, whatever its name: a boolean, null, a count of
+// layers. `name` decides what counts: small numbers are innocent unless the name says PIN or
+// password.
+bool is_innocent_value(std::string_view name, std::string_view value);
+
+}  // namespace oddrank

@@ -1,0 +1,34 @@
+// Options of a command line whose value is a secret: those with a secret's name, and those that
+// well-known programs have ("mysql -pX", "curl -u user:password", "sshpass -p X").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace oddrank {
+
+// Reads the arguments of one command line in their order.
+class OptionReader {
+ public:
+  // Returns from which byte on the argument is a secret; nullopt if it is not one by its place.
+  // What it contains is left to mask_text.
+  std::optional<std::size_t> secret_from(std::string_view argument);
+  // Returns whether the next argument is a script of a shell: "bash -c" came before.
+  // It is not to be given to secret_from then.
+  bool take_script();
+
+ private:
+  void note_program(std::string_view argument);
+  void note_option(std::string_view argument);
+  std::optional<std::size_t> attached_value(std::string_view argument) const;
+
+  std::string option_;  // whose value comes next; "" if none does
+  bool secret_next_ = false;
+  bool flag_ = false;      // the option may have no value: "--use-auth"
+  unsigned programs_ = 0;  // bits: rows of the table of programs that were named
+  bool shell_ = false;
+  bool expects_script_ = false;
+};
+
+}  // namespace oddrank

@@ -1,0 +1,35 @@
+// Where secrets stand in a text. Each finder knows one way in which a secret shows itself; the
+// masker (mask_secrets.h) joins what they find. Finders may report spans that overlap; a span lies
+// within the text. Private to base/secrets/.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace oddrank {
+
+struct SecretSpan {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// What stands in a secret's place.
+inline constexpr std::string_view kSecretMask = "***";
+
+using SecretSpans = std::vector<SecretSpan>;
+
+// Values after a secret's name: "--api-key=x", "TOKEN=x", "\"password\": \"x\"", "Authorization:
+// x",
+// "?sig=x". A value in quotes ends with them, any other with the text; `script`: with the shell's
+// word.
+void find_named_values(std::string_view text, bool script, SecretSpans& spans);
+
+// "scheme://user:password@host", "https://token@host", and "user:password@host" without a scheme.
+void find_url_secrets(std::string_view text, SecretSpans& spans);
+
+// What looks like a secret by itself: tokens with a known beginning, JSON web tokens, private keys,
+// words after "Bearer" and "Basic", and runs of characters that are too random for a name.
+void find_secret_shapes(std::string_view text, SecretSpans& spans);
+
+}  // namespace oddrank

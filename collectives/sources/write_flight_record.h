@@ -1,0 +1,18 @@
+// Writes a flight record in the format of PyTorch's own dumps (version 2.10, a pickle), for other
+// programs that analyse such dumps: torchfrtrace reads it.
+#pragma once
+
+#include <string>
+
+#include "snapshot/flight_record.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::collectives {
+
+// Returns the file's contents. What a record does not keep is missing: of a call's stack only the
+// program's own innermost frame, of a list of types that differ only their order, and of a list of
+// sizes beyond 200 bytes the rest.
+std::string write_flight_record(const snapshot::FlightRecord& record,
+                                const snapshot::Tables& texts);
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,40 @@
+// C++ objects of PyTorch's libraries, read from a target's memory: the class of an object and its
+// texts. Classes are recognised by the names in their run-time type information, which stripped
+// libraries have as well; no symbol is needed.
+//
+// Source: the Itanium C++ ABI (a virtual table follows the address of its type_info, whose second
+// word is the name), libstdc++'s two layouts of std::string.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "cpython/remote_reader.h"
+
+namespace oddrank::collectives {
+
+using attach::Addr;
+
+// Returns the mangled name of the object's own class ("N4c10d16ProcessGroupGlooE"), of at most 128
+// characters; "" if it is not an object with a virtual table, or cannot be read.
+std::string class_of(cpython::RemoteReader& reader, Addr object);
+
+// Which std::string a library was built with.
+enum class StringAbi : std::uint8_t {
+  kOld = 0,  // one pointer; the length is 24 bytes before the text
+  kNew,      // pointer, length, and the capacity or the text itself: 32 bytes
+};
+
+// Returns the size of one std::string.
+constexpr std::uint64_t string_size(StringAbi abi) {
+  return abi == StringAbi::kOld ? 8 : 32;
+}
+
+// Returns the text; nullopt if it is longer than `most` bytes, or no string is there.
+std::optional<std::string> read_text(cpython::RemoteReader& reader,
+                                     Addr at,
+                                     StringAbi abi,
+                                     std::size_t most);
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,45 @@
+// Reads PyTorch's flight recorders from a process's memory: a ring of the newest calls of a rank,
+// which torch keeps from 2.11 on in every job, and before if TORCH_FR_BUFFER_SIZE (or its older
+// names) was set. No dump has to be written, and nothing of the target is executed.
+//
+// The process may be running. A ring is believed only if all of it agrees with one of the layouts
+// (recorder_layout.h): sizes, the numbers of its calls, which ascend by one along the ring, and the
+// names of the calls. Calls that were overwritten while the ring was read are left out. What does
+// not fit is an Error, never a guess.
+//
+// States are those that the process had noticed: an NCCL call counts as completed once the watchdog
+// has seen its event. Source: torch/csrc/distributed/c10d/FlightRecorder.hpp (TraceUtils.h up to
+// 2.5), torch/csrc/profiler/combined_traceback.h.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/result.h"
+#include "collectives/torch/recorder_layout.h"
+#include "cpython/python_memory.h"
+#include "snapshot/flight_record.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::collectives {
+
+struct RecorderRequest {
+  Addr recorder{};  // the object
+  // How many of the newest calls of each group are kept, besides those that have not ended and the
+  // last one of each group; 0: all.
+  std::size_t newest = 0;
+};
+
+// Returns the calls (FlightRecord::from_memory), without rank, process and time. kNotFound: the
+// recorder is off, or nothing was recorded. kBadData: it is no recorder of a known layout. `what`
+// is a part of a sentence. `python`: for the lines of the program; may be null.
+Result<snapshot::FlightRecord> read_recorder(cpython::RemoteReader& reader,
+                                             cpython::PythonMemory* python,
+                                             const RecorderRequest& request,
+                                             snapshot::Tables& texts);
+
+// Joins the recorders of one process: PyTorch has one for each kind of events. The calls are in the
+// order of their times, and numbered anew. Empty if there are none.
+std::vector<snapshot::FlightRecord> join_recorders(std::vector<snapshot::FlightRecord> records);
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,26 @@
+// What a rank runs with, so that ranks can be compared: builds of the libraries that communicate,
+// the kernel, the driver of the GPUs.
+#pragma once
+
+#include "attach/target.h"
+#include "snapshot/process_capture.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::node {
+
+// Adds the build ids of the communication libraries that the target has mapped to `process.setup`,
+// by the names of their files: "libmpi.so.40" "build 3f2a9c1d7e55". Read from the target's memory
+// (of a live one, give what is resident: a library is not worth waiting for its file); a library
+// without a build id is left out. At most eight.
+void note_libraries(const attach::Target& target,
+                    snapshot::Tables& tables,
+                    snapshot::ProcessCapture& process);
+
+// Adds what this node runs: "Linux" "6.1.0-18-amd64" (uname), "NVIDIA driver" "570.86.15"
+// (/proc/driver/nvidia/version, of the module that is loaded).
+void note_node(snapshot::Tables& tables, snapshot::ProcessCapture& process);
+
+// Returns "570.86.15" of that file's text; empty if it has another form.
+std::string_view nvidia_version(std::string_view text);
+
+}  // namespace oddrank::node

@@ -1,0 +1,98 @@
+#include "node/sources/collect_recorders.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attach/live_target.h"
+#include "base/isolated.h"
+#include "cpython/python_process.h"
+#include "elf/module_map.h"
+#include "node/isolated_read.h"
+#include "node/sources/read_recorders.h"
+#include "snapshot/carrier.h"
+
+namespace oddrank::node {
+namespace {
+
+using snapshot::Capture;
+using snapshot::FlightRecord;
+using snapshot::ProcessCapture;
+using std::chrono::milliseconds;
+
+// Reading takes milliseconds, but may never end for a process in state D.
+constexpr milliseconds kRecorderPatience{3000};
+
+std::uint64_t recorded_at_us() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+// Reads one rank, in the child.
+Capture read_recorders_of(const Capture& known, const ProcessCapture& process, std::size_t newest) {
+  Capture answer;
+  answer.nodes.emplace_back();
+  const auto target = attach::LiveTarget::open(process.pid);
+  if (!target) {
+    return answer;  // the rank's own reader says why
+  }
+  snapshot::Carrier carrier(known.tables, answer.tables);
+  ProcessCapture row = process;
+  row.threads.clear();
+  row = carrier.process(std::move(row));
+  elf::ModuleMap modules(**target);
+  const auto python = cpython::PythonProcess::find(**target, modules);
+  std::optional<cpython::PythonMemory> memory;
+  if (python) {
+    memory.emplace(python->memory());
+  }
+  auto record =
+      read_recorders(**target, modules, memory ? &*memory : nullptr, row, newest, answer.tables);
+  if (record) {
+    record->written_us = recorded_at_us();
+    answer.collectives.flight.push_back(*std::move(record));
+  } else if (record.error().code != Errc::kNotFound) {
+    answer.nodes.front().notes.push_back("the memory of rank " + std::to_string(process.rank) +
+                                         ": " + record.error().what);
+  }
+  return answer;
+}
+
+}  // namespace
+
+void collect_recorders(Capture& capture, std::size_t newest, milliseconds timeout) {
+  std::vector<IsolatedTask> tasks;
+  std::vector<std::uint32_t> nodes;  // of each task's process
+  const milliseconds patience = std::min(timeout, kRecorderPatience);
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0 && process.state != 'Z' && !process.groups.empty()) {
+      nodes.push_back(process.node);
+      tasks.push_back({[&capture, &process, newest](int fd) {
+                         send_capture(fd, read_recorders_of(capture, process, newest));
+                       },
+                       patience});
+    }
+  }
+  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  for (std::size_t at = 0; at < results.size(); ++at) {
+    const auto answer = received_capture(results[at], patience);
+    if (!answer) {
+      continue;
+    }
+    snapshot::Carrier carrier(answer->tables, capture.tables);
+    for (const FlightRecord& record : answer->collectives.flight) {
+      FlightRecord carried = carrier.flight_record(record);
+      carried.node = nodes[at];
+      capture.collectives.flight.push_back(std::move(carried));
+    }
+    auto& notes = capture.nodes[nodes[at]].notes;
+    for (const std::string& note : answer->nodes.front().notes) {
+      notes.push_back(note);
+    }
+  }
+}
+
+}  // namespace oddrank::node

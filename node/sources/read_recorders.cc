@@ -1,0 +1,185 @@
+#include "node/sources/read_recorders.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/base_name.h"
+#include "collectives/torch/recorder.h"
+#include "collectives/torch/ring.h"
+#include "snapshot/flight_calls.h"
+#include "snapshot/rank_text.h"
+
+namespace oddrank::node {
+namespace {
+
+using attach::Addr;
+using attach::Target;
+using collectives::RecorderRequest;
+using snapshot::FlightGroup;
+using snapshot::FlightRecord;
+using snapshot::ProcessGroup;
+
+constexpr std::array<std::string_view, 3> kTorchLibraries = {"libtorch_cpu.so", "libtorch_cuda.so",
+                                                             "libtorch_xpu.so"};
+constexpr std::uint64_t kMaxSearched = std::uint64_t{8} << 20;  // of a library's variables
+constexpr std::size_t kMaxCandidates = 65536;
+
+// Addresses of recorders, and whether a symbol names them; else they only look like recorders.
+using RecordersFound = std::map<Addr, bool>;
+
+// Returns whether the name fits one of recorder_symbols().
+bool is_recorder_symbol(std::string_view name) {
+  const auto patterns = collectives::recorder_symbols();
+  return std::any_of(patterns.begin(), patterns.end(), [name](std::string_view pattern) {
+    const auto star = pattern.find('*');
+    if (star == std::string_view::npos) {
+      return name == pattern;
+    }
+    return name.size() + 1 >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
+           name.ends_with(pattern.substr(star + 1));
+  });
+}
+
+// Finds recorders in one library.
+class RecorderSearch {
+ public:
+  RecorderSearch(const Target& target, elf::ModuleMap& modules)
+      : target_(target), modules_(modules) {}
+
+  // Adds the addresses of recorders.
+  void search(const elf::Module& library, RecordersFound& found);
+
+ private:
+  // Returns whether the library has symbols of its own; adds the recorders that they name.
+  bool by_symbol(const elf::ElfImage& image, std::uint64_t bias, RecordersFound& found) const;
+  void by_shape(const elf::ElfImage& image, std::uint64_t bias, RecordersFound& found) const;
+
+  const Target& target_;
+  elf::ModuleMap& modules_;
+};
+
+void RecorderSearch::search(const elf::Module& library, RecordersFound& found) {
+  const auto image = modules_.image_of(library);
+  const auto bias = modules_.load_bias(library);
+  if (image && bias && !by_symbol(**image, *bias, found)) {
+    by_shape(**image, *bias, found);
+  }
+}
+
+bool RecorderSearch::by_symbol(const elf::ElfImage& image,
+                               std::uint64_t bias,
+                               RecordersFound& found) const {
+  // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
+  constexpr std::string_view kPrefix = "_ZZN4c10d1";
+  for (const elf::NamedRange& variable :
+       image.variables_with_prefix(kPrefix, sizeof(std::uint64_t))) {
+    const auto recorder =
+        is_recorder_symbol(variable.name)
+            ? attach::read_object<std::uint64_t>(target_, Addr{bias + variable.range.address})
+            : Result<std::uint64_t>(0);
+    if (recorder && *recorder != 0) {
+      found.emplace(Addr{*recorder}, true);
+    }
+  }
+  return image.has_own_symbols();
+}
+
+void RecorderSearch::by_shape(const elf::ElfImage& image,
+                              std::uint64_t bias,
+                              RecordersFound& found) const {
+  const auto section = image.section(".bss");
+  if (!section || section->size > kMaxSearched) {
+    return;
+  }
+  std::vector<std::uint64_t> words(section->size / sizeof(std::uint64_t));
+  std::array<attach::ReadRequest, 1> request = {attach::ReadRequest{
+      Addr{bias + section->address}, std::as_writable_bytes(std::span(words)), 0}};
+  target_.read_many(request);
+  words.resize(request.front().got / sizeof(std::uint64_t));
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  std::vector<Addr> candidates;
+  for (const std::uint64_t word : words) {
+    constexpr std::uint64_t kLowest = 0x10000;
+    if (word >= kLowest && word % 16 == 0 && word >> 47 == 0 &&
+        candidates.size() < kMaxCandidates) {
+      candidates.push_back(Addr{word});
+    }
+  }
+  for (const Addr recorder : collectives::likely_recorders(target_, candidates)) {
+    found.emplace(recorder, false);
+  }
+}
+
+// Fills in what only Python's tables of groups tell: gloo's recorder has no members.
+void add_members(const snapshot::ProcessCapture& process,
+                 snapshot::Tables& tables,
+                 FlightRecord& record) {
+  for (FlightGroup& group : record.groups) {
+    const auto known =
+        std::find_if(process.groups.begin(), process.groups.end(),
+                     [&group](const ProcessGroup& one) { return one.name == group.name; });
+    if (group.members != snapshot::StringId{} || known == process.groups.end()) {
+      continue;
+    }
+    std::vector<std::int32_t> ranks = snapshot::ranks_of(tables.text(known->members));
+    if (known->is_default && known->size > 0) {
+      ranks.resize(static_cast<std::size_t>(known->size));
+      std::iota(ranks.begin(), ranks.end(), 0);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    group.members = tables.string(snapshot::rank_text(ranks));
+  }
+}
+
+}  // namespace
+
+Result<FlightRecord> read_recorders(const Target& target,
+                                    elf::ModuleMap& modules,
+                                    cpython::PythonMemory* python,
+                                    const snapshot::ProcessCapture& process,
+                                    std::size_t newest,
+                                    snapshot::Tables& tables) {
+  RecorderSearch search(target, modules);
+  RecordersFound found;
+  for (const elf::Module& module : modules.modules()) {
+    if (std::find(kTorchLibraries.begin(), kTorchLibraries.end(), base_name(module.path)) !=
+        kTorchLibraries.end()) {
+      search.search(module, found);
+    }
+  }
+  cpython::RemoteReader plain(target);
+  cpython::RemoteReader& reader = python != nullptr ? *python : plain;
+  std::vector<FlightRecord> records;
+  std::string why;
+  for (const auto& [recorder, named] : found) {
+    RecorderRequest request;
+    request.recorder = recorder;
+    request.newest = newest;
+    auto record = collectives::read_recorder(reader, python, request, tables);
+    if (record) {
+      records.push_back(*std::move(record));
+    } else if (named && record.error().code != Errc::kNotFound) {
+      why = record.error().what;
+    }
+  }
+  records = collectives::join_recorders(std::move(records));
+  if (records.empty()) {
+    return why.empty() ? fail(Errc::kNotFound, "no flight recorder holds calls")
+                       : fail(Errc::kBadData, why);
+  }
+  FlightRecord& record = records.front();
+  record.rank = process.rank;
+  record.pid = process.pid;
+  add_members(process, tables, record);
+  return std::move(record);
+}
+
+}  // namespace oddrank::node

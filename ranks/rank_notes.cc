@@ -1,0 +1,162 @@
+#include "ranks/rank_notes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "ranks/job_tiers.h"
+#include "ranks/process_tree.h"
+#include "ranks/rank_choice.h"
+#include "ranks/self_reports.h"
+
+namespace oddrank::ranks {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+constexpr std::size_t kMaxStrangers = 3;  // named in one note
+
+std::string pid_and_name(const attach::ProcStat& stat) {
+  return "pid " + std::to_string(stat.pid) + " (" + stat.name + ")";
+}
+
+// Says where the variables of a process and what it says of itself differ.
+void note_contradictions(const RankTable& table, Notes& notes) {
+  std::size_t count = 0;
+  std::string first;
+  for (const RankRow& row : table.rows) {
+    const ProcessFacts& facts = table.facts[row.process];
+    const auto outer = identify_rank(facts.environment);
+    if (!row.is_rank || !facts.told.told() || !outer || !table.tree[row.process].identity ||
+        !contradicts(*table.tree[row.process].identity, *outer)) {
+      continue;
+    }
+    ++count;
+    if (first.empty()) {
+      first = contradiction_words(facts.stat.pid, *outer, row.rank, row.world_size);
+    }
+  }
+  if (count != 0) {
+    notes.push_back(
+        first + (count == 1 ? "" : "; the same is true of " + std::to_string(count - 1) + " more"));
+  }
+}
+
+// Returns the processes below which a row stands.
+std::set<std::size_t> starters(const RankTable& table) {
+  std::set<std::size_t> found;
+  for (const RankRow& row : table.rows) {
+    table.tree.ancestor(row.process, [&found](std::size_t above) {
+      found.insert(above);
+      return false;
+    });
+  }
+  return found;
+}
+
+// Names processes with a communication library that belong to no job: not those that have started
+// ranks.
+void note_strangers(const RankTable& table, Notes& notes) {
+  const std::set<std::size_t> above = starters(table);
+  std::string list;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < table.facts.size(); ++i) {
+    if (!table.facts[i].asked || table.row_of[i] != kNoProcess || above.count(i) != 0) {
+      continue;
+    }
+    if (++count <= kMaxStrangers) {
+      list += (count == 1 ? "" : ", ") + pid_and_name(table.stat(i));
+    }
+  }
+  if (count > kMaxStrangers) {
+    list += " and " + std::to_string(count - kMaxStrangers) + " more";
+  }
+  if (count != 0) {
+    notes.push_back(list + (count == 1 ? " has" : " have") +
+                    " a communication library and no rank: not read, unless by pid");
+  }
+}
+
+void note_side_jobs(const RankTable& table, Notes& notes) {
+  for (const std::string& job : side_job_words(table.tree, table.choice.side_jobs)) {
+    notes.push_back("left out, because nothing of it trains: " + job);
+  }
+}
+
+void note_leftovers(const RankTable& table, Notes& notes) {
+  for (const std::size_t i : table.choice.leftovers) {
+    notes.push_back(pid_and_name(table.stat(i)) + " carries the variables of rank " +
+                    std::to_string(table.tree[i].identity->rank) +
+                    " but began before it: left over from an earlier run, not read");
+  }
+}
+
+void note_blocked(const RankTable& table, Notes& notes) {
+  for (std::size_t i = 0; i < table.facts.size(); ++i) {
+    if (table.facts[i].read == FactsRead::kBlocked) {
+      const attach::ProcStat& stat = table.stat(i);
+      notes.push_back("pid " + std::to_string(stat.pid) + " (" + stat.name + ", state " +
+                      stat.state +
+                      ") does not let its environment be read: something holds its memory map");
+    }
+  }
+}
+
+void note_idle_launchers(const RankTable& table, Notes& notes) {
+  const bool any_rank = std::any_of(table.rows.begin(), table.rows.end(),
+                                    [](const RankRow& row) { return row.rank >= 0; });
+  if (any_rank || !table.options.pids.empty()) {
+    return;
+  }
+  for (std::size_t i = 0; i < table.tree.size(); ++i) {
+    if (table.tree[i].role == ProcessRole::kRankLauncher && table.row_of[i] == kNoProcess) {
+      notes.push_back(pid_and_name(table.stat(i)) +
+                      " is a launcher that has started no ranks here");
+    }
+  }
+}
+
+void note_refused(const RankTable& table, Notes& notes) {
+  const auto refused =
+      std::count_if(table.facts.begin(), table.facts.end(),
+                    [](const ProcessFacts& facts) { return facts.read == FactsRead::kRefused; });
+  if (table.rows.empty() && refused != 0) {
+    notes.push_back(std::to_string(refused) +
+                    " processes of other users could not be read: run oddrank as the owner of the "
+                    "job, or as root");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> notes_on(const RankTable& table) {
+  Notes notes;
+  note_contradictions(table, notes);
+  if (table.options.pids.empty()) {
+    note_strangers(table, notes);
+  }
+  note_side_jobs(table, notes);
+  note_leftovers(table, notes);
+  note_blocked(table, notes);
+  note_idle_launchers(table, notes);
+  note_refused(table, notes);
+  return notes;
+}
+
+std::string obstacle_of(const RankTable& table) {
+  std::string first;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < table.facts.size(); ++i) {
+    if (table.facts[i].read == FactsRead::kBlocked && table.row_of[i] == kNoProcess &&
+        table.tree[i].role == ProcessRole::kProgram && ++count == 1) {
+      first = pid_and_name(table.stat(i));
+    }
+  }
+  if (count == 0) {
+    return "";
+  }
+  return first + (count == 1 ? "" : " and " + std::to_string(count - 1) + " more") +
+         " did not answer in time, so they may be ranks";
+}
+
+}  // namespace oddrank::ranks

@@ -1,0 +1,49 @@
+// The table that the decision fills: which processes of a node are ranks, and which belong to one
+// (rank_tree.h). Its chapters are rank_brothers.h, rank_families.h and rank_notes.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "ranks/process_tree.h"
+#include "ranks/rank_choice.h"
+#include "ranks/rank_tree.h"
+
+namespace oddrank::ranks {
+
+struct RankTable {
+  // The facts and the options must outlive the table.
+  RankTable(const std::vector<ProcessFacts>& all_facts, const DiscoverOptions& wanted);
+
+  const attach::ProcStat& stat(std::size_t process) const { return facts[process].stat; }
+  bool is_excluded(std::size_t process) const;
+  // Returns the process that started it, wrappers apart; kNoProcess if that is unknown.
+  std::size_t starter_of(std::size_t process) const;
+
+  // The references hold until the next row is added.
+  RankRow& add_row(std::size_t process, bool is_rank, pid_t owner);
+  void add_rank(std::size_t process);           // one that has an identity
+  void add_given_process(std::size_t process);  // one that the user named
+
+  const std::vector<ProcessFacts>& facts;
+  const DiscoverOptions& options;
+  ProcessTree tree;
+  RankChoice choice;
+  std::vector<RankRow> rows;
+  std::vector<std::size_t> row_of;          // process -> row, or kNoProcess
+  std::map<JobRank, std::size_t> owner_of;  // (job, rank) -> row of its own process
+};
+
+// Gives a row the number, world and job of `other`: an identity, or another row.
+template <typename Numbered>
+void number_as(const Numbered& other, RankRow& row) {
+  row.rank = other.rank;
+  row.local_rank = other.local_rank;
+  row.world_size = other.world_size;
+  row.job = other.job;
+}
+
+}  // namespace oddrank::ranks

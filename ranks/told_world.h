@@ -1,0 +1,47 @@
+// What a process says of its place in the job: not by the variables with which it was started, but
+// by objects in its memory. Plain data; collectives/told_world.h reads it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "attach/proc_environ.h"
+
+namespace oddrank::ranks {
+
+// What says it, the most trusted last.
+enum class ToldBy : std::uint8_t {
+  kNothing = 0,
+  kStart,  // an argument of the call that it is in: torch.multiprocessing's index of a child
+  kInit,   // arguments of init_process_group, in which it is
+  kJax,    // jax.distributed has been initialised
+  kGroup,  // torch's default process group
+};
+
+struct ToldWorld {
+  ToldBy by = ToldBy::kNothing;
+  std::int32_t rank = -1;  // of kStart: unknown
+  std::int32_t world_size = -1;
+  // Which of its parent's children torch.multiprocessing started it as; -1: not started by that.
+  std::int32_t index = -1;
+  std::string address;  // where the ranks meet: "n0:29500", "file:///tmp/x"; "" = not told
+  // The group is that of the process which forked this one: no thread of its backend is here.
+  bool inherited = false;
+
+  // Returns whether a rank and a world size were told, by the process that has them.
+  bool told() const { return rank >= 0 && world_size > rank && !inherited; }
+};
+
+// The answer of one process.
+struct SelfReport {
+  ToldWorld world;
+  attach::Environment environment;  // as it is now; empty if that could not be read
+};
+
+// Asks one process. Runs in a child with a deadline: what it reads may block.
+using AskProcess = std::function<SelfReport(pid_t)>;
+
+}  // namespace oddrank::ranks

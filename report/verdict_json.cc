@@ -1,0 +1,71 @@
+#include "report/verdict_json.h"
+
+#include <fmt/format.h>
+
+namespace oddrank::report {
+namespace {
+
+Json waits_for_json(const aggregate::WaitsFor& wait) {
+  Json json;
+  json["what"] = aggregate::wait_name(wait.what);
+  json["pid"] = or_null_if(wait.pid, 0);
+  json["tid"] = or_null_if(wait.tid, 0);
+  json["rank"] = or_null_if(wait.rank, -1);
+  json["path"] = or_null(wait.path);
+  json["fd"] = or_null_if(wait.fd, -1);
+  json["address"] = wait.address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", wait.address));
+  json["group"] = or_null(wait.group);
+  json["holder_alive"] = known(wait.holder_alive);
+  json["detail"] = or_null(wait.detail);
+  return json;
+}
+
+Json culprits_json(const std::vector<aggregate::Culprit>& culprits) {
+  Json json = Json::array();
+  for (const aggregate::Culprit& culprit : culprits) {
+    json.push_back({{"rank", or_null_if(culprit.rank, -1)},
+                    {"host", or_null(culprit.host)},
+                    {"pid", or_null_if(culprit.pid, 0)},
+                    {"tid", or_null_if(culprit.tid, 0)},
+                    {"waits_for", waits_for_json(culprit.waits_for)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json verdict_json(const aggregate::Verdict& verdict) {
+  Json json;
+  json["kind"] = aggregate::kind_name(verdict.kind);
+  json["confidence"] = aggregate::confidence_name(verdict.confidence);
+  json["summary"] = verdict.summary;
+  json["culprits"] = culprits_json(verdict.culprits);
+  json["chain"] = Json::array();
+  for (const aggregate::ChainLink& link : verdict.chain) {
+    json["chain"].push_back({{"waiters", link.waiters},
+                             {"waits_for", link.waits_for},
+                             {"on", link.on},
+                             {"evidence", or_null(link.evidence)}});
+  }
+  json["advice"] = verdict.advice;
+  json["disproves"] = verdict.disproves;
+  if (!verdict.history.empty()) {
+    json["history"] = verdict.history;
+  }
+  json["also"] = Json::array();
+  for (const aggregate::OtherStory& other : verdict.also) {
+    json["also"].push_back({{"kind", aggregate::kind_name(other.kind)},
+                            {"confidence", aggregate::confidence_name(other.confidence)},
+                            {"summary", other.summary},
+                            {"culprits", culprits_json(other.culprits)}});
+  }
+  json["alternatives"] = Json::array();
+  for (const aggregate::Alternative& other : verdict.alternatives) {
+    json["alternatives"].push_back({{"kind", aggregate::kind_name(other.kind)},
+                                    {"summary", other.summary},
+                                    {"why_not", other.why_not}});
+  }
+  return json;
+}
+
+}  // namespace oddrank::report

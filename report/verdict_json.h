@@ -1,0 +1,11 @@
+// The verdict in JSON, in the form that it has in every report. Private to report/.
+#pragma once
+
+#include "aggregate/verdict.h"
+#include "report/json_values.h"
+
+namespace oddrank::report {
+
+Json verdict_json(const aggregate::Verdict& verdict);
+
+}  // namespace oddrank::report

@@ -1,0 +1,15 @@
+// Whether agents can be started in a job now, and if not, why and what helps.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "slurm/job.h"
+
+namespace oddrank::slurm {
+
+// Checks that `uid` can start agents in the job. Errors: kNotFound (pending), kGone (ended or
+// ending), kUnsupported (suspended), kPermission (another user's job: SLURM refuses even root).
+Status can_collect(const Job& job, std::int64_t uid);
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,29 @@
+// What SLURM's clients print of a job and its steps.
+//
+// From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
+// exists even if the JSON of squeue is missing (no plugin) or differs by version. Not the one-line
+// form (-o): names, comments and commands may contain blanks and '=', and end only at the end of
+// the line.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "slurm/job.h"
+
+namespace oddrank::slurm {
+
+// Returns whether the text is a number as SLURM numbers jobs and steps.
+bool is_job_number(std::string_view text);
+
+// Parses the output of `scontrol show job`. Returns the first running record, else the first.
+// kBadData if there is none. Unknown fields are ignored, missing ones leave their defaults.
+Result<Job> parse_job(std::string_view text);
+// Parses the output of `scontrol show step JOB`.
+std::vector<Step> parse_steps(std::string_view text);
+// Parses "2-01:02:03", "01:02:03", "02:03" -> seconds; -1 for "UNLIMITED", "INVALID", ...
+std::int64_t parse_duration(std::string_view text);
+
+}  // namespace oddrank::slurm

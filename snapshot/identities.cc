@@ -1,0 +1,209 @@
+// Addresses are replaced by ones of the ranges that are kept for tests and for documents (RFC 2544,
+// RFC 3849), so that code that reads addresses still works on a redacted capture.
+#include "snapshot/identities.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <arpa/inet.h>
+
+#include "base/ascii.h"
+#include "snapshot/variable.h"
+
+namespace oddrank::snapshot {
+namespace {
+
+// The folders below which each user has one.
+constexpr std::array<std::string_view, 5> kHomeRoots = {"/home/", "/Users/", "/users/", "/homes/",
+                                                        "/u/"};
+// Accounts of every machine, and words that stand for no machine.
+constexpr std::array<std::string_view, 8> kCommonNames = {
+    "root", "nobody", "localhost", "localhost.localdomain", "local", "shared", "python", "slurm"};
+
+bool is_word_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+bool is_address_character(char c) {
+  return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == ':';
+}
+
+std::size_t end_of(std::string_view text, std::size_t at, bool (*is_part)(char)) {
+  while (at < text.size() && is_part(text[at])) {
+    ++at;
+  }
+  return at;
+}
+
+// Returns the address at the start of a run of its characters: "10.0.0.1" of "10.0.0.1:29500";
+// "" if none is there, or one that says nothing about a place.
+std::string_view address_in(std::string_view run) {
+  std::array<unsigned char, 16> bytes{};
+  const std::string_view before_port = run.substr(0, run.find(':'));
+  if (::inet_pton(AF_INET, std::string(before_port).c_str(), bytes.data()) == 1) {
+    const bool common = bytes[0] == 127 || bytes[0] == 0 || bytes[0] == 255;
+    return common ? std::string_view() : before_port;
+  }
+  if (std::count(run.begin(), run.end(), ':') >= 2 &&
+      ::inet_pton(AF_INET6, std::string(run).c_str(), bytes.data()) == 1) {
+    const bool common = std::all_of(bytes.begin(), bytes.end() - 1, [](auto b) { return b == 0; });
+    return common ? std::string_view() : run;
+  }
+  return {};
+}
+
+// Returns the user's folder in "/home/ann/x" at the place of '/'; "" if there is none.
+std::string_view home_name(std::string_view text, std::size_t at) {
+  for (const std::string_view root : kHomeRoots) {
+    if (text.substr(at).starts_with(root)) {
+      const std::size_t start = at + root.size();
+      const std::size_t end = std::min(text.find_first_of("/ \t\"':,;", start), text.size());
+      return text.substr(start, end - start);
+    }
+  }
+  return {};
+}
+
+// Calls found(begin, text) for each address in the text.
+template <typename Found>
+void each_address(std::string_view text, const Found& found) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!is_address_character(text[at]) || (at > 0 && is_word_character(text[at - 1]))) {
+      continue;
+    }
+    const std::size_t end = end_of(text, at, is_address_character);
+    const std::string_view address = address_in(text.substr(at, end - at));
+    if (!address.empty()) {
+      found(at, address);
+    }
+    at = end - 1;
+  }
+}
+
+bool is_common(std::string_view name) {
+  return name.empty() ||
+         std::find(kCommonNames.begin(), kCommonNames.end(), name) != kCommonNames.end();
+}
+
+}  // namespace
+
+void Identities::add_address(std::string_view address) {
+  if (addresses_.find(address) != addresses_.end()) {
+    return;
+  }
+  const std::size_t number = addresses_.size() + 1;
+  const auto byte = [number](unsigned shift) { return std::to_string(number >> shift & 0xffU); };
+  std::string replacement;
+  if (contains(address, ":")) {
+    replacement = "2001:db8::" + std::to_string(number % 10000);
+  } else {
+    replacement = (number >> 16U & 1U) == 0 ? "198.18." : "198.19.";
+    replacement += byte(8) + "." + byte(0);
+  }
+  addresses_.emplace(address, std::move(replacement));
+}
+
+void Identities::add_host(std::string_view name) {
+  if (is_common(name) || names_.find(name) != names_.end() || !address_in(name).empty()) {
+    return;
+  }
+  const std::string_view short_name = name.substr(0, name.find('.'));
+  const auto known = names_.find(short_name);
+  const std::string replacement =
+      known != names_.end() ? known->second : "host" + std::to_string(++hosts_);
+  names_.emplace(name, replacement);
+  if (!is_common(short_name)) {
+    names_.emplace(short_name, replacement);
+  }
+}
+
+void Identities::add_user(std::string_view name) {
+  if (!is_common(name) && names_.find(name) == names_.end()) {
+    names_.emplace(name, "user" + std::to_string(++users_));
+  }
+}
+
+void Identities::add_from(std::string_view text) {
+  each_address(text,
+               [this](std::size_t /*at*/, std::string_view address) { add_address(address); });
+  for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
+    add_user(home_name(text, at));
+  }
+}
+
+std::string Identities::without(std::string_view text) const {
+  std::string result;
+  std::size_t done = 0;
+  const auto replace = [&](std::size_t at, std::size_t size, const std::string& replacement) {
+    result += text.substr(done, at - done);
+    result += replacement;
+    done = at + size;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_address_character(text[at]) && (at == 0 || !is_word_character(text[at - 1]))) {
+      const std::size_t end = end_of(text, at, is_address_character);
+      const std::string_view address = address_in(text.substr(at, end - at));
+      const auto known = addresses_.find(address);
+      if (known != addresses_.end()) {
+        replace(at, address.size(), known->second);
+        at += address.size();
+        continue;
+      }
+    }
+    if (!is_word_character(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t end = end_of(text, at, is_word_character);
+    // A host's full name first: it has dots.
+    const std::size_t dotted =
+        end_of(text, at, [](char c) { return is_word_character(c) || c == '.'; });
+    auto known = names_.find(text.substr(at, dotted - at));
+    if (known == names_.end()) {
+      known = names_.find(text.substr(at, end - at));
+    }
+    if (known != names_.end()) {
+      replace(at, known->first.size(), known->second);
+    }
+    at = std::max(end, done);
+  }
+  return result.append(text.substr(std::min(done, text.size())));
+}
+
+void Identities::add_all_of(const Capture& capture) {
+  for (const std::string& host : capture.job.hosts) {
+    add_host(host);
+  }
+  for (const NodeCapture& node : capture.nodes) {
+    add_host(node.host);
+  }
+  add_user(capture.job.user);
+  for (const ProcessCapture& process : capture.processes) {
+    for (const std::string_view name : {"MASTER_ADDR", "SLURMD_NODENAME", "NCCL_RAS_ADDR"}) {
+      const auto value = variable_of(capture.tables, process, name);
+      add_host(value ? value->substr(0, value->find(':')) : std::string_view());
+    }
+    const auto home = variable_of(capture.tables, process, "HOME");
+    add_user(home ? home->substr(home->rfind('/') + 1) : std::string_view());
+  }
+  for (const RasCommunicator& communicator : capture.collectives.ras) {
+    for (const RasRank& rank : communicator.ranks) {
+      add_host(capture.tables.text(rank.host));
+    }
+  }
+  for (const std::string& text : capture.tables.strings()) {
+    add_from(text);
+  }
+  for (const NodeCapture& node : capture.nodes) {
+    add_from(node.why);
+    for (const std::string& note : node.notes) {
+      add_from(note);
+    }
+  }
+  add_from(capture.job.output_path);
+  for (const std::string& note : capture.job.notes) {
+    add_from(note);
+  }
+}
+
+}  // namespace oddrank::snapshot

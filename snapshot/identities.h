@@ -1,0 +1,38 @@
+// The names of hosts and people in a capture, and their replacements.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::snapshot {
+
+// Replaces names as whole words: of the host "n1", "n12" is no part.
+class Identities {
+ public:
+  // A name that is empty, or known already, or that stands for every machine ("localhost"), is left
+  // out.
+  void add_host(std::string_view name);
+  void add_user(std::string_view name);
+  // Numbers the addresses, and the users in home parts of paths ("/home/ann/x"), in a text.
+  void add_from(std::string_view text);
+
+  // Does all of that for a capture.
+  void add_all_of(const Capture& capture);
+
+  // Returns the text with every name replaced.
+  std::string without(std::string_view text) const;
+
+ private:
+  using Names = std::map<std::string, std::string, std::less<>>;
+  void add_address(std::string_view address);
+
+  Names names_;      // of hosts and users
+  Names addresses_;  // without ports
+  std::size_t hosts_ = 0;
+  std::size_t users_ = 0;
+};
+
+}  // namespace oddrank::snapshot

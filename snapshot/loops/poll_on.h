@@ -1,0 +1,26 @@
+// The kinds of things that threads poll for (loop_polls.h finds them).
+#pragma once
+
+#include <cstdint>
+
+namespace oddrank::snapshot {
+
+// What a poll asks for. The values are ordered: the most telling comes first if a loop asks for
+// several.
+enum class PollOn : std::uint8_t {
+  kLockFile,    // flock(LOCK_NB), mkdir or O_EXCL as a lock, filelock
+  kKey,         // a key of a store
+  kWork,        // communication that was begun: Work, a request of MPI
+  kDevice,      // an event or a stream of the device
+  kChild,       // a process
+  kThread,      // a thread, or a task of a pool
+  kLock,        // a lock, by trying it
+  kEvent,       // an event that another thread sets
+  kQueue,       // an item
+  kDatabase,    // a lock of a database
+  kFile,        // that a file or directory is there, or what is in it
+  kConnection,  // somebody who listens or answers
+  kReady,       // something that only says whether it is ready
+};
+
+}  // namespace oddrank::snapshot

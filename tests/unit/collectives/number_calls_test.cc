@@ -1,0 +1,76 @@
+#include "collectives/number_calls.h"
+
+#include "tests/unit/collectives/thread_builder.h"
+
+namespace oddrank::collectives {
+namespace {
+
+// A thread that waits for an all_reduce of the default group, whose newest call is #7.
+void add_counted_group(ThreadBuilder& builder, std::int64_t newest) {
+  snapshot::Capture& capture = builder.capture;
+  snapshot::ProcessGroup group;
+  group.name = capture.tables.string("0");
+  group.is_default = true;
+  snapshot::GroupCounter& counter = group.counters.emplace_back();
+  counter.backend = capture.tables.string("gloo");
+  counter.collectives = newest;
+  capture.processes[0].groups = {group};
+  builder.thread().has_python = true;
+}
+
+TEST_CASE("a call that waits for its end has the number of the group's newest call") {
+  ThreadBuilder builder;
+  builder.native("c10d::Work::wait").python("all_reduce", kC10dFile, 3252, {{"group", "None"}});
+  add_counted_group(builder, 7);
+  const auto& call = found_call(builder);
+  CHECK(call.sequence == 7);
+  CHECK(builder_text(builder, call.evidence).ends_with(", #7 by the group's own count"));
+}
+
+TEST_CASE("a call that was not made yet has no number") {
+  ThreadBuilder builder;
+  builder.python("all_reduce", kC10dFile, 3240, {{"group", "None"}});
+  add_counted_group(builder, 7);
+  CHECK(found_call(builder).sequence == -1);
+}
+
+TEST_CASE("a wrapper that compares the calls of all ranks has not passed its own on yet") {
+  ThreadBuilder builder;
+  builder.native("c10d::Work::wait")
+      .native("c10d::ProcessGroupWrapper::runCollectiveChecks")
+      .python("all_reduce", kC10dFile, 3252, {{"group", "None"}});
+  add_counted_group(builder, 7);
+  CHECK(found_call(builder).sequence == 8);
+}
+
+TEST_CASE("a thread that waits for a call made before has no number") {
+  ThreadBuilder builder;
+  builder.native("c10d::Work::wait")
+      .python("wait_tensor", "/v/torch/distributed/_functional_collectives.py", 100);
+  add_counted_group(builder, 7);
+  CHECK(found_call(builder).sequence == -1);
+}
+
+TEST_CASE("if two threads are in calls of one group, neither has a number") {
+  ThreadBuilder builder;
+  builder.native("c10d::Work::wait").python("all_reduce", kC10dFile, 3252, {{"group", "None"}});
+  add_counted_group(builder, 7);
+  builder.capture.processes[0].threads.push_back(builder.thread());
+  CHECK(found_call(builder).sequence == -1);
+}
+
+TEST_CASE("of two backends the one in the frames counts") {
+  ThreadBuilder builder;
+  builder.native("c10d::Work::wait")
+      .native("c10d::ProcessGroupGloo::allreduce")
+      .python("all_reduce", kC10dFile, 3252, {{"group", "None"}});
+  add_counted_group(builder, 7);
+  snapshot::GroupCounter other;
+  other.backend = builder.capture.tables.string("nccl");
+  other.collectives = 30;
+  builder.capture.processes[0].groups[0].counters.push_back(other);
+  CHECK(found_call(builder).sequence == 7);
+}
+
+}  // namespace
+}  // namespace oddrank::collectives

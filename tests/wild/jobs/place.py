@@ -1,0 +1,33 @@
+"""What every job of tests/wild does: each rank says which process it is, and then, in a hung job, rank 1
+stops for good, while the others go on.
+
+FOLDER and HANG come from the environment: HANG=1 for a hung job.
+"""
+
+import os
+import signal
+
+FOLDER = os.environ["FOLDER"]
+HANG = os.environ["HANG"] == "1"
+
+
+def say(rank):
+    path = os.path.join(FOLDER, f"rank.{rank}")
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(str(os.getpid()))
+    os.rename(path + ".new", path)
+
+
+def stop(rank, wanted=1):
+    """Never returns on the rank that hangs the job."""
+    while HANG and rank == wanted:
+        signal.pause()
+
+
+def train(dist, rank):
+    """Trains: all ranks meet again and again."""
+    import torch  # pylint: disable=import-outside-toplevel
+    say(rank)
+    while True:
+        stop(rank)
+        dist.all_reduce(torch.ones(8))

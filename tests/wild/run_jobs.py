@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Runs `oddrank node` on jobs of real frameworks, each hung and as a healthy twin: all ranks are found and
+numbered right, the world size is right, and no wrapper, launcher or helper is taken for a rank.
+
+    run_jobs.py --oddrank PATH [NAME...]      NAME: see JOBS; all without
+
+Run by scripts/test --wild with the Python of a virtual environment that has requirements.txt. Each job
+runs in a pid namespace and a network of its own, so no other job of the machine is seen.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+JOBS_FOLDER = os.path.join(HERE, "jobs")
+OWN_RANKS = os.path.join(os.path.dirname(HERE), "victims", "own_ranks.py")
+BIN = os.path.dirname(sys.executable)
+PYTHON = sys.executable
+DEADLINE_S = 180
+PORT = 29500
+MPIRUN = f"{BIN}/mpirun --allow-run-as-root --oversubscribe --host localhost:8"
+UV = f"{BIN}/uv run --offline --no-project --python {PYTHON} python"
+MASTER = f"export MASTER_ADDR=127.0.0.1 MASTER_PORT={PORT};"
+STEP = ("export SLURM_JOB_ID=77 SLURM_JOBID=77 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=localhost "
+        "SLURM_NTASKS=2 SLURM_STEP_NUM_TASKS=2 SLURM_GTIDS=0,1;")
+ACCELERATE = f"{BIN}/accelerate launch --multi_gpu --mixed_precision no --dynamo_backend no"
+
+
+def tasks(command, variable="SLURM_PROCID"):
+    """Runs the command twice, as tasks 0 and 1."""
+    return (f"(export {variable}=0 SLURM_LOCALID=0; {command}) & "
+            f"(export {variable}=1 SLURM_LOCALID=1; {command}) & wait")
+
+
+# Name -> the number of ranks, and how the job is started (a line of bash in tests/wild/jobs). Rank 1
+# hangs, or is killed.
+JOBS = {
+    "accelerate_launch": (2, f"{ACCELERATE} --num_machines 1 --num_processes 2 accelerate_job.py"),
+    "mpirun_accelerate_launch": (
+        4, f"{MPIRUN} -n 2 bash -c '{ACCELERATE} --num_machines 2 --num_processes 4 --machine_rank "
+           "$OMPI_COMM_WORLD_RANK --main_process_ip 127.0.0.1 --main_process_port "
+           f"{PORT} accelerate_job.py'"),
+    "accelerate_notebook": (2, f"{PYTHON} notebook.py"),
+    "lightning_script": (2, f"{PYTHON} lightning_job.py ddp"),
+    "lightning_spawn": (2, f"{PYTHON} lightning_job.py ddp_spawn"),
+    "deepspeed": (2, f"DS_ACCELERATOR=cpu {BIN}/deepspeed --num_accelerators 2 deepspeed_job.py"),
+    "ray_train": (2, f"{PYTHON} ray_job.py"),
+    "jax_by_hand": (2, f"{PYTHON} jax_job.py {PORT} 0 2 & {PYTHON} jax_job.py {PORT} 1 2; wait"),
+    "jax_under_slurm": (2, STEP + tasks(f"{PYTHON} jax_job.py {PORT} slurm")),
+    "mp_spawn": (3, f"{PYTHON} {OWN_RANKS} spawn $FOLDER {PORT} $HANG"),
+    "torch_launch": (2, f"{PYTHON} -m torch.distributed.launch --nproc_per_node 2 torch_env.py"),
+    "uv_below_mpirun": (2, f"{MASTER} {MPIRUN} -n 2 {UV} torch_env.py mpi"),
+    "uv_below_srun": (2, f"{MASTER} {STEP} {tasks(UV + ' torch_env.py slurm')}"),
+    "self_spawning_task": (4, STEP + tasks(f"{PYTHON} {OWN_RANKS} tasks $FOLDER {PORT} $HANG")),
+    "setproctitle": (2, f"{MASTER} export WORLD_SIZE=2; "
+                        f"{tasks(PYTHON + ' torch_env.py title', 'RANK')}"),
+    "engine": (2, f"{PYTHON} engine.py {PORT}"),
+    "killed_rank_with_child": (3, f"{PYTHON} left_child.py {PORT}"),
+}
+
+
+class Failed(Exception):
+    pass
+
+
+class Job:
+    """A job in namespaces of its own."""
+
+    def __init__(self, name, hang):
+        self.ranks, command = JOBS[name]
+        self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
+        env = {**os.environ, "FOLDER": self.folder, "HANG": "1" if hang else "0",
+               "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", "TMPDIR": self.folder,
+               "PATH": f"{BIN}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
+        with open(os.path.join(self.folder, "log"), "wb") as log:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                ["unshare", "-npf", "--mount-proc", "--kill-child", "bash", "-c",
+                 f"ip link set lo up; {command}\nwait; sleep 1000"],
+                cwd=JOBS_FOLDER, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def log(self):
+        with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
+            return file.read()[-3000:]
+
+    def wait(self):
+        """Returns {rank: pid} when all ranks have said which process they are."""
+        paths = {rank: os.path.join(self.folder, f"rank.{rank}") for rank in range(self.ranks)}
+        end = time.monotonic() + DEADLINE_S
+        while not all(map(os.path.exists, paths.values())):
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise Failed(f"the job did not start:\n{self.log()}")
+            time.sleep(0.1)
+        pids = {}
+        for rank, path in paths.items():
+            with open(path, encoding="utf-8") as file:
+                pids[rank] = int(file.read())
+        return pids
+
+    def oddrank(self, program):
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
+                  encoding="utf-8") as file:
+            inner = file.read().split()[0]
+        run = subprocess.run(["nsenter", "--pid", "--mount", "--net", "-t", inner, program, "node",
+                              "--json", "-", "-q"], capture_output=True, text=True, timeout=120,
+                             check=False)
+        if run.returncode not in (0, 3):
+            raise Failed(f"exit status {run.returncode}: {run.stderr}")
+        return json.loads(run.stdout)
+
+    def end(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(60)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check(name, hang, program):
+    """Returns the verdict in a few words; raises Failed."""
+    job = Job(name, hang)
+    try:
+        pids = job.wait()
+        report = job.oddrank(program)
+    finally:
+        job.end()
+    found = {row["rank"]: row["pid"] for row in report["ranks"]}
+    if name == "killed_rank_with_child" and hang:
+        pids[1] = found.get(1)  # a zombie, or nothing
+    if found != pids:
+        raise Failed(f"ranks {found}, and not {pids}; notes {report['notes']}")
+    if report["job"]["world_size"] != job.ranks:
+        raise Failed(f"world size {report['job']['world_size']}, and not {job.ranks}")
+    verdict = report["verdict"]
+    culprits = sorted(each["rank"] for each in verdict["culprits"])
+    if hang and culprits != [1]:
+        raise Failed(f"{verdict['kind']} names {culprits}: {verdict['summary']}")
+    if not hang and culprits and verdict["kind"] not in ("slow", "busy_rank"):
+        raise Failed(f"a healthy job: {verdict['kind']}: {verdict['summary']}")
+    return f"{verdict['kind']} ({verdict['confidence']}), ranks {culprits}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--oddrank", required=True)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    failed = 0
+    for name in options.names or JOBS:
+        for hang in (True, False):
+            begun = time.monotonic()
+            try:
+                said = check(name, hang, os.path.abspath(options.oddrank))
+            except (Failed, subprocess.TimeoutExpired) as why:
+                failed += 1
+                said = f"FAILED: {why}"
+            print(f"{name:26}{'hung' if hang else 'healthy':9}{time.monotonic() - begun:5.0f} s  "
+                  f"{said}", flush=True)
+    print(f"{failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+#include "waits/node/lock_holders.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attach/proc_fds.h"
+#include "attach/proc_pids.h"
+#include "attach/proc_stat.h"
+#include "base/base_name.h"
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/read_file.h"
+#include "base/split.h"
+#include "waits/add_note.h"
+#include "waits/file_locks.h"
+#include "waits/node/node_family.h"
+
+namespace oddrank::waits {
+namespace {
+
+using snapshot::Capture;
+using snapshot::Known;
+using snapshot::ProcessCapture;
+using snapshot::Wait;
+
+constexpr std::size_t kMaxHolderFds = 4096;    // of one process
+constexpr std::size_t kMaxHolderInfo = 65536;  // bytes of one fdinfo
+constexpr std::size_t kMaxHolders = 16;        // of one lock: children share what they inherit
+constexpr std::size_t kMaxListedHolders = 4;
+
+std::string fdinfo(pid_t pid, int fd) {
+  return read_file("/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd), kMaxHolderInfo)
+      .value_or(std::string());
+}
+
+// A lock that somebody waits for.
+struct Blocked {
+  WaitPlace place;
+  std::string file;         // name without its folder: mount namespaces differ in folders
+  std::uint64_t inode = 0;  // 0: the kernel is older than v5.14
+  std::vector<pid_t> holders;
+};
+
+bool has_lock_open(const Blocked& lock, pid_t pid, const attach::OpenFd& fd) {
+  const std::string text = fdinfo(pid, fd.fd);
+  const auto locks = locks_of_fdinfo(text);
+  return std::any_of(locks.begin(), locks.end(), [&lock](const HeldLock& one) {
+    // A POSIX lock is shown to those that inherited the file, too, but they do not have it.
+    return one.kind != "POSIX" && (lock.inode == 0 || one.file.inode == lock.inode);
+  });
+}
+
+void look_at_process(pid_t pid, std::vector<Blocked>& locks) {
+  const auto fds = attach::read_fds(pid, kMaxHolderFds);
+  if (!fds) {
+    return;
+  }
+  for (const attach::OpenFd& fd : *fds) {
+    for (Blocked& lock : locks) {
+      const bool candidate = fd.kind == attach::FdKind::kFile && base_name(fd.link) == lock.file &&
+                             lock.holders.size() < kMaxHolders &&
+                             (lock.holders.empty() || lock.holders.back() != pid);
+      if (candidate && has_lock_open(lock, pid, fd)) {
+        lock.holders.push_back(pid);
+      }
+    }
+  }
+}
+
+// Runs in the child. Sends "INDEX PID PID ..." for each lock.
+void search_holders(const Capture& capture, std::vector<Blocked> locks, int fd) {
+  for (Blocked& lock : locks) {
+    const ProcessCapture& process = capture.processes[lock.place.process];
+    lock.inode = inode_of_fdinfo(fdinfo(process.pid, process.threads[lock.place.thread].wait.fd));
+  }
+  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
+    if (pid != ::getpid() && pid != ::getppid()) {
+      look_at_process(pid, locks);
+    }
+  }
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    std::string line = std::to_string(i);
+    for (const pid_t holder : locks[i].holders) {
+      line += " " + std::to_string(holder);
+    }
+    send_bytes(fd, line + "\n");
+  }
+}
+
+bool is_captured(const Capture& capture, std::uint32_t node, pid_t pid) {
+  return std::any_of(
+      capture.processes.begin(), capture.processes.end(),
+      [&](const ProcessCapture& each) { return each.node == node && each.pid == pid; });
+}
+
+std::string others_words(const std::vector<pid_t>& holders, pid_t named) {
+  std::string words;
+  std::size_t listed = 0;
+  for (const pid_t pid : holders) {
+    if (pid != named && listed++ < kMaxListedHolders) {
+      words += (words.empty() ? "pid " : ", ") + std::to_string(pid);
+    }
+  }
+  return listed > kMaxListedHolders ? words + ", ..." : words;
+}
+
+void set_lock_holder(const std::vector<pid_t>& holders, const WaitPlace& place, Capture& capture) {
+  const ProcessCapture& waiter = capture.processes[place.process];
+  Wait& wait = capture.processes[place.process].threads[place.thread].wait;
+  const pid_t taker = wait.holder_pid;
+  if (std::find(holders.begin(), holders.end(), taker) != holders.end()) {
+    wait.holder_alive = Known::kYes;
+    return;
+  }
+  if (holders.empty()) {
+    if (taker != 0 && wait.holder_alive != Known::kYes) {
+      wait.holder_pid = 0;
+      wait.holder_alive = Known::kUnknown;
+      add_note(capture, wait,
+               "a process that inherited the open file has the lock; it was not found");
+    }
+    return;
+  }
+  const auto captured = std::find_if(holders.begin(), holders.end(), [&](pid_t pid) {
+    return is_captured(capture, waiter.node, pid);
+  });
+  wait.holder_pid = captured == holders.end() ? holders.front() : *captured;
+  wait.holder_alive = Known::kYes;
+  const std::string others = others_words(holders, wait.holder_pid);
+  add_note(capture, wait,
+           "pid " + std::to_string(wait.holder_pid) + " has the open file with the lock" +
+               (taker == 0 ? "" : ", not pid " + std::to_string(taker) + ", which took it") +
+               (others.empty() ? "" : "; so has " + others));
+}
+
+}  // namespace
+
+void name_lock_holders(Capture& capture, std::chrono::milliseconds patience) {
+  const std::vector<WaitPlace> places = find_waits(capture, [](const Wait& wait) {
+    return wait.on == snapshot::WaitOn::kFileLock && !wait.inferred && wait.fd >= 0;
+  });
+  if (places.empty()) {
+    return;
+  }
+  std::vector<Blocked> locks;
+  for (const WaitPlace& place : places) {
+    const Wait& wait = capture.processes[place.process].threads[place.thread].wait;
+    locks.push_back({place, std::string(base_name(capture.tables.text(wait.path))), 0, {}});
+  }
+  const auto search = [&](int fd) { search_holders(capture, locks, fd); };
+  const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
+  std::vector<std::vector<pid_t>> holders(places.size());
+  for (const std::string_view line : split(result.bytes, '\n')) {
+    const auto words = split(line, ' ');
+    const auto index = words.empty() ? std::nullopt : parse_number<std::size_t>(words[0]);
+    for (std::size_t i = 1; index && *index < holders.size() && i < words.size(); ++i) {
+      if (const auto pid = parse_number<pid_t>(words[i])) {
+        holders[*index].push_back(*pid);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    set_lock_holder(holders[i], places[i], capture);
+  }
+}
+
+}  // namespace oddrank::waits
