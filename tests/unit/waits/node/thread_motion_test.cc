@@ -54,6 +54,13 @@ TEST_CASE("a thread that is preempted again and again spins, though it gets no C
   CHECK(scene.words().empty());
 }
 
+TEST_CASE("a thread that sleeps more often than it is put aside polls") {
+  MotionScene scene;
+  scene.sample(20'000, 900);
+  scene.thread.samples.back().involuntary_switches = 291;
+  CHECK(scene.words() == "woke 900 times in the same functions: it polls");
+}
+
 TEST_CASE("a thread that stands still, or whose wait is known, or that was seen once") {
   MotionScene scene;
   CHECK(scene.words().empty());
