@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/base_name.h"
-#include "elf/mapped_symbols.h"
+#include "elf/symbol_address.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -39,34 +39,6 @@ bool is_libc(std::string_view path) {
   const std::string_view name = base_name(path);
   return name.starts_with("libc.so") || name.starts_with("libc-") || name.starts_with("ld-musl-") ||
          name.starts_with("libc.musl-");
-}
-
-std::optional<std::uint64_t> find_symbol(const elf::ElfImage& image) {
-  for (const std::string_view name : kNames) {
-    const auto found = image.symbol(name);
-    if (found && found->size == sizeof(std::uint64_t)) {
-      return found->address;
-    }
-  }
-  return std::nullopt;
-}
-
-// Returns where the module keeps the pointer; null if it has none.
-Addr pointer_in(const Target& target, elf::ModuleMap& modules, const Module& module) {
-  if (const auto image = modules.image_of(module)) {
-    const auto bias = modules.load_bias(module);
-    const auto symbol = find_symbol(**image);
-    return bias && symbol ? Addr{*symbol + *bias} : Addr{};
-  }
-  // Its file was replaced, or is not there: the dynamic symbols are in memory too.
-  const auto header = modules.mapped_header(module);
-  auto copy = elf::copy_mapped_symbols(target, module);
-  if (!header || !copy) {
-    return Addr{};
-  }
-  const auto image = elf::ElfImage::from_memory(*std::move(copy));
-  const auto symbol = image ? find_symbol(*image) : std::nullopt;
-  return symbol ? Addr{*symbol + (*header)->load_bias} : Addr{};
 }
 
 // Returns the pointers of an array that ends with null; empty if it does not end in time.
@@ -230,7 +202,7 @@ Result<attach::Environment> read_live_environment(const Target& target, elf::Mod
       continue;
     }
     has_libc = has_libc || at != first;
-    const Addr pointer = pointer_in(target, modules, *at);
+    const Addr pointer = elf::symbol_address(target, modules, *at, kNames, sizeof(std::uint64_t));
     const auto array = pointer == Addr{} ? Result<std::uint64_t>(std::uint64_t{0})
                                          : attach::read_object<std::uint64_t>(target, pointer);
     if (!array || *array == 0) {

@@ -1,0 +1,25 @@
+// Where a module keeps a global variable that its dynamic symbols name.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "attach/target.h"
+#include "elf/module_map.h"
+
+namespace oddrank::elf {
+
+// Returns the address in the target of the first of these symbols that the module defines with that
+// size; null if it defines none, or its symbols cannot be read. They are read from the module's
+// file, or from the target's memory if the file is gone. `size` in bytes, 0: any.
+//
+// A variable that a program takes from a library may live in the program (a copy relocation). So
+// ask the program first, or follow a pointer of the library's own.
+attach::Addr symbol_address(const attach::Target& target,
+                            ModuleMap& modules,
+                            const Module& module,
+                            std::span<const std::string_view> names,
+                            std::uint64_t size);
+
+}  // namespace oddrank::elf
