@@ -6,6 +6,8 @@
 #include "collectives/collect_groups.h"
 #include "elf/module_map.h"
 #include "ranks/live_environment.h"
+#include "ranks/mpi_world.h"
+#include "ranks/process_conduct.h"
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
 
@@ -21,6 +23,7 @@ ranks::SelfReport ask_process(pid_t pid) {
   if (auto environment = ranks::read_live_environment(**target, modules)) {
     report.environment = *std::move(environment);
   }
+  report.communicates = ranks::communicates((*target)->maps());
   snapshot::Capture none;
   snapshot::ProcessCapture process;
   process.pid = pid;
@@ -29,8 +32,12 @@ ranks::SelfReport ask_process(pid_t pid) {
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     report.world = collectives::collect_groups(python, none.tables, process);
   };
-  // A process without Python says nothing but its variables.
   static_cast<void>(stacks::collect_stacks(**target, collect, none.tables, process));
+  if (report.world.by < ranks::ToldBy::kMpi) {
+    if (const auto world = ranks::read_mpi_world(**target, modules)) {
+      report.world = *world;
+    }
+  }
   return report;
 }
 

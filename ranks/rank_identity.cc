@@ -226,7 +226,13 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
   }
   identity->rendezvous = told.address.empty() ? rendezvous_of(environment) : told.address;
   // Ranks that were asked and ranks that were not must name their job alike.
-  identity->job = outer ? job_of(environment, *outer) : std::string();
+  if (identity->source == RankSource::kItself && told.by == ToldBy::kMpi) {
+    RankIdentity of_mpi = *identity;
+    of_mpi.source = RankSource::kMpi;
+    identity->job = job_of(environment, of_mpi);
+  } else if (outer) {
+    identity->job = job_of(environment, *outer);
+  }
   if (identity->job.empty()) {
     identity->job = job_of(environment, *identity);
   }
@@ -238,16 +244,22 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
   return identity;
 }
 
-std::string contradiction_words(pid_t pid,
-                                const RankIdentity& outer,
-                                std::int32_t rank,
-                                std::int32_t world_size) {
+bool is_doubtful(const attach::Environment& environment) {
+  const auto told = from_rank_variable(environment);
+  const auto mpi = from_mpi(environment, true);
+  return told && mpi && !told->elastic && told->rank != mpi->rank;
+}
+
+std::string contradiction_words(
+    pid_t pid, const RankIdentity& outer, ToldBy by, std::int32_t rank, std::int32_t world_size) {
   const auto place = [](std::int32_t number, std::int32_t of) {
     return "rank " + std::to_string(number) + (of > 0 ? " of " + std::to_string(of) : "");
   };
-  return "pid " + std::to_string(pid) + " is " + place(rank, world_size) +
-         " by its process group, and " + place(outer.rank, outer.world_size) +
-         " by its variables: the group is believed";
+  const bool mpi = by == ToldBy::kMpi;
+  return "pid " + std::to_string(pid) + " is " + place(rank, world_size) + " by " +
+         (mpi ? "MPI_COMM_WORLD" : "its process group") + ", and " +
+         place(outer.rank, outer.world_size) + " by its variables: " + (mpi ? "MPI" : "the group") +
+         " is believed";
 }
 
 bool contradicts(const RankIdentity& one, const RankIdentity& other) {

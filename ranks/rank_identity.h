@@ -51,12 +51,14 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
 // ranks.
 bool contradicts(const RankIdentity& one, const RankIdentity& other);
 
+// Returns whether a launcher of MPI gives the process another rank than RANK does, which torchrun
+// has not set: then RANK may be of the shell that ran mpirun.
+bool is_doubtful(const attach::Environment& environment);
+
 // Returns "pid 71 is rank 3 of 4 by its process group, and rank 0 of 2 by its variables: the group
-// is believed". `outer`: by its variables.
-std::string contradiction_words(pid_t pid,
-                                const RankIdentity& outer,
-                                std::int32_t rank,
-                                std::int32_t world_size);
+// is believed". `outer`: by its variables; `by`: what the other place is told by.
+std::string contradiction_words(
+    pid_t pid, const RankIdentity& outer, ToldBy by, std::int32_t rank, std::int32_t world_size);
 
 // Reads comma-separated numbers, as in SLURM_GTIDS; at most 65536. Stops at the first piece that is
 // not a number.

@@ -33,7 +33,7 @@ void note_contradictions(const RankTable& table, Notes& notes) {
     }
     ++count;
     if (first.empty()) {
-      first = contradiction_words(facts.stat.pid, *outer, row.rank, row.world_size);
+      first = contradiction_words(facts.stat.pid, *outer, facts.told.by, row.rank, row.world_size);
     }
   }
   if (count != 0) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/base_name.h"
@@ -90,6 +92,76 @@ std::vector<char> needed_of_tasks(const ProcessTree& tree) {
   return needed;
 }
 
+bool carries_number(const TreeNode& node, std::int32_t rank) {
+  return node.identity && node.identity->rank == rank && node.role == ProcessRole::kProgram;
+}
+
+// Several processes may carry one number, because the variables are those of an outer launcher (a
+// shell with RANK=0 that runs mpirun), or of a run that left processes behind.
+class Doubts {
+ public:
+  explicit Doubts(const ProcessTree& tree) : tree_(tree) {}
+
+  // [index] -> whether others carry its number without being its workers, or its variables
+  // contradict each other.
+  std::vector<char> find() const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::int32_t>;
+
+  // Returns whether no other process above it might be the one with the number. One without a
+  // communication library, which has been asked, is not.
+  bool is_outermost(std::size_t index) const;
+  // [index] -> how many programs it has started that carry its number, its workers aside.
+  std::vector<std::size_t> count_branches() const;
+
+  const ProcessTree& tree_;
+};
+
+bool Doubts::is_outermost(std::size_t index) const {
+  return tree_.ancestor(index, [this, index](std::size_t above) {
+    return carries_number(tree_[above], tree_[index].identity->rank) &&
+           (!tree_[above].facts->asked || tree_[above].facts->loaded);
+  }) == kNoProcess;
+}
+
+std::vector<std::size_t> Doubts::count_branches() const {
+  std::vector<std::size_t> branches(tree_.size(), 0);
+  for (std::size_t i = 0; i < tree_.size(); ++i) {
+    const auto& identity = tree_[i].identity;
+    if (!identity || !carries_number(tree_[i], identity->rank) || is_worker(*tree_[i].facts)) {
+      continue;
+    }
+    const std::size_t above = tree_.ancestor(i, [this, &identity](std::size_t outer) {
+      return carries_number(tree_[outer], identity->rank);
+    });
+    if (above != kNoProcess) {
+      ++branches[above];
+    }
+  }
+  return branches;
+}
+
+std::vector<char> Doubts::find() const {
+  const std::vector<std::size_t> branches = count_branches();
+  std::map<Key, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < tree_.size(); ++i) {
+    const auto& identity = tree_[i].identity;
+    if (identity && carries_number(tree_[i], identity->rank) && tree_[i].facts->stat.state != 'Z' &&
+        is_outermost(i)) {
+      alike[{identity->job, identity->rendezvous, identity->rank}].push_back(i);
+    }
+  }
+  std::vector<char> found(tree_.size(), 0);
+  for (const auto& [key, twins] : alike) {
+    for (const std::size_t i : twins) {
+      found[i] = static_cast<char>(twins.size() > 1 || branches[i] > 1 ||
+                                   is_doubtful(tree_[i].facts->environment));
+    }
+  }
+  return found;
+}
+
 std::string encode_report(const SelfReport& report) {
   std::string record;
   put_field(record, std::to_string(static_cast<int>(report.world.by)));
@@ -97,6 +169,7 @@ std::string encode_report(const SelfReport& report) {
   put_field(record, std::to_string(report.world.world_size));
   put_field(record, std::to_string(report.world.index));
   put_field(record, report.world.inherited ? "1" : "0");
+  put_field(record, report.communicates ? "1" : "0");
   put_field(record, report.world.address);
   put_environment(record, report.environment);
   return record;
@@ -109,16 +182,18 @@ std::optional<SelfReport> decode_report(const std::string& bytes) {
   const auto world_size = reader.next_number<std::int32_t>();
   const auto index = reader.next_number<std::int32_t>();
   const auto inherited = reader.next_number();
+  const auto communicates = reader.next_number();
   const auto address = reader.next();
   auto environment = reader.next_environment();
   if (!by || *by > static_cast<std::size_t>(ToldBy::kGroup) || !rank || !world_size || !index ||
-      !inherited || !address || !environment) {
+      !inherited || !communicates || !address || !environment) {
     return std::nullopt;
   }
   SelfReport report;
   report.world = {static_cast<ToldBy>(*by), *rank,          *world_size, *index,
                   std::string(*address),    *inherited == 1};
   report.environment = *std::move(environment);
+  report.communicates = *communicates == 1;
   return report;
 }
 
@@ -141,9 +216,10 @@ std::vector<std::size_t> processes_to_ask(const ProcessTree& tree, const Discove
     return wanted;
   }
   const std::vector<char> of_tasks = needed_of_tasks(tree);
+  const std::vector<char> in_doubt = Doubts(tree).find();
   const auto is_wanted = [&](std::size_t i) {
     return !tree[i].facts->asked && may_be_asked(tree[i], options) &&
-           (is_nameless(tree, i) || of_tasks[i] != 0);
+           (is_nameless(tree, i) || of_tasks[i] != 0 || in_doubt[i] != 0);
   };
   std::size_t asked = 0;
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -172,6 +248,7 @@ void ask_processes(const std::vector<std::size_t>& which,
     facts.asked = true;
     if (auto report = decode_report(results[i].bytes)) {
       facts.told = std::move(report->world);
+      facts.loaded = facts.loaded || report->communicates;
       // Without a fork there is nobody to inherit from: its threads only could not be read.
       facts.told.inherited = facts.told.inherited && facts.stat.forked;
       facts.environment = joined(report->environment, facts.environment);

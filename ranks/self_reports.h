@@ -3,8 +3,10 @@
 // Asked are processes with a communication library whose variables do not identify them: started by
 // multiprocessing, by Ray, by hand, or with a title written over their variables. And, where
 // several processes carry the number of one task of SLURM or MPI, these from the outermost inwards
-// until one says its rank: the task may have started several ranks. Workers of a process that has
-// said its rank are not asked. Private to ranks/.
+// until one says its rank: the task may have started several ranks. And processes with the same
+// number, of which none started the other: an outer launcher's variables may hide their own
+// (`RANK=0` in the shell that runs mpirun). Workers of a process that has said its rank are not
+// asked. Private to ranks/.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // What a process says of its place in the job: not by the variables with which it was started, but
-// by objects in its memory. Plain data; collectives/told_world.h reads it.
+// by objects in its memory. Plain data; collectives/told_world.h and mpi_world.h read it.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +16,7 @@ namespace oddrank::ranks {
 enum class ToldBy : std::uint8_t {
   kNothing = 0,
   kStart,  // an argument of the call that it is in: torch.multiprocessing's index of a child
+  kMpi,    // MPI_COMM_WORLD
   kInit,   // arguments of init_process_group, in which it is
   kJax,    // jax.distributed has been initialised
   kGroup,  // torch's default process group
@@ -39,6 +40,7 @@ struct ToldWorld {
 struct SelfReport {
   ToldWorld world;
   attach::Environment environment;  // as it is now; empty if that could not be read
+  bool communicates = false;        // has a communication library mapped
 };
 
 // Asks one process. Runs in a child with a deadline: what it reads may block.

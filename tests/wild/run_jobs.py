@@ -59,6 +59,8 @@ JOBS = {
     "uv_below_mpirun": (2, f"{MASTER} {MPIRUN} -n 2 {UV} torch_env.py mpi"),
     "uv_below_srun": (2, f"{MASTER} {STEP} {tasks(UV + ' torch_env.py slurm')}"),
     "self_spawning_task": (4, STEP + tasks(f"{PYTHON} {OWN_RANKS} tasks $FOLDER {PORT} $HANG")),
+    "mpi_below_other_variables": (
+        3, f"export RANK=0 WORLD_SIZE=1 {MASTER[7:]} {MPIRUN} -n 3 {PYTHON} mpi_job.py"),
     "setproctitle": (2, f"{MASTER} export WORLD_SIZE=2; "
                         f"{tasks(PYTHON + ' torch_env.py title', 'RANK')}"),
     "engine": (2, f"{PYTHON} engine.py {PORT}"),

@@ -93,6 +93,11 @@ class Node {
     facts_.back().told = told;
     return loaded();
   }
+  // Sets whether the last process has a communication library.
+  Node& communicates(bool yes) {
+    facts_.back().loaded = yes;
+    return *this;
+  }
   // Returns the pids that are to be asked next.
   std::string to_ask() const {
     DiscoverOptions options;

@@ -188,3 +188,77 @@ TEST_CASE("nobody is asked if there is no way to ask") {
   CHECK(node.to_ask() == "100");
   CHECK(node.ranks().empty());
 }
+
+TEST_CASE("processes with one number, none of which started the other, are asked") {
+  const std::string shell = "RANK=0 WORLD_SIZE=1";
+  Node node;
+  node.add(90, 50, "mpirun -n 2 python train.py", shell)
+      .add(100, 90, "python train.py", shell + " PMIX_NAMESPACE=mpi1")
+      .add(101, 100, "python train.py", shell)
+      .forked()
+      .add(110, 90, "python train.py", shell + " PMIX_NAMESPACE=mpi1");
+  CHECK(node.to_ask() == "100 110");
+
+  Node told;
+  told.add(90, 50, "mpirun -n 2 python train.py", shell)
+      .add(100, 90, "python train.py", shell + " PMIX_NAMESPACE=mpi1")
+      .says({ToldBy::kMpi, 0, 2, -1, "", false})
+      .add(101, 100, "python train.py", shell)
+      .forked()
+      .add(110, 90, "python train.py", shell + " PMIX_NAMESPACE=mpi1")
+      .says({ToldBy::kMpi, 1, 2, -1, "", false});
+  CHECK(told.to_ask().empty());
+  CHECK(told.ranks() == "0:100[101] 1:110");
+  CHECK(told.jobs() == "mpi mpi1 | mpi mpi1");
+  const auto notes = told.decide().notes;
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] ==
+        "pid 100 is rank 0 of 2 by MPI_COMM_WORLD, and rank 0 of 1 by its variables: MPI is "
+        "believed; the same is true of 1 more");
+}
+
+TEST_CASE("below a wrapper with a doubtful number, what it runs is asked") {
+  const std::string shell = "RANK=0";
+  Node node;
+  for (const int pid : {100, 200}) {
+    node.add(pid, 50, "strace -f python train.py", shell)
+        .says({})
+        .communicates(false)
+        .add(pid + 1, pid, "python train.py", shell)
+        .add(pid + 2, pid + 1, "python worker.py", shell);
+  }
+  CHECK(node.to_ask() == "101 201");
+}
+
+TEST_CASE("a program that starts several others with its number is asked, and then they are") {
+  const std::string shell = "RANK=0";
+  Node node;
+  node.add(100, 50, "mytool mpirun python train.py", shell)
+      .add(101, 100, "mpirun python train.py", shell)
+      .add(102, 101, "python train.py", shell)
+      .add(103, 101, "python train.py", shell);
+  CHECK(node.to_ask() == "100");
+  Node silent;
+  silent.add(100, 50, "mytool mpirun python train.py", shell)
+      .says({})
+      .communicates(false)
+      .add(101, 100, "mpirun python train.py", shell)
+      .add(102, 101, "python train.py", shell)
+      .add(103, 101, "python train.py", shell);
+  CHECK(silent.to_ask() == "102 103");
+  Node workers;
+  workers.add(100, 50, "python train.py", torch(0, 0))
+      .add(101, 100, "python train.py", torch(0, 0))
+      .forked()
+      .add(102, 100, kSpawned, torch(0, 0));
+  CHECK(workers.to_ask().empty());
+}
+
+TEST_CASE("a rank that MPI's launcher numbers otherwise than RANK is asked") {
+  Node node;
+  node.add(100, 50, "python train.py", "RANK=0 WORLD_SIZE=1 PMIX_RANK=3 PMI_SIZE=4");
+  CHECK(node.to_ask() == "100");
+  Node elastic;
+  elastic.add(100, 50, "python train.py", torch(5, 1) + " PMIX_RANK=3");
+  CHECK(elastic.to_ask().empty());
+}
