@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -29,6 +30,29 @@ os.close(other[0] if child else mine[0]), os.close(mine[1] if child else other[1
 if child:
     print(os.getpid(), child, flush=True)
 os.read(reads, 1)
+"""
+# A pool of which one worker stops while it holds a lock that the others want. Prints its own pid, those
+# of the workers, and the one that holds the lock.
+POOL = """
+import multiprocessing, os, signal, sys
+
+def work(number):
+    with lock:
+        holder.put(os.getpid())
+        signal.pause()
+
+def share(*both):
+    global lock, holder
+    lock, holder = both
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    lock, holder = context.Lock(), context.SimpleQueue()
+    with context.Pool(3, share, (lock, holder)) as pool:
+        waiting = pool.map_async(work, range(3), 1)
+        workers = [each.pid for each in multiprocessing.active_children()]
+        print(os.getpid(), *workers, holder.get(), flush=True)
+        waiting.get()
 """
 
 
@@ -116,6 +140,16 @@ class Launchers(unittest.TestCase):
         pids = [int(word) for word in process.stdout.readline().split()]
         verdict = self.verdict_of(pids, "resource_cycle", "pid ")
         self.assertEqual({each["pid"] for each in verdict["culprits"]}, set(pids))
+
+    def test_workers_of_a_pool_wait_for_the_one_with_the_lock(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+            script.write(POOL)
+            script.flush()
+            for method in ("fork", "spawn"):
+                process = self.start([sys.executable, script.name, method])
+                *pids, holder = [int(word) for word in process.stdout.readline().split()]
+                verdict = self.verdict_of(pids, "skipped_collective", f"pid {holder} ")
+                self.assertEqual([each["pid"] for each in verdict["culprits"]], [holder])
 
 
 if __name__ == "__main__":

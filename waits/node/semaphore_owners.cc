@@ -86,8 +86,13 @@ class OwnerSearch {
   void run(const std::vector<WaitPlace>& places, int fd);
 
  private:
-  // Returns nullopt if no process of the family holds it, or several do (a process that was forked
-  // while the lock was held also has its parent's count), or if processes pass it to each other.
+  // Those that say that they hold it, among the waiter's family or among all others of its node.
+  std::vector<SemaphoreOwner> owners_of(const ProcessCapture& waiter,
+                                        const SemaphoreId& id,
+                                        bool family);
+  // Returns nullopt if no process holds it, or several do (a process that was forked while the lock
+  // was held also has its parent's count), or if processes pass it to each other. Ranks that one
+  // process has started may share a lock, so others are read if the family does not hold it.
   std::optional<SemaphoreOwner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
   const std::map<SemaphoreId, SemaphoreOwner>& look_at(pid_t pid);
@@ -114,22 +119,28 @@ void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
 
 std::optional<SemaphoreOwner> OwnerSearch::owner_of(const ProcessCapture& waiter,
                                                     const SemaphoreId& id) {
-  std::optional<SemaphoreOwner> owner;
+  std::vector<SemaphoreOwner> owners = owners_of(waiter, id, true);
+  if (owners.empty()) {
+    owners = owners_of(waiter, id, false);
+  }
+  const bool one = owners.size() == 1 && !owners.front().releaser;
+  return one ? std::optional(owners.front()) : std::nullopt;
+}
+
+std::vector<SemaphoreOwner> OwnerSearch::owners_of(const ProcessCapture& waiter,
+                                                   const SemaphoreId& id,
+                                                   bool family) {
+  std::vector<SemaphoreOwner> owners;
   for (const ProcessCapture& each : capture_.processes) {
-    if (each.node != waiter.node || each.owner != waiter.owner || is_dead(each)) {
+    if (each.node != waiter.node || (each.owner == waiter.owner) != family || is_dead(each)) {
       continue;
     }
     const auto& of_process = look_at(each.pid);
-    const auto found = of_process.find(id);
-    if (found == of_process.end()) {
-      continue;
+    if (const auto found = of_process.find(id); found != of_process.end()) {
+      owners.push_back(found->second);
     }
-    if (owner || found->second.releaser) {
-      return std::nullopt;
-    }
-    owner = found->second;
   }
-  return owner;
+  return owners;
 }
 
 const std::map<SemaphoreId, SemaphoreOwner>& OwnerSearch::look_at(pid_t pid) {
