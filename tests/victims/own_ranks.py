@@ -16,7 +16,7 @@ import sys
 import time
 
 HOW, FOLDER, PORT, HANG = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "1"
-ADDRESS = f"tcp://127.0.0.1:{PORT}"
+ADDRESS = f"tcp://{os.environ.get('MASTER_ADDR', '127.0.0.1')}:{PORT}"
 
 
 def say(what):

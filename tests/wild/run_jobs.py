@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on jobs of real frameworks, each hung and as a healthy twin: all ranks are found and
+"""Runs oddrank on jobs of real frameworks, each hung and as a healthy twin: all ranks are found and
 numbered right, the world size is right, and no wrapper, launcher or helper is taken for a rank.
 
-    run_jobs.py --oddrank PATH [NAME...]      NAME: see JOBS; all without
+    run_jobs.py --oddrank PATH [NAME...]      NAME: see JOBS and SLURM_JOBS; all without
 
-Run by scripts/test --wild with the Python of a virtual environment that has requirements.txt. Each job
-runs in a pid namespace and a network of its own, so no other job of the machine is seen.
+Run by scripts/test --wild with the Python of a virtual environment that has requirements.txt. Each
+job runs in a pid namespace and a network of its own, so no other job of the machine is seen; those
+named srun_... in a SLURM of two nodes (tests/support/cluster.py), where `oddrank job` reads them.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -19,6 +21,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import cluster
+
 JOBS_FOLDER = os.path.join(HERE, "jobs")
 OWN_RANKS = os.path.join(os.path.dirname(HERE), "victims", "own_ranks.py")
 BIN = os.path.dirname(sys.executable)
@@ -57,6 +63,9 @@ JOBS = {
     "mp_spawn": (3, f"{PYTHON} {OWN_RANKS} spawn $FOLDER {PORT} $HANG"),
     "torch_launch": (2, f"{PYTHON} -m torch.distributed.launch --nproc_per_node 2 torch_env.py"),
     "uv_below_mpirun": (2, f"{MASTER} {MPIRUN} -n 2 {UV} torch_env.py mpi"),
+    "wrappers_below_mpirun": (
+        2, f"{MASTER} {MPIRUN} -n 2 timeout 900 stdbuf -o0 nice gdb -q -batch -ex run --args {PYTHON} "
+           "torch_env.py mpi"),
     "uv_below_srun": (2, f"{MASTER} {STEP} {tasks(UV + ' torch_env.py slurm')}"),
     "self_spawning_task": (4, STEP + tasks(f"{PYTHON} {OWN_RANKS} tasks $FOLDER {PORT} $HANG")),
     "mpi_below_other_variables": (
@@ -66,10 +75,44 @@ JOBS = {
     "engine": (2, f"{PYTHON} engine.py {PORT}"),
     "killed_rank_with_child": (3, f"{PYTHON} left_child.py {PORT}"),
 }
+# The same with a real SLURM: name -> ranks, srun's options, and the command of each task.
+ONE_EACH = "--nodes=2 --ntasks=2"
+SLURM_JOBS = {
+    "srun_uv": (2, ONE_EACH, f"{UV} torch_env.py slurm"),
+    "srun_jax": (2, ONE_EACH, f"{PYTHON} jax_job.py {PORT} slurm"),
+    "srun_self_spawning_task": (4, ONE_EACH, f"{PYTHON} {OWN_RANKS} tasks $FOLDER {PORT} $HANG"),
+    "srun_torchrun": (4, ONE_EACH, f"{PYTHON} -m torch.distributed.run --nnodes 2 --nproc-per-node 2 "
+                                   f"--rdzv-backend c10d --rdzv-endpoint $MASTER_ADDR:{PORT} "
+                                   "torch_env.py"),
+    "srun_accelerate": (4, ONE_EACH, f"bash -c '{ACCELERATE} --num_machines 2 --num_processes 4 "
+                                     "--machine_rank $SLURM_PROCID --main_process_ip $MASTER_ADDR "
+                                     f"--main_process_port {PORT} accelerate_job.py'"),
+    "srun_lightning": (4, "--nodes=2 --ntasks=4 --ntasks-per-node=2",
+                       f"{PYTHON} lightning_job.py ddp 2"),
+}
+SCRIPT = """#!/bin/bash
+#SBATCH {options} --exclusive --mem=0 --gres=gpu:2 --output={folder}/log
+export MASTER_ADDR=n0 MASTER_PORT={port} GLOO_SOCKET_IFNAME=eth0
+cd {jobs}
+srun {options} {command}
+"""
 
 
 class Failed(Exception):
     pass
+
+
+def environment_of(folder, hang):
+    return {"FOLDER": folder, "HANG": "1" if hang else "0", "OMP_NUM_THREADS": "1",
+            "PYTHONWARNINGS": "ignore", "PATH": f"{BIN}:{os.environ['PATH']}",
+            "HF_HUB_OFFLINE": "1"}
+
+
+def answer_of(run):
+    """Returns the report of a finished `oddrank --json -`."""
+    if run.returncode not in (0, 3):
+        raise Failed(f"exit status {run.returncode}: {run.stderr}")
+    return json.loads(run.stdout)
 
 
 class Job:
@@ -78,9 +121,7 @@ class Job:
     def __init__(self, name, hang):
         self.ranks, command = JOBS[name]
         self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
-        env = {**os.environ, "FOLDER": self.folder, "HANG": "1" if hang else "0",
-               "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", "TMPDIR": self.folder,
-               "PATH": f"{BIN}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
+        env = {**os.environ, **environment_of(self.folder, hang), "TMPDIR": self.folder}
         with open(os.path.join(self.folder, "log"), "wb") as log:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
                 ["unshare", "-npf", "--mount-proc", "--kill-child", "bash", "-c",
@@ -91,12 +132,15 @@ class Job:
         with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
             return file.read()[-3000:]
 
+    def has_ended(self):
+        return self.process.poll() is not None
+
     def wait(self):
         """Returns {rank: pid} when all ranks have said which process they are."""
         paths = {rank: os.path.join(self.folder, f"rank.{rank}") for rank in range(self.ranks)}
         end = time.monotonic() + DEADLINE_S
         while not all(map(os.path.exists, paths.values())):
-            if time.monotonic() > end or self.process.poll() is not None:
+            if time.monotonic() > end or self.has_ended():
                 raise Failed(f"the job did not start:\n{self.log()}")
             time.sleep(0.1)
         pids = {}
@@ -112,9 +156,7 @@ class Job:
         run = subprocess.run(["nsenter", "--pid", "--mount", "--net", "-t", inner, program, "node",
                               "--json", "-", "-q"], capture_output=True, text=True, timeout=120,
                              check=False)
-        if run.returncode not in (0, 3):
-            raise Failed(f"exit status {run.returncode}: {run.stderr}")
-        return json.loads(run.stdout)
+        return answer_of(run)
 
     def end(self):
         self.process.send_signal(signal.SIGKILL)
@@ -122,9 +164,33 @@ class Job:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def check(name, hang, program):
+class SlurmJob(Job):
+    """A job of a cluster."""
+
+    def __init__(self, lab, name, hang):  # pylint: disable=super-init-not-called
+        self.ranks, options, command = SLURM_JOBS[name]
+        self.lab = lab
+        self.folder = tempfile.mkdtemp(prefix="wild-")
+        script = os.path.join(self.folder, "job.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(SCRIPT.format(options=options, command=command, folder=self.folder, port=PORT,
+                                     jobs=JOBS_FOLDER))
+        self.id = lab.submit(script, extra_env=environment_of(self.folder, hang))
+
+    def has_ended(self):
+        return self.lab.job_state(self.id) not in ("PENDING", "RUNNING", "CONFIGURING")
+
+    def oddrank(self, program):
+        return answer_of(self.lab.run_client([program, "job", self.id, "--json", "-", "-q"]))
+
+    def end(self):
+        self.lab.cancel(self.id)
+        self.lab.wait_job_state(self.id, ("CANCELLED", "COMPLETED", "FAILED", ""))
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check(job, name, hang, program):
     """Returns the verdict in a few words; raises Failed."""
-    job = Job(name, hang)
     try:
         pids = job.wait()
         report = job.oddrank(program)
@@ -151,17 +217,23 @@ def main():
     parser.add_argument("--oddrank", required=True)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    names = options.names or [*JOBS, *SLURM_JOBS]
     failed = 0
-    for name in options.names or JOBS:
-        for hang in (True, False):
-            begun = time.monotonic()
-            try:
-                said = check(name, hang, os.path.abspath(options.oddrank))
-            except (Failed, subprocess.TimeoutExpired) as why:
-                failed += 1
-                said = f"FAILED: {why}"
-            print(f"{name:26}{'hung' if hang else 'healthy':9}{time.monotonic() - begun:5.0f} s  "
-                  f"{said}", flush=True)
+    with contextlib.ExitStack() as stack:
+        lab = None
+        if any(name in SLURM_JOBS for name in names):
+            lab = stack.enter_context(cluster.Cluster(nodes=2))
+        for name in names:
+            for hang in (True, False):
+                begun = time.monotonic()
+                try:
+                    job = Job(name, hang) if name in JOBS else SlurmJob(lab, name, hang)
+                    said = check(job, name, hang, os.path.abspath(options.oddrank))
+                except (Failed, subprocess.TimeoutExpired) as why:
+                    failed += 1
+                    said = f"FAILED: {why}"
+                print(f"{name:26}{'hung' if hang else 'healthy':9}"
+                      f"{time.monotonic() - begun:5.0f} s  {said}", flush=True)
     print(f"{failed} failed")
     sys.exit(1 if failed else 0)
 

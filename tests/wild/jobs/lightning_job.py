@@ -1,4 +1,4 @@
-"""Lightning: lightning_job.py STRATEGY"""
+"""Lightning: lightning_job.py STRATEGY [NODES]"""
 import sys
 
 import lightning
@@ -24,6 +24,6 @@ class Model(lightning.LightningModule):
 
 if __name__ == "__main__":
     trainer = lightning.Trainer(accelerator="cpu", devices=2, strategy=sys.argv[1], max_epochs=-1,
-                                logger=False, enable_checkpointing=False,
+                                num_nodes=int((sys.argv[2:] or "1")[0]), logger=False, enable_checkpointing=False,
                                 enable_progress_bar=False, enable_model_summary=False)
     trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(1 << 16, 4), batch_size=4))
