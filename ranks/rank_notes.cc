@@ -102,14 +102,12 @@ void note_blocked(const RankTable& table, Notes& notes) {
   }
 }
 
+// A launcher that waits for other nodes stands below no rank, and above none.
 void note_idle_launchers(const RankTable& table, Notes& notes) {
-  const bool any_rank = std::any_of(table.rows.begin(), table.rows.end(),
-                                    [](const RankRow& row) { return row.rank >= 0; });
-  if (any_rank || !table.options.pids.empty()) {
-    return;
-  }
+  const std::set<std::size_t> above = starters(table);
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
-    if (table.tree[i].role == ProcessRole::kRankLauncher && table.row_of[i] == kNoProcess) {
+    if (table.tree[i].role == ProcessRole::kRankLauncher && table.row_of[i] == kNoProcess &&
+        above.count(i) == 0) {
       notes.push_back(pid_and_name(table.stat(i)) +
                       " is a launcher that has started no ranks here");
     }
@@ -134,11 +132,11 @@ std::vector<std::string> notes_on(const RankTable& table) {
   note_contradictions(table, notes);
   if (table.options.pids.empty()) {
     note_strangers(table, notes);
+    note_idle_launchers(table, notes);
   }
   note_side_jobs(table, notes);
   note_leftovers(table, notes);
   note_blocked(table, notes);
-  note_idle_launchers(table, notes);
   note_refused(table, notes);
   return notes;
 }

@@ -262,3 +262,14 @@ TEST_CASE("a rank that MPI's launcher numbers otherwise than RANK is asked") {
   elastic.add(100, 50, "python train.py", torch(5, 1) + " PMIX_RANK=3");
   CHECK(elastic.to_ask().empty());
 }
+
+TEST_CASE("a launcher without ranks is told beside the ranks of another one") {
+  Node node;
+  node.add(90, 50, "torchrun --nnodes 2 train.py")
+      .add(100, 50, "torchrun --nnodes 1 other.py")
+      .add(101, 100, "python other.py", torch(0, 0, 1, 1));
+  CHECK(node.ranks() == "0:101");
+  const auto notes = node.decide().notes;
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] == "pid 90 (torchrun) is a launcher that has started no ranks here");
+}
