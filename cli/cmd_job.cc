@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/log.h"
+#include "base/step_log.h"
 #include "cli/agent_options.h"
 #include "cli/commands.h"
 #include "cli/join_answers.h"
@@ -48,13 +48,14 @@ snapshot::JobInfo job_info(const slurm::Job& job) {
 
 Result<snapshot::Capture> capture_job(const JobOptions& options) {
   const Deadline deadline = Deadline::after(options.capture.timeout);
+  StepLog steps;
   std::string id = options.id;
   if (options.mine) {
     ODDRANK_TRY(id, slurm::own_running_job(deadline));
   }
   ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(id));
   ODDRANK_TRY(const slurm::Job job, slurm::find_job(id, deadline));
-  log_line(LogLevel::kInfo, "job " + job.label + " of " + job.user + " on " + job.node_list);
+  steps.done("asked SLURM: job " + job.label + " of " + job.user + " on " + job.node_list);
   std::vector<std::string> command{"agent", "--framed", "--slurm-job", job.id};
   if (!asked.step.empty()) {
     command.insert(command.end(), {"--slurm-step", asked.step});
@@ -67,7 +68,9 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
     gather.send_to = {options.send_to};
   }
   ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
+  steps.done("asked the nodes");
   snapshot::Capture whole = join_answers(job_info(job), gathered);
+  steps.done("joined their answers");
   if (asked.step.empty()) {
     keep_judged_job(whole);
   }

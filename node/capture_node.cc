@@ -17,6 +17,7 @@
 #include "base/isolated.h"
 #include "base/shell_words.h"
 #include "base/split.h"
+#include "base/step_log.h"
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
 #include "node/ask_process.h"
@@ -124,7 +125,10 @@ bool all_unread(const Capture& capture) {
 
 // Takes as many samples as the options say, or until it is clear whether the ranks move. A single
 // process gets no verdict, so two samples are enough.
-void take_samples(Capture& capture, const CaptureOptions& options, const NodeRequest& request) {
+void take_samples(Capture& capture,
+                  const CaptureOptions& options,
+                  const NodeRequest& request,
+                  StepLog& steps) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
   std::vector<milliseconds> begun;
@@ -132,6 +136,7 @@ void take_samples(Capture& capture, const CaptureOptions& options, const NodeReq
   while (next.reason != SampleReason::kNone) {
     begun.push_back(std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - started));
     take_sample(capture, options, begun.size() == 1, request);
+    steps.done("sample " + std::to_string(begun.size()));
     if (all_unread(capture)) {
       return;
     }
@@ -211,6 +216,14 @@ Status check_jobs(Capture& capture, const NodeRequest& request) {
               "choose one, or --each for one report a job:" + snapshot::choices(keys));
 }
 
+std::string words_of_processes(const Capture& capture) {
+  const auto ranks = std::count_if(capture.processes.begin(), capture.processes.end(),
+                                   [](const ProcessCapture& process) { return process.is_rank; });
+  const auto others = static_cast<std::ptrdiff_t>(capture.processes.size()) - ranks;
+  return "found " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
+         (others == 0 ? "" : " and " + std::to_string(others) + " more processes of theirs");
+}
+
 void note_survivors(Capture& capture) {
   for (const ProcessCapture& process : capture.processes) {
     if (process.outlives_rank) {
@@ -234,12 +247,14 @@ std::string host_name() {
 
 Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
   const auto started = Deadline::Clock::now();
+  StepLog steps;
   Capture node;
   node.nodes.emplace_back();
   node.nodes.front().host = request.host.empty() ? host_name() : request.host;
   node.nodes.front().answered = true;
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
+  steps.done(words_of_processes(capture));
   if (capture.processes.empty()) {
     const auto& notes = capture.nodes.front().notes;
     if (const std::string hidden = attach::hidden_processes(); !hidden.empty()) {
@@ -256,9 +271,11 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   }
   collect_counts(capture, options);
   const waits::NodeStart start = waits::start_node(capture);
-  take_samples(capture, options, request);
+  steps.done("counters of NCCL, sockets and locks of the node");
+  take_samples(capture, options, request, steps);
   collect_counts_again(capture, options);
   name_in_child(capture);
+  steps.done("names of native frames");
   settle_ranks(capture);
   note_survivors(capture);
   note_endings(capture);
@@ -267,7 +284,9 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   };
   waits::join_node(start, open, capture);
   collectives::find_calls(capture);
+  steps.done("what each thread waits for, and its calls");
   collect_beside(capture, options);
+  steps.done("recorders, dumps, logs and devices");
   if (options.inlines) {
     add_inlines_in_child(capture, options.timeout / 2);
   }

@@ -7,6 +7,7 @@
 
 #include "attach/live_target.h"
 #include "attach/permission.h"
+#include "base/log.h"
 #include "base/secrets/mask_secrets.h"
 #include "ranks/process_facts.h"
 #include "ranks/self_reports.h"
@@ -64,6 +65,22 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   capture.processes.push_back(std::move(process));
 }
 
+void log_row(const ProcessFacts& facts, const RankRow& row) {
+  if (!log_enabled(LogLevel::kDebug)) {
+    return;
+  }
+  std::string text = "pid " + std::to_string(facts.stat.pid) + " (" + facts.stat.name + ")";
+  if (row.is_rank && row.rank >= 0) {
+    const bool told = facts.told.told() && facts.told.rank == row.rank;
+    text += " is rank " + std::to_string(row.rank) + " of '" + row.job + "', by " +
+            (told ? "what is in its memory" : "its variables, or those of its brothers");
+  } else {
+    text +=
+        row.is_rank ? " is read; it has no rank" : " belongs to pid " + std::to_string(row.owner);
+  }
+  log_line(LogLevel::kDebug, text);
+}
+
 // Fails if none of the requested pids can be read; adds a note for each that does not exist.
 Status check_pids(const DiscoverOptions& options, std::vector<std::string>& notes) {
   std::optional<Error> first;
@@ -108,6 +125,7 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   RankDecision decision = decide_ranks(facts, options);
   for (const RankRow& row : decision.rows) {
     append_row(facts[row.process], row, capture);
+    log_row(facts[row.process], row);
   }
   if (!capture.nodes.empty()) {
     auto& node = capture.nodes.front();

@@ -336,6 +336,8 @@ void Gathering::take(Payload payload) {
   node.answered = true;
   node.payload = std::move(payload.bytes);
   node.after = elapsed();
+  log_line(LogLevel::kInfo, node.host + " answered after " + std::to_string(node.after.count()) +
+                                " ms (" + std::to_string(node.payload.size()) + " bytes)");
   states_[found->second].settled = true;
   ++answers_;
 }

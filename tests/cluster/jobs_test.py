@@ -67,6 +67,11 @@ class JobsTest(unittest.TestCase):
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [0])
         self.assertRegex(report["notes"][0],
                          r"^the job has run for \d+ (s|min); .* \(Requeue=1\)")
+        told = Run(self.lab.run_client([Options.oddrank, "job", job.id, "-v", "--samples", "1",
+                                        *harness.PATIENTLY]))
+        self.assertRegex(told.err, r"oddrank: asked SLURM: job \d+ of root on \S+: \d+ ms", told)
+        for node in self.lab.nodes:
+            self.assertRegex(told.err, rf"oddrank: {node} answered after \d+ ms \(\d+ bytes\)", told)
         # The same through a shared folder, in which nothing is left.
         shared = f"{self.folder}/shared"
         os.mkdir(shared)

@@ -102,6 +102,18 @@ class UsageTest(unittest.TestCase):
         for command in commands():
             self.refused(command, "--no-such-option")
 
+    def test_verbose_says_what_is_being_done(self):
+        with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            told = {flag: run("node", str(process.pid), flag, "--interval", "10ms").stderr
+                    for flag in ("-q", "-v", "-vv")}
+            process.stdin.close()
+        self.assertEqual(told["-q"], "")
+        for step in ("found 1 rank", "sample 2", "recorders, dumps, logs and devices"):
+            self.assertRegex(told["-v"], rf"oddrank: {step}: \d+ ms")
+        reason = f"pid {process.pid} (cat) is read; it has no rank"
+        self.assertNotIn(reason, told["-v"])
+        self.assertIn(reason, told["-vv"])
+
     def test_every_command_explains_itself(self):
         self.assertGreater(len(commands()), 7)
         for command in commands():
