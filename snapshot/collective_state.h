@@ -70,17 +70,19 @@ enum class LogKind : std::uint8_t {
   kDesync,               // PyTorch's desync report: the ranks that it says are behind
   kWarning,              // of NCCL
   kInit,                 // of NCCL: a communicator is being made, or is complete
+  kTaskEnd,              // of srun: "srun: error: n1: task 3: Exited with exit code 1"
 };
 
 struct LogLine {
   std::uint32_t node = 0;
   LogKind kind = LogKind::kWarning;
-  std::int32_t rank = -1;            // global, from the line or its file; -1 = unknown
-  std::int64_t sequence = -1;        // of a timeout
-  StringId op{};                     // of a timeout, "all_reduce"
-  std::vector<std::int32_t> behind;  // of a desync report: global ranks that it names
-  StringId text{};                   // the line, cut
-  StringId source{};                 // the file
+  std::int32_t rank = -1;      // global, from the line or its file; -1 = unknown
+  std::int64_t sequence = -1;  // of a timeout
+  StringId op{};               // of a timeout, "all_reduce"
+  // Global ranks that a desync report names; of kTaskEnd: tasks of the step that have ended.
+  std::vector<std::int32_t> behind;
+  StringId text{};    // the line, cut
+  StringId source{};  // the file
 
   bool operator==(const LogLine&) const = default;
 };

@@ -6,6 +6,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/rank_past.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
@@ -70,6 +71,12 @@ std::string absence_predicate(const JobView& view, const RankView& rank) {
   if (const auto* left = child_left_by(view, rank); left != nullptr) {
     return fmt::format("is gone; pid {}, which it started, lives on", left->pid);
   }
+  if (std::string ended = ended_by_srun(view, rank); !ended.empty()) {
+    return ended;
+  }
+  if (was_there(view, rank)) {
+    return "has ended: it had come to the default group, and has no process any more";
+  }
   return rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
 }
 
@@ -102,7 +109,8 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   bool dead = false;
   for (const std::size_t at : suspects_with(input, Kind::kMissingRank)) {
     const RankView& rank = input.view.ranks()[at];
-    if (rank.presence == Presence::kDead || rank.launched || !initialises) {
+    if (rank.presence == Presence::kDead || rank.launched || !initialises ||
+        was_there(input.view, rank)) {
       gone.push_back(at);
       dead = dead || rank.presence == Presence::kDead;
     }

@@ -8,6 +8,7 @@
 #include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/rank_past.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -19,12 +20,16 @@ namespace {
 // its own.
 bool is_late(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
-  return (rank.presence == Presence::kAbsent && !rank.launched) ||
-         local_story(input, at) == Kind::kSkippedCollective;
+  const bool never_came =
+      rank.presence == Presence::kAbsent && !rank.launched && !was_there(input.view, rank);
+  return never_came || local_story(input, at) == Kind::kSkippedCollective;
 }
 
 std::string rendezvous_predicate(const RuleInput& input, const Slot& slot, const RankView& rank) {
   if (rank.presence == Presence::kAbsent) {
+    if (std::string ended = ended_by_srun(input.view, rank); !ended.empty()) {
+      return ended;
+    }
     return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
                        input.view.expected());
   }

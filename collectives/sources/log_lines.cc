@@ -8,6 +8,11 @@
 //    - To our best knowledge, ranks [1] are the lagging ranks that caused this timeout. ...
 //   n0:71:90 [0] NCCL WARN ...
 //   n0:71:90 [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 nranks 8 ... - Init START
+//
+// and as srun does (srun/libsrun/task_state.c and launch.c, SLURM 20.11 to 25.11):
+//
+//   srun: error: n1: task 3: Exited with exit code 1
+//   srun: error: n[0-1]: tasks 0-1,3: Killed
 #include "collectives/sources/log_lines.h"
 
 #include <algorithm>
@@ -21,6 +26,7 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "base/take_piece.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -87,6 +93,8 @@ class Reader {
   void read_desync(std::string_view text);
   // Reads "host:pid:tid [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 ...".
   void read_init(std::string_view text);
+  // Reads "srun: error: n1: task 3: Exited with exit code 1".
+  void read_task_end(std::string_view text);
   // Returns the lines that are kept, in the order of the text.
   std::vector<LogLine> kept();
 
@@ -135,6 +143,8 @@ void Reader::read(std::string_view text) {
     keep(found(LogKind::kWarning, text));
   } else if (contains(text, " - Init START") || contains(text, " - Init COMPLETE")) {
     read_init(text);
+  } else if (text.starts_with("srun: ")) {
+    read_task_end(text);
   } else {
     read_desync(text);
   }
@@ -165,6 +175,23 @@ void Reader::read_init(std::string_view text) {
     starting_.erase(key);
   } else if (starting_.size() < kMaxNamedRanks) {
     starting_.insert_or_assign(key, found(LogKind::kInit, text));
+  }
+}
+
+void Reader::read_task_end(std::string_view text) {
+  for (const std::string_view mark : {std::string_view(": task "), std::string_view(": tasks ")}) {
+    const std::string_view list = behind(text, mark, ":");
+    if (list.empty()) {
+      continue;
+    }
+    Found one = found(LogKind::kTaskEnd, text);
+    one.line.behind = snapshot::ranks_of(list, kMaxNamedRanks);
+    // What follows the list must be on the part of the line that is kept.
+    const auto how = static_cast<std::size_t>(list.data() - text.data()) + list.size();
+    if (!one.line.behind.empty() && text.substr(how).starts_with(": ") && how + 2 < kMaxKeptLine) {
+      keep(std::move(one));
+    }
+    return;
   }
 }
 

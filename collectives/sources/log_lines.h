@@ -1,5 +1,6 @@
 // Finds lines of a job's output about its communication: PyTorch's watchdog, its desync report,
-// NCCL's warnings, communicators that NCCL has not finished creating.
+// NCCL's warnings, communicators that NCCL has not finished creating; and how srun says that tasks
+// have ended.
 #pragma once
 
 #include <cstdint>

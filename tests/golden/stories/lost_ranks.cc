@@ -74,6 +74,37 @@ CaptureBuilder a_silent_node() {
   return job;
 }
 
+ThreadSpec in_new_group(std::uint32_t line) {
+  ThreadSpec spec = in_store();
+  spec.frames =
+      Frames{in_libc("recv"), in_torch("c10d::TCPStore::doWait"),
+             in_torch("c10d::PrefixStore::wait"),
+             pkg_py("torch/distributed/distributed_c10d.py", "_new_process_group_helper", 2017),
+             pkg_py("torch/distributed/distributed_c10d.py", "new_group", 5311)} +
+      program_at("vit/finetune.py", {{"make_groups", line}, {"main", 301}});
+  return spec;
+}
+
+// Gives all ranks that are there the default group of gloo.
+void join_default_group(CaptureBuilder& job, std::int32_t size) {
+  auto& tables = job.capture.tables;
+  for (auto& process : job.capture.processes) {
+    process.groups.push_back({.name = tables.string("0"),
+                              .backend = tables.string("gloo"),
+                              .is_default = true,
+                              .rank = process.rank,
+                              .size = size});
+  }
+}
+
+// Alone on its node, it has ended after the default group was made: it did come.
+CaptureBuilder came_and_ended() {
+  CaptureBuilder job = job_of(4, 1, Backend::kGloo, in_new_group(77));
+  join_default_group(job, 4);
+  job.remove(pid_of(2));
+  return job;
+}
+
 // The watchdog has ended the ranks that waited. The remaining one is the one they waited for.
 CaptureBuilder a_survivor() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_ddp_backward(backward(233)));
@@ -168,6 +199,11 @@ std::vector<Story> stories_of_lost_ranks() {
        Kind::kMissingRank,
        {6},
        its_children_live_on},
+      {"came_and_ended",
+       "hangs.md E1: one node's only rank has ended, and new_group() waits for it",
+       Kind::kMissingRank,
+       {2},
+       came_and_ended},
       {"segfault", "E1: a core file was written", Kind::kMissingRank, {7}, segfault_in_a_kernel},
       {"a_silent_node",
        "a node that does not answer is no evidence",

@@ -1,7 +1,12 @@
 // A job of which no rank was seen, for whatever reason: nobody waits, so nobody is missing.
+#include <string>
+#include <utility>
+
 #include "aggregate/diagnose.h"
+#include "base/ascii.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -19,6 +24,44 @@ TEST_CASE("missing_rank: nobody is named if no rank was seen at all") {
     CHECK(report.coverage.read == 0);
     CHECK(report.coverage.expected == 4);
   }
+}
+
+// A job whose rank 7 has no process, with srun's word on the end of its task 7.
+tests::CaptureBuilder ended_task(const std::string& tasks, const std::string& step) {
+  tests::CaptureBuilder job = tests::missing_rank_job();
+  job.capture.nodes.front().expected_ranks = {7};
+  auto& tables = job.capture.tables;
+  for (auto& process : job.capture.processes) {
+    for (const auto& [name, value] :
+         {std::pair<std::string, std::string>{"SLURM_PROCID", std::to_string(process.rank)},
+          {"SLURM_STEP_NUM_TASKS", tasks},
+          {"SLURM_STEP_ID", step}}) {
+      process.environment.emplace_back(tables.string(name), tables.string(value));
+    }
+  }
+  job.capture.collectives.log.push_back(
+      {.kind = snapshot::LogKind::kTaskEnd,
+       .behind = {7},
+       .text = tables.string("srun: error: n3: task 7: Exited with exit code 3")});
+  return job;
+}
+
+TEST_CASE("missing_rank: srun's words, if its tasks are the ranks of the first step") {
+  const auto summary_of = [](tests::CaptureBuilder job) {
+    const Diagnosis report = diagnose(job.capture);
+    CHECK(report.verdict.kind == Kind::kMissingRank);
+    return report.verdict.summary;
+  };
+  constexpr const char* kWords = "rank 7 (n0) has ended: \"Exited with exit code 3\", says srun";
+  CHECK(contains(summary_of(ended_task("8", "0")), kWords));
+  CHECK_FALSE(contains(summary_of(ended_task("16", "0")), "srun"));  // one may be a helper
+  CHECK_FALSE(contains(summary_of(ended_task("8", "1")), "srun"));   // the first step's line
+  tests::CaptureBuilder requeued = ended_task("8", "0");
+  for (auto& process : requeued.capture.processes) {
+    process.environment.emplace_back(requeued.capture.tables.string("SLURM_RESTART_COUNT"),
+                                     requeued.capture.tables.string("1"));
+  }
+  CHECK_FALSE(contains(summary_of(std::move(requeued)), "srun"));
 }
 
 }  // namespace

@@ -49,6 +49,23 @@ TEST_CASE("log: the watchdog, the desync report, a warning, a communicator that 
   CHECK(tables.text(init[0].text).find("0x55bb") != std::string_view::npos);
 }
 
+TEST_CASE("log: srun says how tasks have ended") {
+  snapshot::Tables tables;
+  const auto lines = read_log_lines(
+      "srun: error: n1: task 3: Exited with exit code 1\n"
+      "srun: error: n[0-1]: tasks 0-1,4: Killed\n"
+      "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+      "srun: error: n1: task many: Killed\n"
+      "srun: error: n1: task 5\n"
+      "x srun: error: n1: task 6: Killed\n",
+      -1, tables);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].kind == LogKind::kTaskEnd);
+  CHECK(lines[0].behind == std::vector<std::int32_t>{3});
+  CHECK(tables.text(lines[0].text) == "srun: error: n1: task 3: Exited with exit code 1");
+  CHECK(lines[1].behind == std::vector<std::int32_t>{0, 1, 4});
+}
+
 TEST_CASE("log: ranks that never joined; a file of one rank") {
   snapshot::Tables tables;
   const auto lines = read_log_lines(
