@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "attach/live_target.h"
+#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
 #include "base/base_name.h"
@@ -202,6 +203,16 @@ std::uint64_t stored_bytes(pid_t pid) {
   return bytes;
 }
 
+std::int64_t unrun_ms(pid_t pid) {
+  const auto clock = attach::RunClock::here();
+  const auto stat = attach::read_thread_stat(pid, pid);
+  if (!clock || !stat || stat->state == 'R') {
+    return -1;
+  }
+  const auto quiet = clock->not_run_for(pid, pid, stat->cpu);
+  return quiet ? std::chrono::duration_cast<milliseconds>(*quiet).count() : -1;
+}
+
 // Runs in a child: any of the files may be on a file system that does not answer.
 RankSign sample_rank(const RankSign& before,
                      const watch::SampleRequest& request,
@@ -215,6 +226,7 @@ RankSign sample_rank(const RankSign& before,
     return sign;
   }
   sign.state = state->state;
+  sign.unrun_ms = unrun_ms(sign.pid);
   sign.switches = state->voluntary_switches + state->involuntary_switches;
   const bool ran = !before.looked || sign.switches != before.switches || sign.state == 'R';
   if ((request.frames && ran) || request.groups) {

@@ -29,6 +29,10 @@ std::string clock_text(LeaderPast::WallTime when) {
 void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
   if (moved) {
     moved_at_ = now;
+    ran_at_.reset();
+  }
+  if (!ran_at_ && sign.unrun_ms >= 0) {
+    ran_at_ = now - std::chrono::milliseconds(sign.unrun_ms);
   }
   if (!sign.looked || sign.where.empty()) {
     return;
@@ -43,9 +47,21 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
   }
 }
 
+std::string LeaderPast::motion_words(WallTime now) const {
+  const auto words = [now](std::string_view what, WallTime when) {
+    return std::string(what) + clock_text(when) + " (" + span_words(now - when) +
+           " before this capture)";
+  };
+  const WallTime seen = moved_at_.value_or(start_);
+  if (ran_at_ && *ran_at_ <= seen) {
+    return words("last moved at ", *ran_at_);
+  }
+  return moved_at_ ? words("last moved at ", *moved_at_)
+                   : words("has not moved since the watch began at ", start_);
+}
+
 std::string LeaderPast::words(WallTime now) const {
-  std::string text = "last moved at " + clock_text(moved_at_) + " (" + span_words(now - moved_at_) +
-                     " before this capture)";
+  std::string text = motion_words(now);
   for (std::size_t i = 0; i < places_.size() && i < kPlacesInWords; ++i) {
     const std::string when = i == 0 ? "" : " " + clock_text(places_[i].last_seen);
     const std::string_view before = i == 0 ? ", last seen in " : i == 1 ? "; before: " : ", ";

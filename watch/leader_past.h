@@ -19,13 +19,16 @@ class LeaderPast {
  public:
   using WallTime = std::chrono::system_clock::time_point;
 
-  explicit LeaderPast(WallTime start) : moved_at_(start) {}
+  // `start`: when the watch of this rank began.
+  explicit LeaderPast(WallTime start) : start_(start) {}
 
-  // `moved`: the result of RankMotion::add() for this sample.
+  // `moved`: whether it has moved since the sample before; false for the first one.
   void add(const RankSign& sign, bool moved, WallTime now);
 
   // Returns "last moved at 14:03:12 (5 min before this capture), last seen in poll (io.py:7);
-  // before: step (train.py:20) 14:02:42". Local time; at most 360 bytes.
+  // before: step (train.py:20) 14:02:42". The time is that of the last sample that saw it move, or
+  // the kernel's last run of its main thread if that was earlier. If neither is known, "has not
+  // moved since the watch began at 14:03:12 (...)". Local time; at most 360 bytes.
   std::string words(WallTime now) const;
 
  private:
@@ -33,8 +36,14 @@ class LeaderPast {
     std::string where;
     WallTime last_seen;
   };
+  std::string motion_words(WallTime now) const;
+
   std::deque<Place> places_;  // latest first
-  WallTime moved_at_;
+  WallTime start_;
+  std::optional<WallTime> moved_at_;  // by a sample
+  // When its main thread last ran. Not later than first seen since its last motion: whatever stops
+  // a thread makes it run.
+  std::optional<WallTime> ran_at_;
 };
 
 // The past of a rank whose watcher does not report: a small file in the folder that all watchers of

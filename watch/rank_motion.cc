@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMaxKnownPlaces = 256;
 // More than a rank writes besides its work (metrics, logs), less than any checkpoint.
 constexpr double kStoredBytesPerSecond = 256.0 * 1024;
+constexpr int kLogChangesThatCount = 3;
 
 }  // namespace
 
@@ -34,6 +35,17 @@ bool RankMotion::launched_more(const RankSign& sign) {
   return before && before != launches_;
 }
 
+// One line is no motion of a rank that stands at the same place: somebody else may have written it.
+bool RankMotion::keeps_logging(const RankSign& sign) {
+  // A log that shrank was restarted.
+  if (log_known_ && sign.log_bytes != log_bytes_ && !sign.log_by_watcher) {
+    ++log_changes_;
+  }
+  log_known_ = true;
+  log_bytes_ = sign.log_bytes;
+  return log_changes_ >= kLogChangesThatCount;
+}
+
 bool RankMotion::add(const RankSign& sign, Time now) {
   bool moved = false;
   if (sign.looked) {
@@ -41,8 +53,7 @@ bool RankMotion::add(const RankSign& sign, Time now) {
       moved = is_new(place) || moved;
     }
   }
-  // A log that shrank was restarted.
-  moved = moved || (log_known_ && sign.log_bytes != log_bytes_ && !sign.log_by_watcher);
+  moved = keeps_logging(sign) || moved;
   const double seconds = std::chrono::duration<double>(now - last_sample_).count();
   const auto stored =
       static_cast<double>(sign.stored_bytes - std::min(sign.stored_bytes, stored_bytes_));
@@ -51,14 +62,13 @@ bool RankMotion::add(const RankSign& sign, Time now) {
     launches_.reset();
   }
   moved = launched_more(sign) || moved;
-  log_known_ = true;
   stored_known_ = true;
-  log_bytes_ = sign.log_bytes;
   stored_bytes_ = sign.stored_bytes;
   last_sample_ = now;
   if (moved) {
     longest_quiet_ = std::max(longest_quiet_, quiet_for(now));
     last_moved_ = now;
+    log_changes_ = 0;
   }
   return moved;
 }

@@ -72,6 +72,7 @@ std::string encode_sign(const RankSign& sign) {
   put(text, sign.trouble);
   put(text, std::string_view(&sign.state, 1));
   put_number(text, sign.switches);
+  put_number(text, sign.unrun_ms);
   put_number(text, sign.looked ? 1 : 0);
   put(text, sign.where);
   put(text, sign.backends);
@@ -97,6 +98,7 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   const std::string state = fields.next();
   sign.state = state.size() == 1 ? state.front() : '?';
   sign.switches = fields.number<std::uint64_t>();
+  sign.unrun_ms = fields.number<std::int64_t>();
   sign.looked = fields.number<int>() != 0;
   sign.where = fields.next();
   sign.backends = fields.next();

@@ -204,9 +204,10 @@ void Watch::forget(pid_t pid) {
 }
 
 void Watch::note(const RankSign& sign) {
-  Watched& watched = watched_.try_emplace(sign.pid, sign).first->second;
+  const auto [at, is_new] = watched_.try_emplace(sign.pid, sign);
+  Watched& watched = at->second;
   const bool moved = watched.motion.add(sign, RankMotion::Clock::now());
-  watched.past.add(sign, moved, Wall::now());
+  watched.past.add(sign, moved && !is_new, Wall::now());
   alarm_.learn(watched.motion.longest_quiet());
   watched.last = sign;
   if (!sign.backends.empty()) {

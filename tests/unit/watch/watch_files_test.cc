@@ -40,6 +40,35 @@ TEST_CASE("the past of a rank has its last motion, its place, and earlier places
   CHECK(words.size() <= 360);
 }
 
+TEST_CASE("a past tells the kernel's time if that is earlier than a sample's") {
+  const LeaderPast::WallTime start{seconds(1'800'000'000)};
+  const auto unrun = [](int s) {
+    RankSign sign = seen("all_reduce (train.py:9)");
+    sign.unrun_ms = 1000 * s;
+    return sign;
+  };
+  const auto says = [start](const LeaderPast& past, const char* words) {
+    return past.words(start + seconds(50)).find(words) != std::string::npos;
+  };
+  LeaderPast hung_before(start);  // the watch came later
+  hung_before.add(unrun(44), false, start + seconds(1));
+  CHECK(says(hung_before, "last moved at "));
+  CHECK(says(hung_before, "(93 s before this capture)"));
+  hung_before.add(unrun(0), false, start + seconds(20));  // a debugger looked at it
+  CHECK(says(hung_before, "(93 s before this capture)"));
+
+  LeaderPast polls(start);
+  polls.add(unrun(0), false, start + seconds(1));
+  CHECK(says(polls, "has not moved since the watch began at "));
+  CHECK(says(polls, "(50 s before this capture)"));
+
+  LeaderPast between(start);  // two samples
+  between.add(unrun(0), false, start + seconds(1));
+  between.add(unrun(8), true, start + seconds(11));
+  CHECK(says(between, "last moved at "));
+  CHECK(says(between, "(47 s before this capture)"));
+}
+
 TEST_CASE("the words of a past stay short, whatever the names are") {
   const LeaderPast::WallTime start{seconds(1'800'000'000)};
   LeaderPast past(start);
