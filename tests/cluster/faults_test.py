@@ -214,7 +214,7 @@ class FaultsTest(unittest.TestCase):
                   "head -c 4096 /dev/zero > /mnt/full && "
                   f"exec {Options.oddrank} job {self.job.id} --save /mnt/capture --json - " +
                   shlex.join(harness.PATIENTLY))
-        run = Run(self.lab.run_client(["unshare", "--mount", "sh", "-c", script]))
+        run = Run(self.lab.run_client(harness.unshare("sh", "-c", script)))
         self.assertEqual(run.status, 1, run)
         self.assertIn("No space left".lower(), run.err.lower())
         self.assertIn("nothing has been read yet", run.err)

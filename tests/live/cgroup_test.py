@@ -109,7 +109,7 @@ class Cgroups(CgroupTest):
     def test_shared_memory_that_is_full(self):
         fill = ("mount -t tmpfs -o size=1m tmpfs /dev/shm || exit 3;"
                 "head -c 1040000 /dev/zero > /dev/shm/full; exec \"$0\" -c \"$1\"")
-        process = subprocess.Popen(["unshare", "-m", "sh", "-c", fill, sys.executable, SLEEP],
+        process = subprocess.Popen(harness.unshare("sh", "-c", fill, sys.executable, SLEEP),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL,
                                    env=dict(os.environ, RANK="0", WORLD_SIZE="1"))

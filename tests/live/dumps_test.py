@@ -139,13 +139,13 @@ class Dumps(unittest.TestCase):
 
     def test_inside_of_a_container(self):
         """The container has a file system of its own over the scratch folder, so we do not see the dump."""
-        if subprocess.run(["unshare", "-m", "true"], check=False).returncode != 0:
+        if subprocess.run(harness.unshare("true"), check=False).returncode != 0:
             self.skipTest("no mount namespaces")
         for rank in range(RANKS):
             made = self.write("made/rank_", rank)
             inside = f"{self.scratch}/inside"
             os.makedirs(inside, exist_ok=True)
-            self.start(rank, "unshare", "-m", "sh", "-c",
+            self.start(rank, *harness.unshare("sh", "-c"),
                        f"mount -t tmpfs none {inside} && cp {made} {inside}/trace_{rank} && "
                        f"exec /usr/bin/python3 -c \"{SLEEP}\"",
                        TORCH_FR_DUMP_TEMP_FILE=f"{inside}/trace_")

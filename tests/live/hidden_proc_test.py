@@ -27,7 +27,7 @@ class HiddenProc(unittest.TestCase):
         """Runs oddrank in a mount namespace of its own, after the command `mount`."""
         script = f'{mount} && exec {" ".join(words)}'
         return harness.Run(subprocess.run(
-            ["unshare", "--mount", "sh", "-c", script], stdin=subprocess.DEVNULL,
+            harness.unshare("sh", "-c", script), stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=120, check=False))
 
     def test_hidepid(self):

@@ -57,7 +57,7 @@ if __name__ == "__main__":
 
 
 def can_unshare():
-    return subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True,
+    return subprocess.run(harness.unshare("-pf", "--mount-proc", "true"), capture_output=True,
                           timeout=60, check=False).returncode == 0
 
 
@@ -120,9 +120,10 @@ class Launchers(unittest.TestCase):
     def test_a_node_without_ranks_has_a_verdict(self):
         port, reserved = training_job.reserve_port()
         self.addCleanup(reserved.close)
-        first = self.start(["unshare", "-pf", "--mount-proc",
-                            *self.torchrun("--nnodes", "2", "--node-rank", "0", "--master-addr",
-                                           "127.0.0.1", "--master-port", str(port))])
+        first = self.start(harness.unshare(
+            "-pf", "--mount-proc", *self.torchrun("--nnodes", "2", "--node-rank", "0",
+                                                  "--master-addr", "127.0.0.1", "--master-port",
+                                                  str(port))))
         end = time.monotonic() + DEADLINE_S
         while True:
             with open(f"/proc/{first.pid}/task/{first.pid}/children", encoding="utf-8") as file:

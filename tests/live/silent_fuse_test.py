@@ -23,7 +23,7 @@ SERVER = os.path.join(os.path.dirname(HERE), "victims", "silent_fuse.py")
 class SilentFuse(unittest.TestCase):
     def start(self, folder):
         """Returns the server, and the pids of ranks 0 and 1."""
-        process = subprocess.Popen(["unshare", "-m", "/usr/bin/python3", SERVER, folder],
+        process = subprocess.Popen(harness.unshare("/usr/bin/python3", SERVER, folder),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self.end, process)

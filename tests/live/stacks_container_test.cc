@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "attach/live_target.h"
 #include "base/parse_number.h"
@@ -20,11 +22,26 @@ namespace fs = std::filesystem;
 using snapshot::StackEnd;
 using Command = std::vector<std::string>;
 
+constexpr std::size_t kMaxMounts = std::size_t{1} << 20;
 constexpr const char* kNotPermitted =
     "mount and pid namespaces are not permitted here (unshare --mount --pid; needs root)";
 
+// In a chroot the root is not a mount point and cannot be made private; its mounts stay inside if
+// the machine's own are not shared (support/lab_keeper.py does the same).
+std::string propagation() {
+  const std::string own = read_file("/proc/self/mountinfo", kMaxMounts).value_or("");
+  const std::string all = read_file("/proc/1/mountinfo", kMaxMounts).value_or("");
+  const std::vector<std::string_view> lines = split(own, '\n');
+  const bool is_mount = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    const auto fields = split_blanks(line);
+    return fields.size() > 4 && fields[4] == "/";
+  });
+  return is_mount || all.find(" shared:") != std::string::npos ? "private" : "unchanged";
+}
+
 Command in_namespaces(const Command& command) {
-  Command all = {"unshare", "--mount", "--pid", "--fork", "--kill-child=KILL"};
+  Command all = {"unshare", "--mount", "--propagation=" + propagation(),
+                 "--pid",   "--fork",  "--kill-child=KILL"};
   all.insert(all.end(), command.begin(), command.end());
   return all;
 }

@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 import cluster
+import lab_keeper
 import training_job
 
 SKIPPED = 77
@@ -81,6 +82,15 @@ def only_with(fact):
 
 
 only_in_full = only_with(os.environ.get("ODDRANK_FULL"))
+
+
+def unshare(*words):
+    """Returns the command that runs others with mounts of its own (and with other namespaces, by
+    `words`). Skips the test if these mounts would be seen outside."""
+    propagation = lab_keeper.mount_propagation()
+    if propagation is None:
+        raise unittest.SkipTest("this root is a chroot on a machine with shared mounts")
+    return ["unshare", "--mount", f"--propagation={propagation}", *words]
 
 
 @contextlib.contextmanager
