@@ -128,7 +128,7 @@ class Launchers(unittest.TestCase):
         while True:
             with open(f"/proc/{first.pid}/task/{first.pid}/children", encoding="utf-8") as file:
                 inner = file.read().split()
-            run, report = self.report("nsenter", "--pid", "--mount", "-t", inner[0]) \
+            run, report = self.report("nsenter", "--pid", "--mount", "--root", "-t", inner[0]) \
                 if inner else (None, {})
             if report and report["verdict"]["kind"] == "rendezvous":
                 break
