@@ -62,12 +62,13 @@ def stands_still(pid):
                or proc_facts.wants_lock(tid) for tid in proc_facts.threads(pid))
 
 
-def resting_frames(pid):
-    """Returns our_frames() at a moment when no thread runs; timers and event loops wake for a while."""
+def whole_frames(pid, *options):
+    """Returns our_frames() once every thread has some: one that runs has none, unless it is stopped, and
+    on a busy machine it may not be stopped in time."""
     def look():
-        frames = our_frames(pid)
+        frames = our_frames(pid, *options)
         return frames if all(pcs for _, pcs in frames.values()) else None
-    return proc_facts.wait_until(look, f"all threads of {pid} to sleep", every=0.2)
+    return proc_facts.wait_until(look, f"all threads of {pid} have frames", every=0.2)
 
 
 def compare_resting(test, pid):
@@ -75,7 +76,7 @@ def compare_resting(test, pid):
     but a stack that is read wrongly always differs."""
     equal, rows = set(), []
     for _ in range(3):
-        ours, oracle = resting_frames(pid), gdb_frames.frames(pid)
+        ours, oracle = whole_frames(pid), gdb_frames.frames(pid)
         test.assertEqual(set(ours), set(oracle))
         equal.update(tid for tid, pcs in oracle.items() if ours[tid][1] == pcs)
         rows = [(tid, pcs if tid in equal else ours[tid][1], pcs) for tid, pcs in oracle.items()]
@@ -115,7 +116,7 @@ class GdbOracle(unittest.TestCase):
             with self.subTest(mode=mode), Victim("running", mode) as process:
                 for _ in range(7 if mode == "threads" else 0):  # each thread reports when it runs
                     self.assertTrue(process.stdout.readline().startswith("ready"))
-                ours = our_frames(process.pid, "--stop")
+                ours = whole_frames(process.pid, "--stop")
                 oracle = gdb_frames.frames(process.pid)
                 self.assertEqual(set(ours), set(oracle))
                 for tid, pcs in oracle.items():
