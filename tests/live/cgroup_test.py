@@ -106,9 +106,9 @@ class Cgroups(CgroupTest):
             self.assertIn(f"pid {self.child} (python3) was killed for lack of memory",
                           str(run.json()["notes"]))
 
-    def test_shared_memory_that_is_full(self):
-        fill = ("mount -t tmpfs -o size=1m tmpfs /dev/shm || exit 3;"
-                "head -c 1040000 /dev/zero > /dev/shm/full; exec \"$0\" -c \"$1\"")
+    def check_full(self, folder, options, command, words):
+        """Checks the note of a process whose folder is a file system of its own, and full."""
+        fill = f"mount -t tmpfs -o {options} tmpfs {folder} || exit 3; {command}; exec \"$0\" -c \"$1\""
         process = subprocess.Popen(harness.unshare("sh", "-c", fill, sys.executable, SLEEP),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL,
@@ -119,8 +119,16 @@ class Cgroups(CgroupTest):
         if process.stdout.readline() != b"ready\n":
             self.skipTest("no mount namespace of its own is permitted here")
         run = self.diagnose(process.pid)
-        self.assertIn(f"/dev/shm of pid {process.pid} is 99% full (of 1 MiB)",
-                      str(run.json()["notes"]), run)
+        self.assertIn(f"{folder} of pid {process.pid} is {words}", str(run.json()["notes"]), run)
+
+    def test_shared_memory_that_is_full(self):
+        self.check_full("/dev/shm", "size=1m", "head -c 1040000 /dev/zero > /dev/shm/full",
+                        "99% full (of 1 MiB)")
+
+    def test_disks_that_are_full(self):
+        self.check_full("/var/tmp", "size=1m", "head -c 1040000 /dev/zero > /var/tmp/full",
+                        "99% full (of 1 MiB)")
+        self.check_full("/var/tmp", "size=1m,nr_inodes=2", "touch /var/tmp/one", "out of inodes")
 
 
 if __name__ == "__main__":

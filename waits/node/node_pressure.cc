@@ -23,6 +23,7 @@ constexpr std::string_view kCgroups = "/sys/fs/cgroup";
 constexpr std::uint64_t kSeldom = 10;  // fewer than one period in this many is not worth a note
 constexpr double kPressed = 10;        // percent of the time
 constexpr std::uint64_t kFull = 90;    // percent
+constexpr std::uint64_t kRoomLeft = std::uint64_t{64} << 20;  // bytes; a disk with more is not full
 constexpr std::uint64_t kSwapThatCountsKib = 65536;
 constexpr std::uint64_t kFaultsThatCount = 100;  // between two samples
 constexpr std::uint64_t kSecondUs = 1'000'000;
@@ -80,34 +81,68 @@ void add_pressure(std::vector<std::string>& notes) {
   }
 }
 
-// Returns whether "/dev/shm" of the process is shared memory and not, for instance, a folder on a
-// dead server.
-bool has_shared_memory(pid_t pid) {
-  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
-  for (const std::string_view line : split(mounts ? *mounts : std::string_view(), '\n')) {
+// Returns whether the file system of that folder is a local one, as the process has mounted it: one
+// on a dead server would not answer.
+bool is_local(std::string_view mounts, std::string_view folder) {
+  constexpr std::array<std::string_view, 8> kLocal = {"tmpfs", "ext4",  "ext3",    "ext2",
+                                                      "xfs",   "btrfs", "overlay", "f2fs"};
+  std::string_view type;
+  std::size_t longest = 0;
+  for (const std::string_view line : split(mounts, '\n')) {
     const auto words = split_blanks(line);
-    if (words.size() > 2 && words[1] == "/dev/shm") {
-      return words[2] == "tmpfs";
+    if (words.size() <= 2 || words[1].size() < longest || !folder.starts_with(words[1])) {
+      continue;
+    }
+    const std::size_t end = words[1] == "/" ? 0 : words[1].size();
+    if (end == folder.size() || folder[end] == '/') {
+      type = words[2];  // the last one mounted there is the one that is seen
+      longest = words[1].size();
     }
   }
-  return false;
+  return std::find(kLocal.begin(), kLocal.end(), type) != kLocal.end();
 }
 
-void add_shared_memory(pid_t pid, std::set<unsigned long>& seen, std::vector<std::string>& notes) {
+// Returns "99% full (of 1 MiB)", or "" if there is room.
+std::string fullness(const struct statvfs& status, bool shared_memory) {
+  if (status.f_blocks == 0) {
+    return {};
+  }
+  if (status.f_files > 0 && status.f_favail == 0 && !shared_memory) {
+    return "out of inodes";
+  }
+  const std::uint64_t left = std::min(status.f_blocks, status.f_bavail);
+  const std::uint64_t percent = (status.f_blocks - left) * 100 / status.f_blocks;
+  // One percent of a large disk is plenty.
+  if (percent < kFull || (!shared_memory && left * status.f_frsize >= kRoomLeft)) {
+    return {};
+  }
+  return std::to_string(percent) + "% full (of " +
+         std::to_string((status.f_blocks * status.f_frsize) >> 20) + " MiB)";
+}
+
+// Adds what is full of shared memory, temporary folders and the process's own folder.
+void add_full_file_systems(pid_t pid,
+                           std::set<unsigned long>& seen,
+                           std::vector<std::string>& notes) {
   const auto files = attach::NamedFiles::of(pid);
-  const auto found = files && has_shared_memory(pid)
-                         ? files->file_system("/dev/shm")
-                         : Result<struct statvfs>(fail(Errc::kGone, ""));
-  if (!found || found->f_blocks == 0 || !seen.insert(found->f_fsid).second) {
+  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
+  if (!files || !mounts) {
     return;
   }
-  const struct statvfs& status = *found;
-  const std::uint64_t used = status.f_blocks - std::min(status.f_blocks, status.f_bavail);
-  const std::uint64_t percent = used * 100 / status.f_blocks;
-  if (percent >= kFull) {
-    notes.push_back("/dev/shm of pid " + std::to_string(pid) + " is " + std::to_string(percent) +
-                    "% full (of " + std::to_string((status.f_blocks * status.f_frsize) >> 20) +
-                    " MiB)");
+  constexpr std::string_view kSharedMemory = "/dev/shm";
+  const std::vector<std::string> folders = {
+      std::string(kSharedMemory), "/tmp", "/var/tmp", "/",
+      read_link("/proc/" + std::to_string(pid) + "/cwd").value_or("/")};
+  for (const std::string& folder : folders) {
+    const auto found = is_local(*mounts, folder) ? files->file_system(folder)
+                                                 : Result<struct statvfs>(fail(Errc::kGone, ""));
+    if (!found || !seen.insert(found->f_fsid).second) {
+      continue;
+    }
+    if (const std::string full = fullness(*found, folder == kSharedMemory); !full.empty()) {
+      notes.push_back(folder + " of pid " + std::to_string(pid));
+      notes.back() += " is " + full;
+    }
   }
 }
 
@@ -221,7 +256,7 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
     if (!cpu.empty() && folders.insert("cpu " + cpu).second) {
       add_throttling(cpu, notes);
     }
-    add_shared_memory(process.pid, file_systems, notes);
+    add_full_file_systems(process.pid, file_systems, notes);
     add_swap(process.pid, before, notes);
   }
   add_kills(capture, notes);

@@ -1,6 +1,6 @@
 // Notes what a node lacks, as context of a hang: processes killed for lack of memory, CPU that a
-// cgroup withholds, pressure, full shared memory. The result is lines for a report, not a verdict:
-// a count shows that something happened, not when.
+// cgroup withholds, pressure, full shared memory and disks. The result is lines for a report, not a
+// verdict: a count shows that something happened, not when.
 #pragma once
 
 #include <sys/types.h>
@@ -42,7 +42,7 @@ MajorFaults read_major_faults(const snapshot::Capture& capture);
 
 // Returns lines about the node of the capture and the cgroups of its processes: "2 processes of
 // cgroup /slurm/job_7 were killed for lack of memory". `before` is what read_major_faults returned
-// before the first sample. Reads file systems (shared memory only, by the processes' own mounts),
+// before the first sample. Asks local file systems how full they are, by the processes' own mounts,
 // so it may block: run it in a child (base/isolated.h).
 std::vector<std::string> node_pressure(const snapshot::Capture& capture, const MajorFaults& before);
 
