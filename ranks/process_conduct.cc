@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "attach/proc_fds.h"
 #include "attach/proc_maps.h"
@@ -19,8 +21,10 @@ using attach::ThreadState;
 // More threads, or files, than any process that only waits.
 constexpr std::size_t kMaxThreads = 1024;
 constexpr std::size_t kMaxFiles = 4096;
-// A wrapper that wakes now and then (to check a clock or forward a line) sleeps otherwise.
-constexpr int kMaxLooks = 5;
+// A wrapper that wakes now and then (to check a clock or forward a line) sleeps otherwise. Once
+// awake, it may have to wait for a CPU on a busy machine.
+constexpr int kMaxTries = 5;
+constexpr std::chrono::milliseconds kPause{4};
 
 constexpr std::array<std::string_view, 28> kLibraries = {
     "libtorch.so",   "libtorch_cpu",    "libc10",       "libnccl",       "librccl",
@@ -137,16 +141,23 @@ ProcessConduct read_conduct(pid_t pid) {
     return found;  // a rank, whatever it waits for
   }
   const bool child_files = has_child_files(pid);
-  for (int look = 0; look < kMaxLooks; ++look) {
+  bool was_idle = false;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     const std::vector<ThreadState> threads = threads_of(pid);
     found.conduct = conduct_of(threads, child_files);
     if (found.conduct == Conduct::kWaitsForChild) {
-      break;
+      return found;
     }
     if (found.conduct == Conduct::kIdle && reads_elsewhere(pid, threads)) {
       found.conduct = Conduct::kWorks;
+      return found;
+    }
+    was_idle = was_idle || found.conduct == Conduct::kIdle;
+    if (found.conduct == Conduct::kWorks) {
+      std::this_thread::sleep_for(kPause);
     }
   }
+  found.conduct = was_idle ? Conduct::kIdle : found.conduct;
   return found;
 }
 
