@@ -15,7 +15,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
 
-NOBODY = "setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all "
+# A user of whom no other test has processes.
+NOBODY = "setpriv --reuid=61234 --regid=61234 --clear-groups --inh-caps=-all "
 
 
 class HiddenProc(unittest.TestCase):
