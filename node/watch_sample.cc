@@ -167,7 +167,7 @@ void note_native(const attach::ThreadState& state, RankSign& sign) {
 }
 
 void sample_frames(const attach::ThreadState& state, bool groups, RankSign& sign) {
-  sign.looked = true;
+  sign.frames_read = true;
   const auto target = attach::LiveTarget::open(sign.pid);
   if (!target) {
     sign.trouble =
@@ -228,12 +228,12 @@ RankSign sample_rank(const RankSign& before,
   sign.state = state->state;
   sign.unrun_ms = unrun_ms(sign.pid);
   sign.switches = state->voluntary_switches + state->involuntary_switches;
-  const bool ran = !before.looked || sign.switches != before.switches || sign.state == 'R';
+  const bool ran = !before.frames_read || sign.switches != before.switches || sign.state == 'R';
   if ((request.frames && ran) || request.groups) {
     sample_frames(*state, request.groups, sign);
   } else {
     // It has not run, so the next sample is compared with the frames of the last one.
-    sign.looked = before.looked;
+    sign.frames_read = before.frames_read;
     sign.switches = before.switches;
     sign.places = before.places;
     sign.where = before.where;

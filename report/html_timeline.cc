@@ -40,9 +40,9 @@ class TimelineData {
 };
 
 Json TimelineData::row(const aggregate::TimelineRow& row) {
-  Json looks = Json::array();
-  for (const aggregate::TimelineLook& look : row.looks) {
-    looks.push_back({place(look.place), look.states});
+  Json samples = Json::array();
+  for (const aggregate::TimelineSample& sample : row.samples) {
+    samples.push_back({place(sample.place), sample.states});
   }
   // Columns: least and most CPU time in microseconds, least and most wake-ups.
   Json steps = Json::array();
@@ -57,7 +57,7 @@ Json TimelineData::row(const aggregate::TimelineRow& row) {
           row.ranks.size(),
           row.ranks.front(),
           row.moved ? 1 : 0,
-          std::move(looks),
+          std::move(samples),
           std::move(steps)};
 }
 
@@ -78,7 +78,7 @@ std::string html_timeline(const aggregate::JobView& view,
   const aggregate::Timeline timeline =
       aggregate::build_timeline(view, aggregate::find_groups(view));
   std::vector<const aggregate::TimelineRow*> rows;
-  if (timeline.looks > 1 && !timeline.all_equal()) {
+  if (timeline.samples > 1 && !timeline.all_equal()) {
     for (const aggregate::TimelineRow& row : timeline.rows) {
       rows.push_back(&row);
     }
@@ -103,7 +103,7 @@ std::string html_timeline(const aggregate::JobView& view,
     }
   }
   Json json;
-  json["looks"] = timeline.looks;
+  json["samples"] = timeline.samples;
   json["read"] = read;
   json["moved"] = moved;
   json["equal"] = timeline.all_equal();

@@ -34,7 +34,7 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
   if (!ran_at_ && sign.unrun_ms >= 0) {
     ran_at_ = now - std::chrono::milliseconds(sign.unrun_ms);
   }
-  if (!sign.looked || sign.where.empty()) {
+  if (!sign.frames_read || sign.where.empty()) {
     return;
   }
   if (!places_.empty() && places_.front().where == sign.where) {

@@ -48,7 +48,7 @@ bool RankMotion::keeps_logging(const RankSign& sign) {
 
 bool RankMotion::add(const RankSign& sign, Time now) {
   bool moved = false;
-  if (sign.looked) {
+  if (sign.frames_read) {
     for (const std::uint64_t place : sign.places) {
       moved = is_new(place) || moved;
     }

@@ -73,7 +73,7 @@ std::string encode_sign(const RankSign& sign) {
   put(text, std::string_view(&sign.state, 1));
   put_number(text, sign.switches);
   put_number(text, sign.unrun_ms);
-  put_number(text, sign.looked ? 1 : 0);
+  put_number(text, sign.frames_read ? 1 : 0);
   put(text, sign.where);
   put(text, sign.backends);
   put_number(text, sign.group_timeout_s);
@@ -99,7 +99,7 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   sign.state = state.size() == 1 ? state.front() : '?';
   sign.switches = fields.number<std::uint64_t>();
   sign.unrun_ms = fields.number<std::int64_t>();
-  sign.looked = fields.number<int>() != 0;
+  sign.frames_read = fields.number<int>() != 0;
   sign.where = fields.next();
   sign.backends = fields.next();
   sign.group_timeout_s = fields.number<std::int64_t>();

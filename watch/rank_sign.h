@@ -24,7 +24,7 @@ struct RankSign {
   // unknown, or it runs.
   std::int64_t unrun_ms = -1;
   // Its frames were read in this sample. Otherwise the fields below are of an earlier sample.
-  bool looked = false;
+  bool frames_read = false;
   // One number for each relevant thread: a hash of functions, lines and whole numbers among the
   // locals.
   std::vector<std::uint64_t> places;

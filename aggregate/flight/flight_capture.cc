@@ -51,11 +51,11 @@ bool is_current(const FlightReport& report, const JobView& view) {
       if (record == nullptr || !still || view.ranks()[at].process == nullptr) {
         continue;
       }
-      const std::uint64_t looked = view.ranks()[at].process->read_us;
+      const std::uint64_t read_us = view.ranks()[at].process->read_us;
       const bool stood =
           std::any_of(record->entries.begin(), record->entries.end(), [&](const auto& entry) {
             return !has_ended(entry, *report.job.texts) &&
-                   snapshot::stood_still(entry, *record, looked);
+                   snapshot::stood_still(entry, *record, read_us);
           });
       if (stood) {
         return true;

@@ -6,20 +6,10 @@
 #include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
+#include "snapshot/variable.h"
 
 namespace oddrank::aggregate {
 namespace {
-
-std::int32_t number_in_environment(const JobView& view,
-                                   const snapshot::ProcessCapture& process,
-                                   std::string_view name) {
-  for (const auto& [key, value] : process.environment) {
-    if (view.text(key) == name) {
-      return parse_number<std::int32_t>(view.text(value)).value_or(-1);
-    }
-  }
-  return -1;
-}
 
 // Returns whether what srun says of a task is about the rank of that number: a rank that is left is
 // the task of its own number, the step has a task for each rank, and no earlier step or attempt can
@@ -27,7 +17,8 @@ std::int32_t number_in_environment(const JobView& view,
 bool tasks_are_ranks(const JobView& view) {
   return std::any_of(view.ranks().begin(), view.ranks().end(), [&view](const RankView& rank) {
     const auto number = [&](std::string_view name) {
-      return number_in_environment(view, *rank.process, name);
+      const auto text = snapshot::variable_of(view.capture().tables, *rank.process, name);
+      return parse_number<std::int32_t>(text.value_or("")).value_or(-1);
     };
     return rank.process != nullptr && number("SLURM_PROCID") == rank.rank &&
            number("SLURM_STEP_NUM_TASKS") == static_cast<std::int32_t>(view.expected()) &&

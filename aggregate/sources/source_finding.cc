@@ -46,16 +46,16 @@ std::string age_words(const FlightReport& report, const JobView& view) {
   for (const FlightRecord* record : report.job.records) {
     written = std::min(written, record->written_us);
   }
-  std::uint64_t looked = 0;
+  std::uint64_t newest = 0;
   for (const auto& process : view.capture().processes) {
-    looked = std::max(looked, process.read_us);
+    newest = std::max(newest, process.read_us);
   }
-  if (written == 0 || looked == 0) {
+  if (written == 0 || newest == 0) {
     return {};
   }
-  return written >= looked
+  return written >= newest
              ? ", written now"
-             : fmt::format(", written {} ago", span_words(UnsignedMicroseconds(looked - written)));
+             : fmt::format(", written {} ago", span_words(UnsignedMicroseconds(newest - written)));
 }
 
 void add_flight(const JobView& view,

@@ -44,8 +44,8 @@ void TimelineBuilder::add(std::size_t rank, std::size_t group) {
     return;
   }
   const auto& samples = leader->samples;
-  timeline_.looks = std::max(timeline_.looks, samples.size());
-  const std::size_t first = samples.size() - std::min(samples.size(), Timeline::kMaxLooks);
+  timeline_.samples = std::max(timeline_.samples, samples.size());
+  const std::size_t first = samples.size() - std::min(samples.size(), Timeline::kMaxSamplesShown);
   // Places and states: ranks of a group are equal if these are.
   std::vector<std::pair<std::size_t, char>> way;
   for (std::size_t at = first; at < samples.size(); ++at) {
@@ -58,7 +58,7 @@ void TimelineBuilder::add(std::size_t rank, std::size_t group) {
   TimelineRow& row = timeline_.rows[known->second];
   row.ranks.push_back(rank);
   for (std::size_t at = first; at < samples.size(); ++at) {
-    std::string& states = row.looks[at - first].states;
+    std::string& states = row.samples[at - first].states;
     if (states.find(samples[at].state) == std::string::npos) {
       states += samples[at].state;
     }
@@ -85,7 +85,7 @@ TimelineRow TimelineBuilder::new_row(std::size_t group,
   row.group = group;
   const TimelinePlace* before = nullptr;
   for (const auto& [place, state] : way) {
-    row.looks.push_back({place, ""});
+    row.samples.push_back({place, ""});
     row.moved = row.moved || state != way.front().second;
     // A sample in which no stack could be read shows no motion.
     const TimelinePlace* here = &timeline_.places[place];

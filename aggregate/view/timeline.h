@@ -20,7 +20,7 @@ struct TimelinePlace {
   std::string words;                               // "load_shard (demo/data.py:55)"; may be empty
 };
 
-struct TimelineLook {
+struct TimelineSample {
   std::size_t place = 0;  // index into Timeline::places
   std::string states;     // letters of the ranks, each once: "S", "RS"
 };
@@ -38,17 +38,18 @@ struct TimelineStep {  // between two samples
 };
 
 struct TimelineRow {
-  std::vector<std::size_t> ranks;   // indices of JobView::ranks(), ascending
-  std::size_t group = 0;            // index into find_groups()
-  bool moved = false;               // it was elsewhere, or in another state, in one of its samples
-  std::vector<TimelineLook> looks;  // the last kMaxLooks; a shorter row ends with the same sample
-  std::vector<TimelineStep> steps;  // one fewer than looks
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
+  std::size_t group = 0;           // index into find_groups()
+  bool moved = false;              // it was elsewhere, or in another state, in one of its samples
+  std::vector<TimelineSample>
+      samples;  // the last kMaxSamplesShown; a shorter row ends with the same sample
+  std::vector<TimelineStep> steps;  // one fewer than samples
 };
 
 struct Timeline {
-  static constexpr std::size_t kMaxLooks = 12;
+  static constexpr std::size_t kMaxSamplesShown = 12;
 
-  std::size_t looks = 0;  // the largest number of samples of a rank
+  std::size_t samples = 0;  // the largest number of samples of a rank
   std::vector<TimelinePlace> places;
   std::vector<TimelineRow>
       rows;  // by group; within one, those that stood still first, then the largest

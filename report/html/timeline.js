@@ -3,15 +3,15 @@
 // is any more has a small letter.
 const STATE = { R: "runs", S: "sleeps", D: "waits in the kernel", T: "is stopped", t: "is traced", Z: "is dead", X: "is dead" };
 const timeline = data.timeline;
-const timelineRows = timeline.rows.map(([set, count, first, moved, looks, steps]) => ({
-  set, count, rank: ranks[first], moved: moved === 1, looks, steps, has: rankSet(set), element: null,
+const timelineRows = timeline.rows.map(([set, count, first, moved, samples, steps]) => ({
+  set, count, rank: ranks[first], moved: moved === 1, samples, steps, has: rankSet(set), element: null,
 }));
 
 // The letter and colour of each place.
 const placeMarks = timeline.places.map(() => null);
 function markPlaces() {
   for (const row of timelineRows) {
-    const place = row.looks[row.looks.length - 1][0];
+    const place = row.samples[row.samples.length - 1][0];
     if (row.rank.group >= 0) placeMarks[place] ??= [groupLetter(row.rank.group), groupColor(row.rank.group)];
   }
   let others = 0;
@@ -33,14 +33,14 @@ function stepElement([cpuLeast, cpuMost, wakesLeast, wakesMost]) {
 }
 
 function lookElement(row, at) {
-  const [place, states] = row.looks[at];
+  const [place, states] = row.samples[at];
   const [stack, words] = timeline.places[place];
   // If two groups are at one place (one of them stopped there, say), each row shows its own group.
-  const now = place === row.looks[row.looks.length - 1][0] && row.rank.group >= 0;
+  const now = place === row.samples[row.samples.length - 1][0] && row.rank.group >= 0;
   const [letter, color] = now ? [groupLetter(row.rank.group), groupColor(row.rank.group)] : placeMarks[place];
   const state = [...states].map((one) => `${one} ${STATE[one] ?? "in an unknown state"}`).join(", ");
-  const where = make("div", { class: "look" }, make("span", { class: "cell", style: `background:${color}` }, letter));
-  if (at > 0 && row.looks[at - 1][0] === place) {
+  const where = make("div", { class: "sample" }, make("span", { class: "cell", style: `background:${color}` }, letter));
+  if (at > 0 && row.samples[at - 1][0] === place) {
     where.append("same place");
   } else if (text(words) === "") {
     where.append("no stack was read");
@@ -63,13 +63,13 @@ function rowElement(row, shown) {
   });
   const facts = [row.moved ? "moved" : "at one place"];
   if (row.set === "" && row.count > 1) facts.push(`and ${row.count - 1} more`);
-  const missing = shown - row.looks.length;
-  if (missing > 0) facts.push(`read in ${row.looks.length} of ${timeline.looks} samples`);
+  const missing = shown - row.samples.length;
+  if (missing > 0) facts.push(`read in ${row.samples.length} of ${timeline.samples} samples`);
   const cells = [];
   for (let at = 0; at < missing; ++at) {
     cells.push(make("td", { class: "soft" }, "not read"), make("td", { class: "soft step" }, "not known"));
   }
-  row.looks.forEach((_, at) => {
+  row.samples.forEach((_, at) => {
     if (at > 0) cells.push(stepElement(row.steps[at - 1]));
     cells.push(lookElement(row, at));
   });
@@ -81,27 +81,27 @@ function rowElement(row, shown) {
 }
 
 function timelineWords() {
-  const { looks, read, moved } = timeline;
+  const { samples, read, moved } = timeline;
   const all = read === 1 ? "The rank that was read" : `All ${read} ranks that were read`;
-  const each = looks === 2 ? "both samples" : `all ${looks} samples`;
-  if (looks < 2) return "There is only one sample, so nothing is known about what moves.";
+  const each = samples === 2 ? "both samples" : `all ${samples} samples`;
+  if (samples < 2) return "There is only one sample, so nothing is known about what moves.";
   if (timeline.equal) return `${all} were at the same place in ${each}, used no CPU and never woke in between.`;
   if (moved === 0) return `${all} were at the same place in ${each}.`;
-  return `${moved} of ${read} ranks that were read moved between the ${looks} samples.`;
+  return `${moved} of ${read} ranks that were read moved between the ${samples} samples.`;
 }
 
 function showTimeline() {
-  document.getElementById("timeline").hidden = timeline.looks === 0;
+  document.getElementById("timeline").hidden = timeline.samples === 0;
   document.getElementById("timeline-words").textContent = timelineWords();
   const target = document.getElementById("timeline-rows");
   target.hidden = timelineRows.length === 0;
   if (timelineRows.length === 0) return;
   markPlaces();
-  const shown = Math.max(...timelineRows.map((row) => row.looks.length));
+  const shown = Math.max(...timelineRows.map((row) => row.samples.length));
   const heads = [make("th", { scope: "col" }, "Ranks")];
-  for (let look = timeline.looks - shown + 1; look <= timeline.looks; ++look) {
-    heads.push(make("th", { scope: "col" }, look === timeline.looks ? `Sample ${look}, the last` : `Sample ${look}`));
-    if (look < timeline.looks) heads.push(make("th", { scope: "col", class: "step" }, "between"));
+  for (let sample = timeline.samples - shown + 1; sample <= timeline.samples; ++sample) {
+    heads.push(make("th", { scope: "col" }, sample === timeline.samples ? `Sample ${sample}, the last` : `Sample ${sample}`));
+    if (sample < timeline.samples) heads.push(make("th", { scope: "col", class: "step" }, "between"));
   }
   target.append(make("table", { class: "timeline" }, make("thead", {}, make("tr", {}, ...heads)),
     make("tbody", {}, ...timelineRows.map((row) => rowElement(row, shown)))));

@@ -16,7 +16,7 @@ struct Rank {
 
   bool at(std::vector<std::uint64_t> places) {
     now += seconds(10);
-    sign.looked = true;
+    sign.frames_read = true;
     sign.places = std::move(places);
     return motion.add(sign, now);
   }
@@ -125,7 +125,7 @@ TEST_CASE("a sign travels as text") {
   sign.trouble = "no";
   sign.state = 'D';
   sign.switches = ~std::uint64_t{0};
-  sign.looked = true;
+  sign.frames_read = true;
   sign.places = {1, 2, ~std::uint64_t{0}};
   sign.where = "read_shard (train.py:75) < <module> (a\nb.py:1)";
   sign.backends = "cpu:gloo,cuda:nccl";
@@ -146,7 +146,7 @@ TEST_CASE("a sign travels as text") {
   CHECK(back->trouble == "no");
   CHECK(back->state == 'D');
   CHECK(back->switches == sign.switches);
-  CHECK(back->looked);
+  CHECK(back->frames_read);
   CHECK(back->places == sign.places);
   CHECK(back->where == sign.where);
   CHECK(back->backends == sign.backends);

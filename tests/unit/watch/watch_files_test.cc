@@ -19,7 +19,7 @@ using std::chrono::seconds;
 
 RankSign seen(const std::string& where) {
   RankSign sign;
-  sign.looked = true;
+  sign.frames_read = true;
   sign.where = where;
   return sign;
 }

@@ -38,7 +38,7 @@ TEST_CASE("the past of a rank is removed by the sample that finds the rank gone"
     RankSign sign;
     sign.pid = 4711;
     sign.rank = 3;
-    sign.looked = true;
+    sign.frames_read = true;
     sign.places = {1};
     sign.where = "poll (io.py:7)";
     sign.gone = !pasts.empty();

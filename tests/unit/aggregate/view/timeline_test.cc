@@ -39,9 +39,9 @@ std::vector<Row> rows_of(const Timeline& timeline) {
   std::vector<Row> rows;
   for (const TimelineRow& from : timeline.rows) {
     Row row{from.ranks, from.moved, "", ""};
-    for (const TimelineLook& look : from.looks) {
-      row.places += static_cast<char>('a' + look.place);
-      row.states += look.states + ' ';
+    for (const TimelineSample& sample : from.samples) {
+      row.places += static_cast<char>('a' + sample.place);
+      row.states += sample.states + ' ';
     }
     rows.push_back(std::move(row));
   }
@@ -58,7 +58,7 @@ TEST_CASE("timeline: ranks that did the same share a row, a rank that moved has 
   leader(job, 3).samples.front().stack = leader(job, 5).samples.front().stack;
   leader(job, 6).samples.back().state = 'R';  // a thread that spins is both in turn
   const Timeline timeline = timeline_of(job.capture);
-  CHECK(timeline.looks == 2);
+  CHECK(timeline.samples == 2);
   CHECK(rows_of(timeline) == std::vector<Row>{{{0, 1, 4, 6, 7}, false, "aa", "S SR "},
                                               {{2, 3}, true, "ba", "S S "},
                                               {{5}, false, "bb", "S S "}});
@@ -104,15 +104,15 @@ TEST_CASE("timeline: samples that ranks lack are the first; of many the last are
   auto& few = leader(job, 2).samples;
   few.erase(few.begin());
   const Timeline timeline = timeline_of(job.capture);
-  CHECK(timeline.looks == 2);
+  CHECK(timeline.samples == 2);
   const auto rows = rows_of(timeline);
   REQUIRE(rows.size() == 3);
   CHECK(rows[1].ranks == std::vector<std::size_t>{2});
   CHECK(rows[1].places.size() == 1);
   auto& many = leader(job, 5).samples;
   many.assign(40, many.front());
-  CHECK(timeline_of(job.capture).looks == 40);
-  CHECK(timeline_of(job.capture).rows.back().looks.size() == Timeline::kMaxLooks);
+  CHECK(timeline_of(job.capture).samples == 40);
+  CHECK(timeline_of(job.capture).rows.back().samples.size() == Timeline::kMaxSamplesShown);
 }
 
 TEST_CASE("timeline: ranks that were not read are in no row") {
@@ -143,7 +143,7 @@ TEST_CASE("timeline: the page gets no rows if one line says it all") {
       thread.samples = {thread.samples.back()};
     }
   }
-  CHECK(data()["looks"] == 1);
+  CHECK(data()["samples"] == 1);
   CHECK(data()["rows"].empty());
 }
 
