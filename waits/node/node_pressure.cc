@@ -14,6 +14,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "waits/cgroups.h"
+#include "waits/mounts.h"
 #include "waits/node/kernel_log.h"
 
 namespace oddrank::waits {
@@ -81,25 +82,12 @@ void add_pressure(std::vector<std::string>& notes) {
   }
 }
 
-// Returns whether the file system of that folder is a local one, as the process has mounted it: one
-// on a dead server would not answer.
-bool is_local(std::string_view mounts, std::string_view folder) {
+// Returns whether the file system is one that this node's kernel keeps on a disk or in memory.
+// Images that are read only are always full.
+bool is_local(const Mount& mount) {
   constexpr std::array<std::string_view, 8> kLocal = {"tmpfs", "ext4",  "ext3",    "ext2",
                                                       "xfs",   "btrfs", "overlay", "f2fs"};
-  std::string_view type;
-  std::size_t longest = 0;
-  for (const std::string_view line : split(mounts, '\n')) {
-    const auto words = split_blanks(line);
-    if (words.size() <= 2 || words[1].size() < longest || !folder.starts_with(words[1])) {
-      continue;
-    }
-    const std::size_t end = words[1] == "/" ? 0 : words[1].size();
-    if (end == folder.size() || folder[end] == '/') {
-      type = words[2];  // the last one mounted there is the one that is seen
-      longest = words[1].size();
-    }
-  }
-  return std::find(kLocal.begin(), kLocal.end(), type) != kLocal.end();
+  return std::find(kLocal.begin(), kLocal.end(), mount.kind) != kLocal.end();
 }
 
 // Returns "99% full (of 1 MiB)", or "" if there is room.
@@ -125,7 +113,7 @@ void add_full_file_systems(pid_t pid,
                            std::set<unsigned long>& seen,
                            std::vector<std::string>& notes) {
   const auto files = attach::NamedFiles::of(pid);
-  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mounts");
+  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mountinfo", kMaxMountinfo);
   if (!files || !mounts) {
     return;
   }
@@ -134,12 +122,16 @@ void add_full_file_systems(pid_t pid,
       std::string(kSharedMemory), "/tmp", "/var/tmp", "/",
       read_link("/proc/" + std::to_string(pid) + "/cwd").value_or("/")};
   for (const std::string& folder : folders) {
-    const auto found = is_local(*mounts, folder) ? files->file_system(folder)
-                                                 : Result<struct statvfs>(fail(Errc::kGone, ""));
+    const auto mount = mount_of(*mounts, folder);
+    if (!mount || !is_local(*mount)) {
+      continue;  // a server that is dead would not answer
+    }
+    const auto found = files->file_system(folder);
     if (!found || !seen.insert(found->f_fsid).second) {
       continue;
     }
-    if (const std::string full = fullness(*found, folder == kSharedMemory); !full.empty()) {
+    const bool shared_memory = folder == kSharedMemory && mount->kind == "tmpfs";
+    if (const std::string full = fullness(*found, shared_memory); !full.empty()) {
       notes.push_back(folder + " of pid " + std::to_string(pid));
       notes.back() += " is " + full;
     }
