@@ -63,7 +63,7 @@ const snapshot::ProcessCapture* child_left_by(const JobView& view, const RankVie
   return at == processes.end() ? nullptr : &*at;
 }
 
-std::string absence_predicate(const JobView& view, const RankView& rank) {
+std::string absence_predicate(const JobView& view, const RankPast& past, const RankView& rank) {
   if (rank.presence == Presence::kDead) {
     const std::string how = exit_words(rank.process->exit_code);
     return fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
@@ -71,10 +71,10 @@ std::string absence_predicate(const JobView& view, const RankView& rank) {
   if (const auto* left = child_left_by(view, rank); left != nullptr) {
     return fmt::format("is gone; pid {}, which it started, lives on", left->pid);
   }
-  if (std::string ended = ended_by_srun(view, rank); !ended.empty()) {
+  if (std::string ended = past.ended_by_srun(rank); !ended.empty()) {
     return ended;
   }
-  if (was_there(view, rank)) {
+  if (past.was_there(rank)) {
     return "has ended: it had come to the default group, and has no process any more";
   }
   return rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
@@ -104,13 +104,17 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   if (nothing_seen(input.view)) {
     return {};
   }
+  const std::vector<std::size_t> suspects = suspects_with(input, Kind::kMissingRank);
+  if (suspects.empty()) {
+    return {};
+  }
+  const RankPast past(input.view);
   std::vector<std::size_t> gone;
   const bool initialises = only_initialises(input);
   bool dead = false;
-  for (const std::size_t at : suspects_with(input, Kind::kMissingRank)) {
+  for (const std::size_t at : suspects) {
     const RankView& rank = input.view.ranks()[at];
-    if (rank.presence == Presence::kDead || rank.launched || !initialises ||
-        was_there(input.view, rank)) {
+    if (rank.presence == Presence::kDead || rank.launched || !initialises || past.was_there(rank)) {
       gone.push_back(at);
       dead = dead || rank.presence == Presence::kDead;
     }
@@ -125,7 +129,7 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   }
   const auto first = gone.front();
   finding.summary = sentence(
-      input, gone, [&input](const RankView& rank) { return absence_predicate(input.view, rank); });
+      input, gone, [&](const RankView& rank) { return absence_predicate(input.view, past, rank); });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for = {};
     culprit.waits_for.what =

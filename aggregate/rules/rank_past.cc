@@ -9,52 +9,57 @@
 #include "snapshot/variable.h"
 
 namespace oddrank::aggregate {
-namespace {
 
-// Returns whether what srun says of a task is about the rank of that number: a rank that is left is
-// the task of its own number, the step has a task for each rank, and no earlier step or attempt can
-// have written into the same file.
-bool tasks_are_ranks(const JobView& view) {
-  return std::any_of(view.ranks().begin(), view.ranks().end(), [&view](const RankView& rank) {
-    const auto number = [&](std::string_view name) {
-      const auto text = snapshot::variable_of(view.capture().tables, *rank.process, name);
-      return parse_number<std::int32_t>(text.value_or("")).value_or(-1);
-    };
-    return rank.process != nullptr && number("SLURM_PROCID") == rank.rank &&
-           number("SLURM_STEP_NUM_TASKS") == static_cast<std::int32_t>(view.expected()) &&
-           number("SLURM_STEP_ID") == 0 && number("SLURM_RESTART_COUNT") <= 0;
+RankPast::RankPast(const JobView& view) : view_(view) {
+  const auto& log = view.capture().collectives.log;
+  const bool told = std::any_of(log.begin(), log.end(), [](const snapshot::LogLine& line) {
+    return line.kind == snapshot::LogKind::kTaskEnd;
   });
-}
-
-}  // namespace
-
-bool was_there(const JobView& view, const RankView& rank) {
-  if (rank.presence != Presence::kAbsent) {
-    return false;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.process == nullptr) {
+      continue;
+    }
+    tasks_are_ranks_ = tasks_are_ranks_ || (told && shows_that_tasks_are_ranks(rank));
+    if (rank.presence != Presence::kRead) {
+      continue;
+    }
+    for (const snapshot::ProcessGroup& group : rank.process->groups) {
+      if (group.is_default && group.size > came_ && contains(view.text(group.backend), "gloo")) {
+        came_ = group.size;
+      }
+    }
   }
-  return std::any_of(view.ranks().begin(), view.ranks().end(), [&](const RankView& other) {
-    return other.process != nullptr && other.presence == Presence::kRead &&
-           std::any_of(other.process->groups.begin(), other.process->groups.end(),
-                       [&](const snapshot::ProcessGroup& group) {
-                         return group.is_default && group.size > rank.rank &&
-                                contains(view.text(group.backend), "gloo");
-                       });
-  });
 }
 
-std::string ended_by_srun(const JobView& view, const RankView& rank) {
+// The rank is the task of its own number, the step has a task for each rank, and no earlier step or
+// attempt can have written into the same file.
+bool RankPast::shows_that_tasks_are_ranks(const RankView& rank) const {
+  const auto number = [this, &rank](std::string_view name) {
+    const auto text = snapshot::variable_of(view_.capture().tables, *rank.process, name);
+    return parse_number<std::int32_t>(text.value_or("")).value_or(-1);
+  };
+  return number("SLURM_PROCID") == rank.rank &&
+         number("SLURM_STEP_NUM_TASKS") == static_cast<std::int32_t>(view_.expected()) &&
+         number("SLURM_STEP_ID") == 0 && number("SLURM_RESTART_COUNT") <= 0;
+}
+
+bool RankPast::was_there(const RankView& rank) const {
+  return rank.presence == Presence::kAbsent && rank.rank < came_;
+}
+
+std::string RankPast::ended_by_srun(const RankView& rank) const {
   const snapshot::LogLine* last = nullptr;
-  for (const snapshot::LogLine& line : view.capture().collectives.log) {
+  for (const snapshot::LogLine& line : view_.capture().collectives.log) {
     const auto& tasks = line.behind;
     if (line.kind == snapshot::LogKind::kTaskEnd &&
         std::find(tasks.begin(), tasks.end(), rank.rank) != tasks.end()) {
       last = &line;
     }
   }
-  if (last == nullptr || !tasks_are_ranks(view)) {
+  if (last == nullptr || !tasks_are_ranks_) {
     return {};
   }
-  const std::string_view text = view.text(last->text);
+  const std::string_view text = view_.text(last->text);
   return "has ended: \"" + printable(text.substr(text.rfind(": ") + 2), 80) + "\", says srun";
 }
 

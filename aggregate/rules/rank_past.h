@@ -1,22 +1,37 @@
-// What is known of a rank that has no process any more: whether it was there, and how it ended.
+// What is known of ranks that have no process any more: whether they were there, and how they
+// ended.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
 
-// Returns whether a rank without a process had come: another rank has a default group with it that
-// connects all members when it is made. Gloo does (docs/collectives.md; not with
-// TORCH_GLOO_LAZY_INIT). A group of NCCL alone shows nothing: it exists before the others have
-// come.
-bool was_there(const JobView& view, const RankView& rank);
+class RankPast {
+ public:
+  // Looks through all ranks once. Borrows the view.
+  explicit RankPast(const JobView& view);
 
-// Returns "has ended: "Exited with exit code 3", says srun", from the job's output; "" if that says
-// nothing. Only words: the output may be another attempt's, so it decides no kind.
-// The tasks of the step must be the ranks, and it must be the first step of a job that was not
-// requeued.
-std::string ended_by_srun(const JobView& view, const RankView& rank);
+  // Returns whether a rank without a process had come: another rank has a default group with it
+  // that connects all members when it is made. Gloo does (docs/collectives.md; not with
+  // TORCH_GLOO_LAZY_INIT). A group of NCCL alone shows nothing: it exists before the others have
+  // come.
+  bool was_there(const RankView& rank) const;
+
+  // Returns "has ended: "Exited with exit code 3", says srun", from the job's output; "" if that
+  // says nothing. Only words: the output may be another attempt's, so it decides no kind. The tasks
+  // of the step must be the ranks, and it must be the first step of a job that was not requeued.
+  std::string ended_by_srun(const RankView& rank) const;
+
+ private:
+  // Returns whether what srun says of a task is about the rank of that number, as this rank shows.
+  bool shows_that_tasks_are_ranks(const RankView& rank) const;
+
+  const JobView& view_;
+  std::int32_t came_ = 0;  // so many ranks had come
+  bool tasks_are_ranks_ = false;
+};
 
 }  // namespace oddrank::aggregate

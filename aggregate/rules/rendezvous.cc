@@ -18,16 +18,19 @@ namespace {
 
 // Returns whether the rank is merely late: one that is late for a reason of its own has a story of
 // its own.
-bool is_late(const RuleInput& input, std::size_t at) {
+bool is_late(const RuleInput& input, const RankPast& past, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   const bool never_came =
-      rank.presence == Presence::kAbsent && !rank.launched && !was_there(input.view, rank);
+      rank.presence == Presence::kAbsent && !rank.launched && !past.was_there(rank);
   return never_came || local_story(input, at) == Kind::kSkippedCollective;
 }
 
-std::string rendezvous_predicate(const RuleInput& input, const Slot& slot, const RankView& rank) {
+std::string rendezvous_predicate(const RuleInput& input,
+                                 const RankPast& past,
+                                 const Slot& slot,
+                                 const RankView& rank) {
   if (rank.presence == Presence::kAbsent) {
-    if (std::string ended = ended_by_srun(input.view, rank); !ended.empty()) {
+    if (std::string ended = past.ended_by_srun(rank); !ended.empty()) {
       return ended;
     }
     return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
@@ -100,11 +103,12 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
     return {};
   }
   const Slot& slot = slots.front();
+  const RankPast past(input.view);
   std::vector<std::size_t> late;
   bool absent = false;
   for (const std::size_t at : slot.absent) {
     const bool suspect = std::binary_search(input.suspects.begin(), input.suspects.end(), at);
-    if (suspect && is_late(input, at)) {
+    if (suspect && is_late(input, past, at)) {
       late.push_back(at);
       absent = absent || input.view.ranks()[at].presence == Presence::kAbsent;
     }
@@ -123,8 +127,9 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   Finding finding =
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
   finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
-  finding.summary = sentence(
-      input, late, [&](const RankView& rank) { return rendezvous_predicate(input, slot, rank); });
+  finding.summary = sentence(input, late, [&](const RankView& rank) {
+    return rendezvous_predicate(input, past, slot, rank);
+  });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }

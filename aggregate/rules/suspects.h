@@ -8,7 +8,7 @@
 // collectives let some members go early. A rank that waits for somebody unknown is blamed only if
 // no root explains the waiting ranks: its wait is neither guilt nor alibi. Nor is it blamed if the
 // key or file that it waits for is named after another rank, or if a circle of other ranks would be
-// left. Of several such ranks, one is possible if it stopped long before all other ranks. If no
+// left. One of several such ranks is possible if it stopped long before all other ranks. If no
 // wait leads to anybody, the one rank that does not wait while all others do is possible, no more;
 // so is the one that is elsewhere, and in no call, while all others are at one place.
 #pragma once
