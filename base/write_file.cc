@@ -166,14 +166,21 @@ Status check_writable(const std::string& path, std::size_t bytes) {
   if (::fstatat(folder.get(), place.name.c_str(), &facts, 0) == 0 && !S_ISREG(facts.st_mode)) {
     return S_ISDIR(facts.st_mode) ? cannot(EISDIR) : ok();
   }
+  // Without a name, so that nothing can be left behind; some file systems know only files with one.
   const std::string name = ".oddrank-" + random_word();
-  const UniqueFd fd(::openat(folder.get(), name.c_str(), kNewFile, kPrivateMode));
+  UniqueFd fd(::openat(folder.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, kPrivateMode));
+  const bool named = !fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+  if (named) {
+    fd = UniqueFd(::openat(folder.get(), name.c_str(), kNewFile, kPrivateMode));
+  }
   if (!fd.valid()) {
     return cannot(errno);
   }
   // glibc writes a byte to each block where the file system cannot reserve space.
   const int reason = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
-  ::unlinkat(folder.get(), name.c_str(), 0);
+  if (named) {
+    ::unlinkat(folder.get(), name.c_str(), 0);
+  }
   return reason == ENOSPC || reason == EDQUOT || reason == EIO ? cannot(reason) : ok();
 }
 
