@@ -332,6 +332,9 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
   command
       .option("--save", options->keep.folder, "Save captures and their JSON reports in this folder")
       .value("DIR");
+  command.flag("--redact", options->keep.redact,
+               "Replace hosts, addresses, users and home folders by numbers and drop local "
+               "variables, in captures, reports and verdicts");
   add_mode_option(command, options->keep.mode);
   command
       .option("--keep", options->keep.keep, "Keep this many captures, 1 to 1000; delete older ones")

@@ -20,6 +20,7 @@
 #include "report/report_json.h"
 #include "report/report_text.h"
 #include "snapshot/format/capture_file.h"
+#include "snapshot/rewrite.h"
 #include "watch/rolling_files.h"
 
 namespace oddrank::cli {
@@ -137,6 +138,9 @@ Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOpt
                                      : "no rank was read: " + report.coverage.unread.front().why);
   }
   add_pasts(capture, report, taken, options);
+  if (options.redact) {
+    capture = snapshot::redacted(capture);
+  }
   report = aggregate::diagnose(capture);
   Examination examination;
   examination.stall = aggregate::is_stall(report.verdict.kind);

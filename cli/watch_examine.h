@@ -15,6 +15,7 @@ struct KeepOptions {
   std::string name;    // whose captures they are: job id or host; see watch/rolling_files.h
   std::size_t keep = 3;
   FileMode mode;
+  bool redact = false;  // captures, reports and the verdict (snapshot/rewrite.h)
 };
 
 // Examines and saves a capture, in a child with a deadline: the folder may be on a file system that

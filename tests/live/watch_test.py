@@ -11,6 +11,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -265,6 +266,18 @@ class WatchTest(unittest.TestCase):
             self.assertEqual(len(glob.glob(f"{self.folder}/save/*.{ending}")), 2)
         # The capture was requested and nothing is wrong, so the command of --on-stall is not run.
         self.assertFalse(os.path.exists(f"{self.folder}/on"), self.said())
+
+    def test_redacted_captures_and_reports(self):
+        process = self.start(PYTHON, WATCHED, "steady", options=("--save", f"{self.folder}/save", "--redact"))
+        os.kill(self.wait_watcher(process), signal.SIGUSR1)
+        self.wait_said("watch: saved ")
+        [report], [capture] = (glob.glob(f"{self.folder}/save/*.{end}") for end in ("json", "odd"))
+        with open(report, encoding="utf-8") as file:
+            text = file.read()
+        shown = harness.run_here([harness.Options.oddrank, "report", capture, "--json", "-"], also=False)
+        for words in (text, shown.stdout):
+            self.assertEqual(json.loads(words)["job"]["hosts"], ["host1"])
+            self.assertNotIn(f'"{socket.gethostname()}"', words)
 
     def test_a_loop_that_polls_does_not_move(self):
         self.start(PYTHON, WATCHED, "spin")
