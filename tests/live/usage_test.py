@@ -89,13 +89,33 @@ class UsageTest(unittest.TestCase):
             result = run(*command, HOSTILE)
             with self.subTest(command=command, stderr=result.stderr):
                 self.assertNotEqual(result.returncode, 0)
-                text = result.stdout + result.stderr
-                self.assertFalse([c for c in text if ord(c) < 32 and c not in "\t\n"], text)
-                for unseen in "\x7f\x9b\u202e\u2066\u2028":
-                    self.assertNotIn(unseen, text)
-                # A line of its own would look like another message.
-                self.assertFalse([row for row in text.splitlines()
-                                  if row.startswith("oddrank: error: FORGED")], text)
+                self.check_plain(result.stdout + result.stderr)
+
+    def test_what_slurm_and_ssh_say_does_not_reach_a_terminal_raw(self):
+        with harness.scratch() as folder:
+            for name in ("scontrol", "squeue", "sinfo", "srun", "sacct", "ssh"):
+                with open(f"{folder}/{name}", "w", encoding="utf-8") as program:
+                    program.write("#!/bin/sh\ncat \"$0.says\"; cat \"$0.says\" >&2; exit 1\n")
+                os.chmod(f"{folder}/{name}", 0o755)
+                with open(f"{folder}/{name}.says", "w", encoding="utf-8") as said:
+                    said.write(f"{name}: error: {HOSTILE}\n")
+            environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+            for command in (("job", "7"), ("doctor", "--job", "7"), ("hosts", "n0"),
+                            ("doctor", "--hosts", "n0")):
+                result = subprocess.run([harness.Options.oddrank, *command], stdin=subprocess.DEVNULL,
+                                        capture_output=True, timeout=60, check=False, env=environment)
+                text = (result.stdout + result.stderr).decode("utf-8")
+                with self.subTest(command=command, text=text):
+                    self.assertNotEqual(result.returncode, 0)
+                    self.check_plain(text)
+
+    def check_plain(self, text):
+        self.assertFalse([c for c in text if ord(c) < 32 and c not in "\t\n"], text)
+        for unseen in "\x7f\x9b\u202e\u2066\u2028":
+            self.assertNotIn(unseen, text)
+        # A line of its own would look like another message.
+        self.assertFalse([row for row in text.splitlines()
+                          if row.startswith("oddrank: error: FORGED")], text)
 
     def test_an_unknown_command_or_option_is_refused(self):
         self.assertIn("oddrank --help", self.refused("nodes"))
