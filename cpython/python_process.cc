@@ -229,6 +229,12 @@ PythonProcess::~PythonProcess() = default;
 
 Result<PythonProcess> PythonProcess::find(const attach::Target& target, elf::ModuleMap& modules) {
   ODDRANK_TRY(Runtime runtime, detect_runtime(target, modules));
+  return of(target, modules, std::move(runtime));
+}
+
+PythonProcess PythonProcess::of(const attach::Target& target,
+                                elf::ModuleMap& modules,
+                                Runtime runtime) {
   return PythonProcess(std::make_unique<Impl>(target, modules, std::move(runtime)));
 }
 

@@ -87,12 +87,16 @@ struct Gil {
   elf::ElfRange words;
 };
 
+struct Runtime;
+
 class PythonProcess {
  public:
   // Finds the CPython of a target. kNotFound: it has none, a normal answer. kUnsupported: it cannot
   // be read here; `what` names its version. kBadData: it cannot be read now (it starts up or shuts
   // down). Both arguments must outlive the object.
   static Result<PythonProcess> find(const attach::Target& target, elf::ModuleMap& modules);
+  // Returns the process of a runtime that was found before (detect.h).
+  static PythonProcess of(const attach::Target& target, elf::ModuleMap& modules, Runtime runtime);
 
   PythonProcess(PythonProcess&&) noexcept;
   PythonProcess& operator=(PythonProcess&&) noexcept;

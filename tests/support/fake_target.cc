@@ -41,15 +41,16 @@ std::size_t FakeTarget::copy_out(Addr address, std::span<std::byte> into) const 
   const std::uint64_t first = value_of(address);
   std::vector<char> covered(into.size(), 0);
   for (const Segment& segment : segments_) {
-    // Positions are relative to `first` and wrap round: a segment that does not overlap the range
-    // has both ends outside.
-    for (std::size_t i = 0; i < into.size(); ++i) {
-      const std::uint64_t at = first + i - segment.start;
-      if (first + i >= segment.start && at < segment.bytes.size()) {
-        into[i] = segment.bytes[at];
-        covered[i] = 1;
-      }
+    // Neither sum of start and size is made: it might wrap round.
+    const std::uint64_t skip = segment.start > first ? segment.start - first : 0;
+    const std::uint64_t from = first > segment.start ? first - segment.start : 0;
+    if (skip >= into.size() || from >= segment.bytes.size()) {
+      continue;
     }
+    const std::size_t size = std::min(into.size() - skip, segment.bytes.size() - from);
+    std::copy_n(segment.bytes.begin() + static_cast<std::ptrdiff_t>(from), size,
+                into.begin() + static_cast<std::ptrdiff_t>(skip));
+    std::fill_n(covered.begin() + static_cast<std::ptrdiff_t>(skip), size, 1);
   }
   const auto hole = std::find(covered.begin(), covered.end(), 0);
   return static_cast<std::size_t>(hole - covered.begin());
