@@ -2,9 +2,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "elf/dwarf_scopes.h"
@@ -22,12 +25,26 @@ oddrank::UniqueFd file_of(const std::uint8_t* data, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oddrank::elf;  // NOLINT(google-build-using-namespace)
+  std::set<std::uint64_t> addresses{0x1000, 0x2000};
   if (const auto image = ElfImage::open(file_of(data, size))) {
-    (void)image->functions_with_prefix("_");
+    for (const ElfRange& function : image->functions_with_prefix("")) {
+      // Inlined calls lie anywhere in a function.
+      for (std::uint64_t at = 0; at < std::min<std::uint64_t>(function.size, 64); at += 4) {
+        addresses.insert(function.address + at);
+      }
+      if (addresses.size() > 256) {
+        break;
+      }
+    }
+    const std::vector<std::uint64_t> sorted(addresses.begin(), addresses.end());
+    (void)image->names_of(sorted);
+    (void)image->symbol("main");
+    (void)image->variables_with_prefix("", 8);
+    (void)image->section(".eh_frame");
   }
   const oddrank::UniqueFd file = file_of(data, size);
   if (const auto dwarf = DwarfFile::open(file)) {
-    (void)dwarf->scopes_of({0x1000, 0x2000}, [] { return false; });
+    (void)dwarf->scopes_of(addresses, [] { return false; });
   }
   return 0;
 }

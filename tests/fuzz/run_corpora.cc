@@ -14,14 +14,21 @@
 // The targets, as CMakeLists.txt renames their functions for this program.
 extern "C" {
 int fuzz_capture(const std::uint8_t* data, std::size_t size);
+int fuzz_capture_body(const std::uint8_t* data, std::size_t size);
 int fuzz_core_file(const std::uint8_t* data, std::size_t size);
 int fuzz_elf_file(const std::uint8_t* data, std::size_t size);
 int fuzz_flight_record(const std::uint8_t* data, std::size_t size);
 int fuzz_frames(const std::uint8_t* data, std::size_t size);
 int fuzz_log_lines(const std::uint8_t* data, std::size_t size);
+int fuzz_mapped_program(const std::uint8_t* data, std::size_t size);
+int fuzz_nccl_memory(const std::uint8_t* data, std::size_t size);
 int fuzz_proc_texts(const std::uint8_t* data, std::size_t size);
+int fuzz_python_memory(const std::uint8_t* data, std::size_t size);
 int fuzz_ras_answer(const std::uint8_t* data, std::size_t size);
+int fuzz_recorder(const std::uint8_t* data, std::size_t size);
 int fuzz_slurm_texts(const std::uint8_t* data, std::size_t size);
+int fuzz_texts(const std::uint8_t* data, std::size_t size);
+int fuzz_torch_memory(const std::uint8_t* data, std::size_t size);
 }
 
 namespace {
@@ -32,11 +39,22 @@ struct Target {
 };
 
 constexpr Target kTargets[] = {
-    {"capture", fuzz_capture},         {"core_file", fuzz_core_file},
-    {"elf_file", fuzz_elf_file},       {"flight_record", fuzz_flight_record},
-    {"frames", fuzz_frames},           {"log_lines", fuzz_log_lines},
-    {"proc_texts", fuzz_proc_texts},   {"ras_answer", fuzz_ras_answer},
+    {"capture", fuzz_capture},
+    {"capture_body", fuzz_capture_body},
+    {"core_file", fuzz_core_file},
+    {"elf_file", fuzz_elf_file},
+    {"flight_record", fuzz_flight_record},
+    {"frames", fuzz_frames},
+    {"log_lines", fuzz_log_lines},
+    {"mapped_program", fuzz_mapped_program},
+    {"nccl_memory", fuzz_nccl_memory},
+    {"proc_texts", fuzz_proc_texts},
+    {"python_memory", fuzz_python_memory},
+    {"ras_answer", fuzz_ras_answer},
+    {"recorder", fuzz_recorder},
     {"slurm_texts", fuzz_slurm_texts},
+    {"texts", fuzz_texts},
+    {"torch_memory", fuzz_torch_memory},
 };
 
 constexpr std::size_t kTimes = 32;

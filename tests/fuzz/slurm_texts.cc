@@ -1,15 +1,20 @@
-// Reads any bytes as the output of SLURM's clients, and as a list of hosts: no crash, no hang, no
-// more hosts than promised.
+// Reads any bytes as what SLURM's clients and ssh say, and as a list of hosts: no crash, no hang,
+// no more hosts than promised, no complaint that fills a screen.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "base/hostlist.h"
 #include "slurm/can_collect.h"
+#include "slurm/client.h"
 #include "slurm/job.h"
 #include "slurm/job_text.h"
 #include "slurm/launch.h"
 #include "slurm/node_state.h"
+#include "slurm/silence.h"
+#include "slurm/ssh.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oddrank;  // NOLINT(google-build-using-namespace)
@@ -21,5 +26,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)slurm::parse_srun_words(text);
   (void)slurm::parse_node_states(text);
   (void)expand_hosts(text.substr(0, 1000));
+  (void)slurm::client_error("srun", text);
+  (void)slurm::without_prefix(text);
+  (void)slurm::host_of(text);
+  slurm::Silence silence;
+  const std::string said(text);
+  silence.launch_failure = silence.exit = silence.node_state = said.substr(0, 200);
+  silence.agent_text = silence.complaint = said;
+  const std::size_t words[] = {slurm::first_complaint(text).size(),
+                               slurm::ssh_complaint(text).size(),
+                               slurm::why_silent(silence).size()};
+  for (const std::size_t length : words) {
+    if (length > 2000) {
+      std::abort();
+    }
+  }
   return 0;
 }

@@ -115,7 +115,8 @@ class Job:
         how, status, took = told["end"]
         assert how == "exit", f"ended by signal {status}"
         assert status in "0341", f"exit status {status}"
-        assert int(took) < 2000 * LIMIT_S, f"{took} ms"
+        # Each of five steps has that limit; machines that run tests may stand still, too.
+        assert int(took) < 5000 * LIMIT_S, f"{took} ms"
         assert status not in "14" or "oddrank: error" in run.stderr or run.stdout.strip(), f"status {status}, no word"
         if status in "034":
             with open(f"{self.out}/json", encoding="utf-8") as file:

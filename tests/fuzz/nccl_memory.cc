@@ -1,0 +1,23 @@
+// Reads any bytes as a process's list of NCCL's communicators: no crash, no hang, and no
+// communicator that the memory has no place for. The first byte is the version, the rest memory.
+#include "collectives/sources/nccl_memory.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "tests/fuzz/memory_image.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oddrank;  // NOLINT(google-build-using-namespace)
+  constexpr std::array kVersions{"2.24.3", "2.26.2", "2.27.7", "2.28.9", "2.29.2", "2.30.7"};
+  fuzz::Input input(std::string_view(reinterpret_cast<const char*>(data), size));
+  const auto* const version = kVersions.at(input.take<std::uint8_t>() % kVersions.size());
+  test::FakeTarget target;
+  fuzz::MemoryImage::read(input).into(target);
+  const auto answer =
+      collectives::read_nccl_list(target, {version, attach::Addr{0x1000}, attach::Addr{0x1008}});
+  return answer && answer->groups.size() > size ? std::abort(), 0 : 0;
+}
