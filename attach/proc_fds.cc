@@ -66,7 +66,10 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
   std::vector<OpenFd> fds;
   std::array<char, 4096> link{};
   while (fds.size() < limit) {
-    const dirent* entry = ::readdir(directory.get());
+    const dirent* entry = next_entry(directory);
+    if (entry == nullptr && errno != 0 && errno != ENOENT) {  // ENOENT: it has exited
+      return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
+    }
     if (entry == nullptr) {
       break;
     }

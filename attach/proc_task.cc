@@ -84,7 +84,10 @@ Result<std::vector<pid_t>> read_tids(pid_t pid) {
   }
   std::vector<pid_t> tids;
   while (tids.size() < kMaxThreads) {
-    const dirent* entry = ::readdir(directory.get());  // one thread here, and the stream is ours
+    const dirent* entry = next_entry(directory);
+    if (entry == nullptr && errno != 0 && errno != ENOENT) {  // ENOENT: it has exited
+      return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
+    }
     if (entry == nullptr) {
       break;
     }

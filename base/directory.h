@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 
+#include <cerrno>
 #include <memory>
 
 namespace oddrank {
@@ -12,5 +13,16 @@ struct CloseDirectory {
 };
 
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+// Returns the next entry; null at the end, and then `errno` is 0, or the reason if the rest cannot
+// be listed. Precondition: no other thread uses the directory.
+inline const dirent* next_entry(const Directory& directory) {
+  const dirent* entry = nullptr;
+  do {
+    errno = 0;
+    entry = ::readdir(directory.get());
+  } while (entry == nullptr && errno == EINTR);
+  return entry;
+}
 
 }  // namespace oddrank

@@ -103,7 +103,7 @@ void DropBox::remove() {
   }
   std::vector<std::string> names;
   if (const Directory entries(::fdopendir(::fcntl(box_.get(), F_DUPFD_CLOEXEC, 0))); entries) {
-    while (const dirent* entry = ::readdir(entries.get())) {  // one thread, and the stream is ours
+    while (const dirent* entry = next_entry(entries)) {
       names.emplace_back(entry->d_name);
     }
   }

@@ -68,10 +68,13 @@ Status keep_newest(const std::string& folder, const std::string& name, std::size
     return fail(errno_code(errno), "cannot list " + folder + ": " + errno_text(errno));
   }
   std::set<std::string> stems;
-  while (const dirent* entry = ::readdir(directory.get())) {  // one thread, and the stream is ours
+  while (const dirent* entry = next_entry(directory)) {
     if (std::string stem = stem_of(entry->d_name, prefix); !stem.empty()) {
       stems.insert(std::move(stem));
     }
+  }
+  if (errno != 0) {
+    return fail(errno_code(errno), "cannot list " + folder + ": " + errno_text(errno));
   }
   while (stems.size() > keep) {
     const std::string oldest = folder + "/" + *stems.begin();

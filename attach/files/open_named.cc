@@ -126,8 +126,14 @@ Result<std::vector<std::string>> NamedFiles::list(const std::string& path,
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }
   std::vector<std::string> names;
-  for (const dirent* entry = nullptr;
-       names.size() < limit && (entry = ::readdir(folder.get())) != nullptr;) {
+  while (names.size() < limit) {
+    const dirent* entry = next_entry(folder);
+    if (entry == nullptr && errno != 0) {
+      return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
+    }
+    if (entry == nullptr) {
+      break;
+    }
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") {
       names.emplace_back(name);

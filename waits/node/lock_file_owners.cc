@@ -115,10 +115,19 @@ pid_t process_of_number(const Capture& capture, const ProcessCapture& waiter, pi
   return found.size() == 1 ? *found.begin() : 0;
 }
 
-// Returns whether the process is alive and began before the file was made.
+// Returns whether this is the answer of a process that has exited; one that cannot be read now is
+// none.
+bool has_exited(const Error& error) {
+  return error.code == Errc::kGone || error.code == Errc::kNotFound;
+}
+
+// Returns whether the process is alive, as far as is known, and began before the file was made.
 bool may_have_made(pid_t pid, const LockText& lock) {
   const auto stat = attach::read_proc_stat(pid);
-  if (!stat || stat->state == 'Z' || stat->state == 'X') {
+  if (!stat) {
+    return !has_exited(stat.error());
+  }
+  if (stat->state == 'Z' || stat->state == 'X') {
     return false;
   }
   const std::int64_t began = nanos_now(CLOCK_REALTIME) - nanos_now(CLOCK_BOOTTIME) +
@@ -127,14 +136,15 @@ bool may_have_made(pid_t pid, const LockText& lock) {
 }
 
 // Returns whether no process of the node that could have made the file has this number, in whatever
-// pid namespace: a container may share the folder.
+// pid namespace: a container may share the folder. A process that cannot be read might have it.
 bool is_gone(pid_t number, const LockText& lock) {
   const auto pids = attach::list_pids();
   return pids && std::none_of(pids->begin(), pids->end(), [&](pid_t pid) {
            const auto status = attach::read_proc_status(pid);
            const bool named =
-               pid == number || (status && std::find(status->ns_pids.begin(), status->ns_pids.end(),
-                                                     number) != status->ns_pids.end());
+               pid == number || (status ? std::find(status->ns_pids.begin(), status->ns_pids.end(),
+                                                    number) != status->ns_pids.end()
+                                        : !has_exited(status.error()));
            return named && may_have_made(pid, lock);
          });
 }
