@@ -51,7 +51,10 @@ constexpr std::uint64_t kFileBacked = 0x20;
 constexpr int kMaxMappedFiles = 1 << 20;
 
 // Queries one mapping; nullopt if there is none.
-Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) {
+Result<std::optional<Mapping>> ask(int maps,
+                                   const RootPath& root,
+                                   Addr address,
+                                   std::uint64_t flags) {
   std::array<char, PATH_MAX> name{};
   Query query;
   query.flags = flags;
@@ -75,7 +78,7 @@ Result<std::optional<Mapping>> ask(int maps, Addr address, std::uint64_t flags) 
   mapping.writable = (query.rights & kWritable) != 0;
   mapping.executable = (query.rights & kExecutable) != 0;
   mapping.shared = (query.rights & kShared) != 0;
-  set_mapped_path({name.data(), ::strnlen(name.data(), name.size())}, mapping);
+  set_mapped_path({name.data(), ::strnlen(name.data(), name.size())}, root, mapping);
   return std::optional<Mapping>(std::move(mapping));
 }
 
@@ -128,17 +131,18 @@ Result<std::shared_ptr<MappingQuery>> MappingQuery::open(pid_t pid) {
   if (!maps.valid()) {
     return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
   }
-  ODDRANK_TRY_STATUS(ask(maps.get(), Addr{0}, kCoveringOrNext));
-  return std::shared_ptr<MappingQuery>(new MappingQuery(std::move(maps)));
+  RootPath root = RootPath::of(pid);
+  ODDRANK_TRY_STATUS(ask(maps.get(), root, Addr{0}, kCoveringOrNext));
+  return std::shared_ptr<MappingQuery>(new MappingQuery(std::move(maps), std::move(root)));
 }
 
 std::optional<Mapping> MappingQuery::at(Addr address) const {
-  auto mapping = ask(maps_.get(), address, 0);
+  auto mapping = ask(maps_.get(), root_, address, 0);
   return mapping ? *std::move(mapping) : std::nullopt;
 }
 
 Result<std::optional<Mapping>> MappingQuery::next_file(Addr address) const {
-  return ask(maps_.get(), address, kCoveringOrNext | kFileBacked);
+  return ask(maps_.get(), root_, address, kCoveringOrNext | kFileBacked);
 }
 
 Result<MemoryMap> read_memory_map(pid_t pid) {

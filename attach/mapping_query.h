@@ -12,8 +12,10 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "attach/memory_map.h"
+#include "attach/proc_root.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -30,9 +32,10 @@ class MappingQuery final : public MappingSource {
   Result<std::optional<Mapping>> next_file(Addr address) const;
 
  private:
-  explicit MappingQuery(UniqueFd maps) : maps_(std::move(maps)) {}
+  MappingQuery(UniqueFd maps, RootPath root) : maps_(std::move(maps)), root_(std::move(root)) {}
 
   UniqueFd maps_;
+  RootPath root_;
 };
 
 // Reads the map of a live process: by queries if the kernel has them, else from its text.

@@ -31,7 +31,7 @@ std::string fd_path(pid_t pid, const char* folder, int fd) {
 
 }  // namespace
 
-OpenFd parse_fd_link(int fd, std::string_view link) {
+OpenFd parse_fd_link(int fd, std::string_view link, const RootPath& root) {
   OpenFd open;
   open.fd = fd;
   open.link = std::string(link);
@@ -46,6 +46,7 @@ OpenFd parse_fd_link(int fd, std::string_view link) {
     open.inode = *socket;
   } else if (link.front() == '/') {
     open.kind = FdKind::kFile;
+    open.link = root.below(link);
   } else if (link.substr(0, 11) == "anon_inode:") {
     open.kind = FdKind::kAnonymous;
   }
@@ -54,7 +55,7 @@ OpenFd parse_fd_link(int fd, std::string_view link) {
 
 Result<OpenFd> read_fd(pid_t pid, int fd) {
   ODDRANK_TRY(const std::string link, read_link(fd_path(pid, "fd", fd)));
-  return parse_fd_link(fd, link);
+  return parse_fd_link(fd, link, link.starts_with('/') ? RootPath::of(pid) : RootPath());
 }
 
 Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
@@ -63,6 +64,7 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
   if (directory == nullptr) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }
+  const RootPath root = RootPath::of(pid);
   std::vector<OpenFd> fds;
   std::array<char, 4096> link{};
   while (fds.size() < limit) {
@@ -80,7 +82,7 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
     const ssize_t length =
         ::readlinkat(::dirfd(directory.get()), entry->d_name, link.data(), link.size());
     if (length >= 0) {
-      fds.push_back(parse_fd_link(*fd, {link.data(), static_cast<std::size_t>(length)}));
+      fds.push_back(parse_fd_link(*fd, {link.data(), static_cast<std::size_t>(length)}, root));
     } else if (errno == EACCES) {
       break;  // if one of a process may not be read, none may
     }

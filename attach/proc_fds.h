@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/proc_root.h"
 #include "base/result.h"
 
 namespace oddrank::attach {
@@ -23,8 +24,8 @@ struct OpenFd {
   std::uint64_t inode = 0;  // of a pipe or socket; the same at both ends of a pipe
 };
 
-// Parses `link` as readlink returns it.
-OpenFd parse_fd_link(int fd, std::string_view link);
+// Parses `link` as readlink returns it; a path is shown below `root`.
+OpenFd parse_fd_link(int fd, std::string_view link, const RootPath& root = {});
 
 // Reads one descriptor. Fails with kNotFound if it is not open.
 Result<OpenFd> read_fd(pid_t pid, int fd);

@@ -54,7 +54,7 @@ std::string unescape(std::string_view path) {
 }
 
 // "7f00-7f10 r-xp 00001000 fd:01 1234   /usr/lib/x.so"
-std::optional<Mapping> parse_line(std::string_view line) {
+std::optional<Mapping> parse_line(std::string_view line, const RootPath& root) {
   const auto range = two_hex(take_word(line), '-');
   const std::string_view rights = take_word(line);
   const auto offset = parse_number<std::uint64_t>(take_word(line), 16);
@@ -74,26 +74,26 @@ std::optional<Mapping> parse_line(std::string_view line) {
   mapping.device = static_cast<std::uint32_t>(device->first << 20U | device->second);
   mapping.inode = *inode;
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  set_mapped_path(unescape(line), mapping);
+  set_mapped_path(unescape(line), root, mapping);
   return mapping;
 }
 
 }  // namespace
 
-void set_mapped_path(std::string_view path, Mapping& mapping) {
+void set_mapped_path(std::string_view path, const RootPath& root, Mapping& mapping) {
   const ProcPath name = proc_path(path);
-  mapping.path = name.path;
+  mapping.path = root.below(name.path);
   mapping.deleted = name.deleted;
 }
 
-MemoryMap parse_proc_maps(std::string_view text) {
+MemoryMap parse_proc_maps(std::string_view text, const RootPath& root) {
   std::vector<Mapping> mappings;
   while (!text.empty()) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos) {
       break;  // cut in the middle: its path may be the beginning of another
     }
-    if (auto mapping = parse_line(text.substr(0, end))) {
+    if (auto mapping = parse_line(text.substr(0, end), root)) {
       mappings.push_back(*std::move(mapping));
     }
     text.remove_prefix(end + 1);
@@ -104,7 +104,7 @@ MemoryMap parse_proc_maps(std::string_view text) {
 Result<MemoryMap> read_proc_maps(pid_t pid) {
   ODDRANK_TRY(const std::string text,
               read_file("/proc/" + std::to_string(pid) + "/maps", kMaxMaps));
-  return parse_proc_maps(text);
+  return parse_proc_maps(text, RootPath::of(pid));
 }
 
 }  // namespace oddrank::attach

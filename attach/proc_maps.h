@@ -9,16 +9,18 @@
 #include <string_view>
 
 #include "attach/memory_map.h"
+#include "attach/proc_root.h"
 #include "base/result.h"
 
 namespace oddrank::attach {
 
 // Parses the text; leaves out lines that are not a mapping (a cut last line, a future format).
-MemoryMap parse_proc_maps(std::string_view text);
+// Paths are shown below `root`.
+MemoryMap parse_proc_maps(std::string_view text, const RootPath& root = {});
 
 Result<MemoryMap> read_proc_maps(pid_t pid);
 
 // Sets path and `deleted` from the kernel's name of a mapping ("/usr/lib/x.so (deleted)").
-void set_mapped_path(std::string_view path, Mapping& mapping);
+void set_mapped_path(std::string_view path, const RootPath& root, Mapping& mapping);
 
 }  // namespace oddrank::attach

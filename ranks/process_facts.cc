@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attach/proc_pids.h"
+#include "attach/proc_root.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "ranks/field_record.h"
@@ -49,7 +50,7 @@ void read_details(ProcessFacts& facts) {
   if (const auto text = read_file(folder + "/cmdline", kMaxCommandText)) {
     facts.arguments = split_arguments(*text);
   }
-  if (auto link = read_link(folder + "/exe")) {
+  if (auto link = attach::read_process_link(facts.stat.pid, "exe")) {
     facts.executable = *std::move(link);
   }
   auto environment = attach::read_proc_environ(facts.stat.pid);

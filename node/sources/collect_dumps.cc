@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "attach/files/open_named.h"
+#include "attach/proc_root.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
-#include "base/read_file.h"
 #include "collectives/join_flight.h"
 #include "collectives/sources/flight_paths.h"
 #include "collectives/sources/read_flight_record.h"
@@ -98,7 +98,7 @@ std::string DumpReader::absolute(const std::string& name) const {
   if (name.starts_with('/')) {
     return name;
   }
-  const auto folder = read_link("/proc/" + std::to_string(process_.pid) + "/cwd");
+  const auto folder = attach::read_process_link(process_.pid, "cwd");
   return folder ? *folder + "/" + name : "/" + name;
 }
 

@@ -11,8 +11,8 @@
 
 #include "attach/files/open_named.h"
 #include "attach/files/open_regular.h"
+#include "attach/proc_root.h"
 #include "base/isolated.h"
-#include "base/read_file.h"
 #include "base/unique_fd.h"
 #include "collectives/sources/log_lines.h"
 #include "node/isolated_read.h"
@@ -92,9 +92,9 @@ Capture read_outputs(const Capture& capture) {
       continue;
     }
     for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-      const std::string link = "/proc/" + std::to_string(process.pid) + "/fd/" + std::to_string(fd);
-      add_file(attach::open_descriptor(process.pid, fd), read_link(link).value_or(link),
-               process.rank, files);
+      const std::string name = "fd/" + std::to_string(fd);
+      add_file(attach::open_descriptor(process.pid, fd),
+               attach::read_process_link(process.pid, name).value_or(name), process.rank, files);
     }
   }
   return read_files(files);

@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <string_view>
 
+#include "attach/files/open_named.h"
 #include "attach/live_target.h"
+#include "attach/proc_fds.h"
+#include "attach/proc_root.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -159,6 +162,44 @@ TEST_CASE("container: a root folder that no other process sees") {
   CAPTURE(names);
   CHECK(test::main_end(*capture) == StackEnd::kComplete);
   CHECK(test::in_order(names, {"work::block", "work::inner", "work::middle", "main", "_start"}));
+}
+
+TEST_CASE("container: below a folder of bind mounts, paths are those that the process sees") {
+  if (!may_make_namespaces()) {
+    ODDRANK_SKIP(kNotPermitted);
+  }
+  const TempFolder folder;
+  fs::create_directory(folder.path + "/data");
+  fs::copy_file(test::victim_path("frames"), folder.path + "/data/frames");
+  const auto contained = start_stuck({"sh", "-c",
+                                      R"(cd "$1" && for name in usr bin lib lib64; do
+            if [ -L /$name ]; then cp -P /$name . || exit
+            elif [ -d /$name ]; then mkdir $name && mount --bind /$name $name || exit
+            fi
+          done
+          exec chroot "$1" /bin/sh -c "cd /data && exec /data/frames 7<frames")",
+                                      "sh", folder.path});
+  REQUIRE(contained);
+  const auto target = attach::LiveTarget::open(contained->pid);
+  REQUIRE(target);
+  for (const auto& mapping : (*target)->maps().listed()) {
+    CAPTURE(mapping.path);
+    CHECK_FALSE(mapping.path.starts_with(folder.path));
+  }
+  CHECK(attach::read_process_link(contained->pid, "cwd").value_or("") == "/data");
+  CHECK(attach::read_process_link(contained->pid, "exe").value_or("") == "/data/frames");
+  const auto input = attach::read_fd(contained->pid, 7);
+  REQUIRE(input);
+  CHECK(input->link == "/data/frames");
+  const auto files = attach::NamedFiles::of(contained->pid);
+  REQUIRE(files);
+  CHECK(files->open(input->link));
+  const auto capture = test::read_named(**target, test::files_of(**target));
+  REQUIRE(capture);
+  const auto names = test::main_names(*capture);
+  CAPTURE(names);
+  CHECK(test::main_end(*capture) == StackEnd::kComplete);
+  CHECK(test::in_order(names, {"work::block", "work::inner", "work::middle", "main"}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "attach/files/open_named.h"
 #include "attach/proc_fds.h"
 #include "attach/proc_pids.h"
+#include "attach/proc_root.h"
 #include "attach/proc_stat.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
@@ -262,7 +263,7 @@ std::optional<pid_t> LockSearch::holder_of(const HeldLock& lock, const std::stri
 std::set<std::string> LockSearch::resolve(const std::vector<std::string_view>& objects) const {
   const std::string folder = objects.empty()
                                  ? std::string()
-                                 : read_link(proc_folder(pid_) + "/cwd").value_or(std::string());
+                                 : attach::read_process_link(pid_, "cwd").value_or(std::string());
   std::set<std::string> paths;
   for (const std::string_view object : objects) {
     if (object.starts_with('/') || folder.starts_with('/')) {
@@ -276,7 +277,7 @@ std::set<std::string> LockSearch::resolve(const std::vector<std::string_view>& o
 std::string absolute_path(pid_t pid, std::string_view path) {
   const std::string folder = path.starts_with('/')
                                  ? std::string("/")
-                                 : read_link(proc_folder(pid) + "/cwd").value_or(std::string());
+                                 : attach::read_process_link(pid, "cwd").value_or(std::string());
   if (path.empty() || !folder.starts_with('/')) {
     return {};
   }

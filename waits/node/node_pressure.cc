@@ -10,6 +10,7 @@
 #include <set>
 
 #include "attach/files/open_named.h"
+#include "attach/proc_root.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -118,9 +119,8 @@ void add_full_file_systems(pid_t pid,
     return;
   }
   constexpr std::string_view kSharedMemory = "/dev/shm";
-  const std::vector<std::string> folders = {
-      std::string(kSharedMemory), "/tmp", "/var/tmp", "/",
-      read_link("/proc/" + std::to_string(pid) + "/cwd").value_or("/")};
+  const std::vector<std::string> folders = {std::string(kSharedMemory), "/tmp", "/var/tmp", "/",
+                                            attach::read_process_link(pid, "cwd").value_or("/")};
   for (const std::string& folder : folders) {
     const auto mount = mount_of(*mounts, folder);
     if (!mount || !is_local(*mount)) {
