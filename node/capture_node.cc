@@ -32,6 +32,7 @@
 #include "node/sources/collect_hardware.h"
 #include "node/sources/collect_log.h"
 #include "node/sources/collect_nccl_memory.h"
+#include "node/sources/collect_programs.h"
 #include "node/sources/collect_ras.h"
 #include "node/sources/collect_recorders.h"
 #include "ranks/discover.h"
@@ -48,6 +49,8 @@ using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using std::chrono::milliseconds;
+
+constexpr milliseconds kProgramPatience{1000};
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
@@ -190,6 +193,7 @@ void collect_beside(Capture& capture, const CaptureOptions& options) {
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
   collect_hardware(capture);
+  collect_programs(capture, std::min(options.timeout, kProgramPatience));
 }
 
 // Returns the job of the process or of its child; "" if neither is a rank.

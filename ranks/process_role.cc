@@ -241,6 +241,10 @@ bool is_python(std::span<const std::string> arguments) {
   return !arguments.empty() && is_python_name(base_name(arguments.front()));
 }
 
+std::string_view script_of(std::span<const std::string> arguments) {
+  return is_python(arguments) ? python_run(arguments).script : std::string_view();
+}
+
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name) {
   if (arguments.empty()) {
     return role_of_name(name);

@@ -32,4 +32,8 @@ bool adopts_orphans(std::string_view name);
 // Returns true for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".
 bool is_python(std::span<const std::string> arguments);
 
+// Returns the file that a Python interpreter was told to run: "train.py", "/home/x/train.py". Empty
+// if it is no interpreter, or runs a module (-m) or code (-c).
+std::string_view script_of(std::span<const std::string> arguments);
+
 }  // namespace oddrank::ranks

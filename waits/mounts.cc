@@ -77,6 +77,12 @@ std::optional<std::uint64_t> device_of_mount(std::string_view mountinfo, std::ui
   return std::nullopt;
 }
 
+bool is_local(const Mount& mount) {
+  constexpr std::array<std::string_view, 8> kLocal = {"tmpfs", "ext4",  "ext3",    "ext2",
+                                                      "xfs",   "btrfs", "overlay", "f2fs"};
+  return std::find(kLocal.begin(), kLocal.end(), mount.kind) != kLocal.end();
+}
+
 bool is_remote(const Mount& mount) {
   return mount.kind.starts_with("fuse.") ||
          std::find(kRemote.begin(), kRemote.end(), mount.kind) != kRemote.end();

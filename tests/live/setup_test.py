@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
-"""Ranks of one job that do not run with the same set-up: another build of a communication library, or
-another value of a variable that all must agree on. The library is made up: its name is what counts.
+"""Ranks of one job that do not run with the same set-up: another build of a communication library,
+another value of a variable that all must agree on, another script, another commit. The library is made
+up: its name is what counts.
 
     setup_test.py --oddrank PATH
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import proc_facts
 
 PROGRAM = """
 import ctypes, sys, time
@@ -58,6 +62,31 @@ class SetUp(unittest.TestCase):
         self.addCleanup(self.end, process)
         self.assertEqual(process.stdout.readline(), "ready\n")
 
+    def script_rank(self, number, script, *, cwd=None):
+        """Starts a rank that runs the script: an absolute path, or relative to `cwd`."""
+        env = {"RANK": str(number), "WORLD_SIZE": "4", "MASTER_ADDR": self.job, "MASTER_PORT": "1",
+               "PATH": os.environ["PATH"]}
+        process = subprocess.Popen(  # pylint: disable=consider-using-with
+            [sys.executable, "-u", script, self.library_path], env=env, cwd=cwd,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+
+    def clone(self, name, program, commit):
+        """Writes a folder with a git repository's files, and a program two folders below; returns its
+        path and the first digits of its digest."""
+        git = os.path.join(self.folder, name, ".git")
+        os.makedirs(f"{git}/refs/heads")
+        with open(f"{git}/HEAD", "w", encoding="ascii") as file:
+            file.write("ref: refs/heads/main\n")
+        with open(f"{git}/refs/heads/main", "w", encoding="ascii") as file:
+            file.write(commit + "\n")
+        folder = os.path.join(self.folder, name, "src", "llm")
+        os.makedirs(folder)
+        with open(f"{folder}/train.py", "w", encoding="ascii") as file:
+            file.write(program)
+        return f"{folder}/train.py", hashlib.sha256(program.encode()).hexdigest()[:12]
+
     def notes(self):
         run = harness.Run(harness.run_here(
             [harness.Options.oddrank, "node", "--select", f"{self.job}:1", "--json", "-", "-q",
@@ -95,6 +124,41 @@ class SetUp(unittest.TestCase):
         self.assertEqual(self.notes()[1], [
             f"the set-up differs: ranks 0,2 have libmpi.so.40 build {'11' * 6}, ranks 1,3 have "
             f"libmpi.so.40 build {'2f' * 6}"])
+
+    def test_one_rank_runs_another_script_of_another_commit(self):
+        self.library_path = self.library("usual", "11" * 20)
+        usual, digest = self.clone("usual-clone", PROGRAM, "3f" * 20)
+        other, other_digest = self.clone("other-clone", PROGRAM + "# one line more\n", "9c" * 20)
+        for number in (0, 1):
+            self.script_rank(number, usual)
+        self.script_rank(2, "llm/train.py", cwd=os.path.dirname(os.path.dirname(usual)))
+        self.script_rank(3, other)
+        self.assertEqual(sorted(self.notes()[1]), [
+            f"the set-up differs: rank 3 has git commit {'9c' * 6}, all others have git commit "
+            f"{'3f' * 6}",
+            f"the set-up differs: rank 3 has train.py sha256 {other_digest}, all others have "
+            f"train.py sha256 {digest}"])
+
+    def test_a_script_that_was_changed_later_is_not_what_a_rank_runs(self):
+        self.library_path = self.library("usual", "11" * 20)
+        usual, digest = self.clone("usual-clone", PROGRAM, "3f" * 20)
+        other, _ = self.clone("other-clone", PROGRAM, "3f" * 20)
+        for number in (0, 1, 2):
+            self.script_rank(number, usual)
+        self.script_rank(3, other)
+        began = time.time()
+        # Changes within a second count as older than the rank.
+        proc_facts.wait_until(lambda: time.time() > began + 2, "the rank has run for two seconds")
+        for path in (other, f"{self.folder}/other-clone/.git/HEAD"):
+            with open(path, "a", encoding="ascii") as file:
+                file.write("# new\n")
+        report, notes = self.notes()
+        self.assertEqual(notes, [])
+        setups = {row["rank"]: row["setup"] for row in report["ranks"]}
+        self.assertEqual(setups[0]["train.py"], f"sha256 {digest}")
+        self.assertEqual(setups[0]["git commit"], "3f" * 6)
+        self.assertNotIn("train.py", setups[3])
+        self.assertNotIn("git commit", setups[3])
 
 
 if __name__ == "__main__":

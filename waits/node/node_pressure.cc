@@ -83,14 +83,6 @@ void add_pressure(std::vector<std::string>& notes) {
   }
 }
 
-// Returns whether the file system is one that this node's kernel keeps on a disk or in memory.
-// Images that are read only are always full.
-bool is_local(const Mount& mount) {
-  constexpr std::array<std::string_view, 8> kLocal = {"tmpfs", "ext4",  "ext3",    "ext2",
-                                                      "xfs",   "btrfs", "overlay", "f2fs"};
-  return std::find(kLocal.begin(), kLocal.end(), mount.kind) != kLocal.end();
-}
-
 // Returns "99% full (of 1 MiB)", or "" if there is room.
 std::string fullness(const struct statvfs& status, bool shared_memory) {
   if (status.f_blocks == 0) {
