@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,8 @@
 #include "waits/cgroups.h"
 #include "waits/mounts.h"
 #include "waits/node/kernel_log.h"
+#include "waits/node/node_load.h"
+#include "waits/node/stuck_processes.h"
 
 namespace oddrank::waits {
 namespace {
@@ -245,6 +248,11 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
   }
   add_kills(capture, notes);
   add_pressure(notes);
+  const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
+  notes.push_back(load_note(text_of("/proc", "loadavg"),
+                            cpus > 0 ? static_cast<std::size_t>(cpus) : 0, capture));
+  notes.push_back(stuck_processes_note(capture));
+  std::erase(notes, std::string());
   return notes;
 }
 
