@@ -53,6 +53,24 @@ void end_when_nobody_waits(std::chrono::milliseconds timeout) {
       static_cast<unsigned>((std::chrono::ceil<std::chrono::seconds>(timeout) + kGrace).count()));
 }
 
+// Returns what is sent through stdout: the capture, or the note that names it in the shared folder.
+// If this node does not share that folder, the capture says so.
+std::string answer_of(const AgentOptions& options,
+                      const std::string& host,
+                      snapshot::Capture& capture) {
+  std::string bytes = snapshot::encode_capture(capture);
+  if (options.box.empty()) {
+    return bytes;
+  }
+  auto note = slurm::leave_in_box(options.box, host, bytes);
+  if (note) {
+    return *std::move(note);
+  }
+  capture.nodes.front().notes.push_back("the folder of --via is not shared by this node (" +
+                                        note.error().what + "), so its answer came through srun");
+  return snapshot::encode_capture(capture);
+}
+
 int run_agent(AgentOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.framed) {
@@ -81,17 +99,12 @@ int run_agent(AgentOptions& options) {
     }
     capture = empty_capture(options.request.host, capture.error());
   }
-  const std::string bytes = snapshot::encode_capture(*capture);
   if (options.framed) {
     sender.host = capture->nodes.front().host;
-    std::string answer = bytes;
-    if (!options.box.empty()) {
-      auto note = slurm::leave_in_box(options.box, sender.host, bytes);
-      // If the folder does not work, the answer goes through stdout.
-      answer = note ? *std::move(note) : std::move(answer);
-    }
+    const std::string answer = answer_of(options, sender.host, *capture);
     return send_bytes(STDOUT_FILENO, slurm::encode_frames(sender, answer)) ? status : kToolFault;
   }
+  const std::string bytes = snapshot::encode_capture(*capture);
   if (auto written = write_file(options.out, bytes, options.mode.bits); !written) {
     return report_error(written.error());
   }
