@@ -268,6 +268,9 @@ int watch_command(WatchCommand& options) {
   setup.set_only(rank);
   setup.set_beside(beside->pid);
   options.watch.captures = captures_for_all(in_slurm);
+  if (const Status keep = check_keep(options.keep); !keep && options.watch.captures) {
+    log_line(LogLevel::kWarning, keep.error().what + "; a stall is reported here all the same");
+  }
   watch::run_watch(options.watch, setup.hooks(), &*beside);
   ::_exit(0);  // nobody waits for us, and destructors are the command's business
 }
@@ -286,6 +289,9 @@ int watch_node(WatchCommand& options) {
     return report_error(
         {Errc::kNotFound, "no rank of a training job was found on this node",
          "start the watch after the job, or together with each rank: oddrank watch -- CMD"});
+  }
+  if (const Status keep = check_keep(options.keep); !keep) {
+    return report_error(keep.error());
   }
   watch::run_watch(options.watch, setup.hooks(), nullptr);
   return kAllRead;

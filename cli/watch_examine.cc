@@ -33,6 +33,8 @@ using watch::PastFile;
 
 constexpr std::chrono::milliseconds kExaminePatience{60000};
 constexpr std::chrono::milliseconds kPastPatience{5000};
+constexpr std::chrono::milliseconds kCheckPatience{10000};
+constexpr std::size_t kRoomForCapture = std::size_t{1} << 20;  // of some hundred nodes
 constexpr std::size_t kMaxPasts = 8;
 
 // Returns culprits, and ranks that were not read in full: their past says more than the capture.
@@ -198,6 +200,28 @@ Result<Examination> decode(const IsolatedResult& result) {
 }
 
 }  // namespace
+
+Status check_keep(const KeepOptions& options) {
+  if (options.folder.empty()) {
+    return ok();
+  }
+  const IsolatedTask task{[&](int fd) {
+                            ::mkdir(options.folder.c_str(), 0777);
+                            const std::string stem =
+                                watch::stall_stem(options.name, std::chrono::system_clock::now());
+                            const Status writable = check_writable(
+                                options.folder + "/" + stem + ".odd", kRoomForCapture);
+                            send_bytes(fd, writable ? "" : writable.error().what);
+                          },
+                          kCheckPatience,
+                          {.files = true}};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  const std::string why =
+      result.end == IsolatedEnd::kFinished ? result.bytes : options.folder + " did not respond";
+  return why.empty() ? ok()
+                     : fail(Errc::kIo, "captures cannot be saved: " + why,
+                            "give --save a folder that you can write to, with free space");
+}
 
 Result<Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options) {
   const IsolatedTask task{[&](int fd) { send_bytes(fd, encode(examine_here(taken, options))); },

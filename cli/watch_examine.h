@@ -18,6 +18,10 @@ struct KeepOptions {
   bool redact = false;  // captures, reports and the verdict (snapshot/rewrite.h)
 };
 
+// Makes the folder if it is missing, and returns why no capture can be written into it; to be
+// called when a watch begins. Does nothing without a folder. Uses a child with a deadline.
+Status check_keep(const KeepOptions& options);
+
 // Examines and saves a capture, in a child with a deadline: the folder may be on a file system that
 // hangs. The past of a rank becomes a note of its node if the rank is a culprit, could not be read
 // in full, or is the watcher's own. The past comes from `taken`, else from the files that other
