@@ -113,7 +113,8 @@ class JobsTest(unittest.TestCase):
                 self.assertEqual(len(report["job"]["hosts"]), 3)
 
     def test_one_step_of_several(self):
-        job = self.submit(f"srun -n1 --exact {RANK} & srun -n2 --exact {RANK} & wait", "-N1", "-n3",
+        job = self.submit(f"srun -n1 --exact --mem=100M {RANK} & "
+                          f"srun -n2 --exact --mem=100M {RANK} & wait", "-N1", "-n3",
                           "--overcommit")
         self.wait_ranks(job, 3)
         counts = {self.report(f"{job}.{step}")["coverage"]["read"] for step in (0, 1)}

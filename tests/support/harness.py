@@ -35,6 +35,23 @@ class Options:
     limit_s = 20.0
 
 
+def enter_context(test, manager):
+    """TestCase.enterContext of Python 3.11."""
+    test.addCleanup(manager.__exit__, None, None, None)
+    return manager.__enter__()
+
+
+def enter_class_context(cls, manager):
+    cls.addClassCleanup(manager.__exit__, None, None, None)
+    return manager.__enter__()
+
+
+# Debian 11, whose SLURM scripts/slurm_release tests, has Python 3.9.
+if not hasattr(unittest.TestCase, "enterContext"):
+    unittest.TestCase.enterContext = enter_context
+    unittest.TestCase.enterClassContext = classmethod(enter_class_context)
+
+
 def main(*needs):
     """Runs the test cases of the calling program. `needs` are functions that return a reason not to run
     them, or None."""

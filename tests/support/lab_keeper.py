@@ -97,12 +97,16 @@ def mount_propagation():
 
 
 def cgroup_plugin():
-    """Returns a plugin that needs no cgroups. Without one in its configuration, slurmd looks for cgroups,
-    and exits if there are none, or no systemd. Nothing here uses the plugin."""
+    """Returns the line that names a plugin that needs no cgroups. Without one in its configuration, slurmd
+    looks for cgroups, and exits if there are none, or no systemd. Nothing here uses the plugin. SLURM
+    before 22.05 knows no plugins."""
     version = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=60,
                              check=False).stdout  # "slurm-wlm 22.05.8"
     match = re.search(r" (\d+)\.", version)
-    return "cgroup/v1" if match and int(match.group(1)) < 23 else "disabled"
+    number = int(match.group(1)) if match else 0
+    if number < 22:
+        return ""
+    return "CgroupPlugin=" + ("cgroup/v1" if number < 23 else "disabled")
 
 
 class Keeper:
@@ -146,7 +150,7 @@ class Keeper:
             os.mknod(f"{self.lab}/run/gpu{index}", 0o20666, os.makedev(1, 3))
         self._write("gres.conf", f"NodeName={','.join(self.names)} Name=gpu "
                                  f"File={self.lab}/run/gpu[0-1]\n")
-        self._write("cgroup.conf", f"CgroupPlugin={cgroup_plugin()}\n")
+        self._write("cgroup.conf", cgroup_plugin() + "\n")
         rows = ["127.0.0.1 localhost", f"{self.slot.subnet}.1 {host}"]
         rows += [f"{address} {name}" for address, name in zip(addresses, self.names)]
         self._write("hosts", "\n".join(rows) + "\n")

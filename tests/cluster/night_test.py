@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""What an engineer may meet at night on a cluster: jobs that move, hang or have ended in ways that are easily
+taken for one another, folders that nodes do not share, disks from which nothing may be run. One cluster
+of two nodes serves all tests; each starts a job of its own."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+from cluster import Cluster
+from harness import Options, Run
+from star_job import StarJob
+
+RANK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
+                    "night_rank.py")
+NODES = ("n0", "n1")
+COPY = re.compile(r"oddrank-[0-9a-f]{16}$")
+
+
+class NightTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = cls.enterClassContext(Cluster(nodes=2))
+
+    def setUp(self):
+        self.folder = self.enterContext(harness.scratch())
+
+    def end(self, job):
+        """No step of ours is left, and the job goes, so that the next one has both nodes."""
+        proc_facts.wait_until(lambda: "oddrank" not in self.lab.run_client(
+            ["squeue", "-s", "-h", "-j", job, "-o", "%j"]).stdout, "no step of ours is left")
+        self.lab.cancel(job)
+        self.lab.wait_job_state(job, ("CANCELLED", "COMPLETED", "FAILED"))
+
+    def submit(self, text, *options):
+        script = f"{self.folder}/job.sh"
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/bash\n#SBATCH --output={self.folder}/log\n{text}\n")
+        job = self.lab.submit(script, *options)
+        self.addCleanup(self.end, job)
+        self.lab.wait_job_running(job)
+        return job
+
+    def ranks_of(self, job, count):
+        """Returns the pids of the job's Python ranks, as seen from here, if there are so many."""
+        pids = [pid for node in NODES for pid in self.lab.node_pids(node)
+                if proc_facts.comm(pid) == "python3"
+                and proc_facts.environ(pid).get("SLURM_JOB_ID") == job]
+        return pids if len(pids) == count else None
+
+    def start(self, how):
+        job = self.submit(f"srun -N2 -n2 /usr/bin/python3 {RANK} {self.folder} {how}", "-N2", "-n2")
+        for rank in (0, 1) if how != "ended" else ():
+            proc_facts.wait_until(lambda rank=rank: os.path.exists(f"{self.folder}/rank-{rank}"),
+                                  f"rank {rank} is connected")
+        return job
+
+    def start_star(self):
+        star = StarJob(self.lab, self.folder, nodes=2, ranks=2)
+        self.addCleanup(lambda: star.id and self.end(star.id))
+        return star.start().id
+
+    def oddrank(self, *arguments, program=None, **options):
+        return Run(self.lab.run_client([program or Options.oddrank, *arguments], **options))
+
+    def report(self, *arguments, **options):
+        run = self.oddrank("job", *arguments, "--json", "-", *harness.PATIENTLY, **options)
+        self.assertEqual(run.status, 0, run)
+        return run.json()
+
+    # -- what the ranks do ------------------------------------------------------------------------
+
+    def check_healthy(self, how):
+        job = self.start(how)
+        verdict = self.report(job)["verdict"]
+        self.assertIn(verdict["kind"], ("healthy", "slow"), verdict)
+
+    def test_steps_of_a_fifth_of_a_second_are_healthy(self):
+        self.check_healthy("step")
+
+    def test_a_tight_loop_is_healthy(self):
+        self.check_healthy("tight")
+
+    def test_a_lock_that_is_taken_twice(self):
+        job = self.start("lock")
+        proc_facts.wait_until(lambda: self.all_wait(job), "both ranks wait")
+        run = self.oddrank("job", job, "-q", *harness.PATIENTLY)
+        self.assertEqual(run.status, 0, run)
+        self.assertTrue(run.out.startswith("lock_deadlock: rank 1 (n1, "), run)
+        self.assertIn("take_twice", run.out)
+
+    def all_wait(self, job):
+        pids = self.ranks_of(job, 2)
+        return pids and all(proc_facts.in_call(pid, proc_facts.RECVFROM, proc_facts.FUTEX)
+                            for pid in pids)
+
+    def test_a_rank_that_ended_alone_on_its_node(self):
+        job = self.start("ended")
+        proc_facts.wait_until(lambda: self.ranks_of(job, 1), "rank 1 has ended")
+        run = self.oddrank("job", job, "--json", "-", *harness.PATIENTLY)
+        self.assertEqual(run.status, harness.PARTIAL, run)
+        report = run.json()
+        self.assertEqual(report["verdict"]["kind"], "missing_rank", run)
+        self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [1], run)
+        self.assertEqual(report["coverage"]["nodes_answered"], 2, run)
+
+    # -- which job --------------------------------------------------------------------------------
+
+    def test_me_takes_a_heterogeneous_job_as_one(self):
+        job = self.submit("srun --het-group=0,1 /usr/bin/python3 -c 'import time; time.sleep(3600)'",
+                          "-N1", "-n1", ":", "-N1", "-n1")
+        proc_facts.wait_until(lambda: self.ranks_of(job, 2), "both components run")
+        report = self.report("--me")
+        self.assertEqual(report["job"]["id"], job)
+        self.assertEqual(report["coverage"]["read"], 2, report)
+
+    def test_select_lists_what_can_be_selected(self):
+        job = self.start("step")
+        node = [Options.oddrank, "node", "--json", "-", "--select"]
+        nothing = Run(self.lab.node_exec("n0", [*node, "nothing"]))
+        harness.check_trouble(self, nothing, "belongs to nothing", f"--select 'slurm {job}.0'")
+        one = Run(self.lab.node_exec("n0", [*node, f"slurm {job}", *harness.PATIENTLY]))
+        self.assertEqual([row["rank"] for row in one.json()["ranks"]], [0], one)
+
+    def test_suspended_requeued_and_ending_jobs(self):
+        """In none of these states does SLURM start a step, so the report would only be empty."""
+        job = self.submit("trap '' TERM; srun -N2 -n2 /usr/bin/python3 -c 'import signal, time; "
+                          "signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)'",
+                          "-N2", "-n2", "--requeue")
+        proc_facts.wait_until(lambda: self.ranks_of(job, 2), "both ranks run")
+        self.lab.run_client(["scontrol", "suspend", job])
+        self.lab.wait_job_state(job, ("SUSPENDED",))
+        harness.check_trouble(self, self.oddrank("job", job), f"job {job} is suspended",
+                              f"scontrol resume {job}")
+        self.lab.run_client(["scontrol", "resume", job])
+        self.lab.wait_job_state(job, ("RUNNING",))
+        # Requeued, it is ending for as long as its ranks do not heed SIGTERM, and then pending.
+        self.lab.run_client(["scontrol", "requeue", job])
+        harness.check_trouble(self, self.oddrank("job", job), f"job {job} ")
+        proc_facts.wait_until(lambda: "pending" in self.oddrank("job", job).err, "it is pending")
+
+    def test_somebody_elses_job(self):
+        """The hint fits who asks: an ordinary user, of whose job it is not."""
+        if reason := harness.needs_other_user():
+            self.skipTest(reason)
+        job = self.start("step")
+        run = self.oddrank("job", job, user="nobody")
+        harness.check_trouble(self, run, f"job {job} belongs to root", "root")
+
+    # -- where nothing can be left or run -----------------------------------------------------------
+
+    def test_a_node_that_does_not_share_the_folder_for_answers(self):
+        job = self.start_star()
+        shared = f"{self.folder}/shared"
+        os.mkdir(shared, 0o700)
+        made = self.lab.node_exec("n1", ["mount", "-t", "tmpfs", "tmpfs", shared])
+        self.assertEqual(made.returncode, 0, made)
+        self.addCleanup(self.lab.node_exec, "n1", ["umount", shared])
+        report = self.report(job, "--via", shared)
+        self.assertEqual(report["coverage"]["read"], 2, report)
+        self.assertEqual(report["verdict"]["kind"], "io_stall", report)
+        told = [note for note in report["notes"] if "--via" in note]
+        self.assertEqual(len(told), 1, report["notes"])
+        self.assertTrue(told[0].startswith("n1: the folder of --via is not shared by this node"), told)
+        self.assertEqual(os.listdir(shared), [])
+
+    def test_programs_may_not_be_run_from_tmp(self):
+        """The copy goes into /dev/shm, and none stays in either folder."""
+        job = self.start_star()
+        # The nodes have a /dev/shm of their own, so they lack the program.
+        folder = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm", prefix="night-"))
+        subprocess.run(["objcopy", "--strip-debug", Options.oddrank, f"{folder}/oddrank"],
+                       check=True, timeout=120)
+        for node in NODES:
+            made = self.lab.node_exec(node, ["sh", "-c", "mount --bind /tmp /tmp && "
+                                             "mount -o remount,bind,noexec /tmp"])
+            self.assertEqual(made.returncode, 0, made)
+            self.addCleanup(self.lab.node_exec, node, ["umount", "-l", "/tmp"])
+        report = self.report(job, program=f"{folder}/oddrank")
+        self.assertEqual(report["coverage"]["read"], 2, report)
+        self.assertEqual(report["verdict"]["kind"], "io_stall", report)
+        for node in NODES:
+            self.assertEqual(self.lab.node_exec(node, ["ls", "/dev/shm"]).stdout, "")
+        # All nodes share /tmp with the tests that run beside this one.
+        proc_facts.wait_until(lambda: not [name for name in os.listdir("/tmp") if COPY.match(name)],
+                              "no copy is left in /tmp")
+
+    # -- the watch --------------------------------------------------------------------------------
+
+    def test_a_watch_says_at_once_that_it_cannot_save(self):
+        job = self.start("step")
+        file = f"{self.folder}/file"
+        open(file, "wb").close()
+        run = self.oddrank("watch", "--job", job, "--save", f"{file}/save", timeout=60)
+        harness.check_trouble(self, run, "captures cannot be saved", "not a directory", status=1)
+        beside = self.oddrank("watch", "--save", f"{file}/save", "--", "/bin/sleep", "1",
+                              extra_env={"RANK": "0"})
+        self.assertEqual(beside.status, 0, beside)
+        proc_facts.wait_until(lambda: "captures cannot be saved" in beside.err, "the watcher says so")
+
+    def test_a_watch_of_sleepers_says_that_nothing_trains(self):
+        job = self.submit("srun -N2 -n2 sleep 3600", "-N2", "-n2")
+        with open(f"{self.folder}/said", "w+b") as said, subprocess.Popen(
+                [Options.oddrank, "watch", "--job", job, "--interval", "500ms", "--stalled-for", "2s"],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                env=dict(os.environ, SLURM_CONF=self.lab.conf)) as watch:
+            try:
+                proc_facts.wait_until(lambda: b"nothing is watched" in
+                                      open(f"{self.folder}/said", "rb").read(), "the watch says so")
+                self.assertIsNone(watch.poll())
+            finally:
+                watch.terminate()
+
+    def test_a_command_that_does_not_exist(self):
+        plain = self.lab.run_client(["srun", "-n1", "nosuchcmd"])
+        watched = Run(self.lab.run_client(["srun", "-n1", Options.oddrank, "watch", "--", "nosuchcmd"]))
+        self.assertNotEqual(plain.returncode, 0)
+        self.assertEqual(watched.status, 127, watched)
+        self.assertIn("cannot run nosuchcmd: no such file or directory", watched.err)
+
+
+if __name__ == "__main__":
+    harness.main(harness.needs_cluster)
