@@ -57,7 +57,7 @@ void ProgressLine::update(std::size_t done,
   if (!waiting_for.empty()) {
     line += ", waiting for " + safe(waiting_for);
   }
-  if (!doing.empty()) {
+  if (!doing.empty() && waiting_for.find(doing) == std::string::npos) {
     line += "; " + safe(doing);
   }
   if (terminal_) {

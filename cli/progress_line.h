@@ -18,8 +18,8 @@ class ProgressLine {
   ProgressLine(ProgressLine&&) = delete;
   ProgressLine& operator=(ProgressLine&&) = delete;
 
-  // `waiting_for`: names of the slow ones; may be empty. `doing`: why it takes longer; printed at
-  // once if it is new.
+  // `waiting_for`: names of the slow ones, and what each does; may be empty. `doing`: why it takes
+  // longer; printed at once if it is new, and not twice.
   void update(std::size_t done,
               std::size_t total,
               const std::string& waiting_for = "",

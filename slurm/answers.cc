@@ -6,7 +6,7 @@ namespace oddrank::slurm {
 namespace {
 
 // More names than this do not help.
-constexpr std::size_t kNames = 4;
+constexpr std::size_t kShownNodes = 3;
 
 std::size_t count_answered(const std::vector<NodeAnswer>& nodes) {
   return static_cast<std::size_t>(std::count_if(
@@ -25,6 +25,30 @@ std::string doing_of_any(const std::vector<NodeAnswer>& nodes) {
   return doing;
 }
 
+std::string stage_words(const NodeAnswer& node) {
+  if (!node.doing.empty()) {
+    return node.host + " (" + node.doing + ")";
+  }
+  return node.host + (node.heard ? " (reading)" : " (not started)");
+}
+
+// Returns the nodes that are waited for, the slowest first.
+std::vector<const NodeAnswer*> silent_nodes(const std::vector<NodeAnswer>& nodes) {
+  const auto heard = static_cast<std::size_t>(std::ranges::count_if(
+      nodes, [](const NodeAnswer& node) { return node.answered || node.heard; }));
+  const bool any_answered = count_answered(nodes) > 0;
+  std::vector<const NodeAnswer*> silent;
+  for (const NodeAnswer& node : nodes) {
+    if (!node.answered && (any_answered || (!node.heard && 2 * heard >= nodes.size()))) {
+      silent.push_back(&node);
+    }
+  }
+  std::ranges::stable_sort(silent, {}, [](const NodeAnswer* node) {
+    return node->heard ? 1 + static_cast<int>(!node->doing.empty()) : 0;
+  });
+  return silent;
+}
+
 }  // namespace
 
 std::size_t GatherResult::answered() const {
@@ -33,14 +57,12 @@ std::size_t GatherResult::answered() const {
 
 GatherProgress progress_of(const std::vector<NodeAnswer>& nodes) {
   GatherProgress progress{count_answered(nodes), nodes.size(), "", doing_of_any(nodes)};
-  const std::size_t silent = progress.total - progress.done;
-  if (progress.done == 0 || silent > kNames) {
-    return progress;
+  const std::vector<const NodeAnswer*> silent = silent_nodes(nodes);
+  for (std::size_t i = 0; i < std::min(silent.size(), kShownNodes); ++i) {
+    progress.waiting_for += (i == 0 ? "" : ", ") + stage_words(*silent[i]);
   }
-  for (const NodeAnswer& node : nodes) {
-    if (!node.answered) {
-      progress.waiting_for += (progress.waiting_for.empty() ? "" : ", ") + node.host;
-    }
+  if (silent.size() > kShownNodes) {
+    progress.waiting_for += " and " + std::to_string(silent.size() - kShownNodes) + " more";
   }
   return progress;
 }

@@ -13,6 +13,7 @@ namespace oddrank::slurm {
 struct NodeAnswer {
   std::string host;
   bool answered = false;
+  bool heard = false;                  // its agent has started
   std::string payload;                 // the bytes that the agent gave to encode_frames()
   std::string why;                     // not answered: a sentence without the host
   std::chrono::milliseconds after{0};  // since the gathering began
@@ -32,8 +33,10 @@ struct GatherResult {
 struct GatherProgress {
   std::size_t done = 0;  // nodes that have answered
   std::size_t total = 0;
-  std::string waiting_for;  // "n3, n7" if they are few; else empty
-  std::string doing;        // "waits are young, sampling again (3)", if a node reports that
+  // The slowest three: "n3 (not started), n7 (reading), n9 (reading) and 4 more". Nodes whose agent
+  // has not started come first. Before the first answer, only those, once half of all have started.
+  std::string waiting_for;
+  std::string doing;  // "waits are young, sampling again (3)", if a node reports that
 };
 
 // Called after each answer, and every 20 ms or so between answers.

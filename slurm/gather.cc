@@ -186,12 +186,15 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
 }
 
 void Gathering::note_doing() {
-  if (options_.longest_delay == milliseconds(0)) {
-    return;
-  }
   for (NodeAnswer& node : result_.nodes) {
     for (const Attempt& attempt : attempts_) {
-      if (std::string doing = node.answered ? "" : attempt.doing_of(node.host); !doing.empty()) {
+      if (node.answered) {
+        break;
+      }
+      node.heard = node.heard || attempt.heard_of(node.host);
+      std::string doing =
+          options_.longest_delay == milliseconds(0) ? "" : attempt.doing_of(node.host);
+      if (!doing.empty()) {
         node.doing = std::move(doing);
       }
     }

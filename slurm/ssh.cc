@@ -202,6 +202,7 @@ bool SshGathering::advance(Session& session) {
   const bool running = session.advance();
   take(session);
   NodeAnswer& node = result_.nodes[session.node()];
+  node.heard = session.output().heard_of(node.host);
   node.doing = session.output().doing_of(node.host);
   const bool late = session.late(!node.doing.empty());
   if (running && !late) {
