@@ -73,6 +73,8 @@ class FaultsTest(unittest.TestCase):
 
     def tearDown(self):
         proc_facts.wait_until(lambda: not self.agents(), "no agent is left")
+        proc_facts.wait_until(lambda: "oddrank" not in self.lab.run_client(
+            ["squeue", "-s", "-h", "-j", self.job.id, "-o", "%j"]).stdout, "no step of ours is left")
         self.assertEqual(self.lab.job_state(self.job.id), "RUNNING")
         # A rank whose reader was killed may still need the CPU to get back into its call.
         for rank in set(range(RANKS)) - {IN_VFORK} - self.killed:

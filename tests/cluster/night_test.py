@@ -198,7 +198,8 @@ class NightTest(unittest.TestCase):
     def test_a_watch_says_at_once_that_it_cannot_save(self):
         job = self.start("step")
         file = f"{self.folder}/file"
-        open(file, "wb").close()
+        with open(file, "wb"):
+            pass
         run = self.oddrank("watch", "--job", job, "--save", f"{file}/save", timeout=60)
         harness.check_trouble(self, run, "captures cannot be saved", "not a directory", status=1)
         beside = self.oddrank("watch", "--save", f"{file}/save", "--", "/bin/sleep", "1",
@@ -213,8 +214,8 @@ class NightTest(unittest.TestCase):
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                 env=dict(os.environ, SLURM_CONF=self.lab.conf)) as watch:
             try:
-                proc_facts.wait_until(lambda: b"nothing is watched" in
-                                      open(f"{self.folder}/said", "rb").read(), "the watch says so")
+                proc_facts.wait_until(lambda: b"nothing is watched" in os.pread(said.fileno(), 4096, 0),
+                                      "the watch says so")
                 self.assertIsNone(watch.poll())
             finally:
                 watch.terminate()
