@@ -124,8 +124,9 @@ class JobsTest(unittest.TestCase):
 
     def test_a_larger_step_of_sleepers_is_left_out(self):
         """A step that only keeps nodes busy may have more tasks, and may be alone on a node."""
-        job = self.submit(f"srun -N1 -n2 --overlap {RANK} & "
-                          "srun -N2 -n6 --overlap sleep 3600 & wait", "-N2", "-n2", "--overcommit")
+        job = self.submit(f"srun -N1 -n2 --overlap --overcommit --mem=0 {RANK} & "
+                          "srun -N2 -n6 --overlap --overcommit --mem=0 sleep 3600 & wait",
+                          "-N2", "-n2", "--overcommit")
         self.wait_ranks(job, 2)
         proc_facts.wait_until(lambda: self.sleepers(job) == 6, "the sleepers run")
         report = self.report(job)
