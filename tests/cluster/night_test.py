@@ -56,8 +56,9 @@ class NightTest(unittest.TestCase):
                 and proc_facts.environ(pid).get("SLURM_JOB_ID") == job]
         return pids if len(pids) == count else None
 
-    def start(self, how):
-        job = self.submit(f"srun -N2 -n2 /usr/bin/python3 {RANK} {self.folder} {how}", "-N2", "-n2")
+    def start(self, how, *options):
+        job = self.submit(f"srun -N2 -n2 {' '.join(options)} /usr/bin/python3 {RANK} {self.folder} {how}",
+                          "-N2", "-n2")
         for rank in (0, 1) if how != "ended" else ():
             proc_facts.wait_until(lambda rank=rank: os.path.exists(f"{self.folder}/rank-{rank}"),
                                   f"rank {rank} is connected")
@@ -90,7 +91,16 @@ class NightTest(unittest.TestCase):
         self.check_healthy("tight")
 
     def test_a_lock_that_is_taken_twice(self):
-        job = self.start("lock")
+        self.check_lock()
+
+    def test_the_same_below_pmi2(self):
+        known = self.lab.run_client(["srun", "--mpi=list"])
+        if "pmi2" not in known.stdout + known.stderr:
+            self.skipTest("SLURM has no plugin pmi2 here")
+        self.check_lock("--mpi=pmi2")
+
+    def check_lock(self, *options):
+        job = self.start("lock", *options)
         proc_facts.wait_until(lambda: self.all_wait(job), "both ranks wait")
         run = self.oddrank("job", job, "-q", *harness.PATIENTLY)
         self.assertEqual(run.status, 0, run)
