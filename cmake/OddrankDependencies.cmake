@@ -41,6 +41,7 @@ endfunction()
 oddrank_pkg(oddrank_libelf libelf)
 oddrank_pkg(oddrank_zstd libzstd)
 oddrank_pkg(oddrank_zlib zlib)
+oddrank_pkg(oddrank_libmd libmd)
 
 # Only the part of libdw that reads DWARF. The libraries that its pkg-config file adds (bzip2, lzma)
 # are for libdwfl.
