@@ -64,8 +64,9 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
 }
 
 std::size_t LiveTarget::read_batch(std::span<ReadRequest> requests) const {
-  std::array<iovec, kBatch> local{};
-  std::array<iovec, kBatch> remote{};
+  // Not cleared: 32 KiB, and most batches are a single request.
+  std::array<iovec, kBatch> local;
+  std::array<iovec, kBatch> remote;
   const std::size_t count = std::min(requests.size(), kBatch);
   for (std::size_t i = 0; i < count; ++i) {
     const ReadRequest& request = requests[i];
@@ -186,6 +187,14 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
 
 Result<ThreadState> LiveTarget::thread(pid_t tid) const {
   auto state = read_thread_state(pid_, tid);
+  if (state) {
+    name_restarted_call(*this, *state);
+  }
+  return state;
+}
+
+Result<ThreadState> LiveTarget::motion(pid_t tid) const {
+  auto state = read_thread_motion(pid_, tid);
   if (state) {
     name_restarted_call(*this, *state);
   }

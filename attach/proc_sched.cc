@@ -44,7 +44,7 @@ microseconds monotonic_now() {
 }
 
 std::optional<microseconds> read_last_run(pid_t pid, pid_t tid) {
-  const auto text = read_file(task_path(pid, tid, "sched"), kMaxSchedBytes);
+  const auto text = read_record(task_path(pid, tid, "sched"), kMaxSchedBytes);
   return text ? parse_last_run(*text) : std::nullopt;
 }
 

@@ -46,7 +46,7 @@ Result<ProcStat> bad_stat() {
 }
 
 Result<ProcStat> read_stat_file(const std::string& path, pid_t pid) {
-  auto text = read_file(path, 4096);
+  auto text = read_record(path, 4096);
   if (!text) {
     if (text.error().code == Errc::kNotFound) {
       return fail(Errc::kGone, "pid " + std::to_string(pid) + " does not exist");

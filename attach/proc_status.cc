@@ -38,7 +38,9 @@ std::uint64_t number(std::string_view value, int base = 10) {
 }
 
 void take_line(std::string_view name, std::string_view value, ProcStatus& status) {
-  if (name == "Tgid") {
+  if (name == "State") {
+    status.state = trim(value).empty() ? '?' : trim(value).front();
+  } else if (name == "Tgid") {
     status.process = parse_number<pid_t>(trim(value)).value_or(0);
   } else if (name == "TracerPid") {
     status.tracer = parse_number<pid_t>(trim(value)).value_or(0);
@@ -92,7 +94,7 @@ Result<ProcStatus> parse_proc_status(std::string_view text) {
 
 Result<ProcStatus> read_proc_status(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/status";
-  auto text = read_file(path, 65536);
+  auto text = read_record(path, kMaxStatusBytes);
   if (!text) {
     if (text.error().code == Errc::kNotFound) {
       return fail(Errc::kGone, "pid " + std::to_string(pid) + " does not exist");

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 
 namespace oddrank::attach {
 
+// The text of a user in thousands of groups is long.
+inline constexpr std::size_t kMaxStatusBytes = 65536;
+
 struct ProcStatus {
   // Real, effective and saved ids, in our user namespace (65534 if they have no number there).
   uid_t real_uid = 0;
@@ -21,6 +25,7 @@ struct ProcStatus {
   gid_t real_gid = 0;
   gid_t effective_gid = 0;
   gid_t saved_gid = 0;
+  char state = '?';
   pid_t process = 0;                  // Tgid
   pid_t tracer = 0;                   // 0: not traced
   std::vector<pid_t> ns_pids;         // NSpid: our namespace's first, its own last

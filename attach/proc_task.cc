@@ -33,6 +33,26 @@ Result<BlockedIn> bad_syscall(std::string_view text) {
               "not a line of /proc/TID/syscall: " + std::string(text.substr(0, 80)));
 }
 
+// The registers are read before the counters: if a thread moves in between, its counters differ
+// from those of an earlier reading.
+void take_call(pid_t pid, pid_t tid, ThreadState& state) {
+  if (const auto text = read_record(task_path(pid, tid, "syscall"), 512)) {
+    if (auto blocked = parse_proc_syscall(*text)) {
+      state.syscall = blocked->syscall;
+      state.registers = blocked->registers;
+    }
+  }
+}
+
+void take_status(const ProcStatus& status, ThreadState& state) {
+  state.voluntary_switches = status.voluntary_switches;
+  state.involuntary_switches = status.involuntary_switches;
+  state.tracer = status.tracer;
+  if (!status.ns_pids.empty()) {
+    state.target_tid = status.ns_pids.back();
+  }
+}
+
 }  // namespace
 
 Result<BlockedIn> parse_proc_syscall(std::string_view text) {
@@ -115,27 +135,32 @@ Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
   state.state = stat.state;
   state.cpu = stat.cpu;
   state.cpu_us = stat.cpu_us;
-  // Read the registers before the counters: if a thread moves in between, its counters differ from
-  // those of an earlier reading.
-  if (const auto text = read_file(task_path(pid, tid, "syscall"), 512)) {
-    if (auto blocked = parse_proc_syscall(*text)) {
-      state.syscall = blocked->syscall;
-      state.registers = blocked->registers;
-    }
-  }
-  if (const auto text = read_file(task_path(pid, tid, "wchan"), 256); text && *text != "0") {
+  take_call(pid, tid, state);
+  if (const auto text = read_record(task_path(pid, tid, "wchan"), 256); text && *text != "0") {
     state.wchan = std::string(trim(*text));
   }
-  if (const auto text = read_file(task_path(pid, tid, "status"), 65536)) {
+  if (const auto text = read_record(task_path(pid, tid, "status"), kMaxStatusBytes)) {
     if (const auto status = parse_proc_status(*text)) {
-      state.voluntary_switches = status->voluntary_switches;
-      state.involuntary_switches = status->involuntary_switches;
-      state.tracer = status->tracer;
-      if (!status->ns_pids.empty()) {
-        state.target_tid = status->ns_pids.back();
-      }
+      take_status(*status, state);
     }
   }
+  return state;
+}
+
+Result<ThreadState> read_thread_motion(pid_t pid, pid_t tid) {
+  ThreadState state;
+  state.tid = tid;
+  state.target_tid = tid;
+  take_call(pid, tid, state);
+  auto text = read_record(task_path(pid, tid, "status"), kMaxStatusBytes);
+  if (!text) {
+    return fail(text.error().code == Errc::kNotFound
+                    ? Error{Errc::kGone, "pid " + std::to_string(tid) + " does not exist", {}}
+                    : std::move(text).error());
+  }
+  ODDRANK_TRY(const ProcStatus status, parse_proc_status(*text));
+  take_status(status, state);
+  state.state = status.state;
   return state;
 }
 

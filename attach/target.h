@@ -119,6 +119,9 @@ class Target {
   // Reads one thread again, to see whether it moved while its stack was read. kGone if it has
   // exited.
   virtual Result<ThreadState> thread(pid_t tid) const = 0;
+  // The same, but only what shows whether it moved need be filled in: state, call, registers,
+  // switches, tracer and target_tid.
+  virtual Result<ThreadState> motion(pid_t tid) const { return thread(tid); }
 
   // Stops these threads, all together, calls `look`, and releases them. Those that have not stopped
   // after `patience` are left out; if none has stopped, `look` is not called. `threads` is the last

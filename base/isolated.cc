@@ -121,7 +121,7 @@ void finish(Running& running, IsolatedResult& result) {
 
 // Returns false at the end of the child's output.
 bool take_output(const Running& running, IsolatedResult& result, std::size_t byte_limit) {
-  std::array<char, 65536> block{};
+  std::array<char, 65536> block;  // not cleared: most answers are small
   const ssize_t got = ::read(running.output.get(), block.data(), block.size());
   if (got < 0) {
     return errno == EINTR || errno == EAGAIN;

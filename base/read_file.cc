@@ -6,22 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 
 #include "base/unique_fd.h"
 
 namespace oddrank {
+namespace {
 
-Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd.valid()) {
-    return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
-  }
-  return read_all(fd.get(), path, limit);
-}
+enum class EndsAt : std::uint8_t { kEmptyRead, kShortRead };
 
-Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
+Result<std::string> read_until(int fd, const std::string& path, std::size_t limit, EndsAt end) {
   std::string bytes;
-  std::array<char, 16384> block{};
+  std::array<char, 16384> block;  // not cleared: /proc has thousands of files of some bytes
   while (bytes.size() < limit) {
     const std::size_t want = std::min(block.size(), limit - bytes.size());
     const ssize_t got = ::read(fd, block.data(), want);
@@ -31,12 +27,36 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t limit)
       }
       return fail(errno_code(errno), "cannot read " + path + ": " + errno_text(errno));
     }
-    if (got == 0) {
+    bytes.append(block.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (end == EndsAt::kShortRead && static_cast<std::size_t>(got) < want)) {
       break;
     }
-    bytes.append(block.data(), static_cast<std::size_t>(got));
   }
   return bytes;
+}
+
+Result<UniqueFd> open_to_read(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd.valid()) {
+    return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  ODDRANK_TRY(const UniqueFd fd, open_to_read(path));
+  return read_all(fd.get(), path, limit);
+}
+
+Result<std::string> read_record(const std::string& path, std::size_t limit) {
+  ODDRANK_TRY(const UniqueFd fd, open_to_read(path));
+  return read_until(fd.get(), path, limit, EndsAt::kShortRead);
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
+  return read_until(fd, path, limit, EndsAt::kEmptyRead);
 }
 
 Result<std::string> read_link(const std::string& path) {

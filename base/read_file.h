@@ -18,6 +18,11 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = std::
 // The same of an open file, from its present position; `path` is for the message.
 Result<std::string> read_all(int fd, const std::string& path, std::size_t limit);
 
+// The same of a file whose text one read(2) returns whole, as those files of /proc do that have one
+// record (a thread's stat, status, syscall, wchan, sched; not maps): a read that leaves room is the
+// last one. Saves a system call a file.
+Result<std::string> read_record(const std::string& path, std::size_t limit);
+
 // Returns the target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.
 Result<std::string> read_link(const std::string& path);
 

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 
+#include "attach/target.h"
 #include "cpython/python_process.h"
 
 namespace oddrank::node {
@@ -17,6 +19,8 @@ struct ReadOptions {
   std::size_t newest_calls = 64;  // of a core's recorders, as in CaptureOptions
   // Called with the process's Python, after its groups were read; may be empty.
   std::function<void(const cpython::PythonProcess&)> visit_python;
+  // Called before threads are stopped, with these; may be empty.
+  std::function<void(std::span<const attach::ThreadState>)> before_stop;
 };
 
 }  // namespace oddrank::node

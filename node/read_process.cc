@@ -1,6 +1,7 @@
 #include "node/read_process.h"
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -41,8 +42,12 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   if (!target) {
     give_up(target.error());
   } else {
-    const waits::QuietTimes quiet = waits::read_quiet_times(process.pid);
-    auto read = read_threads(**target, options, capture.tables, process);
+    waits::QuietTimes quiet;
+    ReadOptions noting = options;
+    noting.before_stop = [&](std::span<const attach::ThreadState> threads) {
+      quiet.merge(waits::read_quiet_times(identity.pid, threads));  // the first time counts
+    };
+    auto read = read_threads(**target, noting, capture.tables, process);
     if (!read) {
       give_up(read.error());
     } else {

@@ -31,6 +31,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collect.locals = options.locals ? cpython::Locals::kAll : collect.locals;
   collect.tasks = options.tasks;
   collect.mask_text = mask_text;
+  collect.before_stop = options.before_stop;
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     take_place(collectives::collect_groups(python, tables, process), process);
     process.exception = tables.string(cpython::last_exception(python));

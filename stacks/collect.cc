@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,15 +26,7 @@ class Collector {
   Collector(ProcessReader& reader,
             const CollectOptions& options,
             snapshot::Tables& tables,
-            snapshot::ProcessCapture& process)
-      : reader_(reader),
-        options_(options),
-        tables_(tables),
-        process_(process),
-        converter_(reader.modules(),
-                   tables,
-                   reader.python() ? reader.python()->evaluation_ranges()
-                                   : std::vector<elf::ElfRange>()) {}
+            snapshot::ProcessCapture& process);
 
   void add(const std::vector<Reading>& readings);
 
@@ -57,23 +50,38 @@ class Collector {
   snapshot::Tables& tables_;
   snapshot::ProcessCapture& process_;
   FrameConverter converter_;
+  std::unordered_map<pid_t, std::size_t> rows_;  // by tid: index into process_.threads
   std::vector<cpython::Gil> gils_;
   std::size_t locals_ = 0;
 };
 
 static_assert(cpython::kMaxCallsOfLoop <= snapshot::kMaxLoopCalls);
 
+Collector::Collector(ProcessReader& reader,
+                     const CollectOptions& options,
+                     snapshot::Tables& tables,
+                     snapshot::ProcessCapture& process)
+    : reader_(reader),
+      options_(options),
+      tables_(tables),
+      process_(process),
+      converter_(
+          reader.modules(),
+          tables,
+          reader.python() ? reader.python()->evaluation_ranges() : std::vector<elf::ElfRange>()) {
+  for (std::size_t i = 0; i < process.threads.size(); ++i) {
+    rows_.emplace(process.threads[i].tid, i);
+  }
+}
+
 snapshot::ThreadCapture& Collector::row_of(const attach::ThreadState& state) {
   auto& threads = process_.threads;
-  auto row =
-      std::find_if(threads.begin(), threads.end(),
-                   [&state](const snapshot::ThreadCapture& one) { return one.tid == state.tid; });
-  if (row == threads.end()) {
-    row = threads.emplace(threads.end());
-    row->tid = state.tid;
+  const auto [at, fresh] = rows_.emplace(state.tid, threads.size());
+  if (fresh) {
+    threads.emplace_back().tid = state.tid;
   }
-  row->name = tables_.string(state.name);
-  return *row;
+  threads[at->second].name = tables_.string(state.name);
+  return threads[at->second];
 }
 
 StackEnd Collector::end_of(const Reading& reading) const {

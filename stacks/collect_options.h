@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "attach/target.h"
 #include "cpython/python_process.h"
 
 namespace oddrank::stacks {
@@ -21,6 +23,8 @@ struct CollectOptions {
   // harm (stop_choice.h).
   bool stop = true;
   std::size_t frame_limit = 4096;
+  // Called before threads are stopped, with these: for what a stop changes.
+  std::function<void(std::span<const attach::ThreadState>)> before_stop = {};
   // Called once at the end if the target is a Python that could be read: for other objects of it.
   std::function<void(const cpython::PythonProcess&)> visit_python = {};
 };

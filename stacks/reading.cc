@@ -11,6 +11,7 @@
 #include "stacks/reading.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "stacks/stop_choice.h"
@@ -94,17 +95,20 @@ void ProcessReader::read_python(std::vector<Reading>& readings, const Which& whi
     return;
   }
   python_trouble_.clear();
+  std::unordered_map<pid_t, PythonThread*> by_tid;
+  for (PythonThread& thread : *threads) {
+    if (thread.target_tid != 0) {
+      by_tid.emplace(thread.target_tid, &thread);
+    }
+  }
   for (Reading& reading : readings) {
     if (!which(reading)) {
       continue;
     }
-    const auto found =
-        std::find_if(threads->begin(), threads->end(), [&reading](const PythonThread& thread) {
-          return thread.target_tid != 0 && thread.target_tid == reading.state.target_tid;
-        });
-    if (found != threads->end()) {
-      reading.python = std::move(*found);
-      found->target_tid = 0;  // taken
+    const auto found = by_tid.find(reading.state.target_tid);
+    if (found != by_tid.end()) {
+      reading.python = std::move(*found->second);
+      by_tid.erase(found);
     } else {
       reading.python.reset();
     }
@@ -116,7 +120,7 @@ std::optional<cpython::PythonSample> ProcessReader::release_sample() {
 }
 
 void ProcessReader::look_again(Reading& reading) {
-  const auto after = target_.thread(reading.state.tid);
+  const auto after = target_.motion(reading.state.tid);
   reading.gone = !after;
   reading.moved = after && !stood_still(reading.state, *after);
   reading.spare =
@@ -166,6 +170,9 @@ bool ProcessReader::read_stopped(std::vector<Reading>& readings) {
   }
   if (wanted.empty()) {
     return false;
+  }
+  if (options_.before_stop) {
+    options_.before_stop(wanted);
   }
   std::vector<Reading*> held;
   std::vector<unwind::StackCopy> copies;

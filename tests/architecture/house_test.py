@@ -64,7 +64,7 @@ READER_OF_PROSE = "snapshot/format/told_wait.cc"
 OPENS = re.compile(r"(?:(?<![\w:])::(?:open|openat|openat2|opendir|fopen|freopen|creat|stat|lstat|"
                    r"statvfs|statfs|statx|access|readlink|connect|glob|scandir|nftw|inotify_add_watch)|"
                    r"syscall(?=\(SYS_open)|\bstd::(?:i|o)?fstream\b[^;(]*|"
-                   r"(?<![\w:])(?:read_link|read_file(?!\((?:address|std::uint64_t)))|"
+                   r"(?<![\w:])(?:read_link|read_(?:file|record)(?!\((?:address|std::uint64_t)))|"
                    r"filesystem::(?:exists|status|file_size|canonical|read_symlink|is_\w+|"
                    r"(?:recursive_)?directory_iterator))\(([^;]*)")
 OF_KERNEL = re.compile(r'\s*(?:[\w:]+\()*"/(?:proc|sys|dev)/|\s*"/proc"|\s*"/dev/|'

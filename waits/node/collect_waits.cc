@@ -1,10 +1,10 @@
 #include "waits/node/collect_waits.h"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "attach/proc_fds.h"
@@ -124,11 +124,20 @@ void name_tracer(ThreadWait& wait) {
   }
 }
 
-// Returns null if the thread is not among them.
-const ThreadState* state_of(const std::vector<ThreadState>& states, pid_t tid) {
-  const auto found = std::find_if(states.begin(), states.end(),
-                                  [tid](const ThreadState& each) { return each.tid == tid; });
-  return found == states.end() ? nullptr : &*found;
+// [thread of the process] -> its state; null: it is not among them.
+std::vector<const ThreadState*> states_of(const std::vector<ThreadState>& states,
+                                          const ProcessCapture& process) {
+  std::unordered_map<pid_t, const ThreadState*> by_tid;
+  for (const ThreadState& state : states) {
+    by_tid.emplace(state.tid, &state);
+  }
+  std::vector<const ThreadState*> found;
+  found.reserve(process.threads.size());
+  for (const ThreadCapture& thread : process.threads) {
+    const auto at = by_tid.find(thread.tid);
+    found.push_back(at == by_tid.end() ? nullptr : at->second);
+  }
+  return found;
 }
 
 // Reads the wait of each thread of the process; those of threads that are not among `states` stay
@@ -138,8 +147,9 @@ std::vector<ThreadWait> waits_of(const attach::Target& target,
                                  const ProcessFiles& files,
                                  const ProcessCapture& process) {
   std::vector<ThreadWait> waits(process.threads.size());
+  const std::vector<const ThreadState*> found = states_of(states, process);
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    if (const ThreadState* state = state_of(states, process.threads[i].tid)) {
+    if (const ThreadState* state = found[i]) {
       waits[i] = wait_of_thread({target, files, states, *state});
     }
   }
@@ -181,8 +191,10 @@ void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCaptur
   if (!clock) {
     return;
   }
-  for (ThreadCapture& thread : process.threads) {
-    const ThreadState* state = state_of(states, thread.tid);
+  const std::vector<const ThreadState*> found = states_of(states, process);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ThreadCapture& thread = process.threads[i];
+    const ThreadState* state = found[i];
     if (state == nullptr || std::string_view("SDTtI").find(state->state) == std::string::npos) {
       continue;
     }

@@ -2,26 +2,24 @@
 
 #include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
-#include "attach/proc_task.h"
 
 namespace oddrank::waits {
 
 using std::chrono::milliseconds;
 
-QuietTimes read_quiet_times(pid_t pid) {
+QuietTimes read_quiet_times(pid_t pid, std::span<const attach::ThreadState> threads) {
   QuietTimes times;
   const auto clock = attach::RunClock::here();
-  const auto tids = attach::read_tids(pid);
-  if (!clock || !tids) {
+  if (!clock) {
     return times;
   }
-  for (const pid_t tid : *tids) {
-    const auto stat = attach::read_thread_stat(pid, tid);
+  for (const attach::ThreadState& thread : threads) {
+    const auto stat = attach::read_thread_stat(pid, thread.tid);
     if (!stat || stat->state == 'R') {
       continue;
     }
-    if (const auto quiet = clock->not_run_for(pid, tid, stat->cpu)) {
-      times.emplace(tid, std::chrono::duration_cast<milliseconds>(*quiet));
+    if (const auto quiet = clock->not_run_for(pid, thread.tid, stat->cpu)) {
+      times.emplace(thread.tid, std::chrono::duration_cast<milliseconds>(*quiet));
     }
   }
   return times;

@@ -15,6 +15,7 @@ TEST_CASE("a status has owner, tracer, namespaces, signals and switches") {
       "CapPrm:\t000001ffffffffff\nCapEff:\t0000000000080000\n"
       "voluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n");
   REQUIRE(status);
+  CHECK(status->state == 'S');
   CHECK(status->process == 4250);
   CHECK(status->tracer == 77);
   CHECK(status->real_uid == 1000);
@@ -37,6 +38,7 @@ TEST_CASE("missing and broken lines leave their fields unset") {
   REQUIRE(status);
   CHECK(status->real_uid == 7);
   CHECK(status->effective_uid == 0);
+  CHECK(status->state == '?');
   CHECK(status->tracer == 0);
   CHECK(status->ns_pids == std::vector<pid_t>{5});
   CHECK(status->thread_pending == 0);
