@@ -35,6 +35,12 @@ Result<MappedFile> MappedFile::map(UniqueFd fd) {
   return file;
 }
 
+void MappedFile::forget_pages() const {
+  if (at_ != nullptr) {
+    ::madvise(const_cast<std::byte*>(at_), size_, MADV_DONTNEED);  // it is never written to
+  }
+}
+
 void MappedFile::reset() {
   if (at_ != nullptr) {
     ::munmap(const_cast<std::byte*>(at_), size_);

@@ -31,6 +31,9 @@ class MappedFile {
   // Returns the bytes; empty if nothing is mapped. Moving the object does not move the bytes.
   std::span<const std::byte> span() const { return {at_, size_}; }
 
+  // Gives up the memory of the pages touched so far; they are read again where they are touched.
+  void forget_pages() const;
+
  private:
   void reset();
 

@@ -49,7 +49,24 @@ struct ElfImage::Impl {
   void load_section(Elf_Scn* section, std::size_t names_index);
   std::optional<SymbolTable> symbol_table(Elf_Scn* section, const GElf_Shdr& header) const;
   std::span<const std::byte> file_range(std::uint64_t offset, std::uint64_t size) const;
+  // Calls `visit` with parts of all tables. The pages of large ones do not stay in memory: the
+  // symbols of a library, with their names, have up to hundreds of megabytes.
+  template <typename Visit>
+  void visit_symbols(Visit visit) const;
 };
+
+template <typename Visit>
+void ElfImage::Impl::visit_symbols(Visit visit) const {
+  constexpr std::size_t kPart = 65536;  // symbols; 1.5 MiB without names
+  for (const SymbolTable& table : tables) {
+    for (std::size_t first = 0; first < table.symbols().size(); first += kPart) {
+      visit(table.part(first, kPart));
+      if (table.symbols().size() > kPart) {
+        bytes.forget_pages();
+      }
+    }
+  }
+}
 
 std::span<const std::byte> ElfImage::Impl::file_range(std::uint64_t offset,
                                                       std::uint64_t size) const {
@@ -216,9 +233,7 @@ std::optional<ElfRange> ElfImage::symbol(std::string_view name) const {
 
 std::vector<ElfRange> ElfImage::functions_with_prefix(std::string_view prefix) const {
   std::vector<ElfRange> found;
-  for (const SymbolTable& table : impl_->tables) {
-    table.append_functions(prefix, found);
-  }
+  impl_->visit_symbols([&](const SymbolTable& part) { part.append_functions(prefix, found); });
   const auto key = [](const ElfRange& range) { return std::pair(range.address, range.size); };
   std::sort(found.begin(), found.end(),
             [key](const ElfRange& a, const ElfRange& b) { return key(a) < key(b); });
@@ -236,9 +251,8 @@ bool ElfImage::has_own_symbols() const {
 std::vector<NamedRange> ElfImage::variables_with_prefix(std::string_view prefix,
                                                         std::uint64_t size) const {
   std::vector<NamedRange> found;
-  for (const SymbolTable& table : impl_->tables) {
-    table.append_variables(prefix, size, found);
-  }
+  impl_->visit_symbols(
+      [&](const SymbolTable& part) { part.append_variables(prefix, size, found); });
   return found;
 }
 
@@ -260,9 +274,7 @@ std::span<const std::byte> ElfImage::bytes_at(std::uint64_t address, std::uint64
 
 std::vector<std::string> ElfImage::names_of(std::span<const std::uint64_t> sorted_addresses) const {
   SymbolSearch search(sorted_addresses);
-  for (const SymbolTable& table : impl_->tables) {
-    search.visit(table);
-  }
+  impl_->visit_symbols([&](const SymbolTable& part) { search.visit(part); });
   return search.names();
 }
 

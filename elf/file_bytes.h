@@ -24,6 +24,9 @@ class FileBytes {
     return file_.span().empty() ? std::span(copy_) : file_.span();
   }
 
+  // Gives up the memory of a mapped file's pages (MappedFile).
+  void forget_pages() const { file_.forget_pages(); }
+
  private:
   explicit FileBytes(MappedFile file) : file_(std::move(file)) {}
 

@@ -1,12 +1,14 @@
 #include "elf/symbol_table.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <tuple>
 
 namespace oddrank::elf {
 namespace {
 
 constexpr std::size_t kMaxSymbolName = std::size_t{16} << 10;
+constexpr std::size_t kMaxSlices = 4096;
 
 bool is_defined(const Elf64_Sym& symbol) {
   return symbol.st_shndx != SHN_UNDEF && symbol.st_name != 0;
@@ -85,6 +87,33 @@ bool SymbolSearch::better(const Candidate& candidate, const Candidate& than) {
   return rank(candidate) < rank(than);
 }
 
+SymbolSearch::SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
+    : addresses_(sorted_addresses), best_(sorted_addresses.size()) {
+  if (addresses_.empty()) {
+    return;
+  }
+  const std::uint64_t extent = addresses_.back() - addresses_.front();
+  while (extent >> shift_ >= kMaxSlices) {
+    ++shift_;
+  }
+  slices_.reserve((extent >> shift_) + 1);
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    const std::uint64_t slice = (addresses_[i] - addresses_.front()) >> shift_;
+    slices_.resize(std::max<std::size_t>(slices_.size(), slice + 1), static_cast<std::uint32_t>(i));
+  }
+}
+
+std::size_t SymbolSearch::first_from(std::uint64_t value) const {
+  if (value <= addresses_.front()) {
+    return 0;
+  }
+  const std::uint64_t slice = (value - addresses_.front()) >> shift_;
+  const std::size_t end = slice + 1 < slices_.size() ? slices_[slice + 1] : addresses_.size();
+  const auto from = addresses_.begin() + static_cast<std::ptrdiff_t>(slices_[slice]);
+  const auto to = addresses_.begin() + static_cast<std::ptrdiff_t>(end);
+  return static_cast<std::size_t>(std::lower_bound(from, to, value) - addresses_.begin());
+}
+
 void SymbolSearch::visit(const SymbolTable& table) {
   if (addresses_.empty()) {
     return;
@@ -94,18 +123,17 @@ void SymbolSearch::visit(const SymbolTable& table) {
         !may_be_code(symbol)) {
       continue;
     }
-    auto at = std::lower_bound(addresses_.begin(), addresses_.end(), symbol.st_value);
-    if (at == addresses_.end() || *at - symbol.st_value >= symbol.st_size) {
+    std::size_t at = first_from(symbol.st_value);
+    if (at == addresses_.size() || addresses_[at] - symbol.st_value >= symbol.st_size) {
       continue;
     }
     const Candidate candidate{&symbol, table.name(symbol)};
     if (candidate.name.empty() || is_mapping_mark(candidate.name)) {
       continue;
     }
-    for (; at != addresses_.end() && *at - symbol.st_value < symbol.st_size; ++at) {
-      auto& best = best_[static_cast<std::size_t>(at - addresses_.begin())];
-      if (better(candidate, best)) {
-        best = candidate;
+    for (; at < addresses_.size() && addresses_[at] - symbol.st_value < symbol.st_size; ++at) {
+      if (better(candidate, best_[at])) {
+        best_[at] = candidate;
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,11 @@ class SymbolTable {
   // Returns the name as in the file, cut at 16 KiB; empty if it has none or its offset is outside.
   std::string_view name(const Elf64_Sym& symbol) const;
 
+  // Returns a table of at most `count` of the symbols, from `first` on, with all names.
+  SymbolTable part(std::size_t first, std::size_t count) const {
+    return {symbols_.subspan(first, std::min(count, symbols_.size() - first)), names_, dynamic_};
+  }
+
   // Finds a defined symbol of that exact name.
   std::optional<ElfRange> find(std::string_view name) const;
   // Adds each defined function whose name has the prefix.
@@ -50,10 +56,9 @@ class SymbolTable {
 // one function: "read", "__read", "__GI___read".
 class SymbolSearch {
  public:
-  explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
-      : addresses_(sorted_addresses), best_(sorted_addresses.size()) {}
+  explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses);
 
-  // `table` must outlive the search.
+  // What `table` borrows must outlive the search.
   void visit(const SymbolTable& table);
   // Returns names in the order of the addresses; "" if no symbol contains one.
   std::vector<std::string> names() const;
@@ -64,8 +69,16 @@ class SymbolSearch {
     std::string_view name;
   };
   static bool better(const Candidate& candidate, const Candidate& than);
+  // Returns the index of the first address that is not below `value`, which is at most the last
+  // one.
+  std::size_t first_from(std::uint64_t value) const;
 
   std::span<const std::uint64_t> addresses_;
+  // The addresses lie in slices of 2^shift_ bytes, the first of which begins at the first address:
+  // [slice] -> index of the first address in it or behind. A library has a hundred thousand symbols
+  // for each address, and most of them are ruled out by their slice.
+  std::vector<std::uint32_t> slices_;
+  unsigned shift_ = 0;
   std::vector<Candidate> best_;
 };
 
