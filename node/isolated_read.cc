@@ -55,7 +55,8 @@ Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds tim
 }  // namespace
 
 void send_capture(int fd, const Result<snapshot::Capture>& capture) {
-  send_bytes(fd, capture ? snapshot::encode_capture(*capture) : encode_error(capture.error()));
+  send_bytes(fd, capture ? snapshot::encode_capture(*capture, snapshot::Packing::kFast)
+                         : encode_error(capture.error()));
 }
 
 Result<snapshot::Capture> received_capture(const IsolatedResult& result,

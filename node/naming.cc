@@ -68,7 +68,8 @@ void name_with(Capture& capture, const FindFiles& find) {
   const IsolatedTask task{[&](int fd) {
                             DebugFinder finder;
                             elf::name_frames(capture, find(finder));
-                            send_bytes(fd, snapshot::encode_capture(capture));
+                            send_bytes(fd,
+                                       snapshot::encode_capture(capture, snapshot::Packing::kFast));
                           },
                           kNamingTimeout};
   if (!replace_by_answer(capture, task)) {
@@ -78,18 +79,18 @@ void name_with(Capture& capture, const FindFiles& find) {
 }
 
 void add_inlines_with(Capture& capture, milliseconds patience, const FindFiles& find) {
-  const IsolatedTask task{[&](int fd) {
-                            const Deadline deadline = Deadline::after(patience);
-                            DebugFinder finder(deadline);
-                            if (!elf::add_inlined_frames(capture, find(finder), [&deadline] {
-                                  return deadline.passed();
-                                })) {
-                              add_note(capture, kCutShort);
-                            }
-                            send_bytes(fd, snapshot::encode_capture(capture));
-                          },
-                          patience + kSendingTime,
-                          {.programs = DebugFinder::asks_servers(), .memory = kMaxDebugMemory}};
+  const IsolatedTask task{
+      [&](int fd) {
+        const Deadline deadline = Deadline::after(patience);
+        DebugFinder finder(deadline);
+        if (!elf::add_inlined_frames(capture, find(finder),
+                                     [&deadline] { return deadline.passed(); })) {
+          add_note(capture, kCutShort);
+        }
+        send_bytes(fd, snapshot::encode_capture(capture, snapshot::Packing::kFast));
+      },
+      patience + kSendingTime,
+      {.programs = DebugFinder::asks_servers(), .memory = kMaxDebugMemory}};
   if (!replace_by_answer(capture, task)) {
     add_note(capture, "there are no inlined frames: debug information could not be read");
   }

@@ -28,7 +28,7 @@ void add_record(const attach::Target& target,
                 snapshot::Capture& capture) {
   cpython::PythonMemory memory = python.memory();
   elf::ModuleMap modules(target);
-  auto record = read_recorders(target, modules, &memory, process, newest, capture.tables);
+  auto record = read_recorders(target, modules, &memory, process, {newest, {}}, capture.tables);
   if (record) {
     capture.collectives.flight.push_back(*std::move(record));
   }

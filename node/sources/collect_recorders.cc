@@ -32,7 +32,9 @@ std::uint64_t recorded_at_us() {
 }
 
 // Reads one rank, in the child.
-Capture read_recorders_of(const Capture& known, const ProcessCapture& process, std::size_t newest) {
+Capture read_recorders_of(const Capture& known,
+                          const ProcessCapture& process,
+                          const RecordersWanted& wanted) {
   Capture answer;
   answer.nodes.emplace_back();
   const auto target = attach::LiveTarget::open(process.pid);
@@ -50,7 +52,7 @@ Capture read_recorders_of(const Capture& known, const ProcessCapture& process, s
     memory.emplace(python->memory());
   }
   auto record =
-      read_recorders(**target, modules, memory ? &*memory : nullptr, row, newest, answer.tables);
+      read_recorders(**target, modules, memory ? &*memory : nullptr, row, wanted, answer.tables);
   if (record) {
     record->written_us = recorded_at_us();
     answer.collectives.flight.push_back(*std::move(record));
@@ -61,20 +63,43 @@ Capture read_recorders_of(const Capture& known, const ProcessCapture& process, s
   return answer;
 }
 
+// Has the libraries of one process searched; the other ranks usually map the same files.
+std::vector<RecorderVariables> variables_of(const ProcessCapture& process, milliseconds patience) {
+  const IsolatedTask task{[&process](int fd) {
+                            if (const auto target = attach::LiveTarget::open(process.pid)) {
+                              elf::ModuleMap modules(**target);
+                              send_bytes(fd, encode_variables(find_recorder_variables(modules)));
+                            }
+                          },
+                          patience};
+  return decode_variables(run_isolated({task}, 1).front().bytes);
+}
+
+bool may_have_recorders(const ProcessCapture& process) {
+  return process.is_rank && process.rank >= 0 && process.state != 'Z' && !process.groups.empty();
+}
+
 }  // namespace
 
 void collect_recorders(Capture& capture, std::size_t newest, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::uint32_t> nodes;  // of each task's process
   const milliseconds patience = std::min(timeout, kRecorderPatience);
+  RecordersWanted wanted{newest, {}};
+  const auto ranks =
+      std::count_if(capture.processes.begin(), capture.processes.end(), may_have_recorders);
   for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && process.rank >= 0 && process.state != 'Z' && !process.groups.empty()) {
-      nodes.push_back(process.node);
-      tasks.push_back({[&capture, &process, newest](int fd) {
-                         send_capture(fd, read_recorders_of(capture, process, newest));
-                       },
-                       patience});
+    if (!may_have_recorders(process)) {
+      continue;
     }
+    if (tasks.empty() && ranks > 1) {
+      wanted.known = variables_of(process, patience);
+    }
+    nodes.push_back(process.node);
+    tasks.push_back({[&capture, &process, &wanted](int fd) {
+                       send_capture(fd, read_recorders_of(capture, process, wanted));
+                     },
+                     patience});
   }
   const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
   for (std::size_t at = 0; at < results.size(); ++at) {

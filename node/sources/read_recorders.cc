@@ -7,10 +7,8 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "base/base_name.h"
 #include "collectives/torch/recorder.h"
 #include "collectives/torch/ring.h"
 #include "snapshot/flight_calls.h"
@@ -26,69 +24,55 @@ using snapshot::FlightGroup;
 using snapshot::FlightRecord;
 using snapshot::ProcessGroup;
 
-constexpr std::array<std::string_view, 3> kTorchLibraries = {"libtorch_cpu.so", "libtorch_cuda.so",
-                                                             "libtorch_xpu.so"};
 constexpr std::uint64_t kMaxSearched = std::uint64_t{8} << 20;  // of a library's variables
 constexpr std::size_t kMaxCandidates = 65536;
 
 // Addresses of recorders, and whether a symbol names them; else they only look like recorders.
 using RecordersFound = std::map<Addr, bool>;
 
-// Returns whether the name fits one of recorder_symbols().
-bool is_recorder_symbol(std::string_view name) {
-  const auto patterns = collectives::recorder_symbols();
-  return std::any_of(patterns.begin(), patterns.end(), [name](std::string_view pattern) {
-    const auto star = pattern.find('*');
-    if (star == std::string_view::npos) {
-      return name == pattern;
-    }
-    return name.size() + 1 >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
-           name.ends_with(pattern.substr(star + 1));
-  });
-}
-
 // Finds recorders in one library.
 class RecorderSearch {
  public:
-  RecorderSearch(const Target& target, elf::ModuleMap& modules)
-      : target_(target), modules_(modules) {}
+  RecorderSearch(const Target& target,
+                 elf::ModuleMap& modules,
+                 const std::vector<RecorderVariables>& known)
+      : target_(target), modules_(modules), known_(known) {}
 
   // Adds the addresses of recorders.
   void search(const elf::Module& library, RecordersFound& found);
 
  private:
-  // Returns whether the library has symbols of its own; adds the recorders that they name.
-  bool by_symbol(const elf::ElfImage& image, std::uint64_t bias, RecordersFound& found) const;
+  RecorderVariables variables_of(const elf::ElfImage& image) const;
   void by_shape(const elf::ElfImage& image, std::uint64_t bias, RecordersFound& found) const;
 
   const Target& target_;
   elf::ModuleMap& modules_;
+  const std::vector<RecorderVariables>& known_;
 };
 
 void RecorderSearch::search(const elf::Module& library, RecordersFound& found) {
   const auto image = modules_.image_of(library);
   const auto bias = modules_.load_bias(library);
-  if (image && bias && !by_symbol(**image, *bias, found)) {
-    by_shape(**image, *bias, found);
+  if (!image || !bias) {
+    return;
   }
-}
-
-bool RecorderSearch::by_symbol(const elf::ElfImage& image,
-                               std::uint64_t bias,
-                               RecordersFound& found) const {
-  // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
-  constexpr std::string_view kPrefix = "_ZZN4c10d1";
-  for (const elf::NamedRange& variable :
-       image.variables_with_prefix(kPrefix, sizeof(std::uint64_t))) {
-    const auto recorder =
-        is_recorder_symbol(variable.name)
-            ? attach::read_object<std::uint64_t>(target_, Addr{bias + variable.range.address})
-            : Result<std::uint64_t>(0);
+  const RecorderVariables variables = variables_of(**image);
+  for (const std::uint64_t address : variables.addresses) {
+    const auto recorder = attach::read_object<std::uint64_t>(target_, Addr{*bias + address});
     if (recorder && *recorder != 0) {
       found.emplace(Addr{*recorder}, true);
     }
   }
-  return image.has_own_symbols();
+  if (!variables.has_symbols) {
+    by_shape(**image, *bias, found);
+  }
+}
+
+RecorderVariables RecorderSearch::variables_of(const elf::ElfImage& image) const {
+  const auto known = std::find_if(
+      known_.begin(), known_.end(),
+      [&image](const RecorderVariables& library) { return library.build_id == image.build_id(); });
+  return known == known_.end() ? find_recorder_variables(image) : *known;
 }
 
 void RecorderSearch::by_shape(const elf::ElfImage& image,
@@ -145,13 +129,12 @@ Result<FlightRecord> read_recorders(const Target& target,
                                     elf::ModuleMap& modules,
                                     cpython::PythonMemory* python,
                                     const snapshot::ProcessCapture& process,
-                                    std::size_t newest,
+                                    const RecordersWanted& wanted,
                                     snapshot::Tables& tables) {
-  RecorderSearch search(target, modules);
+  RecorderSearch search(target, modules, wanted.known);
   RecordersFound found;
   for (const elf::Module& module : modules.modules()) {
-    if (std::find(kTorchLibraries.begin(), kTorchLibraries.end(), base_name(module.path)) !=
-        kTorchLibraries.end()) {
+    if (has_recorders(module.path)) {
       search.search(module, found);
     }
   }
@@ -162,7 +145,7 @@ Result<FlightRecord> read_recorders(const Target& target,
   for (const auto& [recorder, named] : found) {
     RecorderRequest request;
     request.recorder = recorder;
-    request.newest = newest;
+    request.newest = wanted.newest;
     auto record = collectives::read_recorder(reader, python, request, tables);
     if (record) {
       records.push_back(*std::move(record));

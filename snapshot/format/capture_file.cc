@@ -16,18 +16,20 @@ namespace oddrank::snapshot {
 namespace {
 
 constexpr std::string_view kMagic = "ODDRANK";
-constexpr int kCompressionLevel = 9;  // a node's capture is small; 16,384 of them are not
+constexpr int kSmallLevel = 9;  // a node's capture is small; 16,384 of them are not
+constexpr int kFastLevel = 1;
 
 }  // namespace
 
-std::string encode_capture(const Capture& capture) {
+std::string encode_capture(const Capture& capture, Packing packing) {
   const std::string body = encode_document(to_document(capture));
   std::string bytes(kMagic);
   bytes.push_back(static_cast<char>(kCaptureFormat));
   const std::size_t header = bytes.size();
   bytes.resize(header + ::ZSTD_compressBound(body.size()));
-  const std::size_t packed = ::ZSTD_compress(bytes.data() + header, bytes.size() - header,
-                                             body.data(), body.size(), kCompressionLevel);
+  const std::size_t packed =
+      ::ZSTD_compress(bytes.data() + header, bytes.size() - header, body.data(), body.size(),
+                      packing == Packing::kFast ? kFastLevel : kSmallLevel);
   // Cannot fail: the buffer has the size that the library requires.
   bytes.resize(header + (::ZSTD_isError(packed) != 0U ? 0 : packed));
   return bytes;

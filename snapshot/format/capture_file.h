@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,12 @@ namespace oddrank::snapshot {
 inline constexpr int kCaptureFormat = 12;
 inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 
-std::string encode_capture(const Capture& capture);
+enum class Packing : std::uint8_t {
+  kSmall = 0,  // to be kept or sent to another machine
+  kFast,       // to be read at once by another process
+};
+
+std::string encode_capture(const Capture& capture, Packing packing = Packing::kSmall);
 
 // Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, would unpack
 // to more than `limit` bytes, or describe much more than real captures of their size do

@@ -1,0 +1,94 @@
+#include "node/sources/recorder_variables.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "base/base_name.h"
+#include "base/hex.h"
+#include "base/parse_number.h"
+#include "base/split.h"
+#include "collectives/torch/recorder_layout.h"
+
+namespace oddrank::node {
+namespace {
+
+constexpr std::array<std::string_view, 3> kTorchLibraries = {"libtorch_cpu.so", "libtorch_cuda.so",
+                                                             "libtorch_xpu.so"};
+
+// Returns whether the name fits one of recorder_symbols().
+bool is_recorder_symbol(std::string_view name) {
+  const auto patterns = collectives::recorder_symbols();
+  return std::any_of(patterns.begin(), patterns.end(), [name](std::string_view pattern) {
+    const auto star = pattern.find('*');
+    if (star == std::string_view::npos) {
+      return name == pattern;
+    }
+    return name.size() + 1 >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
+           name.ends_with(pattern.substr(star + 1));
+  });
+}
+
+}  // namespace
+
+bool has_recorders(std::string_view path) {
+  return std::find(kTorchLibraries.begin(), kTorchLibraries.end(), base_name(path)) !=
+         kTorchLibraries.end();
+}
+
+RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
+  // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
+  constexpr std::string_view kPrefix = "_ZZN4c10d1";
+  RecorderVariables found{library.build_id(), library.has_own_symbols(), {}};
+  for (const elf::NamedRange& variable :
+       library.variables_with_prefix(kPrefix, sizeof(std::uint64_t))) {
+    if (is_recorder_symbol(variable.name)) {
+      found.addresses.push_back(variable.range.address);
+    }
+  }
+  return found;
+}
+
+std::vector<RecorderVariables> find_recorder_variables(elf::ModuleMap& modules) {
+  std::vector<RecorderVariables> libraries;
+  for (const elf::Module& module : modules.modules()) {
+    const auto image = has_recorders(module.path) ? modules.image_of(module)
+                                                  : Result<const elf::ElfImage*>(nullptr);
+    if (image && *image != nullptr && !(*image)->build_id().empty()) {
+      libraries.push_back(find_recorder_variables(**image));
+    }
+  }
+  return libraries;
+}
+
+std::string encode_variables(const std::vector<RecorderVariables>& libraries) {
+  std::string text;
+  for (const RecorderVariables& library : libraries) {
+    text += library.build_id + (library.has_symbols ? " 1" : " 0");
+    for (const std::uint64_t address : library.addresses) {
+      text += " " + hex_number(address);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<RecorderVariables> decode_variables(std::string_view text) {
+  std::vector<RecorderVariables> libraries;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::vector<std::string_view> words = split_blanks(line);
+    if (words.size() < 2 || (words[1] != "0" && words[1] != "1")) {
+      continue;
+    }
+    RecorderVariables library{std::string(words[0]), words[1] == "1", {}};
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      if (const auto address = parse_number<std::uint64_t>(words[i], 16)) {
+        library.addresses.push_back(*address);
+      }
+    }
+    libraries.push_back(std::move(library));
+  }
+  return libraries;
+}
+
+}  // namespace oddrank::node

@@ -1,0 +1,38 @@
+// Finds the variables of PyTorch's libraries that point to their flight recorders.
+//
+// They are local symbols of files with half a million of these, so they are looked up once a file
+// and node, and not by every rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "elf/module_map.h"
+
+namespace oddrank::node {
+
+// What the symbols of one library say.
+struct RecorderVariables {
+  std::string build_id;
+  bool has_symbols = false;              // of its own, not only those that others use
+  std::vector<std::uint64_t> addresses;  // of the variables, in the file
+};
+
+// Returns whether the file may hold recorders: "/venv/torch/lib/libtorch_cpu.so".
+bool has_recorders(std::string_view path);
+
+// Searches the library's symbols.
+RecorderVariables find_recorder_variables(const elf::ElfImage& library);
+
+// Searches all such libraries of a process that have a build id. Opens their files, which may
+// block.
+std::vector<RecorderVariables> find_recorder_variables(elf::ModuleMap& modules);
+
+// For the way from a child. Lines that are not as encoded are left out.
+std::string encode_variables(const std::vector<RecorderVariables>& libraries);
+std::vector<RecorderVariables> decode_variables(std::string_view text);
+
+}  // namespace oddrank::node

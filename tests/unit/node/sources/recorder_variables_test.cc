@@ -1,0 +1,29 @@
+#include "node/sources/recorder_variables.h"
+
+#include "tests/support/catch.h"
+
+namespace oddrank::node {
+namespace {
+
+TEST_CASE("what a child found of libraries arrives; broken lines do not") {
+  const std::vector<RecorderVariables> sent = {{"00ff", true, {0x1000, 0xffffffffffffffff}},
+                                               {"abcd", false, {}}};
+  const auto received = decode_variables("x\n" + encode_variables(sent) + "beef 2 10\n\nbeef");
+  REQUIRE(received.size() == 2);
+  CHECK(received[0].build_id == "00ff");
+  CHECK(received[0].has_symbols);
+  CHECK(received[0].addresses == sent[0].addresses);
+  CHECK(received[1].build_id == "abcd");
+  CHECK_FALSE(received[1].has_symbols);
+  CHECK(received[1].addresses.empty());
+}
+
+TEST_CASE("recorders are in PyTorch's libraries") {
+  CHECK(has_recorders("/venv/torch/lib/libtorch_cpu.so"));
+  CHECK(has_recorders("libtorch_cuda.so"));
+  CHECK_FALSE(has_recorders("/usr/lib/libtorch_cpu.so/other.so"));
+  CHECK_FALSE(has_recorders(""));
+}
+
+}  // namespace
+}  // namespace oddrank::node
