@@ -110,10 +110,16 @@ std::vector<DictItem> read_dict(PythonMemory& memory, Addr dict, std::size_t lim
 
 Addr find_key(PythonMemory& memory, const std::vector<DictItem>& items, std::string_view key) {
   const Layout& layout = memory.layout();
-  constexpr std::size_t kBatch = 128;
+  // The first keys are often the wanted ones (`sys` in sys.modules), and each may be on another
+  // page.
+  constexpr std::size_t kFirstBatch = 8;
+  constexpr std::size_t kMaxBatch = 128;
   std::vector<PythonMemory::Range> ranges;
-  for (std::size_t start = 0; start < items.size(); start += kBatch) {
-    const auto batch = std::span(items).subspan(start, std::min(kBatch, items.size() - start));
+  std::size_t count = kFirstBatch;
+  for (std::size_t start = 0; start < items.size();) {
+    const auto batch = std::span(items).subspan(start, std::min(count, items.size() - start));
+    start += batch.size();
+    count = std::min(4 * count, kMaxBatch);
     ranges.clear();
     for (const DictItem& item : batch) {
       ranges.push_back({item.key, layout.object.str_compact_data + key.size()});
