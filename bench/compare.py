@@ -1,8 +1,10 @@
 """Runs commands in turn and compares medians. Machines drift, but ratios within one run do not."""
 
 import os
+import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 
 
@@ -11,12 +13,13 @@ class Candidate:
 
     def __init__(self, name, commands, at_once=1, every=1):
         self.name, self.commands, self.at_once, self.every = name, commands, at_once, every
-        self.seconds, self.peak_kib = [], 0
+        self.seconds, self.cpu, self.peak_kib = [], [], 0
 
     def run(self):
-        started = time.perf_counter()
+        """Runs the commands, which counts as one round."""
+        started, cpu = time.perf_counter(), 0.0
         waiting, running = list(self.commands), {}
-        while waiting or running:
+        while waiting or running:  # the memory is not that of wait4: it includes this Python's
             while waiting and len(running) < self.at_once:
                 process = subprocess.Popen(waiting.pop(0), stdin=subprocess.DEVNULL,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -24,8 +27,20 @@ class Candidate:
             pid, status, usage = os.wait4(-1, 0)
             if pid in running:
                 running.pop(pid).returncode = os.waitstatus_to_exitcode(status)
-                self.peak_kib = max(self.peak_kib, usage.ru_maxrss)
+                cpu += usage.ru_utime + usage.ru_stime
+        self.cpu.append(cpu)
         self.seconds.append(time.perf_counter() - started)
+
+    def measure_memory(self):
+        """Notes the peak of the largest process of the commands."""
+        timer = shutil.which("time")
+        for command in self.commands if timer else []:
+            with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
+                subprocess.run([timer, "-q", "-f", "%M", "-o", told.name, *command], check=False,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+                text = told.read().split()
+                self.peak_kib = max(self.peak_kib, int(text[-1]) if text else 0)
 
     @property
     def median(self):
@@ -35,8 +50,7 @@ class Candidate:
 def alternate(candidates, rounds):
     """Runs every candidate once per round; one with every=3 only in every third round."""
     for candidate in candidates:
-        candidate.run()  # warms the caches; does not count
-        candidate.seconds.clear()
+        candidate.measure_memory()  # also warms the caches
     for turn in range(rounds):
         for candidate in candidates:
             if turn % candidate.every == 0:
@@ -44,9 +58,10 @@ def alternate(candidates, rounds):
 
 
 def table(candidates, baseline):
-    lines = [f"{'':34} {'runs':>5} {'median ms':>10} {'min ms':>9} {'peak MiB':>9} {'ratio':>8}"]
+    lines = [f"{'':34} {'runs':>5} {'median ms':>10} {'min ms':>9} {'CPU ms':>9} {'peak MiB':>9} {'ratio':>8}"]
     for candidate in candidates:
         lines.append(f"{candidate.name:34} {len(candidate.seconds):5} {candidate.median * 1e3:10.1f} "
-                     f"{min(candidate.seconds) * 1e3:9.1f} {candidate.peak_kib / 1024:9.1f} "
+                     f"{min(candidate.seconds) * 1e3:9.1f} "
+                     f"{statistics.median(candidate.cpu) * 1e3:9.1f} {candidate.peak_kib / 1024:9.1f} "
                      f"{candidate.median / baseline.median:7.1f}x")
     return "\n".join(lines)
