@@ -158,6 +158,17 @@ std::string cut_front(std::string_view text, std::size_t width) {
   return "..." + std::string(text);
 }
 
+std::string cut_middle(std::string_view text, std::size_t width) {
+  const std::size_t room = width > 3 ? width - 3 : 0;
+  if (columns(text) <= width) {
+    return std::string(text);
+  }
+  const std::size_t last = columns(text.substr(text.rfind('.') + 1));
+  const std::size_t tail = std::min(std::max(last, room / 2), room);
+  const std::string head = cut_end(text, room - tail + 3);
+  return head + cut_front(text, tail + 3).substr(3);
+}
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
@@ -178,8 +189,15 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 }
 
 std::string count_of(std::size_t count, std::string_view noun) {
-  const std::string_view ending = count == 1 ? "" : noun.ends_with('s') ? "es" : "s";
-  return std::to_string(count) + ' ' + std::string(noun) + std::string(ending);
+  const bool is_y = noun.ends_with('y') && noun.size() > 1 &&
+                    std::string_view("aeiou").find(noun[noun.size() - 2]) == std::string_view::npos;
+  std::string text = std::to_string(count) + ' ' + std::string(noun);
+  if (count != 1 && is_y) {
+    text.replace(text.size() - 1, 1, "ies");
+  } else if (count != 1) {
+    text += noun.ends_with('s') ? "es" : "s";
+  }
+  return text;
 }
 
 }  // namespace oddrank

@@ -27,6 +27,8 @@ std::size_t columns(std::string_view text);
 // Cut to `width` columns, at the end or at the front, with "..." in place of the lost part.
 std::string cut_end(std::string_view text, std::size_t width);
 std::string cut_front(std::string_view text, std::size_t width);
+// Cut in the middle, for names of parts joined by dots: the last part stays whole if it fits.
+std::string cut_middle(std::string_view text, std::size_t width);
 
 // Breaks text at blanks into lines of at most `width` columns; a longer word stays whole.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);

@@ -73,10 +73,19 @@ std::string header(const aggregate::JobView& view,
   return text;
 }
 
-// Returns ", wants the GIL for 0.5 s or longer". A thread that waits for the GIL wakes after each
-// switch interval (5 ms unless the program changed it) to request it, so its switches measure the
-// time.
-std::string gil_words(const ThreadCapture& thread) {
+// Returns whether the same thread has held this GIL since the first sample: whoever takes a GIL
+// that another wants sleeps before, so a holder that never went to sleep took it before.
+bool is_held_throughout(const ProcessCapture& process, std::int64_t gil) {
+  return std::any_of(process.threads.begin(), process.threads.end(), [gil](const auto& thread) {
+    return thread.holds_gil && thread.gil == gil && !thread.samples.empty() &&
+           thread.samples.front().voluntary_switches == thread.samples.back().voluntary_switches;
+  });
+}
+
+// Returns ", wants the GIL, for about 0.5 s or longer". A thread that waits for the GIL wakes after
+// each switch interval (5 ms unless the program changed it) to request it, so its switches measure
+// the time. They count the waits before as well, unless nobody else can have had the GIL.
+std::string gil_words(const ProcessCapture& process, const ThreadCapture& thread) {
   if (!thread.holds_gil && !thread.wants_gil) {
     return {};
   }
@@ -97,7 +106,7 @@ std::string gil_words(const ThreadCapture& thread) {
       [&first](const snapshot::ThreadSample& sample) { return sample.stack == first.stack; });
   const std::uint64_t asked =
       last.voluntary_switches - std::min(last.voluntary_switches, first.voluntary_switches);
-  if (!stayed || asked < kMinAsked) {
+  if (!stayed || asked < kMinAsked || !is_held_throughout(process, thread.gil)) {
     return ", wants " + whose;
   }
   return fmt::format(", wants {}, for about {:.1f} s or longer", whose,
@@ -124,7 +133,7 @@ std::string thread_title(const aggregate::JobView& view,
   aggregate::QuietSpan quiet;
   quiet.add(thread);
   const std::string status = fmt::format("state {}{}{}{}", state, quiet.tells() ? " " : "",
-                                         quiet.words(), gil_words(thread));
+                                         quiet.words(), gil_words(process, thread));
   const std::string waits = aggregate::thread_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();

@@ -77,15 +77,17 @@ std::string Style::frame_line(const aggregate::ShownFrame& frame, std::size_t in
     const std::size_t pad =
         columns(frame.name) < kNameColumns ? kNameColumns - columns(frame.name) : 2;
     const bool fits = frame.name.find('+') == std::string::npos && pad + columns(place) <= left + 2;
-    return std::string(indent, ' ') + cut_end(frame.name, room) +
+    return std::string(indent, ' ') + (full_ ? frame.name : cut_end(frame.name, room)) +
            (fits && !place.empty() ? std::string(pad, ' ') + dim(place) : std::string()) + '\n';
   }
   // The end of a place is the most telling part: the file's own name and the line.
   const std::size_t tail = std::min(columns(place), kPlaceColumns) + 2;
-  const std::string name = cut_end(frame.name, std::max(room / 2, room - std::min(room, tail)));
+  const std::size_t for_name = std::max(room / 2, room - std::min(room, tail));
+  const std::string name = full_ ? frame.name : cut_middle(frame.name, for_name);
   const std::size_t pad = columns(name) < kNameColumns ? kNameColumns - columns(name) : 2;
   const std::size_t left = room > columns(name) + pad ? room - columns(name) - pad : 8;
-  return std::string(indent, ' ') + name + std::string(pad, ' ') + cut_front(place, left) + '\n';
+  return std::string(indent, ' ') + name + std::string(pad, ' ') +
+         (full_ ? place : cut_front(place, left)) + '\n';
 }
 
 std::string Style::stack_lines(const aggregate::FoldedStack& stack,

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t kStackIndent = 4;
 constexpr std::size_t kLocalIndent = 8;
+constexpr std::size_t kMoreIndent = 4;  // of the further lines of a value
 constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
 
 std::string_view end_words(StackEnd end) {
@@ -67,7 +68,7 @@ std::string cell(const std::vector<aggregate::ShownFrame>& frames,
     return {};
   }
   const std::string place = frames[at].shown_place();
-  const std::string name = cut_end(frames[at].name, width);
+  const std::string name = cut_middle(frames[at].name, width);
   const std::size_t used = columns(name) + 2;
   constexpr std::size_t kMinPlace = 10;
   return used + kMinPlace > width || place.empty() ? name
@@ -107,13 +108,16 @@ std::string mismatch_words(const snapshot::Tables& tables, const ThreadSample& s
 std::string locals_text(const aggregate::JobView& view,
                         const snapshot::FrameLocals& row,
                         const Style& style) {
+  constexpr std::size_t kMaxValue = 8192;  // more than any value has (cpython/objects/contents.cc)
   std::string text;
   for (const snapshot::Local& local : row.locals) {
-    const std::string line = fmt::format("{} = {}", printable(view.text(local.name), 100),
-                                         printable(view.text(local.value), 1000));
-    text += std::string(kLocalIndent, ' ') +
-            style.dim(cut_end(line, style.width() - std::min(style.width() / 2, kLocalIndent))) +
-            '\n';
+    std::string line = fmt::format("{} = {}", printable(view.text(local.name), 100),
+                                   printable(view.text(local.value), kMaxValue));
+    std::size_t indent = kLocalIndent;
+    for (const std::string& part : wrap(line, style.width() - indent - kMoreIndent)) {
+      text += std::string(indent, ' ') + style.dim(part) + '\n';
+      indent = kLocalIndent + kMoreIndent;
+    }
   }
   return text;
 }

@@ -66,6 +66,15 @@ TEST_CASE("text is cut at either end") {
   CHECK(cut_end("abc", 0) == "...");
 }
 
+TEST_CASE("names are cut in the middle and keep their last part") {
+  CHECK(cut_middle("Op.register.<locals>.inner", 26) == "Op.register.<locals>.inner");
+  CHECK(cut_middle("Op.register.<locals>.inner.<locals>.backend_impl", 20) ==
+        "Op.re...backend_impl");
+  CHECK(cut_middle("Op.register.<locals>.inner.<locals>.schema", 20) == "Op.regist...>.schema");
+  CHECK(cut_middle("a_single_name_without_parts", 13) == "...hout_parts");
+  CHECK(cut_middle("\xc3\xa9\xc3\xa9.\xc3\xa9\xc3\xa9\xc3\xa9", 5) == "...\xc3\xa9\xc3\xa9");
+}
+
 TEST_CASE("lines are broken at blanks") {
   CHECK(wrap("", 10).empty());
   CHECK(wrap("one two three", 7) == std::vector<std::string>{"one two", "three"});
@@ -75,6 +84,8 @@ TEST_CASE("lines are broken at blanks") {
 TEST_CASE("a count has its noun") {
   CHECK(count_of(1, "rank") == "1 rank");
   CHECK(count_of(0, "rank") == "0 ranks");
+  CHECK(count_of(9, "entry") == "9 entries");
+  CHECK(count_of(2, "day") == "2 days");
 }
 
 }  // namespace oddrank

@@ -179,6 +179,9 @@ TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held")
   waiter.wants_gil = true;
   waiter.gil = 2;
   job.thread(process, tests::sleeping()).wants_gil = true;
+  auto& holder = job.thread(process, tests::sleeping());
+  holder.holds_gil = true;
+  holder.gil = 2;
   TextOptions all;
   all.all_threads = true;
   const std::string text = print_process(job.capture, process, all);
@@ -186,6 +189,36 @@ TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held")
   CHECK(text.find("wants the GIL of interpreter 2, for about 0.5 s or longer)") !=
         std::string::npos);
   CHECK(text.find("(state S, wants the GIL)") != std::string::npos);
+}
+
+TEST_CASE("threads that take turns with the GIL have not waited for it all the time") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec busy = tests::sleeping();
+  busy.switch_step = 98;
+  job.thread(process, busy).holds_gil = true;
+  job.thread(process, busy).wants_gil = true;
+  TextOptions all;
+  all.all_threads = true;
+  const std::string text = print_process(job.capture, process, all);
+  CHECK(text.find("wants the GIL)") != std::string::npos);
+  CHECK(text.find("or longer") == std::string::npos);
+}
+
+TEST_CASE("long values of locals go on in further lines") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::py("f", "/home/u/a.py", 3)};
+  auto& thread = job.thread(process, spec);
+  auto& tables = job.capture.tables;
+  thread.locals = {{0, {{tables.string("n"), tables.string("{'a': 1, 'b': 2, 'c': 3, 'd': 4}")}}}};
+  TextOptions options;
+  options.locals = true;
+  options.width = 40;
+  const std::string text = print_process(job.capture, process, options);
+  CHECK(text.find("        n = {'a': 1, 'b': 2, 'c':\n            3, 'd': 4}\n") !=
+        std::string::npos);
 }
 
 }  // namespace oddrank::report
