@@ -144,7 +144,7 @@ void add_agent_command(Parser& parser) {
   command.option("--run", options->run).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
-  add_locals_option(command, {&options->capture.read.locals});
+  add_locals_options(command, options->capture.read);
   command.footer(
       "Examples:\n"
       "  oddrank agent --out /shared/$(hostname).odd     then: oddrank report /shared/*.odd\n"

@@ -121,7 +121,7 @@ void add_job_command(Parser& parser) {
       .value("DIR");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
+  add_locals_options(command, options->capture.read, options->output);
   command.footer(
       "On each node one agent runs inside the job's allocation (srun --overlap), without GPU or\n"
       "CPU binding, and exits by itself. Ranks are never signalled; a thread that is running is\n"

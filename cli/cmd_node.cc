@@ -121,7 +121,7 @@ void add_node_command(Parser& parser) {
               "Write the calls in the ranks' memory into this folder, as dumps of PyTorch's flight "
               "recorder (rank_0, rank_1, ...), which torchfrtrace reads")
       .value("DIR");
-  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
+  add_locals_options(command, options->capture.read, options->output);
   command.footer(
       "Examples:\n"
       "  oddrank node           which rank of this node holds the others up?\n"

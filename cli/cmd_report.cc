@@ -114,7 +114,7 @@ void add_report_command(Parser& parser) {
       .required();
   add_fr_option(command, options->fr);
   add_output_options(command, options->output);
-  add_locals_option(command, {&options->output.locals});
+  add_locals_output(command, options->output);
   command.footer(
       "Examples:\n"
       "  oddrank report out.odd\n"

@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/split.h"
@@ -12,6 +14,27 @@ using std::chrono::milliseconds;
 
 std::string text_of(milliseconds duration) {
   return std::to_string(duration.count()) + "ms";
+}
+
+void add_locals_options(Command& command, node::ReadOptions& read, std::function<void()> given) {
+  command
+      .flag(
+          "--locals",
+          [&read, given = std::move(given)](std::optional<std::size_t> depth) {
+            read.locals = true;
+            read.contents.depth = static_cast<unsigned>(depth.value_or(read.contents.depth));
+            given();
+          },
+          cpython::kMaxContentsDepth,
+          "Read the local variables of all Python frames; they may contain private data. =DEPTH: "
+          "how many levels of nested objects to show, 0 to 8 [2]; from 3 on also attributes. "
+          "Otherwise only what the diagnosis needs is read")
+      .value("[=DEPTH]")
+      .group("Capture");
+  command
+      .flag("--addresses", read.contents.addresses,
+            "Add the address of each object to --locals: the same address is the same object")
+      .group("Capture");
 }
 
 }  // namespace
@@ -63,17 +86,16 @@ void add_core_options(Command& command, node::CaptureOptions& options) {
       .group(group);
 }
 
-void add_locals_option(Command& command, std::vector<bool*> wanted) {
-  command
-      .flag(
-          "--locals",
-          [wanted = std::move(wanted)] {
-            for (bool* one : wanted) {
-              *one = true;
-            }
-          },
-          "Read the local variables of all Python frames; they may contain private data. "
-          "Otherwise only what the diagnosis needs is read")
+void add_locals_options(Command& command, node::ReadOptions& read, OutputOptions& output) {
+  add_locals_options(command, read, [&output] { output.locals = true; });
+}
+
+void add_locals_options(Command& command, node::ReadOptions& read) {
+  add_locals_options(command, read, [] {});
+}
+
+void add_locals_output(Command& command, OutputOptions& output) {
+  command.flag("--locals", output.locals, "Show the local variables that the capture has")
       .group("Capture");
 }
 
@@ -135,7 +157,10 @@ std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
     arguments.emplace_back("--never-stop");
   }
   if (options.read.locals) {
-    arguments.emplace_back("--locals");
+    arguments.emplace_back("--locals=" + std::to_string(options.read.contents.depth));
+  }
+  if (options.read.contents.addresses) {
+    arguments.emplace_back("--addresses");
   }
   if (options.read.tasks) {
     arguments.emplace_back("--tasks");

@@ -33,8 +33,12 @@ void add_capture_options(Command& command, node::CaptureOptions& options);
 void add_core_options(Command& command, node::CaptureOptions& options);
 // Adds --fr, which also works on saved captures.
 void add_fr_option(Command& command, std::vector<std::string>& patterns);
-// Adds --locals. A command that both reads and prints passes two flags.
-void add_locals_option(Command& command, std::vector<bool*> wanted);
+// Adds --locals[=DEPTH] and --addresses.
+void add_locals_options(Command& command, node::ReadOptions& read);
+// The same for a command that both reads and prints.
+void add_locals_options(Command& command, node::ReadOptions& read, OutputOptions& output);
+// Adds --locals for a command that only prints.
+void add_locals_output(Command& command, OutputOptions& output);
 
 // Adds --ssh: the program, with the user's own options.
 void add_ssh_option(Command& command, std::string& ssh);

@@ -221,6 +221,22 @@ Option Command::flag(const std::string& name,
   return Option(*app_->add_flag_callback(name, std::move(given), help));
 }
 
+Option Command::flag(const std::string& name,
+                     std::function<void(std::optional<std::size_t>)> given,
+                     std::size_t most,
+                     const std::string& help) {
+  auto value = std::make_shared<std::string>();  // CLI11 sets it to "true" without a number
+  const auto take = [name, value, given = std::move(given), most](const std::string& text) {
+    const auto number = parse_number<std::size_t>(text);
+    if (text != "true" && (!number || *number > most)) {
+      throw CLI::ValidationError(
+          name, "'" + text + "' is not a number from 0 to " + std::to_string(most));
+    }
+    given(text == "true" ? std::nullopt : number);
+  };
+  return Option(*app_->add_flag(name, *value, help)->each(take));
+}
+
 void Command::footer(const std::string& text) {
   app_->footer(text);
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,12 @@ class Command {
   // "!--no-ras": sets it to false.
   Option flag(const std::string& name, bool& value, const std::string& help = "");
   Option flag(const std::string& name, std::function<void()> given, const std::string& help);
+  // "--name" or "--name=NUMBER": calls it with the number, or with nothing. A number that follows
+  // after a blank is the next argument.
+  Option flag(const std::string& name,
+              std::function<void(std::optional<std::size_t>)> given,
+              std::size_t most,
+              const std::string& help);
 
   void footer(const std::string& text);
   // Sets what the program does if this command is given; `action` returns the exit status.

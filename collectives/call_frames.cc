@@ -15,6 +15,14 @@ bool is_process_start(const snapshot::Frame& frame, const snapshot::Tables& tabl
          tables.text(frame.file).ends_with("multiprocessing/process.py");
 }
 
+// Removes "@0x7f31c0", which `--addresses` adds.
+std::string_view without_address(std::string_view value) {
+  const std::size_t at = value.rfind("@0x");
+  const bool address = at != value.npos && at > 0 && value.back() != '\'' &&
+                       value.find_first_not_of("0123456789abcdef", at + 3) == value.npos;
+  return address ? value.substr(0, at) : value;
+}
+
 }  // namespace
 
 CallFrames::CallFrames(const snapshot::ThreadCapture& thread,
@@ -60,7 +68,7 @@ std::optional<std::string_view> CallFrames::local(std::size_t index, std::string
     }
     for (const snapshot::Local& local : locals.locals) {
       if (tables_.text(local.name) == name) {
-        return tables_.text(local.value);
+        return without_address(tables_.text(local.value));
       }
     }
   }
@@ -72,7 +80,7 @@ std::vector<std::string_view> CallFrames::locals(std::size_t index) const {
   for (const snapshot::FrameLocals& of_frame : thread_.locals) {
     for (const snapshot::Local& local : of_frame.locals) {
       if (has_locals_ && of_frame.frame == index) {
-        values.push_back(tables_.text(local.value));
+        values.push_back(without_address(tables_.text(local.value)));
       }
     }
   }

@@ -31,8 +31,12 @@ bool is_wrapper(const CallFrames& frames, std::size_t index) {
           file.ends_with("torch/distributed/distributed_c10d.py"));
 }
 
-// "<dict of 2>" -> 2.
+// "<dict of 2>" and "{'src': 0, 'dst': 1}" -> 2.
 std::optional<std::size_t> dict_size(std::string_view text) {
+  std::vector<std::string_view> items;
+  if (text.starts_with('{')) {
+    return sequence_size(text, items);
+  }
   constexpr std::string_view kBefore = "<dict of ";
   if (!text.starts_with(kBefore) || !text.ends_with('>')) {
     return std::nullopt;
@@ -97,7 +101,8 @@ std::optional<std::size_t> sequence_size(std::string_view text,
   values.clear();
   const bool tuple = text.size() >= 2 && text.front() == '(' && text.back() == ')';
   const bool list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
-  if (!tuple && !list) {
+  const bool dict = text.size() >= 2 && text.front() == '{' && text.back() == '}';
+  if (!tuple && !list && !dict) {
     return std::nullopt;
   }
   text.remove_prefix(1);
@@ -113,8 +118,8 @@ std::optional<std::size_t> sequence_size(std::string_view text,
       continue;
     }
     quoted = c == '\'';
-    depth += c == '(' || c == '[' || c == '<' ? 1 : 0;
-    depth -= c == ')' || c == ']' || c == '>' ? 1 : 0;
+    depth += c == '(' || c == '[' || c == '<' || c == '{' ? 1 : 0;
+    depth -= c == ')' || c == ']' || c == '>' || c == '}' ? 1 : 0;
     if (c == ',' && depth == 0) {
       values.push_back(trim(text.substr(start, i - start)));
       start = i + 1;

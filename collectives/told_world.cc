@@ -10,7 +10,7 @@
 #include "collectives/backend_threads.h"
 #include "collectives/call_frames.h"
 #include "cpython/objects/attributes.h"
-#include "cpython/objects/objects.h"
+#include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 #include "snapshot/rank_text.h"

@@ -4,7 +4,7 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/dicts.h"
-#include "cpython/objects/objects.h"
+#include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 #include "snapshot/rank_text.h"

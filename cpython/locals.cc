@@ -18,35 +18,44 @@ struct Slot {
   bool may_be_cell = false;
 };
 
+struct Slots {
+  std::vector<Slot> slots;   // at most kMaxLocals
+  std::uint64_t others = 0;  // how many there are beyond these
+};
+
 // Appends the strings of a tuple as slots, up to kMaxLocals.
-void append_slots(PythonMemory& memory, Addr tuple, bool may_be_cell, std::vector<Slot>& slots) {
+void append_slots(PythonMemory& memory, Addr tuple, bool may_be_cell, Slots& all) {
   const Layout& layout = memory.layout();
+  constexpr std::uint64_t kMaxVariables = 1 << 20;  // of one code object
   if (!is_instance(memory, tuple, TypeFlag::kTuple)) {
     return;
   }
   const auto size = memory.value<std::uint64_t>(tuple + layout.object.size).value_or(0);
-  for (std::uint64_t i = 0; i < size && slots.size() < kMaxLocals; ++i) {
+  std::uint64_t i = 0;
+  for (; i < size && all.slots.size() < kMaxLocals; ++i) {
     const Addr item = tuple + layout.object.tuple_items + i * sizeof(std::uint64_t);
-    slots.push_back({memory.pointer_or_null(item), may_be_cell});
+    all.slots.push_back({memory.pointer_or_null(item), may_be_cell});
   }
+  all.others += size < kMaxVariables ? size - i : 0;
 }
 
-std::vector<Slot> read_slots(PythonMemory& memory, Addr code) {
+Slots read_slots(PythonMemory& memory, Addr code) {
   const Layout& layout = memory.layout();
   const CodeOffsets& offsets = layout.code;
-  std::vector<Slot> slots;
-  append_slots(memory, memory.pointer_or_null(code + offsets.local_names), false, slots);
+  Slots all;
+  std::vector<Slot>& slots = all.slots;
+  append_slots(memory, memory.pointer_or_null(code + offsets.local_names), false, all);
   if (offsets.local_kinds == kAbsent) {
     // Variables, then cells, then free variables; the first two share no slot here.
-    append_slots(memory, memory.pointer_or_null(code + offsets.cell_names), true, slots);
-    append_slots(memory, memory.pointer_or_null(code + offsets.free_names), true, slots);
-    return slots;
+    append_slots(memory, memory.pointer_or_null(code + offsets.cell_names), true, all);
+    append_slots(memory, memory.pointer_or_null(code + offsets.free_names), true, all);
+    return all;
   }
   const Addr kinds = memory.pointer_or_null(code + offsets.local_kinds) + layout.object.bytes_data;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].may_be_cell = (memory.value<std::uint8_t>(kinds + i).value_or(0) & kCellOrFree) != 0;
   }
-  return slots;
+  return all;
 }
 
 // Returns what the frame's slot refers to, through its cell if it has one; null if it is not bound.
@@ -79,7 +88,7 @@ void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
   std::vector<Addr> values;
   ranges.clear();
   for (const RawFrame& frame : frames) {
-    const std::vector<Slot> slots = read_slots(memory, frame.code);
+    const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const Addr slot = frame.address + layout.frame.localsplus + i * sizeof(std::uint64_t);
       values.push_back(without_tags(layout, memory.pointer_or_null(slot)));
@@ -104,7 +113,7 @@ void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
 
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only) {
   std::vector<PythonLocal> locals;
-  const std::vector<Slot> slots = read_slots(memory, frame.code);
+  const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Addr value = value_in_slot(memory, frame, slots, i);
     const auto name = read_string(memory, slots[i].name, kMaxNameLength);
@@ -118,13 +127,31 @@ std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame
     const bool type_alone = text.starts_with('<');  // "<Tensor (2, 3)>", a layer's query or key
     const bool hidden =
         !type_alone && names_secret(name->utf8) && !is_innocent_value(name->utf8, text);
-    locals.push_back({name->utf8, hidden ? "<hidden>" : std::move(text)});
+    locals.push_back({name->utf8, hidden ? "<hidden>" : std::move(text), false});
+  }
+  return locals;
+}
+
+std::vector<PythonLocal> read_contents(PythonMemory& memory,
+                                       const RawFrame& frame,
+                                       ContentsPrinter& printer) {
+  std::vector<PythonLocal> locals;
+  const Slots all = read_slots(memory, frame.code);
+  for (std::size_t i = 0; i < all.slots.size(); ++i) {
+    const Addr value = value_in_slot(memory, frame, all.slots, i);
+    const auto name = read_string(memory, all.slots[i].name, kMaxNameLength);
+    if (value != Addr{} && name) {
+      locals.push_back({name->utf8, printer.print(name->utf8, value), true});
+    }
+  }
+  if (all.others > 0) {
+    locals.push_back({"...", "<" + std::to_string(all.others) + " more>", true});
   }
   return locals;
 }
 
 Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name) {
-  const std::vector<Slot> slots = read_slots(memory, frame.code);
+  const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const auto text = read_string(memory, slots[i].name, kMaxNameLength);
     if (text && text->utf8 == name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpython/frame_chain.h"
+#include "cpython/objects/contents.h"
 #include "cpython/python_memory.h"
 #include "cpython/python_process.h"
 
@@ -18,6 +19,12 @@ inline constexpr std::size_t kMaxLocals = 64;  // of one frame
 // types (objects.h). If a name is a secret's (base/secrets/secret_names.h), its value is
 // "<hidden>", unless only its type would be shown. Empty if the frame or its names cannot be read.
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only);
+
+// Returns the same with the contents of objects; then one row "..." says how many variables more
+// the frame has, if it has more than kMaxLocals.
+std::vector<PythonLocal> read_contents(PythonMemory& memory,
+                                       const RawFrame& frame,
+                                       ContentsPrinter& printer);
 
 // Returns the object that a variable refers to; null if there is no such variable, or it is not
 // bound.

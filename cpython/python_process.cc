@@ -14,6 +14,7 @@
 #include "cpython/join_interpreters.h"
 #include "cpython/kernel_tid.h"
 #include "cpython/locals.h"
+#include "cpython/objects/contents.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -290,7 +291,8 @@ elf::ElfRange PythonProcess::gil_words() const {
   return all.empty() ? elf::ElfRange{} : all.front().words;
 }
 
-Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
+Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
+                                                         ContentsOptions contents) const {
   const Addr runtime = impl_->runtime.address;
   PythonMemory& memory = impl_->begin_sample();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, runtime));
@@ -318,6 +320,8 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
 
   std::vector<OrderedThread> threads(rows.size());
   std::size_t budget = kMaxLocalsOfProcess;
+  ContentsPrinter printer(memory, contents);
+  const bool deep = locals == Locals::kAll && contents.depth > 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     PythonThread& thread = threads[i].thread;
     threads[i].anchor = anchors[i];
@@ -335,7 +339,8 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals) const {
       PythonFrame& frame = thread.frames.back();
       if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
         const bool plain_only = locals == Locals::kDeciding && !impl_->is_distributed(raw);
-        frame.locals = read_locals(memory, raw, plain_only);
+        frame.locals =
+            deep ? read_contents(memory, raw, printer) : read_locals(memory, raw, plain_only);
         budget -= std::min(budget, frame.locals.size());
       }
     }

@@ -15,6 +15,7 @@
 #include "attach/target.h"
 #include "base/result.h"
 #include "cpython/bytecode/frame_loops.h"
+#include "cpython/objects/contents_options.h"
 #include "cpython/python_memory.h"
 #include "cpython/python_sample.h"
 #include "elf/elf_image.h"
@@ -24,7 +25,8 @@ namespace oddrank::cpython {
 
 struct PythonLocal {
   std::string name;
-  std::string value;  // "1207", "None", "'train'", "<Tensor>"; may be cut; secrets masked
+  std::string value;    // "1207", "None", "'train'", "<Tensor>"; may be cut; secrets masked
+  bool masked = false;  // the texts within are masked, too (objects/contents.h)
 };
 
 // Which locals are read.
@@ -118,8 +120,8 @@ class PythonProcess {
 
   // Takes a sample of all Python threads of all interpreters. A thread that runs several
   // interpreters, one called by the other, is one row with the frames of all, the newest first.
-  // Locals are bounded in number, length and depth.
-  Result<std::vector<PythonThread>> threads(Locals locals) const;
+  // Locals are bounded in number, length and depth. `contents`: how much Locals::kAll shows.
+  Result<std::vector<PythonThread>> threads(Locals locals, ContentsOptions contents = {}) const;
 
   // Returns the asyncio tasks of all interpreters, sorted by name; bounded (find_tasks.h,
   // await_chain.h).

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cpython/objects/attributes.h"
-#include "cpython/objects/objects.h"
+#include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 

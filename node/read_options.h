@@ -15,7 +15,8 @@ struct ReadOptions {
   bool python = true;
   bool stop = true;     // briefly stop running threads to read their stacks
   bool locals = false;  // all kinds, of every Python thread, not only what the diagnosis needs
-  bool tasks = false;   // asyncio tasks
+  cpython::ContentsOptions contents{cpython::kUsualContentsDepth, false};  // of these
+  bool tasks = false;                                                      // asyncio tasks
   std::size_t newest_calls = 64;  // of a core's recorders, as in CaptureOptions
   // Called with the process's Python, after its groups were read; may be empty.
   std::function<void(const cpython::PythonProcess&)> visit_python;

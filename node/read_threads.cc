@@ -29,6 +29,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collect.python = options.python;
   collect.stop = options.stop;
   collect.locals = options.locals ? cpython::Locals::kAll : collect.locals;
+  collect.contents = options.contents;
   collect.tasks = options.tasks;
   collect.mask_text = mask_text;
   collect.before_stop = options.before_stop;

@@ -34,12 +34,32 @@ std::vector<LocalsOfFrame> frames_with_locals(const Tables& tables, const Thread
   return found;
 }
 
+// Returns whether the text shows what a list, a dict or an instance holds: another thread may have
+// changed that. A list of operations to be started ("[<P2POp ...>]") is its thread's own.
+bool shows_contents(std::string_view value) {
+  bool quoted = false;
+  for (std::size_t i = value.starts_with("[<") ? 1 : 0; i < value.size(); ++i) {
+    const char c = value[i];
+    if (quoted) {
+      i += c == '\\' ? 1U : 0U;
+      quoted = c != '\'';
+      continue;
+    }
+    quoted = c == '\'';
+    if (c == '{' || c == '[' || (c == ':' && value.substr(i, 2) == ": ")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool has_other_value(const Tables& tables, const FrameLocals& before, const FrameLocals& after) {
   return std::any_of(after.locals.begin(), after.locals.end(), [&](const Local& now) {
     const auto then = std::find_if(before.locals.begin(), before.locals.end(),
                                    [&now](const Local& each) { return each.name == now.name; });
     return then != before.locals.end() && then->value != now.value &&
-           !(is_fraction(tables.text(then->value)) && is_fraction(tables.text(now.value)));
+           !(is_fraction(tables.text(then->value)) && is_fraction(tables.text(now.value))) &&
+           !shows_contents(tables.text(now.value));
   });
 }
 

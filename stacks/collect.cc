@@ -126,11 +126,11 @@ void Collector::add_locals(const Reading& reading,
     snapshot::FrameLocals of_frame;
     of_frame.frame = static_cast<std::uint32_t>(python_index[i]);
     for (const cpython::PythonLocal& local : frames[i].locals) {
-      const bool masked =
-          options_.mask_text != nullptr && local.value.find('\'') != std::string::npos;
+      const bool to_mask = !local.masked && options_.mask_text != nullptr &&
+                           local.value.find('\'') != std::string::npos;
       of_frame.locals.push_back(
           {tables_.string(local.name),
-           tables_.string(masked ? options_.mask_text(local.value) : local.value)});
+           tables_.string(to_mask ? options_.mask_text(local.value) : local.value)});
     }
     locals_ += of_frame.locals.size();
     thread.locals.push_back(std::move(of_frame));

@@ -89,7 +89,7 @@ void ProcessReader::read_python(std::vector<Reading>& readings, const Which& whi
   if (!python_) {
     return;
   }
-  auto threads = python_->threads(options_.locals);
+  auto threads = python_->threads(options_.locals, options_.contents);
   if (!threads) {
     python_trouble_ = "no Python frames: " + threads.error().what;
     return;

@@ -110,11 +110,12 @@ std::size_t end_of_shell_word(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-// Returns whether a mask stands here already: what is masked twice stays as it is.
+// Returns whether a mask stands here already: what is masked twice stays as it is. The summary of
+// an object (of a local variable) needs none.
 bool is_mask(std::string_view value) {
-  return value.starts_with(kSecretMask) &&
-         (value.size() == kSecretMask.size() ||
-          contains(" \t\"',;&})]<", value.substr(kSecretMask.size(), 1)));
+  const std::size_t mask =
+      value.starts_with(kSecretMask) ? kSecretMask.size() : object_summary(value);
+  return mask > 0 && (value.size() == mask || contains(" \t\"',;&})]<", value.substr(mask, 1)));
 }
 
 SecretSpan value_span(std::string_view text, std::size_t at, bool script, char quote) {

@@ -188,4 +188,31 @@ bool is_innocent_value(std::string_view name, std::string_view value) {
   });
 }
 
+std::size_t object_summary(std::string_view text) {
+  constexpr std::size_t kMaxSummary = 160;
+  const std::size_t end = text.substr(0, kMaxSummary).find('>');
+  const std::size_t name =
+      text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789", 1);
+  if (!text.starts_with('<') || end == std::string_view::npos || name < 2 || name >= end) {
+    return 0;
+  }
+  std::string_view rest = text.substr(name, end - name);
+  constexpr std::string_view kOf = " of ";
+  if (rest.starts_with(kOf)) {
+    rest.remove_prefix(kOf.size());
+    const bool count = !rest.empty() && rest.find_first_not_of("0123456789") == rest.npos;
+    return count ? end + 1 : 0;
+  }
+  const std::size_t close = rest.find(')');
+  if (!rest.starts_with(" (") || close == rest.npos ||
+      rest.substr(2, close - 2).find_first_not_of("0123456789, .") != rest.npos) {
+    return 0;
+  }
+  rest.remove_prefix(close + 1);
+  constexpr std::size_t kMaxKind = 28;  // " float8_e4m3fnuz cuda:7"
+  const bool kind = rest.size() <= kMaxKind &&
+                    rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_:0123456789 ") == rest.npos;
+  return kind ? end + 1 : 0;
+}
+
 }  // namespace oddrank

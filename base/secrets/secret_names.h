@@ -2,6 +2,7 @@
 // options, fields of JSON and YAML, parameters of URLs, headers.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace oddrank {
@@ -15,5 +16,13 @@ bool names_secret(std::string_view name);
 // layers. `name` decides what counts: small numbers are innocent unless the name says PIN or
 // password.
 bool is_innocent_value(std::string_view name, std::string_view value);
+
+// Returns how long the summary of a Python object is that the text begins with; 0 if it begins with
+// none: "<dict of 3>", "<Tensor (2, 3) float32 cpu>". It shows a type and sizes, so it can be no
+// secret.
+std::size_t object_summary(std::string_view text);
+inline bool is_object_summary(std::string_view text) {
+  return !text.empty() && object_summary(text) == text.size();
+}
 
 }  // namespace oddrank

@@ -5,7 +5,7 @@
 
 #include "base/secrets/secret_names.h"
 #include "cpython/objects/attributes.h"
-#include "cpython/objects/objects.h"
+#include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 

@@ -160,6 +160,13 @@ enum class AttributeFormat : std::uint8_t {
   kInlineValues,  // 3.13+: dict 3 words before (free-threaded: 1), values after the object
 };
 
+// Where the values of a split table note the order in which they were set, one byte each.
+enum class SplitOrder : std::uint8_t {
+  kAsKeys,  // up to 3.10: nowhere, it is that of the keys
+  kBefore,  // 3.11, 3.12: before the values, backwards; the count is the byte 2 before them
+  kBehind,  // 3.13+: behind the values; their capacity and count are the first bytes of the struct
+};
+
 // How a frame that does not execute stores the end of its value stack.
 enum class StackTopFormat : std::uint8_t {
   kPointer,  // up to 3.9, and 3.14+: past the last value
@@ -182,6 +189,7 @@ struct Semantics {
   InstructionFormat instruction = InstructionFormat::kByteIndex;
   IntFormat ints = IntFormat::kSignedSize;
   AttributeFormat attributes = AttributeFormat::kDictOnly;
+  SplitOrder split_order = SplitOrder::kAsKeys;
   StackTopFormat stack_top = StackTopFormat::kPointer;
   FrameStates states{};
   // Position from the top of the value that a suspended frame awaits. From 3.15 on the interpreter

@@ -114,6 +114,7 @@ constexpr Layout kPython311 = {
             .lines = LineFormat::kLocations,
             .instruction = InstructionFormat::kPointer,
             .attributes = AttributeFormat::kTwoPointers,
+            .split_order = SplitOrder::kBefore,
             .stack_top = StackTopFormat::kIndex,
             .states = {-1, -1, 0},
             .opcodes = 11,

@@ -113,6 +113,7 @@ constexpr Layout kPython312 = {
             .instruction = InstructionFormat::kPointer,
             .ints = IntFormat::kTag,
             .attributes = AttributeFormat::kTaggedDict,
+            .split_order = SplitOrder::kBefore,
             .stack_top = StackTopFormat::kIndex,
             .states = {-1, -1, 0},
             .shim_owner = 3,

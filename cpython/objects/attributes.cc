@@ -1,5 +1,7 @@
 #include "cpython/objects/attributes.h"
 
+#include <optional>
+
 #include "cpython/objects/types.h"
 
 namespace oddrank::cpython {
@@ -61,10 +63,27 @@ Place place_of(PythonMemory& memory, Addr object) {
   constexpr std::int64_t kMaxDictOffset = 1 << 20;
   const Addr type = type_of(memory, object);
   const auto offset = memory.value<std::int64_t>(type + layout.object.type_dict_offset);
-  if (!offset || *offset <= 0 || *offset > kMaxDictOffset) {  // negative: a variable-sized object
+  if (!offset || *offset == 0 || *offset > kMaxDictOffset || *offset < -kMaxDictOffset) {
     return {};
   }
-  return {memory.pointer_or_null(object + static_cast<std::uint64_t>(*offset)), Addr{}};
+  if (*offset > 0) {
+    return {memory.pointer_or_null(object + static_cast<std::uint64_t>(*offset)), Addr{}};
+  }
+  // A variable-sized object (IntEnum up to 3.11) has its dict behind its items; tp_itemsize
+  // follows tp_basicsize. The size of an int is negative if the number is.
+  const auto basic = memory.value<std::int64_t>(type + layout.object.type_basic_size);
+  const auto item = memory.value<std::int64_t>(type + layout.object.type_basic_size + kPointerSize);
+  const auto count = memory.value<std::int64_t>(object + layout.object.size);
+  const auto small = [](const std::optional<std::int64_t>& size) {
+    return size && *size > -kMaxDictOffset && *size < kMaxDictOffset;
+  };
+  if (!small(basic) || !small(item) || !small(count)) {
+    return {};
+  }
+  const std::int64_t end = *basic + *item * (*count < 0 ? -*count : *count);
+  const std::int64_t at = (end + 7) / 8 * 8 + *offset;
+  return at < 0 ? Place{}
+                : Place{memory.pointer_or_null(object + static_cast<std::uint64_t>(at)), Addr{}};
 }
 
 Addr cached_keys(PythonMemory& memory, Addr object) {

@@ -70,12 +70,44 @@ std::optional<Entries> locate_entries(PythonMemory& memory, Addr keys, std::size
   return entries;
 }
 
+// Returns the indices of a split table's values in the order in which they were set; that of the
+// keys if none is noted, or what is noted is impossible.
+std::vector<std::size_t> split_order(PythonMemory& memory, Addr values, std::size_t count) {
+  const Layout& layout = memory.layout();
+  std::vector<std::size_t> order;
+  const bool before = layout.semantics.split_order == SplitOrder::kBefore;
+  const Addr size_at = before ? Addr{value_of(values) - 2} : values + 1;
+  const auto capacity = memory.value<std::uint8_t>(values).value_or(0);
+  const Addr behind = values + layout.keys.first_value + capacity * kPointerSize;
+  const std::size_t size = layout.semantics.split_order == SplitOrder::kAsKeys
+                               ? 0
+                               : memory.value<std::uint8_t>(size_at).value_or(0);
+  std::vector<bool> seen(count);
+  for (std::size_t i = 0; i < size; ++i) {
+    const Addr at = before ? Addr{value_of(values) - 3 - i} : behind + i;
+    const std::size_t index = memory.value<std::uint8_t>(at).value_or(0xff);
+    if (index < count && !seen[index]) {
+      seen[index] = true;
+      order.push_back(index);
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!seen[i]) {
+      order.push_back(i);
+    }
+  }
+  return order;
+}
+
 }  // namespace
 
 std::vector<DictItem> read_split(PythonMemory& memory, Addr keys, Addr values, std::size_t limit) {
   std::vector<DictItem> items;
   const auto entries = locate_entries(memory, keys, limit);
-  for (std::size_t i = 0; entries && i < entries->count; ++i) {
+  if (!entries) {
+    return items;
+  }
+  for (const std::size_t i : split_order(memory, values, entries->count)) {
     const Addr key = memory.pointer_or_null(entries->start + i * entries->stride + entries->key);
     const Addr value =
         memory.pointer_or_null(values + memory.layout().keys.first_value + i * kPointerSize);

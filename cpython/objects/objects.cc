@@ -1,15 +1,11 @@
 #include "cpython/objects/objects.h"
 
-#include <array>
-#include <bit>
-#include <charconv>
-#include <cmath>
 #include <string_view>
 
-#include "base/ascii.h"
 #include "base/hex.h"
 #include "cpython/objects/arrays.h"
 #include "cpython/objects/attributes.h"
+#include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 #include "cpython/telling_types.h"
@@ -20,42 +16,6 @@ namespace {
 constexpr std::size_t kMaxTextLength = 80;
 constexpr std::size_t kMaxShownItems = 4;
 constexpr int kMaxDepth = 2;
-constexpr unsigned kDigitBits = 30;
-
-// An int is a sign and digits of 30 bits, the lowest first.
-struct IntShape {
-  std::uint64_t digits = 0;
-  bool negative = false;
-};
-constexpr std::uint64_t kPlainDigits = 2;  // 60 bits
-
-std::optional<IntShape> int_shape(PythonMemory& memory, Addr object) {
-  const Layout& layout = memory.layout();
-  const auto tag = memory.value<std::int64_t>(object + layout.object.int_tag);
-  if (!tag) {
-    return std::nullopt;
-  }
-  const auto bits = static_cast<std::uint64_t>(*tag);
-  if (layout.semantics.ints == IntFormat::kTag) {
-    const std::uint64_t sign = bits & 3;  // 0 positive, 1 zero, 2 negative
-    return IntShape{sign == 1 ? 0 : bits >> 3, sign == 2};
-  }
-  return IntShape{*tag < 0 ? -bits : bits, *tag < 0};
-}
-
-std::uint64_t digit_at(PythonMemory& memory, Addr object, std::uint64_t index) {
-  const Addr at = object + memory.layout().object.int_digits + index * sizeof(std::uint32_t);
-  return memory.value<std::uint32_t>(at).value_or(0) & ((1U << kDigitBits) - 1);
-}
-
-std::int64_t plain_value(PythonMemory& memory, Addr object, const IntShape& shape) {
-  std::uint64_t value = 0;
-  for (std::uint64_t i = 0; i < shape.digits && i < kPlainDigits; ++i) {
-    value |= digit_at(memory, object, i) << (i * kDigitBits);
-  }
-  const auto magnitude = static_cast<std::int64_t>(value);
-  return shape.negative ? -magnitude : magnitude;
-}
 
 class Printer {
  public:
@@ -68,7 +28,6 @@ class Printer {
   std::string print_instance(Addr object, const std::string& name);
   std::string count_text(Addr field);
   std::string print_float(Addr object);
-  std::string print_int(Addr object, const std::string& name);
   std::string print_str(Addr object);
   std::string print_items(Addr object, Addr items, const char* brackets, int depth);
 
@@ -94,7 +53,7 @@ std::string Printer::print(Addr object, int depth) {
     return print_float(object);
   }
   if (is(TypeFlag::kInt)) {
-    return print_int(object, name);
+    return print_int(memory_, object, name);
   }
   if (is(TypeFlag::kStr)) {
     return print_str(object);
@@ -159,61 +118,12 @@ std::string Printer::count_text(Addr field) {
 
 std::string Printer::print_float(Addr object) {
   const auto value = memory_.value<double>(object + memory_.layout().object.float_value);
-  if (!value) {
-    return "<unreadable>";
-  }
-  // Like repr(): no exponent between 1e-4 and 1e16.
-  const double size = std::fabs(*value);
-  const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
-  std::array<char, 40> text{};
-  const auto written =
-      std::to_chars(text.data(), text.data() + text.size(), *value,
-                    fixed ? std::chars_format::fixed : std::chars_format::scientific);
-  if (written.ec != std::errc{}) {
-    return "<float>";
-  }
-  std::string result(text.data(), written.ptr);
-  const bool looks_like_int = result.find_first_not_of("-0123456789") == std::string::npos;
-  return std::isfinite(*value) && looks_like_int ? result + ".0" : result;
-}
-
-std::string Printer::print_int(Addr object, const std::string& name) {
-  const auto shape = int_shape(memory_, object);
-  if (!shape) {
-    return "<unreadable>";
-  }
-  if (shape->digits > kPlainDigits) {
-    const std::uint64_t rest = (shape->digits - 1) * kDigitBits;
-    const std::uint64_t top = digit_at(memory_, object, shape->digits - 1);
-    return "<int of " + std::to_string(rest + std::bit_width(top)) + " bits>";
-  }
-  const std::int64_t value = plain_value(memory_, object, *shape);
-  if (name == "bool") {
-    return value != 0 ? "True" : "False";
-  }
-  const std::string text = std::to_string(value);
-  return name == "int" ? text : name.substr(name.rfind('.') + 1) + "(" + text + ")";
+  return value ? float_text(*value) : "<unreadable>";
 }
 
 std::string Printer::print_str(Addr object) {
   const auto text = read_string(memory_, object, kMaxTextLength);
-  if (!text) {
-    return "<unreadable>";
-  }
-  std::string result = "'";
-  for (const char c : text->utf8) {
-    if (c == '\'' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (c == '\n') {
-      result += "\\n";
-    } else if (is_control(c)) {
-      result += "\\x" + hex_bytes(std::array{static_cast<std::byte>(c)});
-    } else {
-      result += c;
-    }
-  }
-  return result + (text->cut ? "'..." : "'");
+  return text ? quoted(text->utf8, text->cut) : "<unreadable>";
 }
 
 std::string Printer::print_items(Addr object, Addr items, const char* brackets, int depth) {
@@ -239,17 +149,6 @@ std::string Printer::print_items(Addr object, Addr items, const char* brackets, 
 }
 
 }  // namespace
-
-std::optional<std::int64_t> read_int(PythonMemory& memory, Addr object) {
-  if (!is_instance(memory, object, TypeFlag::kInt)) {
-    return std::nullopt;
-  }
-  const auto shape = int_shape(memory, object);
-  if (!shape || shape->digits > kPlainDigits) {
-    return std::nullopt;
-  }
-  return plain_value(memory, object, *shape);
-}
 
 bool is_plain(PythonMemory& memory, Addr object) {
   const std::uint64_t flags = type_flags(memory, object);

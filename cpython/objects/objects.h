@@ -2,8 +2,6 @@
 // the contents of builtin types are read, to a small depth.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "cpython/python_memory.h"
@@ -23,9 +21,5 @@ bool is_plain(PythonMemory& memory, Addr object);
 // Returns whether the object has a type that shows the group of a collective (telling_types.h), or
 // is a list or tuple that begins with such an object.
 bool is_telling(PythonMemory& memory, Addr object);
-
-// Returns an int (or bool) of at most 60 bits; nullopt if the object is not an int, is longer or
-// cannot be read.
-std::optional<std::int64_t> read_int(PythonMemory& memory, Addr object);
 
 }  // namespace oddrank::cpython

@@ -1,4 +1,4 @@
-// Source: Include/cpython/setobject.h (3.8 to 3.15).
+// Sources: Include/cpython/setobject.h, Modules/_collectionsmodule.c (3.8 to 3.15).
 #include "cpython/objects/sets.h"
 
 #include <cstdint>
@@ -33,6 +33,35 @@ std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit) {
     }
   }
   return members;
+}
+
+std::vector<Addr> read_deque(PythonMemory& memory, Addr deque, std::size_t limit) {
+  // struct dequeobject: the count, leftblock, rightblock, leftindex. struct BLOCK: the left
+  // neighbour, 64 items, the right neighbour.
+  constexpr std::uint64_t kItems = 64;
+  const ObjectOffsets& offsets = memory.layout().object;
+  std::vector<Addr> items;
+  const auto count = memory.value<std::int64_t>(deque + offsets.size);
+  const auto index = memory.value<std::uint64_t>(deque + offsets.size + 3 * kPointerSize);
+  if (type_name(memory, deque) != "collections.deque" || !count || *count < 0 || !index ||
+      *index >= kItems) {
+    return items;
+  }
+  Addr block = memory.pointer_or_null(deque + offsets.size + kPointerSize);
+  std::uint64_t at = *index;
+  while (items.size() < limit && items.size() < static_cast<std::uint64_t>(*count)) {
+    if (at == kItems) {
+      block = memory.pointer_or_null(block + (1 + kItems) * kPointerSize);
+      at = 0;
+    }
+    const auto item = memory.pointer(block + (1 + at) * kPointerSize);
+    if (!item) {
+      break;
+    }
+    items.push_back(*item);
+    ++at;
+  }
+  return items;
 }
 
 }  // namespace oddrank::cpython

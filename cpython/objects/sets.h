@@ -1,4 +1,4 @@
-// Members of Python's sets, read from the hash table in the target's memory.
+// Members of Python's sets and of collections.deque, read from the target's memory.
 #pragma once
 
 #include <cstddef>
@@ -11,5 +11,9 @@ namespace oddrank::cpython {
 // Returns the members in the order of the table, at most `limit`. Empty if `set` is not a set or
 // frozenset, cannot be read, or has a table far longer than `limit`.
 std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit);
+
+// Returns the first items of a deque, at most `limit`. Empty if its type has another name, or it
+// cannot be read.
+std::vector<Addr> read_deque(PythonMemory& memory, Addr deque, std::size_t limit);
 
 }  // namespace oddrank::cpython

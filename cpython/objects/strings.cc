@@ -1,8 +1,11 @@
 #include "cpython/objects/strings.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "base/ascii.h"
+#include "base/hex.h"
 #include "cpython/objects/types.h"
 
 namespace oddrank::cpython {
@@ -122,6 +125,40 @@ std::optional<std::vector<std::byte>> read_bytes(PythonMemory& memory, Addr obje
     return std::nullopt;
   }
   return memory.bytes(object + layout.object.bytes_data, static_cast<std::size_t>(*size));
+}
+
+std::optional<PythonString> escaped_bytes(PythonMemory& memory,
+                                          Addr object,
+                                          bool is_bytearray,
+                                          std::size_t limit) {
+  const Layout& layout = memory.layout();
+  const auto size = memory.value<std::uint64_t>(object + layout.object.size);
+  // PyByteArrayObject: the size, ob_alloc, ob_bytes, ob_start.
+  const Addr start = is_bytearray
+                         ? memory.pointer_or_null(object + layout.object.size + 3 * kPointerSize)
+                         : object + layout.object.bytes_data;
+  if (!size) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(*size, limit));
+  const auto bytes = memory.bytes(start, count);
+  if (!bytes) {
+    return std::nullopt;
+  }
+  PythonString result;
+  result.cut = *size > count;
+  for (const std::byte byte : *bytes) {
+    const auto c = static_cast<char>(byte);
+    if (c == '\'' || c == '\\') {
+      result.utf8 += '\\';
+      result.utf8 += c;
+    } else if (is_printable_ascii(c)) {
+      result.utf8 += c;
+    } else {
+      result.utf8 += "\\x" + hex_bytes(std::array{byte});
+    }
+  }
+  return result;
 }
 
 }  // namespace oddrank::cpython

@@ -38,6 +38,14 @@ PythonMemory::Range string_range(PythonMemory& memory, Addr object);
 // longer than kMaxBytes.
 std::optional<std::vector<std::byte>> read_bytes(PythonMemory& memory, Addr object);
 
+// Returns the first bytes, at most `limit`, of a bytes object (or a bytearray) as text: others than
+// printable ASCII, quotes and backslashes are escaped. Nullopt if it cannot be read. The caller
+// checks the type.
+std::optional<PythonString> escaped_bytes(PythonMemory& memory,
+                                          Addr object,
+                                          bool is_bytearray,
+                                          std::size_t limit);
+
 // Appends one code point as UTF-8; U+FFFD for surrogates and values beyond Unicode.
 void append_utf8(std::string& text, char32_t code_point);
 

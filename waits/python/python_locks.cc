@@ -9,6 +9,7 @@
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
+#include "cpython/objects/scalars.h"
 #include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
 #include "waits/python/lock_objects.h"

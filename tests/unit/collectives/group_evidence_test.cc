@@ -96,6 +96,15 @@ TEST_CASE("keyword arguments that follow from the function's own locals") {
   CHECK(!wrapped("broadcast", {{"src", "0"}}, "(<Tensor>, 0)", "<dict of 1>"));
 }
 
+TEST_CASE("keyword arguments of which the contents were read") {
+  CHECK(wrapped("broadcast", {{"src", "0"}}, "(<Tensor>, {'a': 1})", "{'src': 0}") == std::nullopt);
+  CHECK(wrapped("broadcast", {{"src", "0"}}, "(<Tensor (1,) int64 cpu [3]>,)", "{'src': 0}") ==
+        "called without a group");
+  CHECK(wrapped("barrier", {}, "()", "{}") == "called without a group");
+  CHECK(!wrapped("broadcast", {{"src", "0"}}, "(<Tensor>,)",
+                 "{'src': 0, 'group': <ProcessGroup at 0x7f10>}"));
+}
+
 TEST_CASE("a foreign wrapper proves nothing") {
   ThreadBuilder builder;
   builder.python("all_reduce", kC10dFile, 10)

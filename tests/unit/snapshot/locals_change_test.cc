@@ -51,6 +51,19 @@ TEST_CASE("a loop that keeps the time in fractions has not advanced") {
   CHECK(locals_changed(tables, at("'1.5'"), at("'2.5'")));
 }
 
+TEST_CASE("what an object holds may have been changed by another thread") {
+  Tables tables;
+  const auto at = [&](const char* value) { return in(tables, {{"poll", {{"x", value}}}}); };
+  CHECK_FALSE(locals_changed(tables, at("{'n': 1}"), at("{'n': 2}")));
+  CHECK_FALSE(locals_changed(tables, at("[1]"), at("[1, 2]")));
+  CHECK_FALSE(locals_changed(tables, at("<Model: n=1>"), at("<Model: n=2>")));
+  CHECK_FALSE(
+      locals_changed(tables, at("<Tensor (1,) int64 cpu [1]>"), at("<Tensor (1,) int64 cpu [2]>")));
+  CHECK(locals_changed(tables, at("'{1'"), at("'{2'")));
+  CHECK(locals_changed(tables, at("<Tensor (1,) int64 cuda:0>"), at("<Tensor (2,) int64 cuda:0>")));
+  CHECK(locals_changed(tables, at("[<P2POp peer=1>]"), at("[<P2POp peer=2>]")));
+}
+
 TEST_CASE("frames are paired from the outermost, as long as their functions agree") {
   Tables tables;
   const auto asks = in(tables, {{"exists", {{"path", "'/a'"}}}, {"poll", {{"n", "3"}}}});

@@ -69,6 +69,18 @@ TEST_CASE("what is masked already stays as it is") {
   }
 }
 
+TEST_CASE("summaries of Python objects show no secret") {
+  for (const char* text :
+       {"{'key': <Tensor (2, 3) float32 cuda:0>, 'lr': 3}", "{'token': <dict of 3>}",
+        "Config(api_key=***, query=<Tensor () int8 cpu>)"}) {
+    CHECK(mask_text(text) == text);
+  }
+  for (const char* text : {"password=<hunter2>", "password=<hunter 2>", "password=<a of 3>b",
+                           "password=<a (b) c>", "password=<x of y>", "password=<> of 3>"}) {
+    CHECK(mask_text(text) == "password=***");
+  }
+}
+
 TEST_CASE("long and repetitive texts take no long time") {
   for (const char* part : {"hf_", "eyJ-", "://", "a:b@", "-----BEGIN PRIVATE KEY", "password=\"",
                            "/", "token", "AKIA", "Bearer ", "12345678:AA", "'token', ", "-p "}) {
