@@ -18,7 +18,7 @@
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kMaxFrames = 4096;  // of one thread
+inline constexpr std::size_t kMaxFrames = 65536;  // of one thread
 
 struct RawFrame {
   Addr address{};                 // null: placeholder for a loop without a frame

@@ -50,7 +50,58 @@ std::vector<std::size_t> choose(const std::vector<aggregate::ShownFrame>& frames
   return {chosen.begin(), chosen.end()};
 }
 
+bool same_place(const aggregate::ShownFrame& a, const aggregate::ShownFrame& b) {
+  return a.kind == b.kind && a.name == b.name && a.file == b.file && a.line == b.line;
+}
+
+struct Recursion {
+  std::size_t period = 0;  // frames of one round; 0: the function does not call itself here
+  std::size_t rounds = 0;
+};
+
+// Returns the rounds of a recursion that begins at this frame, if they are worth a line of their
+// own: one function that calls itself, or up to four that call each other.
+Recursion recursion_at(const std::vector<aggregate::ShownFrame>& frames, std::size_t at) {
+  constexpr std::size_t kMaxPeriod = 4;
+  constexpr std::size_t kMinSaved = 4;  // frames
+  for (std::size_t period = 1; period <= kMaxPeriod; ++period) {
+    std::size_t end = at + period;
+    while (end < frames.size() && same_place(frames[end], frames[end - period])) {
+      ++end;
+    }
+    const std::size_t rounds = (end - at) / period;
+    if (rounds > 1 && (rounds - 1) * period >= kMinSaved) {
+      return {period, rounds};
+    }
+  }
+  return {};
+}
+
+// Returns 4087 as "4,087".
+std::string with_commas(std::size_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) {
+    text.insert(at - 3, ",");
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string Style::recursion_line(const std::vector<aggregate::ShownFrame>& frames,
+                                  std::size_t begin,
+                                  std::size_t period,
+                                  std::size_t rounds,
+                                  std::size_t indent) const {
+  std::string names;
+  for (std::size_t i = 0; i < period; ++i) {
+    names += (i == 0 ? "`" : ", `") + cut_middle(frames[begin + i].name, width_ / 2) + "`";
+  }
+  return std::string(indent, ' ') +
+         dim(fmt::format("... {} {} more {}", names, with_commas(rounds - 1),
+                         rounds == 2 ? "time" : "times")) +
+         '\n';
+}
 
 std::string Style::paint(std::string_view code, std::string_view text) const {
   return color_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -96,6 +147,20 @@ std::string Style::stack_lines(const aggregate::FoldedStack& stack,
   const auto& frames = stack.frames;
   std::string text;
   std::size_t next = 0;
+  while (!full_ && limit >= frames.size() && next < frames.size()) {
+    const Recursion recursion = recursion_at(frames, next);
+    const std::size_t shown = std::max<std::size_t>(recursion.period, 1);
+    for (std::size_t i = 0; i < shown; ++i) {
+      text += frame_line(frames[next + i], indent);
+    }
+    if (recursion.period > 0) {
+      text += recursion_line(frames, next, recursion.period, recursion.rounds, indent);
+    }
+    next += recursion.period > 0 ? recursion.period * recursion.rounds : 1;
+  }
+  if (next > 0) {
+    return text;
+  }
   for (const std::size_t at : choose(frames, full_ ? frames.size() : limit)) {
     if (at > next) {
       text += std::string(indent, ' ') + dim(fmt::format("... {}", count_of(at - next, "frame"))) +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aggregate/view/frame_model.h"
 #include "report/text_options.h"
@@ -32,11 +33,18 @@ class Style {
 
   // Prints at most `limit` frames of a stack (all if full stacks are requested), innermost first:
   // the inner end and the user's own frames, with a line in place of those left out between them.
+  // If there is room for all, the rounds of a recursion after the first are one line.
   std::string stack_lines(const aggregate::FoldedStack& stack,
                           std::size_t indent,
                           std::size_t limit) const;
 
  private:
+  // Returns "... `f` 4,087 more times\n".
+  std::string recursion_line(const std::vector<aggregate::ShownFrame>& frames,
+                             std::size_t begin,
+                             std::size_t period,
+                             std::size_t rounds,
+                             std::size_t indent) const;
   std::string paint(std::string_view code, std::string_view text) const;
 
   bool color_;

@@ -23,7 +23,7 @@ struct CollectOptions {
   // Allows a brief stop of threads whose native stack cannot be read otherwise, if that does no
   // harm (stop_choice.h).
   bool stop = true;
-  std::size_t frame_limit = 4096;
+  std::size_t frame_limit = 65536;
   // Called before threads are stopped, with these: for what a stop changes.
   std::function<void(std::span<const attach::ThreadState>)> before_stop = {};
   // Called once at the end if the target is a Python that could be read: for other objects of it.
