@@ -7,6 +7,7 @@
 #include "node/note_setup.h"
 #include "node/read_threads.h"
 #include "node/sources/read_recorders.h"
+#include "ranks/core_crash.h"
 #include "ranks/core_process.h"
 #include "waits/node/collect_waits.h"
 
@@ -48,6 +49,7 @@ Result<snapshot::Capture> read_core(const std::string& path,
   with_recorders.visit_python = [&](const cpython::PythonProcess& python) {
     add_record(*target, python, process, options.newest_calls, capture);
   };
+  process.crash = ranks::find_crash(*target, capture.tables);
   auto read = read_threads(*target, with_recorders, capture.tables, process);
   if (!read) {
     process.read = snapshot::ReadState::kNone;

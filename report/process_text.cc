@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/crash_words.h"
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
@@ -32,10 +33,17 @@ std::string header(const aggregate::JobView& view,
   const std::string title =
       fmt::format("Process {}{}", process.pid, host.empty() ? "" : " on " + host);
   const std::size_t used = columns(title) + 2;
-  std::string text = style.bold(title) + ": " +
-                     cut_end(command.empty() ? printable(view.text(process.name)) : command,
-                             style.width() > used + 20 ? style.width() - used : 20) +
-                     '\n';
+  std::string text;
+  if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {
+    const bool own = process.crash.is_own(process.pid);
+    for (const std::string& line : wrap(crash, style.width())) {
+      text += (own ? style.bad(line) : style.bold(line)) + '\n';
+    }
+  }
+  text += style.bold(title) + ": " +
+          cut_end(command.empty() ? printable(view.text(process.name)) : command,
+                  style.width() > used + 20 ? style.width() - used : 20) +
+          '\n';
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
   facts.push_back(version.empty() ? "no Python found" : "Python " + version);

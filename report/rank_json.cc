@@ -8,11 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/crash_words.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/frame_model.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/demangle.h"
+#include "base/hex.h"
 #include "report/json_values.h"
 #include "report/report_json.h"
 #include "report/tasks_text.h"
@@ -251,6 +253,19 @@ std::string_view ending_name(snapshot::Ending ending) {
   return "none";
 }
 
+Json crash_json(const aggregate::JobView& view, const ProcessCapture& process) {
+  const snapshot::Crash& crash = process.crash;
+  return {{"signal", crash.signal},
+          {"name", aggregate::signal_words(crash.signal)},
+          {"code", crash.code},
+          {"address", crash.address == 0 ? Json(nullptr) : Json("0x" + hex_number(crash.address))},
+          {"tid", crash.tid},
+          {"sender", or_null_if(crash.sender, 0)},
+          {"own", crash.is_own(process.pid)},
+          {"message", or_null(view.text(crash.message))},
+          {"words", aggregate::crash_words(view, process)}};
+}
+
 void add_process(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  bool with_threads,
@@ -270,6 +285,9 @@ void add_process(const aggregate::JobView& view,
   }
   if (const std::string_view exception = view.text(process.exception); !exception.empty()) {
     json["exception"] = printable(exception);
+  }
+  if (process.crash.signal != 0) {
+    json["crash"] = crash_json(view, process);
   }
   json["why"] = or_null(view.text(process.why));
   if (process.stopped != 0) {

@@ -110,7 +110,7 @@ void Carrier::carry(ThreadCapture& thread) {
 
 ProcessCapture Carrier::process(ProcessCapture process) {
   carry(process.job_key, process.name, process.executable, process.command, process.why,
-        process.python_version, process.exception);
+        process.python_version, process.exception, process.crash.message);
   for (auto& [name, value] : process.environment) {
     carry(name, value);
   }

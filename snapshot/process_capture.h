@@ -9,6 +9,7 @@
 
 #include "snapshot/async_task.h"
 #include "snapshot/connection.h"
+#include "snapshot/crash.h"
 #include "snapshot/ids.h"
 #include "snapshot/process_group.h"
 #include "snapshot/thread_capture.h"
@@ -56,6 +57,7 @@ struct ProcessCapture {
   // the main thread. Libraries also set it if they print an exception.
   StringId exception{};
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
+  Crash crash;                  // of a core file
   // It has a library of collectives mapped (PyTorch, NCCL, MPI, JAX, ...), or is in a group. False
   // also if that was not read, or by an older capture.
   bool communicates = false;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/crash_words.h"
 #include "aggregate/view/frame_model.h"
 #include "aggregate/view/wait_words.h"
 
@@ -55,7 +56,8 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
   std::map<std::string, ThreadClass> pools;
   std::unordered_map<std::string, std::size_t> known;
   for (const ThreadCapture& thread : process.threads) {
-    if (all || thread.tid == process.pid || thread.samples.empty()) {
+    if (all || thread.tid == process.pid || thread.samples.empty() ||
+        &thread == crashed_thread(process)) {
       classes.push_back({{&thread}, {}});
       continue;
     }
@@ -74,6 +76,9 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
       classes[at->second].threads.push_back(&thread);
     }
   }
+  std::stable_partition(classes.begin(), classes.end(), [&process](const ThreadClass& one) {
+    return one.threads.front() == crashed_thread(process);
+  });
   for (auto& [words, pool] : pools) {
     pool.pool = words;
     classes.push_back(std::move(pool));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/crash_words.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/python_waits.h"
 #include "aggregate/view/rank_set.h"
@@ -320,6 +321,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
 std::string thread_wait_words(const JobView& view,
                               const ProcessCapture& process,
                               const ThreadCapture& thread) {
+  if (&thread == crashed_thread(process)) {
+    return (process.crash.is_own(process.pid) ? "crashed by " : "took ") + crash_cause(process);
+  }
   if (thread.call) {
     return call_words(view, *thread.call);
   }

@@ -54,6 +54,7 @@ class Decoder {
         locals_(reader("locals")),
         loops_(reader("loops")),
         loop_calls_(reader("loop_calls")),
+        crashes_(reader("crashes")),
         collectives_(document_, limits_, format) {}
 
   Result<Capture> run();
@@ -71,6 +72,7 @@ class Decoder {
   void decode_job();
   void decode_nodes();
   void decode_processes();
+  void decode_crashes();
   void decode_wait_facts(Wait& wait);
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
@@ -88,7 +90,7 @@ class Decoder {
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, setup_, groups_, group_counters_, connections_, tasks_,
       task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
-      loops_, loop_calls_;
+      loops_, loop_calls_, crashes_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -98,6 +100,7 @@ Result<Capture> Decoder::run() {
   decode_job();
   decode_nodes();
   decode_processes();
+  decode_crashes();
   capture_.collectives = collectives_.run(capture_.nodes.size());
   return finish();
 }
@@ -348,13 +351,27 @@ void Decoder::decode_processes() {
   }
 }
 
+void Decoder::decode_crashes() {
+  std::size_t process = 0;
+  while (crashes_.next()) {
+    crashes_("process", process);
+    Crash crash;
+    crash_fields(crashes_, crash);
+    if (process < capture_.processes.size()) {
+      capture_.processes[process].crash = crash;
+    } else {
+      crashes_.refuse("a crash is of a process that does not exist");
+    }
+  }
+}
+
 Result<Capture> Decoder::finish() {
   std::vector<RowReader*> all = {
       &frames_,         &stacks_, &stack_frames_,   &job_,       &job_hosts_,   &job_notes_,
       &nodes_,          &notes_,  &expected_ranks_, &processes_, &environment_, &groups_,
       &connections_,    &tasks_,  &task_members_,   &threads_,   &samples_,     &calls_,
       &frame_locals_,   &locals_, &awaited_files_,  &pool_pids_, &loops_,       &loop_calls_,
-      &group_counters_, &setup_};
+      &group_counters_, &setup_,  &crashes_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

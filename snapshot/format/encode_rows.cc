@@ -173,6 +173,17 @@ void encode_processes(const Capture& capture, Document& document) {
   }
 }
 
+// Captures without a crash have no such table: readers that do not know it read them.
+void encode_crashes(const std::vector<ProcessCapture>& processes, Document& document) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (processes[i].crash.signal != 0) {
+      RowWriter crashes(document.tables["crashes"]);
+      crashes("process", i);
+      crash_fields(crashes, processes[i].crash);
+    }
+  }
+}
+
 void encode_job(const JobInfo& job, Texts& texts, Document& document) {
   RowWriter row(document.tables["job"]);
   const auto text = [&](const char* name, const std::string& value) {
@@ -228,6 +239,7 @@ Document to_document(const Capture& capture) {
   encode_job(capture.job, texts, document);
   encode_nodes(capture.nodes, texts, document);
   encode_processes(capture, document);
+  encode_crashes(capture.processes, document);
   encode_collectives(capture.collectives, document);
   return document;
 }

@@ -349,6 +349,17 @@ void ending_fields(Io& io, Row& process) {
   io("exception", process.exception);
 }
 
+// Rows of a table that only captures of crashed processes have.
+template <typename Io, typename Row>
+void crash_fields(Io& io, Row& crash) {
+  io("signal", crash.signal);
+  io("code", crash.code);
+  io("address", crash.address);
+  io("tid", crash.tid);
+  io("sender", crash.sender);
+  io("message", crash.message);
+}
+
 // New in number 12.
 template <typename Io, typename Row>
 void library_fields(Io& io, Row& process) {

@@ -205,6 +205,64 @@ TEST_CASE("threads that take turns with the GIL have not waited for it all the t
   CHECK(text.find("or longer") == std::string::npos);
 }
 
+TEST_CASE("a crash is the first line, and its thread comes first") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping());
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("strlen", "/lib/libc.so.6"), tests::py("f", "/home/u/a.py", 3)};
+  auto& thread = job.thread(process, spec);
+  process.crash = {11, 1, 0x10, thread.tid, 0, {}};
+  const std::string text = print_process(job.capture, process, {});
+  CHECK(text.starts_with("Crashed by SIGSEGV: nothing is mapped at 0x10, in strlen (libc.so.6)"));
+  CHECK(text.find("crashed by SIGSEGV") < text.find("Thread 10 "));
+  // Ended by another process: no thread is at fault.
+  process.crash = {15, 0, 0, thread.tid, 77, {}};
+  const std::string ended = print_process(job.capture, process, {});
+  CHECK(ended.starts_with("Ended by SIGTERM from pid 77"));
+  CHECK(ended.find("rashed") == std::string::npos);
+}
+
+TEST_CASE("abort() shows who called it, and what it said") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("raise", "/lib/libc.so.6"), tests::native("abort", "/lib/libc.so.6"),
+                 tests::native("__assert_fail", "/lib/libc.so.6"),
+                 tests::native("check", "/job/ext.so")};
+  auto& thread = job.thread(process, spec);
+  process.crash = {
+      6, -6, 0, thread.tid, process.pid, job.capture.tables.string("check: Assertion `x' failed.")};
+  TextOptions wide;
+  wide.width = 200;
+  const std::string text = print_process(job.capture, process, wide);
+  CHECK(text.find("Crashed by SIGABRT by abort(), in check (ext.so)") == 0);
+  CHECK(text.find("\"check: Assertion `x' failed.\"") < 150);
+}
+
+TEST_CASE("recursion is one line, and the outermost frames stay") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::py("leaf", "/home/u/a.py", 1)};
+  for (int i = 0; i < 2000; ++i) {
+    spec.frames.push_back(tests::py("f", "/home/u/a.py", 3));
+  }
+  for (int i = 0; i < 3; ++i) {
+    spec.frames.push_back(tests::py("even", "/home/u/a.py", 5));
+    spec.frames.push_back(tests::py("odd", "/home/u/a.py", 6));
+  }
+  spec.frames.push_back(tests::py("<module>", "/home/u/a.py", 9));
+  job.thread(process, spec);
+  const std::string text = print_process(job.capture, process, {});
+  CHECK(text.find("... `f` 1,999 more times\n") != std::string::npos);
+  CHECK(text.find("... `even`, `odd` 2 more times\n") != std::string::npos);
+  CHECK(text.find("<module>") != std::string::npos);
+  TextOptions full;
+  full.full_stacks = true;
+  CHECK(print_process(job.capture, process, full).find("more times") == std::string::npos);
+}
+
 TEST_CASE("long values of locals go on in further lines") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
@@ -217,7 +275,7 @@ TEST_CASE("long values of locals go on in further lines") {
   options.locals = true;
   options.width = 40;
   const std::string text = print_process(job.capture, process, options);
-  CHECK(text.find("        n = {'a': 1, 'b': 2, 'c':\n            3, 'd': 4}\n") !=
+  CHECK(text.find("        n = {'a': 1, 'b': 2, 'c': 3,\n            'd': 4}\n") !=
         std::string::npos);
 }
 

@@ -168,6 +168,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.why = tables.string("no Python");
   process.python_version = tables.string("3.11.7");
   process.outlives_rank = true;
+  process.crash = {11, 1, 0x10, 77, 78, tables.string("it said")};
   process.ending = Ending::kAfterException;
   process.exception = tables.string("ValueError");
   process.exit_code = 9;

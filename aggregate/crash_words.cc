@@ -1,0 +1,141 @@
+#include "aggregate/crash_words.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/ascii.h"
+#include "base/hex.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Crash;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+
+namespace {
+
+struct CodeWords {
+  int signal;
+  int code;
+  std::string_view words;  // "{}" is the address
+};
+
+// sigaction(2). SI_KERNEL of a SIGSEGV: the processor refused an address that cannot exist.
+constexpr std::array<CodeWords, 14> kCodes = {{
+    {SIGSEGV, SEGV_MAPERR, "nothing is mapped at {}"},
+    {SIGSEGV, SEGV_ACCERR, "the memory at {} may not be accessed so"},
+    {SIGSEGV, SI_KERNEL, "an address that cannot exist"},
+    {SIGBUS, BUS_ADRALN, "{} is not aligned"},
+    {SIGBUS, BUS_ADRERR, "the file or device behind {} has no such byte"},
+    {SIGBUS, BUS_MCEERR_AR, "the memory at {} is damaged"},
+    {SIGILL, ILL_ILLOPC, "no instruction is at {}"},
+    {SIGILL, ILL_ILLOPN, "an operand at {} is invalid"},
+    {SIGILL, ILL_PRVOPC, "the instruction at {} is privileged"},
+    {SIGFPE, FPE_INTDIV, "division by zero at {}"},
+    {SIGFPE, FPE_INTOVF, "an integer overflow at {}"},
+    {SIGFPE, FPE_FLTDIV, "a division of floats by zero at {}"},
+    {SIGFPE, FPE_FLTINV, "an invalid operation on floats at {}"},
+    {SIGSYS, 1, "a filter forbids the system call"},
+}};
+
+// Frames by which a process ends itself: what called them is of interest. libc's own helpers have
+// no names in a stripped file.
+bool belongs_to_abort(const ShownFrame& frame) {
+  constexpr std::array<std::string_view, 12> kNames = {
+      "abort",        "raise",          "gsignal",
+      "pthread_kill", "assert_fail",    "assert_perror_fail",
+      "assert",       "libc_message",   "malloc_printerr",
+      "fortify_fail", "stack_chk_fail", "libc_fatal"};
+  const bool libc = frame.file.starts_with("libc.so") || frame.file.starts_with("libc-") ||
+                    frame.file.starts_with("libpthread");
+  if (frame.kind != snapshot::FrameKind::kNative || !libc) {
+    return false;
+  }
+  std::string_view name = frame.name;
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [name](std::string_view known) { return name.starts_with(known); }) ||
+         contains(name, "+0x") || name == "kill_implementation" || name == "kill_internal";
+}
+
+std::string frame_words(const ShownFrame& frame) {
+  const std::string place = frame.place();
+  return printable(frame.name, 200) + (place.empty() ? "" : " (" + printable(place, 200) + ")");
+}
+
+// Returns "in strlen (libc.so.6) below string_at (ctypes/__init__.py:519)".
+std::string crash_place(const JobView& view, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return {};
+  }
+  const auto& frames = view.model().fold(thread.samples.back()).frames;
+  auto at = std::find_if_not(frames.begin(), frames.end(), belongs_to_abort);
+  at = at == frames.end() ? frames.begin() : at;
+  if (at == frames.end()) {
+    return {};
+  }
+  std::string words = "in " + frame_words(*at);
+  const auto python = std::find_if(at, frames.end(), [](const ShownFrame& frame) {
+    return frame.kind == snapshot::FrameKind::kPython;
+  });
+  if (python != at && python != frames.end()) {
+    words += " below " + frame_words(*python);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string signal_words(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
+}
+
+const ThreadCapture* crashed_thread(const ProcessCapture& process) {
+  const auto at = std::find_if(
+      process.threads.begin(), process.threads.end(),
+      [&process](const ThreadCapture& thread) { return thread.tid == process.crash.tid; });
+  return process.crash.signal == 0 || at == process.threads.end() ? nullptr : &*at;
+}
+
+std::string crash_cause(const ProcessCapture& process) {
+  const Crash& crash = process.crash;
+  const std::string signal = signal_words(crash.signal);
+  if (crash.sender != 0 && crash.sender != process.pid) {
+    return fmt::format("{} from pid {}", signal, crash.sender);
+  }
+  if (crash.signal == SIGABRT) {
+    return signal + " by abort()";
+  }
+  for (const CodeWords& row : kCodes) {
+    if (row.signal == crash.signal && row.code == crash.code) {
+      return signal + ": " + fmt::format(fmt::runtime(row.words), "0x" + hex_number(crash.address));
+    }
+  }
+  return crash.address == 0 ? signal : signal + " at 0x" + hex_number(crash.address);
+}
+
+std::string crash_words(const JobView& view, const ProcessCapture& process) {
+  if (process.crash.signal == 0) {
+    return {};
+  }
+  std::string words =
+      (process.crash.is_own(process.pid) ? "Crashed by " : "Ended by ") + crash_cause(process);
+  const ThreadCapture* thread = crashed_thread(process);
+  if (thread != nullptr) {
+    const std::string place = crash_place(view, *thread);
+    words += (place.empty() ? "" : ", " + place) + fmt::format(", thread {}", thread->tid);
+    const std::string name = printable(view.text(thread->python_name), 60);
+    words += name.empty() ? "" : " \"" + name + "\"";
+  }
+  const std::string_view message = view.text(process.crash.message);
+  return words + (message.empty() ? "" : "; it said: \"" + printable(message, 500) + "\"");
+}
+
+}  // namespace oddrank::aggregate
