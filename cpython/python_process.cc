@@ -25,6 +25,7 @@ namespace {
 // interesting ones (step, rank, the batch) are in loops near the top and the bottom of short
 // stacks; deep recursions are cut.
 constexpr std::size_t kMaxFramesWithLocals = 128;
+constexpr std::size_t kMaxFramesWithAllLocals = 4096;  // on request
 constexpr std::size_t kMaxLocalsOfProcess = 16384;
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
@@ -151,7 +152,8 @@ std::size_t PythonProcess::Impl::frames_with_locals(const FrameChain& chain,
       (locals == Locals::kDeciding &&
        (is_main || std::any_of(chain.frames.begin(), chain.frames.end(),
                                [this](const RawFrame& frame) { return is_distributed(frame); })));
-  return wanted ? std::min(chain.frames.size(), kMaxFramesWithLocals) : 0;
+  const std::size_t most = locals == Locals::kAll ? kMaxFramesWithAllLocals : kMaxFramesWithLocals;
+  return wanted ? std::min(chain.frames.size(), most) : 0;
 }
 
 void PythonProcess::Impl::prefetch_chain_locals(PythonMemory& memory,
