@@ -162,6 +162,18 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
       by_process_.emplace(ranks_[at].process, at);
     }
   }
+  take_records();
+}
+
+void JobView::take_records() {
+  for (const snapshot::FlightRecord& record : capture_.collectives.flight) {
+    const std::size_t at = record.from_memory ? index_of(record.rank) : kNone;
+    if (at == kNone || ranks_[at].process == nullptr || ranks_[at].process->pid != record.pid ||
+        ranks_[at].process->node != record.node) {
+      continue;
+    }
+    ranks_[at].recorded = &record;
+  }
 }
 
 void JobView::count_nodes() {

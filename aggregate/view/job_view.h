@@ -53,6 +53,8 @@ struct RankView {
   Motion motion;
   std::optional<snapshot::PollOn> polls;  // what the leader asks for again and again, and waits for
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
+  // Its calls, if they were read from its memory beside the stacks; null if not.
+  const snapshot::FlightRecord* recorded = nullptr;
 
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
   // Returns the leader's state letter in its last sample, or else that of the process; '?' if
@@ -112,6 +114,7 @@ class JobView {
  private:
   void add_processes();
   void take_poll(RankView& rank);
+  void take_records();
   void add_connections(const snapshot::ProcessCapture& process);
   void add_missing_ranks();
   struct Absence;

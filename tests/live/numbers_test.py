@@ -6,7 +6,6 @@ compares what `oddrank node` reads from their memory with what the ranks know.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import unittest
@@ -15,29 +14,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
-import proc_facts
 import training_job
+from hung_torch_job import GCORE, Job
 
-DEADLINE_S = 120
-GCORE = shutil.which("gcore")
 # Other PyTorchs, from scripts/torches; set by scripts/test --matrix.
 TORCHES = [one for one in os.environ.get("ODDRANK_TORCHES", "").split(":") if one]
 FIRST_WITH_GLOO_RECORDER = (2, 8)
-PAUSE = 34  # system call of x86-64
-# Each rank runs the part of the program with the name that the test gives, and says what it is about
-# to do in a file; `last` is called before the call that hangs.
 PROGRAM = """
-import os, signal, sys
-import torch, torch.distributed as dist
-
-rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-
-def last(*groups):
-    path = os.path.join(os.environ["SAYS"], "rank" + str(rank))
-    with open(path + ".new", "w") as file:
-        file.write(str(os.getpid()))
-    os.rename(path + ".new", path)
-
 def skips():
     # Rank 1 leaves out one of its calls, all of which are made at one line. Then it has one call
     # less to make than the others.
@@ -98,68 +81,7 @@ def uneven():
             last()
         model(torch.ones(2, 4)).sum().backward()
     dist.barrier(group=other)
-
-dist.init_process_group("gloo")
-globals()[sys.argv[1]]()
 """
-
-
-class Job:
-    """The ranks of one job, from their start until they hang."""
-
-    def __init__(self, test, part, ranks=4, python=None, **more):
-        folder = test.enterContext(harness.scratch())
-        self.port, reserved = training_job.reserve_port()
-        test.addCleanup(reserved.close)
-        env = {**os.environ, "SAYS": folder, "MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(ranks),
-               "LOCAL_WORLD_SIZE": str(ranks), "MASTER_PORT": str(self.port),
-               "OMP_NUM_THREADS": "1", **more}
-        path = f"{folder}/train.py"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
-        self.ranks = [subprocess.Popen([python or training_job.find_torch_python(), path, part],
-                                       env={**env, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-                                       stdin=subprocess.DEVNULL, cwd=folder)
-                      for rank in range(ranks)]
-        test.addCleanup(self.end)
-        proc_facts.wait_until(
-            lambda: self.live() and all(os.path.exists(f"{folder}/rank{rank}") for rank in range(ranks)),
-            "all ranks are at their last call", DEADLINE_S)
-        self.wait_hung()
-
-    def live(self):
-        """Returns True; fails if a rank has ended."""
-        ended = [process.args for process in self.ranks if process.poll() is not None]
-        if ended:
-            raise AssertionError(f"a rank has ended: {ended}")
-        return True
-
-    def wait_hung(self):
-        """Waits until no main thread runs, and none has run for a while."""
-        seen = [None, 0]
-
-        def is_hung():
-            pids = [process.pid for process in self.ranks]
-            now = [proc_facts.status(pid).get("voluntary_ctxt_switches") for pid in pids]
-            self.live()
-            blocked = all(proc_facts.wants_lock(pid) or proc_facts.in_call(pid, PAUSE)
-                          for pid in pids)
-            seen[:] = [now, seen[1] + 1 if blocked and now == seen[0] else 0]
-            return seen[1] >= 10
-        proc_facts.wait_until(is_hung, "all ranks hang", DEADLINE_S)
-
-    def end(self):
-        for process in self.ranks:
-            process.kill()
-            process.wait(60)
-
-    def diagnose(self, *more):
-        run = harness.Run(harness.run_here(
-            [harness.Options.oddrank, "node", "--select", f"127.0.0.1:{self.port}", "--json", "-",
-             "-q", *harness.PATIENTLY, *more]))
-        return run, run.json()
-
-
 
 
 class Numbers(unittest.TestCase):
@@ -173,20 +95,20 @@ class Numbers(unittest.TestCase):
 
     @harness.only_in_full
     def test_a_rank_left_out_a_call_of_a_loop_and_has_ended_it(self):
-        verdict = self.check(Job(self, "skips", 3).diagnose(), "skipped_collective", "certain", 1)
+        verdict = self.check(Job(self, PROGRAM, "skips", 3).diagnose(), "skipped_collective", "certain", 1)
         self.assertIn("all_reduce in default group #6", verdict["summary"])
         self.assertIn("its last call there was #5, and it has left the loop around",
                       verdict["summary"])
 
     def test_counts_of_gloo_are_no_numbers_of_collectives(self):
         """They include sends and receives. So without a recorder, only places are compared."""
-        job = Job(self, "skips", 3, TORCH_FR_BUFFER_SIZE="0")
+        job = Job(self, PROGRAM, "skips", 3, TORCH_FR_BUFFER_SIZE="0")
         verdict = self.check(job.diagnose(), "skipped_collective", "likely", 1)
         self.assertNotIn("#", verdict["summary"])
         self.assertNotIn("history", verdict)
 
     def test_a_rank_left_out_a_call_and_waits_in_another_group(self):
-        job = Job(self, "waits_elsewhere")
+        job = Job(self, PROGRAM, "waits_elsewhere")
         verdict = self.check(job.diagnose(), "collective_order", "certain", 1)
         self.assertIn("rank 1 in all_reduce in group 1 {0-3} #4", verdict["summary"])
         self.assertEqual(verdict["history"], [
@@ -214,32 +136,21 @@ class Numbers(unittest.TestCase):
         self.assertIn("rank 1 in all_reduce #4 in group 1", run.out, run)
 
     def test_sizes_differ(self):
-        job = Job(self, "differs")
+        job = Job(self, PROGRAM, "differs")
         verdict = self.check(job.diagnose(), "mismatched_collective", "certain", 1)
         self.assertIn("call #4 in default group", verdict["summary"])
         self.assertIn("rank 1 in all_reduce of [4] Float at differs (train.py:",
                       verdict["summary"])
         if GCORE:
-            self.check(self.diagnose_cores(job), "mismatched_collective", "certain", 1)
-
-    def diagnose_cores(self, job):
-        folder = self.enterContext(harness.scratch())
-        for process in job.ranks:
-            subprocess.run([GCORE, "-o", f"{folder}/core", str(process.pid)], check=True,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=300)
-        run = harness.Run(harness.run_here(
-            [harness.Options.oddrank, "core", *(f"{folder}/core.{process.pid}"
-                                                for process in job.ranks), "--json", "-", "-q"]))
-        return run, run.json()
+            self.check(job.diagnose_cores(job.gcores()), "mismatched_collective", "certain", 1)
 
     def test_a_rank_left_its_own_pattern(self):
-        verdict = self.check(Job(self, "swaps", 2).diagnose(), "collective_order", "likely", 1)
+        verdict = self.check(Job(self, PROGRAM, "swaps", 2).diagnose(), "collective_order", "likely", 1)
         self.assertIn("rank 1 has not called what its own calls before foretell",
                       verdict["summary"])
 
     def test_batches_are_uneven(self):
-        found = Job(self, "uneven", 3).diagnose()
+        found = Job(self, PROGRAM, "uneven", 3).diagnose()
         verdict = self.check(found, "skipped_collective", "certain", 1)
         self.assertIn("rank 1 left the calls that repeat", verdict["summary"])
         self.assertIn("ranks 0,2 in all_reduce in default group #", verdict["summary"])
@@ -252,12 +163,12 @@ class Numbers(unittest.TestCase):
                 said = subprocess.run([python, "-c", "import torch; print(torch.__version__)"],
                                       capture_output=True, text=True, check=True, timeout=300)
                 version = tuple(map(int, said.stdout.split(".")[:2]))
-                job = Job(self, "skips", 3, python=python, TORCH_FR_BUFFER_SIZE="0")
+                job = Job(self, PROGRAM, "skips", 3, python=python, TORCH_FR_BUFFER_SIZE="0")
                 verdict = self.check(job.diagnose(), "skipped_collective", "certain", 1)
                 self.assertIn("its last call there was #5", verdict["summary"])
                 job.end()
                 if version >= FIRST_WITH_GLOO_RECORDER:
-                    job = Job(self, "differs", python=python, TORCH_FR_BUFFER_SIZE="2000")
+                    job = Job(self, PROGRAM, "differs", python=python, TORCH_FR_BUFFER_SIZE="2000")
                     self.check(job.diagnose(), "mismatched_collective", "certain", 1)
                     job.end()
 

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Runs gloo jobs of eight ranks that hang although nothing was prepared in them, each with one fault at
+some rank and step, and compares the verdict with the truth: of the living ranks, of cores that gdb
+writes, and of the kernel's.
+
+    eight_ranks_test.py --oddrank PATH
+"""
+
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+from hung_torch_job import GCORE, Job, writes_cores_beside
+
+RANKS = 8
+# WHO does it, at step AT.
+PROGRAM = """
+WHO, AT = int(os.environ["WHO"]), int(os.environ["AT"])
+LAST = AT + 3
+
+def leaves_out():
+    # All calls are made at one line; one rank leaves out one of them, and comes to its end first.
+    for step in range(LAST):
+        if step >= AT:
+            last()
+        if (rank, step) != (WHO, AT):
+            dist.all_reduce(torch.ones(4))
+    signal.pause()
+
+def leaves_out_before_other():
+    # One rank leaves out one of the calls of a line that is called four times a step, and goes on to
+    # the step's last call, another operation.
+    for step in range(LAST):
+        for part in range(4):
+            if step >= AT:
+                last()
+            if (rank, step, part) != (WHO, AT, AT % 4):
+                dist.all_reduce(torch.ones(64))
+        dist.barrier()
+
+def leaves_out_and_waits():
+    # The calls of two groups are made at one line. One rank leaves out one of the first group, and
+    # waits in the other one.
+    other = dist.new_group(list(range(world)))
+    for step in range(LAST):
+        for group in (None, other):
+            if step >= AT:
+                last()
+            if (rank, step, group) != (WHO, AT, None):
+                dist.all_reduce(torch.ones(4), group=group)
+
+def differs():
+    for step in range(LAST):
+        if step >= AT:
+            last()
+        dist.all_reduce(torch.ones(24 if (rank, step) == (WHO, AT) else 32))
+    signal.pause()
+
+def swaps():
+    one, two = dist.new_group(list(range(world))), dist.new_group(list(range(world)))
+    for step in range(LAST):
+        if step >= AT:
+            last()
+        for group in (two, one) if (rank, step) == (WHO, AT) else (one, two):
+            dist.all_reduce(torch.ones(4), group=group)
+
+def uneven():
+    # One rank has a batch less than the others, which wait in DDP's backward, in one of two groups.
+    other = dist.new_group(list(range(world)))
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    for step in range(AT if rank == WHO else LAST):
+        if step >= AT - 1:
+            last()
+        model(torch.ones(2, 4)).sum().backward()
+    dist.barrier(group=other)
+
+def uneven_with_metrics():
+    # The same, and each step ends with a call in the other group.
+    other = dist.new_group(list(range(world)))
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    for step in range(AT if rank == WHO else LAST):
+        if step >= AT - 1:
+            last()
+        model(torch.ones(2, 4)).sum().backward()
+        dist.all_reduce(torch.ones(1), group=other)
+    dist.barrier(group=other)
+
+def forward(step, micro, sends):
+    value = torch.ones(4)
+    if rank > 0:
+        dist.recv(value, src=rank - 1)
+    if rank < world - 1 and sends:
+        dist.send(value, dst=rank + 1)
+
+def backward():
+    value = torch.ones(4)
+    if rank < world - 1:
+        dist.recv(value, src=rank + 1)
+    if rank > 0:
+        dist.send(value, dst=rank - 1)
+
+def pipeline():
+    for step in range(LAST):
+        if step >= AT:
+            last()
+        for micro in range(4):
+            forward(step, micro, (rank, step, micro) != (WHO, AT, AT % 4))
+        for micro in range(4):
+            backward()
+
+def pipeline_and_sum():
+    for step in range(LAST):
+        if step >= AT:
+            last()
+        for micro in range(4):
+            forward(step, micro, (rank, step, micro) != (WHO, AT, AT % 4))
+        dist.all_reduce(torch.ones(1))
+"""
