@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate/flight/call_history.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::aggregate {
@@ -104,7 +105,7 @@ struct Verdict {
   std::vector<std::string> advice;
   std::vector<std::string> disproves;  // what would show that the verdict is wrong
   // The last calls of the culprits and of the others, from flight recorders.
-  std::vector<std::string> history;
+  std::vector<CallHistory> history;
   std::vector<OtherStory> also;
   std::vector<Alternative> alternatives;
 };

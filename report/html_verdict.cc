@@ -1,5 +1,8 @@
 #include "report/html_verdict.h"
 
+#include <utility>
+#include <vector>
+
 #include "aggregate/view/compare.h"
 #include "aggregate/view/rank_set.h"
 #include "base/span_words.h"
@@ -12,6 +15,21 @@ namespace {
 // Returns a class of page.css; "" for the default colour, that of a culprit.
 std::string_view tone_class(aggregate::Tone tone) {
   return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
+}
+
+// Columns: ranks, whether the verdict names them, whether there are earlier calls, calls. Columns of
+// a call: operation, group, number, peer, whether it is open, place.
+Json histories_shown(const std::vector<aggregate::CallHistory>& histories) {
+  Json json = Json::array();
+  for (const aggregate::CallHistory& history : histories) {
+    Json calls = Json::array();
+    for (const aggregate::HistoryCall& call : history.calls) {
+      calls.push_back({call.op, call.group, call.number, call.peer, call.open ? 1 : 0, call.place});
+    }
+    json.push_back({aggregate::format_ranks(history.ranks), history.named ? 1 : 0,
+                    history.earlier ? 1 : 0, std::move(calls)});
+  }
+  return json;
 }
 
 Json verdict_shown(const aggregate::Verdict& verdict) {
@@ -31,7 +49,7 @@ Json verdict_shown(const aggregate::Verdict& verdict) {
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
   if (!verdict.history.empty()) {
-    json["history"] = verdict.history;
+    json["history"] = histories_shown(verdict.history);
   }
   json["also"] = Json::array();
   for (const aggregate::OtherStory& other : verdict.also) {

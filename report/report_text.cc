@@ -102,9 +102,9 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
 }
 
 // Prints the last calls of the culprits and of the others, from flight recorders.
-std::string history_lines(const aggregate::Diagnosis& report, const Style& style) {
+std::string calls_lines(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
-  for (const std::string& line : report.verdict.history) {
+  for (const std::string& line : aggregate::history_lines(report.verdict.history)) {
     text += style.paragraph(text.empty() ? "Calls " : "      ", line, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;
@@ -257,7 +257,7 @@ std::string report_text(const aggregate::Diagnosis& report,
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
                      unread_lines(report, style) + chain_lines(report, style) +
-                     history_lines(report, style) + since_lines(report, style) +
+                     calls_lines(report, style) + since_lines(report, style) +
                      group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {

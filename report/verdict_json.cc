@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/view/rank_set.h"
+
 namespace oddrank::report {
 namespace {
 
@@ -32,6 +34,27 @@ Json culprits_json(const std::vector<aggregate::Culprit>& culprits) {
   return json;
 }
 
+// Writes the last calls, and the lines that the text has.
+Json history_json(const std::vector<aggregate::CallHistory>& histories) {
+  Json json = Json::array();
+  for (const aggregate::CallHistory& history : histories) {
+    Json calls = Json::array();
+    for (const aggregate::HistoryCall& call : history.calls) {
+      calls.push_back({{"op", call.op},
+                       {"group", call.group},
+                       {"number", or_null_if(call.number, std::int64_t{-1})},
+                       {"peer", or_null_if(call.peer, -1)},
+                       {"open", call.open},
+                       {"place", or_null(call.place)}});
+    }
+    json.push_back({{"ranks", aggregate::format_ranks(history.ranks)},
+                    {"named", history.named},
+                    {"earlier", history.earlier},
+                    {"calls", calls}});
+  }
+  return json;
+}
+
 }  // namespace
 
 Json verdict_json(const aggregate::Verdict& verdict) {
@@ -50,7 +73,7 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
   if (!verdict.history.empty()) {
-    json["history"] = verdict.history;
+    json["history"] = history_json(verdict.history);
   }
   json["also"] = Json::array();
   for (const aggregate::OtherStory& other : verdict.also) {

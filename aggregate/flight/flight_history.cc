@@ -4,18 +4,14 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
-#include <fmt/format.h>
-
-#include "aggregate/flight/flight_verdict.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
 
 constexpr std::size_t kMaxPeriod = 256;  // calls of one step
-constexpr std::size_t kShownCalls = 5;
-constexpr std::size_t kMaxHistories = 4;  // lines
 
 // What repeats from step to step.
 using Step = std::tuple<snapshot::StringId, std::size_t, snapshot::StringId>;
@@ -70,26 +66,31 @@ Habit habit_of(const FlightJob& job, std::size_t at) {
   return steps.back() == steps[steps.size() - 1 - *period] ? Habit::kKept : Habit::kLeft;
 }
 
-std::string call_text(const FlightJob& job, std::size_t at, const FlightEntry& entry) {
+HistoryCall history_call(const FlightJob& job, std::size_t at, const FlightEntry& entry) {
   const Tables& texts = *job.texts;
-  std::string group = "?";
+  HistoryCall call;
+  call.op = printable(texts.text(entry.op), 40);
+  call.group = "?";
   if (entry.group < job.group_of[at].size()) {
     const FlightMembers& members = job.groups[job.group_of[at][entry.group]];
-    group = members.is_default ? "default" : "group " + printable(members.name, 40);
+    call.group = members.is_default ? "default" : "group " + printable(members.name, 40);
   }
-  return fmt::format("{} {} #{}{}", printable(texts.text(entry.op), 40), group,
-                     entry.is_p2p ? entry.transfer : entry.sequence,
-                     has_ended(entry, texts) ? "" : " (open)");
+  call.place = printable(texts.text(entry.place), 80);
+  call.number = entry.is_p2p ? entry.transfer : entry.sequence;
+  call.peer = entry.is_p2p ? entry.peer : -1;
+  call.open = !has_ended(entry, texts);
+  return call;
 }
 
-std::string last_calls(const FlightJob& job, std::size_t at) {
+CallHistory last_calls(const FlightJob& job, std::size_t at, std::size_t most) {
   const auto& entries = job.records[at]->entries;
-  const std::size_t shown = std::min(entries.size(), kShownCalls);
-  std::string text = shown < entries.size() ? "... " : "";
+  const std::size_t shown = std::min(entries.size(), most);
+  CallHistory history;
+  history.earlier = shown < entries.size();
   for (std::size_t i = entries.size() - shown; i < entries.size(); ++i) {
-    text += (i == entries.size() - shown ? "" : ", ") + call_text(job, at, entries[i]);
+    history.calls.push_back(history_call(job, at, entries[i]));
   }
-  return text;
+  return history;
 }
 
 }  // namespace
@@ -129,44 +130,54 @@ bool is_past_pattern(const FlightJob& job, std::int32_t rank) {
 
 std::vector<std::int32_t> apart_from_most(const FlightJob& job,
                                           const std::vector<std::int32_t>& ranks) {
-  std::map<std::string, std::size_t> count;
+  constexpr std::size_t kComparedCalls = 5;
+  std::map<std::vector<HistoryCall>, std::size_t> count;
+  std::vector<const std::vector<HistoryCall>*> calls_of;
   for (std::size_t at = 0; at < job.records.size(); ++at) {
-    ++count[last_calls(job, at)];
+    const auto kind = count.try_emplace(last_calls(job, at, kComparedCalls).calls, 0).first;
+    calls_of.push_back(&kind->first);
+    ++kind->second;
   }
-  const auto most = std::find_if(count.begin(), count.end(), [&job](const auto& row) {
-    return row.second * 2 > job.records.size();
+  const auto most = std::find_if(count.begin(), count.end(), [&job](const auto& kind) {
+    return kind.second * 2 > job.records.size();
   });
   std::vector<std::int32_t> apart;
   for (const std::int32_t rank : ranks) {
     const std::size_t at = index_of_record(job, rank);
-    if (most != count.end() && at < job.records.size() && last_calls(job, at) != most->first) {
+    if (most != count.end() && at < job.records.size() && calls_of[at] != &most->first) {
       apart.push_back(rank);
     }
   }
   return apart;
 }
 
-std::vector<std::string> history_words(const FlightJob& job,
-                                       const std::vector<std::int32_t>& ranks) {
-  std::map<std::string, std::vector<std::int32_t>> named;
-  std::map<std::string, std::vector<std::int32_t>> others;
-  for (std::size_t at = 0; at < job.records.size(); ++at) {
-    const std::int32_t rank = job.records[at]->rank;
-    if (job.records[at]->entries.empty()) {
-      continue;
-    }
-    const bool is_named = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-    (is_named ? named : others)[last_calls(job, at)].push_back(rank);
-  }
-  std::vector<std::string> lines;
-  for (const auto* side : {&named, &others}) {
-    for (const auto& [text, members] : *side) {
-      if (lines.size() < kMaxHistories) {
-        lines.push_back(fmt::format("{}: {}", flight_ranks_words(members), text));
+std::vector<CallHistory> histories_of(const FlightJob& job,
+                                      const std::vector<std::int32_t>& ranks) {
+  constexpr std::size_t kKeptCalls = 16;
+  constexpr std::size_t kMaxHistories = 64;
+  std::vector<CallHistory> found;
+  for (const bool named : {true, false}) {
+    const std::size_t first = found.size();
+    for (std::size_t at = 0; at < job.records.size(); ++at) {
+      const std::int32_t rank = job.records[at]->rank;
+      const bool is_named = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+      if (is_named != named || job.records[at]->entries.empty()) {
+        continue;
+      }
+      CallHistory history = last_calls(job, at, kKeptCalls);
+      const auto same = std::find_if(
+          found.begin() + static_cast<std::ptrdiff_t>(first), found.end(),
+          [&history](const CallHistory& one) { return one.calls == history.calls; });
+      if (same != found.end()) {
+        same->ranks.push_back(rank);
+      } else if (found.size() < kMaxHistories) {
+        history.ranks = {rank};
+        history.named = named;
+        found.push_back(std::move(history));
       }
     }
   }
-  return lines;
+  return found;
 }
 
 }  // namespace oddrank::aggregate

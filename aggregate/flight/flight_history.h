@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "aggregate/flight/call_history.h"
 #include "aggregate/flight/flight_job.h"
 
 namespace oddrank::aggregate {
@@ -27,9 +27,8 @@ bool is_past_pattern(const FlightJob& job, std::int32_t rank);
 std::vector<std::int32_t> apart_from_most(const FlightJob& job,
                                           const std::vector<std::int32_t>& ranks);
 
-// Returns the last calls of these ranks and of the others, a line for ranks with equal ones: "rank
-// 2: ... all_reduce default #3, all_reduce 1 #3 (open)". Empty if the calls were not kept.
-std::vector<std::string> history_words(const FlightJob& job,
-                                       const std::vector<std::int32_t>& ranks);
+// Returns the last calls of these ranks, and after them those of the others; ranks with equal calls
+// are one row. Empty if the calls were not kept.
+std::vector<CallHistory> histories_of(const FlightJob& job, const std::vector<std::int32_t>& ranks);
 
 }  // namespace oddrank::aggregate

@@ -54,8 +54,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     }
     finding.summary = places(input, ranks, [&](const RankView& rank) {
       return fmt::format("is in {}, {} at the same number in {}",
-                         call_words(input.view, *rank.leader->call),
-                         ranks_words(input, others->inside), others->words);
+                         call_at_words(input, rank), ranks_words(input, others->inside),
+                         call_at_words(input, input.view.ranks()[others->inside.front()]));
     });
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     finding.disproves = {"one operation at this number on all ranks"};

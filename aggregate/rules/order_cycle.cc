@@ -168,7 +168,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     finding.summary =
         fmt::format("{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
                     sides_words(input, cycle.ranks, {}, [&input](auto at) {
-                      return "in " + call_words(input.view, *input.view.ranks()[at].leader->call);
+                      return "in " + call_at_words(input, input.view.ranks()[at]);
                     }));
     if (!strayed.empty()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
@@ -181,7 +181,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));
     }
     if (recorded_beside(input)) {
-      finding.history = history_words(input.flight->job, numbers_of(finding.culprits));
+      finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
     }
     if (skipped) {
       finding.summary = fmt::format("{} left the calls that repeat before the others did: {}",

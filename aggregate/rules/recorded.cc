@@ -140,7 +140,7 @@ std::vector<Finding> from_recorders(const RuleInput& input) {
   finding.explains = waiters_of(input.graph, named.front()).size();
   finding.summary =
       (from_memory ? "by the recorded calls, " : "by the flight recorders ") + told.summary;
-  finding.history = history_words(input.flight->job, numbers_of(finding.culprits));
+  finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
   finding.chain = told.chain;
   finding.advice = told.advice;
   finding.disproves = told.disproves;

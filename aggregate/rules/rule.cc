@@ -214,6 +214,14 @@ std::string sides_words(const RuleInput& input,
   return text;
 }
 
+std::string call_at_words(const RuleInput& input, const RankView& rank) {
+  std::string words = call_words(input.view, *rank.leader->call);
+  const auto frame = rank.leader->call->sequence < 0 || rank.sample() == nullptr
+                         ? std::nullopt
+                         : input.view.model().user_frame(*rank.sample());
+  return frame ? fmt::format("{} at {}", words, frame->place()) : words;
+}
+
 bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
     const Motion& motion = input.view.ranks()[at].motion;

@@ -32,7 +32,7 @@ struct Finding {
   std::vector<ChainLink> chain;
   std::vector<std::string> advice;
   std::vector<std::string> disproves;
-  std::vector<std::string> history;  // Verdict::history
+  std::vector<CallHistory> history;  // Verdict::history
   Ground ground = Ground::kNothing;
   std::size_t explains = 0;  // ranks that wait for the culprits, directly or not
   std::string weakness;      // why it lost, if it loses: "nothing shows that ..."
@@ -120,6 +120,10 @@ std::string places(const RuleInput& input,
 std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate);
+
+// Returns "all_reduce in default group #4 at train.py:61": the leader's call; its line if the call
+// has a number.
+std::string call_at_words(const RuleInput& input, const RankView& rank);
 
 // Returns the rank as a culprit, with what it waits for.
 Culprit culprit_of(const JobView& view, const RankView& rank);

@@ -190,8 +190,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     }
     finding.summary = places(input, ranks, [&](const RankView& rank) {
       return fmt::format("waits in {}, {} in {}: they are not in the same call",
-                         call_words(input.view, *rank.leader->call),
-                         ranks_words(input, others->inside), others->words);
+                         call_at_words(input, rank), ranks_words(input, others->inside),
+                         call_at_words(input, input.view.ranks()[others->inside.front()]));
     });
     add_advice(input, input.view.ranks()[ranks.front()], finding);
     finding.disproves = {"sequence numbers that are equal on all ranks"};
@@ -266,7 +266,7 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
       sentence(input, ranks, [&input](const RankView& rank) { return elsewhere(input, rank); });
   finding.summary += counted.words;
   if (input.flight != nullptr && is_from_memory(*input.flight)) {
-    finding.history = history_words(input.flight->job, numbers_of(finding.culprits));
+    finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
   }
   add_advice(input, input.view.ranks()[ranks.front()], finding);
   finding.disproves = {"the rank entering that call later: then it was only late"};

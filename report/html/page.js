@@ -28,7 +28,6 @@ function showVerdict() {
     if (rows.length === 0) return;
     doubts.append(make("h2", {}, title), make("ul", {}, ...rows.map((words) => make("li", { class: "soft" }, words))));
   };
-  list("The last calls", verdict.history ?? []);
   list("What would show that this is wrong", verdict.disproves);
   list("Also considered", verdict.alternatives.map(([what, summary, why]) => `${what}: ${summary}. Why not: ${why}`));
   list("Notes", data.notes);
@@ -55,6 +54,7 @@ showWaits();
 showGrid();
 showLegend();
 showTimeline();
+showCalls();
 showGroups();
 showStacks();
 listenToRanks();

@@ -109,6 +109,22 @@ class HtmlTest(unittest.TestCase):
         self.open("three_dimensional")
         self.assertGreater(len(self.all("#waits svg .edge")), 4)
 
+    def test_each_rank_has_a_lane_of_its_calls(self):
+        self.open("calls")
+        heads = [head.text for head in self.all("#calls thead th")]
+        self.assertEqual(heads, ["Ranks", "default #1", "group tp #1", "default #2"])
+        lanes = [[cell.text for cell in lane.find_elements(By.CSS_SELECTOR, "th, td")]
+                 for lane in self.all("#calls tbody tr")]
+        self.assertEqual([lane[0] for lane in lanes],
+                         ["rank 6"] + [f"rank {rank}" for rank in (0, 1, 2, 3, 4, 5, 7)])
+        self.assertEqual(lanes[0][1:], ["all_reduce", "not called", "all_reduce\nopen"])
+        self.assertEqual(lanes[1][1:], ["all_reduce", "broadcast", "all_reduce\nopen"])
+        self.assertEqual(len(self.all("#calls tr.culprit")), 1)
+
+    def test_a_report_without_calls_has_no_lanes(self):
+        self.open("input_stall")
+        self.assertFalse(self.one("#calls").is_displayed())
+
     def test_the_culprit_is_open_and_another_rank_opens_by_a_click(self):
         self.open("input_stall")
         self.assertIn("rank 5 on n2", self.one("#rank h3").text)

@@ -110,12 +110,16 @@ class Numbers(unittest.TestCase):
     def test_a_rank_left_out_a_call_and_waits_in_another_group(self):
         job = Job(self, PROGRAM, "waits_elsewhere")
         verdict = self.check(job.diagnose(), "collective_order", "certain", 1)
-        self.assertIn("rank 1 in all_reduce in group 1 {0-3} #4", verdict["summary"])
-        self.assertEqual(verdict["history"], [
-            "rank 1: ... all_reduce default #2, all_reduce group 1 #2, all_reduce default #3, "
-            "all_reduce group 1 #3, all_reduce group 1 #4 (open)",
-            "ranks 0,2-3: ... all_reduce default #2, all_reduce group 1 #2, "
-            "all_reduce default #3, all_reduce group 1 #3, all_reduce default #4 (open)"])
+        self.assertRegex(verdict["summary"], r"rank 1 in all_reduce in group 1 \{0-3\} #4 at \S*train.py:\d+")
+        odd, others = verdict["history"]
+        self.assertEqual((odd["ranks"], odd["named"], odd["earlier"]), ("1", True, False))
+        self.assertEqual((others["ranks"], others["named"]), ("0,2-3", False))
+        names = lambda calls: [(call["group"], call["number"], call["open"]) for call in calls]
+        both = [("default", 1, False), ("group 1", 1, False), ("default", 2, False),
+                ("group 1", 2, False), ("default", 3, False), ("group 1", 3, False)]
+        self.assertEqual(names(odd["calls"]), [*both, ("group 1", 4, True)])
+        self.assertEqual(names(others["calls"]), [*both, ("default", 4, True)])
+        self.assertRegex(odd["calls"][-1]["place"], r"^waits_elsewhere \(train.py:\d+\)$")
         self.check_dumps(job)
 
     def check_dumps(self, job):

@@ -1,9 +1,12 @@
 // Writes a made-up capture to a file, as --save does:
 //   write_capture NAME FILE             one of hung_jobs.h
 //   write_capture tasks FILE            a job of one rank with asyncio tasks
+//   write_capture calls FILE            a job whose calls were read from its memory
 //   write_capture late_loader FILE      a rank that is a step behind the others
 //   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <random>
@@ -13,6 +16,7 @@
 #include "base/parse_number.h"
 #include "snapshot/format/capture_file.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/recorders.h"
 
 namespace oddrank::tests {
 namespace {
@@ -69,6 +73,31 @@ snapshot::Capture job_with_tasks() {
   return job.take();
 }
 
+// Eight ranks whose calls were read from their memory: rank 6 has left out a call of another group,
+// and sums another size.
+snapshot::Capture job_with_calls() {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  std::uint64_t looked_us = 0;
+  for (const auto& process : job.capture.processes) {
+    looked_us = std::max(looked_us, process.read_us);
+  }
+  const Recorders::Ranks world = {0, 1, 2, 3, 4, 5, 6, 7};
+  const Recorders::Ranks others = {0, 1, 2, 3, 4, 5, 7};
+  Recorders recorders(8);
+  recorders.created_us = looked_us - 1;
+  recorders.description = "default_pg";
+  recorders.call("0", world, world, "all_reduce", true);
+  recorders.description = "tp";
+  recorders.call("tp", world, others, "broadcast", true);
+  recorders.call("0", world, others, "all_reduce", false, 4);
+  recorders.call("0", world, {6}, "all_reduce", false, 8);
+  for (snapshot::FlightRecord& record : recorders.records) {
+    record.from_memory = true;
+  }
+  recorders.into(job.capture, looked_us + 1);
+  return job.take();
+}
+
 int write(std::string_view name, const char* path) {
   snapshot::Capture capture;
   constexpr std::string_view kBig = "big:";
@@ -80,6 +109,8 @@ int write(std::string_view name, const char* path) {
     capture = big_job(*ranks);
   } else if (name == "tasks") {
     capture = job_with_tasks();
+  } else if (name == "calls") {
+    capture = job_with_calls();
   } else if (name == "late_loader") {
     capture = late_loader_job().take();
   } else {
@@ -106,7 +137,7 @@ int write(std::string_view name, const char* path) {
 int main(int count, char** arguments) {
   const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
   if (result == 2) {
-    std::fprintf(stderr, "usage: write_capture NAME|tasks|late_loader|big:RANKS FILE\n");
+    std::fprintf(stderr, "usage: write_capture NAME|tasks|calls|late_loader|big:RANKS FILE\n");
   }
   return result;
 }
