@@ -249,10 +249,11 @@ bool ElfImage::has_own_symbols() const {
 }
 
 std::vector<NamedRange> ElfImage::variables_with_prefix(std::string_view prefix,
-                                                        std::uint64_t size) const {
+                                                        std::uint64_t size,
+                                                        const ElfRange& within) const {
   std::vector<NamedRange> found;
   impl_->visit_symbols(
-      [&](const SymbolTable& part) { part.append_variables(prefix, size, found); });
+      [&](const SymbolTable& part) { part.append_variables(prefix, size, within, found); });
   return found;
 }
 

@@ -39,9 +39,10 @@ class SymbolTable {
   std::optional<ElfRange> find(std::string_view name) const;
   // Adds each defined function whose name has the prefix.
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
-  // Adds each defined variable of that size whose name has the prefix.
+  // Adds each defined variable of that size in that range whose name has the prefix.
   void append_variables(std::string_view prefix,
                         std::uint64_t size,
+                        const ElfRange& within,
                         std::vector<NamedRange>& into) const;
 
  private:

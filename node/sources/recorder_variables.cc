@@ -40,8 +40,12 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
   // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
   constexpr std::string_view kPrefix = "_ZZN4c10d1";
   RecorderVariables found{library.build_id(), library.has_own_symbols(), {}};
+  const auto variables = library.section(".bss");
+  if (!variables) {
+    return found;
+  }
   for (const elf::NamedRange& variable :
-       library.variables_with_prefix(kPrefix, sizeof(std::uint64_t))) {
+       library.variables_with_prefix(kPrefix, sizeof(std::uint64_t), *variables)) {
     if (is_recorder_symbol(variable.name)) {
       found.addresses.push_back(variable.range.address);
     }
