@@ -144,6 +144,31 @@ void note_python(const std::vector<PythonThread>& threads, pid_t target_pid, Ran
   }
 }
 
+// Returns the number of all calls that the process groups have been given; nullopt if none counts.
+std::optional<std::uint64_t> calls_of(pid_t pid) {
+  const auto target = attach::LiveTarget::open(pid);
+  if (!target) {
+    return std::nullopt;
+  }
+  elf::ModuleMap modules(**target);
+  const auto python = PythonProcess::find(**target, modules);
+  if (!python) {
+    return std::nullopt;
+  }
+  snapshot::Capture none;
+  snapshot::ProcessCapture process;
+  collectives::collect_groups(*python, none.tables, process);
+  std::optional<std::uint64_t> calls;
+  for (const snapshot::ProcessGroup& group : process.groups) {
+    for (const snapshot::GroupCounter& counter : group.counters) {
+      for (const std::int64_t count : {counter.collectives, counter.transfers}) {
+        calls = calls.value_or(0) + (count > 0 ? static_cast<std::uint64_t>(count) : 0);
+      }
+    }
+  }
+  return calls;
+}
+
 std::string backends_of(const PythonProcess& python) {
   snapshot::Capture none;
   snapshot::ProcessCapture process;
@@ -241,6 +266,7 @@ RankSign sample_rank(const RankSign& before,
   }
   if (request.launches) {
     sign.launches = count_launches(sign.pid);
+    sign.calls = calls_of(sign.pid);
   }
   sign.stored_bytes = stored_bytes(sign.pid);
   std::vector<LogPlace> all_logs = {{"", sign.pid, STDOUT_FILENO}, {"", sign.pid, STDERR_FILENO}};

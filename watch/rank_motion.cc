@@ -27,12 +27,12 @@ bool RankMotion::is_new(std::uint64_t place) {
 }
 
 // Counts are read only in quiet times; those of an earlier quiet time say nothing about this one.
-bool RankMotion::launched_more(const RankSign& sign) {
-  if (!sign.launches) {
+bool RankMotion::has_changed(const Count& now, Count& before) {
+  if (!now) {
     return false;
   }
-  const auto before = std::exchange(launches_, sign.launches);
-  return before && before != launches_;
+  const Count earlier = std::exchange(before, now);
+  return earlier && earlier != now;
 }
 
 // One line is no motion of a rank that stands at the same place: somebody else may have written it.
@@ -60,8 +60,10 @@ bool RankMotion::add(const RankSign& sign, Time now) {
   moved = moved || (stored_known_ && stored > 0 && stored >= seconds * kStoredBytesPerSecond);
   if (moved) {
     launches_.reset();
+    calls_.reset();
   }
-  moved = launched_more(sign) || moved;
+  const bool launched = has_changed(sign.launches, launches_);
+  moved = has_changed(sign.calls, calls_) || launched || moved;
   stored_known_ = true;
   stored_bytes_ = sign.stored_bytes;
   last_sample_ = now;

@@ -4,7 +4,8 @@
 // file uses none. A rank has moved if its leader is at a place (functions, lines, whole numbers
 // among the locals) where none of the last samples had found it, if its log has changed again and
 // again (all ranks and others may write to the same file), if it moves data to or from storage, or
-// if NCCL's launch counts have changed since an earlier sample in the same quiet time. A polling
+// if the counts of calls that NCCL or PyTorch's process groups keep have changed since an earlier
+// sample in the same quiet time. A polling
 // loop returns to the same few places, which are soon all known. Fractions among the locals do not
 // count, since such loops keep the time in them; nor do variables that a loop sets which only polls
 // (snapshot/loops/loop_polls.h).
@@ -36,14 +37,17 @@ class RankMotion {
 
  private:
   bool is_new(std::uint64_t place);
-  bool launched_more(const RankSign& sign);
+  // A count of one source, and what it was before in this quiet time.
+  using Count = std::optional<std::uint64_t>;
+  static bool has_changed(const Count& now, Count& before);
   bool keeps_logging(const RankSign& sign);
 
   Time last_sample_;
   Time last_moved_;
   std::chrono::milliseconds longest_quiet_{0};
   std::deque<std::uint64_t> places_;       // known places, latest first
-  std::optional<std::uint64_t> launches_;  // of a sample in this quiet time
+  Count launches_;                   // of a sample in this quiet time
+  Count calls_;                      // the same
   std::uint64_t log_bytes_ = 0;
   int log_changes_ = 0;  // in this quiet time
   std::uint64_t stored_bytes_ = 0;

@@ -81,6 +81,7 @@ std::string encode_sign(const RankSign& sign) {
   put_number(text, sign.log_bytes);
   put_number(text, sign.log_by_watcher ? 1 : 0);
   put(text, sign.launches ? std::to_string(*sign.launches) : "");
+  put(text, sign.calls ? std::to_string(*sign.calls) : "");
   put_number(text, sign.places.size());
   for (const std::uint64_t place : sign.places) {
     put_number(text, place);
@@ -107,6 +108,7 @@ std::optional<RankSign> decode_sign(std::string_view text) {
   sign.log_bytes = fields.number<std::uint64_t>();
   sign.log_by_watcher = fields.number<int>() != 0;
   sign.launches = fields.number_or_none();
+  sign.calls = fields.number_or_none();
   const auto count = fields.number<std::size_t>();
   for (std::size_t i = 0; fields.good() && i < count && i < kMaxSentPlaces; ++i) {
     sign.places.push_back(fields.number<std::uint64_t>());

@@ -37,6 +37,8 @@ struct RankSign {
   // Collectives that its process has launched, by NCCL's own counts; nullopt: not read, or not
   // readable.
   std::optional<std::uint64_t> launches;
+  // Calls that its process groups have been given, by PyTorch's own counts; the same.
+  std::optional<std::uint64_t> calls;
 };
 
 std::string encode_sign(const RankSign& sign);

@@ -37,7 +37,7 @@ struct SampleRequest {
   std::vector<RankSign> before;  // of the previous sample; empty at first
   bool frames = false;           // read the frames of leaders that ran since; else only run counts
   bool groups = false;           // read the backends of their process groups too
-  bool launches = false;         // read NCCL's counts of collectives too
+  bool launches = false;         // read NCCL's and PyTorch's counts of calls too
 };
 
 // The examined capture: whether it shows a stall, its verdict, and where it was saved.

@@ -111,6 +111,22 @@ TEST_CASE("counts of launches show motion within a quiet time") {
   CHECK_FALSE(rank.at({2}));
 }
 
+TEST_CASE("counts of the process groups show motion within a quiet time, too") {
+  Rank rank;
+  CHECK(rank.at({1}));
+  rank.sign.calls = 7;
+  rank.sign.launches = 7;
+  CHECK_FALSE(rank.at({1}));  // the first sample of them in this quiet time
+  rank.sign.calls = 8;
+  CHECK(rank.at({1}));
+  rank.sign.launches.reset();  // one source could not be read this time
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.calls.reset();
+  CHECK_FALSE(rank.at({1}));
+  rank.sign.calls = 9;
+  CHECK(rank.at({1}));
+}
+
 TEST_CASE("a sample without frames says nothing about places") {
   Rank rank;
   rank.now += seconds(10);
@@ -135,6 +151,7 @@ TEST_CASE("a sign travels as text") {
   sign.log_by_watcher = true;
   SECTION("with counts") {
     sign.launches = ~std::uint64_t{0};
+    sign.calls = 12;
   }
   SECTION("without") {}
   const std::string text = encode_sign(sign);
@@ -155,6 +172,7 @@ TEST_CASE("a sign travels as text") {
   CHECK(back->log_bytes == 6);
   CHECK(back->log_by_watcher);
   CHECK(back->launches == sign.launches);
+  CHECK(back->calls == sign.calls);
   for (std::size_t length = 0; length < text.size(); ++length) {
     CHECK_FALSE(decode_sign(std::string_view(text).substr(0, length)));
   }
