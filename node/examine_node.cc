@@ -13,6 +13,7 @@
 #include "attach/permission.h"
 #include "base/read_file.h"
 #include "base/version.h"
+#include "node/sources/check_recorder.h"
 #include "node/sources/collect_hardware.h"
 #include "node/sources/ras_services.h"
 
@@ -154,26 +155,6 @@ Check check_registers(pid_t pid) {
           "threads are stopped for a moment to be read, unless --never-stop forbids it"};
 }
 
-// Checks the variables alone: whether newer PyTorch records by default cannot be seen from here.
-Check check_recorder(const Capture& capture, const ProcessCapture& rank) {
-  std::string detail = "no variable is set";
-  for (const auto& [name, value] : rank.environment) {
-    const std::string_view variable = capture.tables.text(name);
-    const std::string_view size = capture.tables.text(value);
-    if ((variable != "TORCH_FR_BUFFER_SIZE" && variable != "TORCH_NCCL_TRACE_BUFFER_SIZE") ||
-        size.empty()) {
-      continue;
-    }
-    if (size != "0") {
-      return {"recorder", Answer::kYes, std::string(size) + " entries", ""};
-    }
-    detail = std::string(variable) + "=0";
-  }
-  return {"recorder", Answer::kOff, detail,
-          "PyTorch's flight recorder would add sequence numbers: export TORCH_FR_BUFFER_SIZE=2000 "
-          "(before 2.8 TORCH_NCCL_TRACE_BUFFER_SIZE) before the job starts"};
-}
-
 Check check_ras(const Capture& capture, milliseconds timeout) {
   const RasGreeting greeting = greet_ras_services(capture, std::min(timeout, kGreetPatience));
   if (greeting.services == 0 && !greeting.why.empty()) {
@@ -213,7 +194,7 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   once.until_decided = false;
   once.samples = 1;
   once.beside = false;  // no service is queried, no rank writes a dump
-  const auto capture = capture_node(request, once);
+  auto capture = capture_node(request, once);
   if (!capture) {
     node.checks.push_back(check_outlook());
     const bool none = capture.error().code == Errc::kNotFound;
@@ -235,7 +216,9 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   node.checks.push_back(check_stacks(*capture, ranks));
   node.checks.push_back(check_python(*capture, ranks));
   node.checks.push_back(check_registers(ranks.front()->pid));
-  node.checks.push_back(check_recorder(*capture, *ranks.front()));
+  for (Check& check : check_calls(*capture, options.timeout)) {
+    node.checks.push_back(std::move(check));
+  }
   node.checks.push_back(check_ras(*capture, options.timeout));
   node.checks.push_back(check_gpus());
   return node;

@@ -77,10 +77,9 @@ class DoctorTest(unittest.TestCase):
         return checks, took
 
     def test_what_is_there(self):
-        with self.rank("greets", TORCH_FR_BUFFER_SIZE="2000") as process:
+        with self.rank("greets") as process:
             checks, _ = self.doctor(ANSWERS)
             self.assertEqual(checks["ras"], ("yes", "answers"))
-            self.assertEqual(checks["recorder"], ("yes", "2000 entries"))
             self.assertEqual(checks["gpus"], ("yes", "1"))
             # The service got a greeting and no request.
             self.assertEqual(process.stdout.readline(), "and then b''\n")
@@ -89,14 +88,13 @@ class DoctorTest(unittest.TestCase):
         with self.rank("none", NCCL_RAS_ADDR="localhost:1"):
             checks, _ = self.doctor()
             self.assertEqual(checks["ras"], ("off", "no rank listens"))
-            self.assertEqual(checks["recorder"], ("off", "no variable is set"))
+            self.assertEqual(checks["recorder"], ("off", "no process group yet"))
             self.assertEqual(checks["gpus"], ("off", "no nvidia-smi"))
 
     def test_what_is_switched_off(self):
-        with self.rank("none", NCCL_RAS_ENABLE="0", TORCH_NCCL_TRACE_BUFFER_SIZE="0"):
+        with self.rank("none", NCCL_RAS_ENABLE="0"):
             checks, _ = self.doctor(CRASHES)
             self.assertEqual(checks["ras"], ("off", "NCCL_RAS_ENABLE=0"))
-            self.assertEqual(checks["recorder"], ("off", "TORCH_NCCL_TRACE_BUFFER_SIZE=0"))
             self.assertEqual(checks["gpus"][0], "off")
             self.assertIn("nvidia-smi", checks["gpus"][1])
 

@@ -1,0 +1,31 @@
+// The doctor's checks of what will be known of a job's calls: the counts of its process groups, and
+// PyTorch's flight recorder, both from the ranks' memory. Advice to set a variable is given only if
+// memory cannot tell without it.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "snapshot/capture.h"
+#include "snapshot/node_health.h"
+
+namespace oddrank::node {
+
+// Returns "numbers" and "recorder". `capture`: with the ranks' process groups; the recorders are read
+// into it.
+std::vector<snapshot::Check> check_calls(snapshot::Capture& capture,
+                                         std::chrono::milliseconds timeout);
+
+// What a PyTorch that has recorded nothing yet will record. `version`: 213 for 2.13, 0 if it is
+// unknown; `nccl`: a group uses NCCL; `variable`: the recorder's variable and its value, "" if none
+// is set.
+struct RecorderOutlook {
+  int version = 0;
+  bool nccl = false;
+  std::string variable;
+  std::string value;
+};
+snapshot::Check recorder_outlook(const RecorderOutlook& outlook);
+
+}  // namespace oddrank::node
