@@ -327,6 +327,27 @@ void add_process(const aggregate::JobView& view,
   }
 }
 
+// Lists the rank's process groups, and how many calls each backend has been given. "mixed": that number
+// counts sends and receives, too.
+Json groups_json(const aggregate::JobView& view, const ProcessCapture& process) {
+  Json json = Json::array();
+  for (const snapshot::ProcessGroup& group : process.groups) {
+    Json counts = Json::array();
+    for (const snapshot::GroupCounter& counter : group.counters) {
+      counts.push_back({{"backend", or_null(view.text(counter.backend))},
+                        {"calls", or_null_if(counter.collectives, std::int64_t{-1})},
+                        {"transfers", or_null_if(counter.transfers, std::int64_t{-1})},
+                        {"mixed", counter.mixed}});
+    }
+    json.push_back({{"name", printable(view.text(group.name))},
+                    {"label", or_null(view.text(group.label))},
+                    {"default", group.is_default},
+                    {"size", or_null_if(group.size, -1)},
+                    {"counts", std::move(counts)}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::size_t listed_objects(const aggregate::JobView& view, const ProcessCapture& process) {
@@ -351,6 +372,9 @@ Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, 
   row["phase"] = aggregate::phase_of(view, rank);
   row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
   row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
+  if (!rank.process->groups.empty()) {
+    row["groups"] = groups_json(view, *rank.process);
+  }
   row["children"] = Json::array();
   for (const ProcessCapture* child : rank.children) {
     Json json = object_for(kMaxFields);

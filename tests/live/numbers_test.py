@@ -20,6 +20,7 @@ from hung_torch_job import GCORE, Job
 # Other PyTorchs, from scripts/torches; set by scripts/test --matrix.
 TORCHES = [one for one in os.environ.get("ODDRANK_TORCHES", "").split(":") if one]
 FIRST_WITH_GLOO_RECORDER = (2, 8)
+FIRST_BY_DEFAULT = (2, 11)
 PROGRAM = """
 def skips():
     # Rank 1 leaves out one of its calls, all of which are made at one line. Then it has one call
@@ -104,6 +105,7 @@ class Numbers(unittest.TestCase):
         """They include sends and receives. So without a recorder, only places are compared."""
         job = Job(self, PROGRAM, "skips", 3, TORCH_FR_BUFFER_SIZE="0")
         verdict = self.check(job.diagnose(), "skipped_collective", "likely", 1)
+        self.assertEqual(self.counted(job), {0: 6, 1: 5, 2: 6})
         self.assertNotIn("#", verdict["summary"])
         self.assertNotIn("history", verdict)
 
@@ -167,14 +169,27 @@ class Numbers(unittest.TestCase):
                 said = subprocess.run([python, "-c", "import torch; print(torch.__version__)"],
                                       capture_output=True, text=True, check=True, timeout=300)
                 version = tuple(map(int, said.stdout.split(".")[:2]))
+                # Counts alone.
                 job = Job(self, PROGRAM, "skips", 3, python=python, TORCH_FR_BUFFER_SIZE="0")
-                verdict = self.check(job.diagnose(), "skipped_collective", "certain", 1)
-                self.assertIn("its last call there was #5", verdict["summary"])
+                self.check(job.diagnose(), "skipped_collective", "likely", 1)
+                self.assertEqual(self.counted(job), {0: 6, 1: 5, 2: 6})
                 job.end()
                 if version >= FIRST_WITH_GLOO_RECORDER:
-                    job = Job(self, PROGRAM, "differs", python=python, TORCH_FR_BUFFER_SIZE="2000")
+                    armed = {} if version >= FIRST_BY_DEFAULT else {"TORCH_FR_BUFFER_SIZE": "2000"}
+                    job = Job(self, PROGRAM, "skips", 3, python=python, **armed)
+                    verdict = self.check(job.diagnose(), "skipped_collective", "certain", 1)
+                    self.assertIn("its last call there was #5", verdict["summary"])
+                    job.end()
+                    job = Job(self, PROGRAM, "differs", python=python, **armed)
                     self.check(job.diagnose(), "mismatched_collective", "certain", 1)
                     job.end()
+
+    @staticmethod
+    def counted(job):
+        """Returns the calls that each rank's default group counts."""
+        _, report = job.diagnose()
+        return {row["rank"]: group["counts"][0]["calls"]
+                for row in report["ranks"] for group in row["groups"] if group["default"]}
 
 
 if __name__ == "__main__":
