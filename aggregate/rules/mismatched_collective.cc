@@ -41,7 +41,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       continue;
     }
     std::sort(ranks.begin(), ranks.end());
-    Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kOwnStall);
+    Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
     if (finding.confidence == Confidence::kNone) {
       continue;
     }

@@ -156,7 +156,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
   } else if (is_assumed(input.graph, rank)) {
     at_most(state ? Confidence::kLikely : Confidence::kPossible);
   }
-  if (!state && !view.motion.measured) {
+  if (!state && !view.motion.measured && evidence != Evidence::kNumbers) {
     at_most(Confidence::kPossible);
   }
   if (!state && view.motion.stack) {

@@ -77,6 +77,8 @@ using Rule = std::vector<Finding> (*)(const RuleInput&);
 enum class Evidence : std::uint8_t {
   kAbsence,   // it is not in the call that the others wait in, nothing more
   kOwnStall,  // in addition, its own wait explains itself
+  kNumbers,   // in addition, numbers of calls contradict each other: time does not mend that, so one
+              // sample is enough, be it of a core file
   kState,     // the kernel says that it cannot go on: stopped, dead, uninterruptible
 };
 

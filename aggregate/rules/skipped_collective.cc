@@ -104,6 +104,7 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
 struct CountedAbsence {
   std::string words;     // "; its last call there was #5"
   bool is_past = false;  // it has left the loop in which the others make their call
+  bool for_good = false;  // and no other loop leads there again
 };
 
 CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
@@ -122,8 +123,9 @@ CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
     found.words = newest == 0 ? "; it has made no call there"
                               : fmt::format("; its last call there was #{}", newest);
     if (const auto loop = left_loop(input.view, rank, waiter)) {
-      found.words += fmt::format(", and it has left the loop around {}", *loop);
+      found.words += fmt::format(", and it has left the loop around {}", loop->place);
       found.is_past = newest > 0;
+      found.for_good = found.is_past && loop->for_good;
     }
     return found;
   }
@@ -175,7 +177,9 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     if (ranks.empty() || any_moved(input, ranks)) {
       continue;
     }
-    Finding finding = accuse(input, Kind::kSkippedCollective, ranks, Evidence::kOwnStall);
+    Finding finding =
+        accuse(input, Kind::kSkippedCollective, ranks,
+               limit == Confidence::kCertain ? Evidence::kNumbers : Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, limit);
     if (finding.confidence == Confidence::kNone) {
       continue;
@@ -261,7 +265,9 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
       ranks.size() == 1 ? count_absence(input, ranks.front()) : CountedAbsence();
   // A rank behind the loop does not make the call that the others wait in: it left one out.
   Finding finding = accuse(input, Kind::kSkippedCollective, ranks,
-                           counted.is_past ? Evidence::kOwnStall : Evidence::kAbsence);
+                           counted.for_good  ? Evidence::kNumbers
+                           : counted.is_past ? Evidence::kOwnStall
+                                             : Evidence::kAbsence);
   finding.summary =
       sentence(input, ranks, [&input](const RankView& rank) { return elsewhere(input, rank); });
   finding.summary += counted.words;

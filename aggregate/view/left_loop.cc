@@ -18,9 +18,13 @@ struct LoopedFrame {
   std::size_t loops = 0;
 };
 
-// Returns the program's own frames whose loops were read, innermost first.
-std::vector<LoopedFrame> looped_frames(const JobView& view, const RankView& rank) {
-  std::vector<LoopedFrame> found;
+struct LoopedFrames {
+  std::vector<LoopedFrame> frames;  // the program's own whose loops were read, innermost first
+  bool all = false;                 // the loops of all Python frames were read
+};
+
+LoopedFrames looped_frames(const JobView& view, const RankView& rank) {
+  LoopedFrames found;
   const snapshot::ThreadSample* sample = rank.sample();
   if (sample == nullptr) {
     return found;
@@ -29,38 +33,42 @@ std::vector<LoopedFrame> looped_frames(const JobView& view, const RankView& rank
   const bool apart = sample->python_stack != snapshot::StackId{};
   const auto& frames = tables.stack(apart ? sample->python_stack : sample->stack).frames;
   std::size_t python = 0;
-  for (std::size_t i = 0; i < frames.size() && python < kFramesWithLoops; ++i) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
     const snapshot::Frame& frame = tables.frame(frames[i]);
-    if (frame.kind != snapshot::FrameKind::kPython) {
+    if (frame.kind != snapshot::FrameKind::kPython || ++python > kFramesWithLoops) {
       continue;
     }
-    ++python;
     if (view.model().shown(frames[i]).user) {
       const auto& loops = rank.leader->loops;
       const auto count = std::count_if(loops.begin(), loops.end(),
                                        [i](const auto& loop) { return loop.frame == i; });
-      found.push_back({frame, frames[i], static_cast<std::size_t>(count)});
+      found.frames.push_back({frame, frames[i], static_cast<std::size_t>(count)});
     }
   }
+  found.all = python <= kFramesWithLoops;
   return found;
 }
 
 }  // namespace
 
-std::optional<std::string> left_loop(const JobView& view,
-                                     const RankView& rank,
-                                     const RankView& inside) {
-  const std::vector<LoopedFrame> own = looped_frames(view, rank);
-  for (const LoopedFrame& looped : looped_frames(view, inside)) {
+std::optional<LeftLoop> left_loop(const JobView& view,
+                                  const RankView& rank,
+                                  const RankView& inside) {
+  const LoopedFrames own = looped_frames(view, rank);
+  for (const LoopedFrame& looped : looped_frames(view, inside).frames) {
     if (looped.loops == 0) {
       continue;
     }
-    const bool left = std::any_of(own.begin(), own.end(), [&looped](const LoopedFrame& one) {
-      return one.frame.function == looped.frame.function && one.frame.file == looped.frame.file &&
-             one.loops < looped.loops && one.frame.line > looped.frame.line;
-    });
+    const bool left =
+        std::any_of(own.frames.begin(), own.frames.end(), [&looped](const LoopedFrame& one) {
+          return one.frame.function == looped.frame.function &&
+                 one.frame.file == looped.frame.file && one.loops < looped.loops &&
+                 one.frame.line > looped.frame.line;
+        });
     if (left) {
-      return view.model().shown(looped.id).place();
+      const bool in_none = std::all_of(own.frames.begin(), own.frames.end(),
+                                       [](const LoopedFrame& one) { return one.loops == 0; });
+      return LeftLoop{view.model().shown(looped.id).place(), own.all && in_none};
     }
   }
   return std::nullopt;

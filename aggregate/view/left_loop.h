@@ -8,11 +8,16 @@
 
 namespace oddrank::aggregate {
 
-// Returns the place of the loop's current line on `inside` ("train.py:61") if both ranks are in the
-// same function of the program, `inside` in a loop of it, and `rank` behind that loop. nullopt: it
-// has not left it, or that cannot be told (loops are read of the innermost frames only).
-std::optional<std::string> left_loop(const JobView& view,
-                                     const RankView& rank,
-                                     const RankView& inside);
+struct LeftLoop {
+  std::string place;      // of the loop's current line on the rank that is inside: "train.py:61"
+  bool for_good = false;  // the rank is in no other loop, which could lead into that one again
+};
+
+// Returns the loop if both ranks are in the same function of the program, `inside` in a loop of it,
+// and `rank` behind that loop. nullopt: it has not left it, or that cannot be told (loops are read
+// of the innermost frames only).
+std::optional<LeftLoop> left_loop(const JobView& view,
+                                  const RankView& rank,
+                                  const RankView& inside);
 
 }  // namespace oddrank::aggregate
