@@ -1,5 +1,5 @@
-// What the groups' own counts, or the flight recorder in the rank's memory, say about a rank that is
-// not in a call: whether it has made it.
+// What the groups' own counts, or the flight recorder in the rank's memory, say about a rank that
+// is not in a call: whether it has made it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Measures what it costs to read a process's flight recorder: `recorder_cost PID ROUNDS` prints, for each
-// round, the calls that were kept and microseconds: to find the recorder and read it as a capture
-// does; the same and keep all calls; and to copy as many bytes of one of the process's libraries as
-// a ring of 2,000 calls has.
+// Measures what it costs to read a process's flight recorder: `recorder_cost PID ROUNDS` prints,
+// for each round, the calls that were kept and microseconds: to find the recorder and read it as a
+// capture does; the same and keep all calls; and to copy as many bytes of one of the process's
+// libraries as a ring of 2,000 calls has.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -56,9 +56,9 @@ class ElfImage {
   // Returns whether it has a symbol table beside the dynamic one: then a local symbol that is not
   // found does not exist.
   bool has_own_symbols() const;
-  // Returns every defined variable of that size in that range of addresses whose name has the prefix,
-  // with its name as in the file. Size and address are compared first: names are spread over tens
-  // of megabytes.
+  // Returns every defined variable of that size in that range of addresses whose name has the
+  // prefix, with its name as in the file. Size and address are compared first: names are spread
+  // over tens of megabytes.
   std::vector<NamedRange> variables_with_prefix(std::string_view prefix,
                                                 std::uint64_t size,
                                                 const ElfRange& within) const;

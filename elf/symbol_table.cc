@@ -59,8 +59,8 @@ void SymbolTable::append_variables(std::string_view prefix,
                                    std::vector<NamedRange>& into) const {
   for (const Elf64_Sym& symbol : symbols_) {
     if (symbol.st_size == size && symbol.st_value - within.address < within.size &&
-        ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && is_defined(symbol) && symbol.st_name < names_.size() &&
-        names_.substr(symbol.st_name).starts_with(prefix)) {
+        ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && is_defined(symbol) &&
+        symbol.st_name < names_.size() && names_.substr(symbol.st_name).starts_with(prefix)) {
       into.push_back({std::string(name(symbol)), {symbol.st_value, symbol.st_size}});
     }
   }

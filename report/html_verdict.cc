@@ -17,8 +17,8 @@ std::string_view tone_class(aggregate::Tone tone) {
   return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
 }
 
-// Columns: ranks, whether the verdict names them, whether there are earlier calls, calls. Columns of
-// a call: operation, group, number, peer, whether it is open, place.
+// Columns: ranks, whether the verdict names them, whether there are earlier calls, calls. Columns
+// of a call: operation, group, number, peer, whether it is open, place.
 Json histories_shown(const std::vector<aggregate::CallHistory>& histories) {
   Json json = Json::array();
   for (const aggregate::CallHistory& history : histories) {

@@ -327,9 +327,9 @@ void add_process(const aggregate::JobView& view,
   }
 }
 
-// Lists the rank's process groups, and how many calls each backend has been given. "mixed": that number
-// counts sends and receives, too.
-Json groups_json(const aggregate::JobView& view, const ProcessCapture& process) {
+// Lists the rank's process groups, and how many calls each backend has been given. "mixed": that
+// number counts sends and receives, too.
+Json rank_groups_json(const aggregate::JobView& view, const ProcessCapture& process) {
   Json json = Json::array();
   for (const snapshot::ProcessGroup& group : process.groups) {
     Json counts = Json::array();
@@ -373,7 +373,7 @@ Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, 
   row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
   row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
   if (!rank.process->groups.empty()) {
-    row["groups"] = groups_json(view, *rank.process);
+    row["groups"] = rank_groups_json(view, *rank.process);
   }
   row["children"] = Json::array();
   for (const ProcessCapture* child : rank.children) {

@@ -45,9 +45,9 @@ class RankMotion {
   Time last_sample_;
   Time last_moved_;
   std::chrono::milliseconds longest_quiet_{0};
-  std::deque<std::uint64_t> places_;       // known places, latest first
-  Count launches_;                   // of a sample in this quiet time
-  Count calls_;                      // the same
+  std::deque<std::uint64_t> places_;  // known places, latest first
+  Count launches_;                    // of a sample in this quiet time
+  Count calls_;                       // the same
   std::uint64_t log_bytes_ = 0;
   int log_changes_ = 0;  // in this quiet time
   std::uint64_t stored_bytes_ = 0;

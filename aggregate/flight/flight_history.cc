@@ -165,9 +165,9 @@ std::vector<CallHistory> histories_of(const FlightJob& job,
         continue;
       }
       CallHistory history = last_calls(job, at, kKeptCalls);
-      const auto same = std::find_if(
-          found.begin() + static_cast<std::ptrdiff_t>(first), found.end(),
-          [&history](const CallHistory& one) { return one.calls == history.calls; });
+      const auto same =
+          std::find_if(found.begin() + static_cast<std::ptrdiff_t>(first), found.end(),
+                       [&history](const CallHistory& one) { return one.calls == history.calls; });
       if (same != found.end()) {
         same->ranks.push_back(rank);
       } else if (found.size() < kMaxHistories) {

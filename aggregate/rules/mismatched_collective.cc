@@ -53,8 +53,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       others = slots[1];
     }
     finding.summary = places(input, ranks, [&](const RankView& rank) {
-      return fmt::format("is in {}, {} at the same number in {}",
-                         call_at_words(input, rank), ranks_words(input, others->inside),
+      return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
+                         ranks_words(input, others->inside),
                          call_at_words(input, input.view.ranks()[others->inside.front()]));
     });
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};

@@ -122,12 +122,11 @@ bool are_past(const RuleInput& input, const std::vector<std::size_t>& ranks) {
          });
 }
 
-// Returns whether each rank of the circle is in a collective with a number. It is then a circle even
-// if the ranks were read at different times: none of these calls could end in between.
+// Returns whether each rank of the circle is in a collective with a number. It is then a circle
+// even if the ranks were read at different times: none of these calls could end in between.
 bool all_numbered(const Cycle& cycle) {
-  return !cycle.slots.empty() &&
-         std::all_of(cycle.slots.begin(), cycle.slots.end(),
-                     [](const Slot* slot) { return slot->sequence >= 0; });
+  return !cycle.slots.empty() && std::all_of(cycle.slots.begin(), cycle.slots.end(),
+                                             [](const Slot* slot) { return slot->sequence >= 0; });
 }
 
 }  // namespace
@@ -169,8 +168,8 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     const Kind kind = p2p       ? Kind::kP2pOrder
                       : skipped ? Kind::kSkippedCollective
                                 : Kind::kCollectiveOrder;
-    Finding finding = accuse(input, kind, ranks,
-                             all_numbered(cycle) ? Evidence::kNumbers : Evidence::kOwnStall);
+    Finding finding =
+        accuse(input, kind, ranks, all_numbered(cycle) ? Evidence::kNumbers : Evidence::kOwnStall);
     if (finding.confidence == Confidence::kNone) {
       continue;
     }

@@ -77,9 +77,9 @@ using Rule = std::vector<Finding> (*)(const RuleInput&);
 enum class Evidence : std::uint8_t {
   kAbsence,   // it is not in the call that the others wait in, nothing more
   kOwnStall,  // in addition, its own wait explains itself
-  kNumbers,   // in addition, numbers of calls contradict each other: time does not mend that, so one
-              // sample is enough, be it of a core file
-  kState,     // the kernel says that it cannot go on: stopped, dead, uninterruptible
+  kNumbers,  // in addition, numbers of calls contradict each other: time does not mend that, so one
+             // sample is enough, be it of a core file
+  kState,    // the kernel says that it cannot go on: stopped, dead, uninterruptible
 };
 
 // Returns how sure a finding may be by all the laws above; kNone: it must not be made.

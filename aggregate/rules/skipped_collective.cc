@@ -102,8 +102,8 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
 
 // What the groups' counts say about a rank that others wait for.
 struct CountedAbsence {
-  std::string words;     // "; its last call there was #5"
-  bool is_past = false;  // it has left the loop in which the others make their call
+  std::string words;      // "; its last call there was #5"
+  bool is_past = false;   // it has left the loop in which the others make their call
   bool for_good = false;  // and no other loop leads there again
 };
 

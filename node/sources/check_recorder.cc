@@ -16,7 +16,7 @@ using snapshot::Check;
 using snapshot::ProcessCapture;
 
 // Releases of PyTorch, as torch_version_number has them.
-constexpr int kGlooRecords = 208;      // gloo has a recorder, and the variable its newer name
+constexpr int kGlooRecords = 208;  // gloo has a recorder, and the variable its newer name
 constexpr int kRecordsByDefault = 211;
 
 std::string version_words(int version) {
@@ -24,9 +24,9 @@ std::string version_words(int version) {
 }
 
 const ProcessCapture* first_with_groups(const Capture& capture) {
-  const auto at = std::find_if(
-      capture.processes.begin(), capture.processes.end(),
-      [](const ProcessCapture& one) { return one.is_rank && !one.groups.empty(); });
+  const auto at =
+      std::find_if(capture.processes.begin(), capture.processes.end(),
+                   [](const ProcessCapture& one) { return one.is_rank && !one.groups.empty(); });
   return at == capture.processes.end() ? nullptr : &*at;
 }
 
@@ -49,8 +49,8 @@ RecorderOutlook outlook_of(const Capture& capture, const ProcessCapture& rank) {
     }
   }
   for (const auto& group : rank.groups) {
-    outlook.nccl = outlook.nccl ||
-                   capture.tables.text(group.backend).find("nccl") != std::string_view::npos;
+    outlook.nccl =
+        outlook.nccl || capture.tables.text(group.backend).find("nccl") != std::string_view::npos;
   }
   for (const auto& [name, value] : rank.environment) {
     const std::string_view variable = capture.tables.text(name);
@@ -83,8 +83,8 @@ Check recorder_outlook(const RecorderOutlook& outlook) {
   if (outlook.version == 0) {
     return {"recorder", Answer::kOff, "the release of PyTorch is not known", ""};
   }
-  const std::string name = outlook.version >= kGlooRecords ? "TORCH_FR_BUFFER_SIZE"
-                                                           : "TORCH_NCCL_TRACE_BUFFER_SIZE";
+  const std::string name =
+      outlook.version >= kGlooRecords ? "TORCH_FR_BUFFER_SIZE" : "TORCH_NCCL_TRACE_BUFFER_SIZE";
   return {"recorder", Answer::kOff, torch + " keeps no calls unless told",
           "PyTorch's flight recorder shows which call a rank left out: export " + name +
               "=2000 before the job starts"};
@@ -98,18 +98,16 @@ std::vector<Check> check_calls(Capture& capture, std::chrono::milliseconds timeo
     return checks;
   }
   const RecorderOutlook outlook = outlook_of(capture, *rank);
-  const auto ranks =
-      std::count_if(capture.processes.begin(), capture.processes.end(), [](const auto& one) {
-        return one.is_rank && one.rank >= 0 && !one.groups.empty();
-      });
+  const auto ranks = std::count_if(
+      capture.processes.begin(), capture.processes.end(),
+      [](const auto& one) { return one.is_rank && one.rank >= 0 && !one.groups.empty(); });
   collect_recorders(capture, 1, timeout);
   const std::size_t recorded = capture.collectives.flight.size();
-  checks.push_back(recorded > 0
-                       ? Check{"recorder", Answer::kYes,
-                               "calls in the memory of " + std::to_string(recorded) + " of " +
-                                   std::to_string(ranks) + " ranks",
-                               ""}
-                       : recorder_outlook(outlook));
+  checks.push_back(recorded > 0 ? Check{"recorder", Answer::kYes,
+                                        "calls in the memory of " + std::to_string(recorded) +
+                                            " of " + std::to_string(ranks) + " ranks",
+                                        ""}
+                                : recorder_outlook(outlook));
   return checks;
 }
 

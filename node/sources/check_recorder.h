@@ -12,8 +12,8 @@
 
 namespace oddrank::node {
 
-// Returns "numbers" and "recorder". `capture`: with the ranks' process groups; the recorders are read
-// into it.
+// Returns "numbers" and "recorder". `capture`: with the ranks' process groups; the recorders are
+// read into it.
 std::vector<snapshot::Check> check_calls(snapshot::Capture& capture,
                                          std::chrono::milliseconds timeout);
 

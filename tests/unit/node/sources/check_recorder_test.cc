@@ -7,7 +7,8 @@ namespace {
 
 using snapshot::Answer;
 
-TEST_CASE("check_recorder: advice to set a variable is given only if memory cannot tell without it") {
+TEST_CASE(
+    "check_recorder: advice to set a variable is given only if memory cannot tell without it") {
   const auto gloo = [](int version) { return recorder_outlook({version, false, "", ""}); };
   CHECK(gloo(213).answer == Answer::kYes);
   CHECK(gloo(213).detail == "torch 2.13 keeps 2000 calls, none so far");
