@@ -89,37 +89,6 @@ def uneven_with_metrics():
         model(torch.ones(2, 4)).sum().backward()
         dist.all_reduce(torch.ones(1), group=other)
     dist.barrier(group=other)
-
-def forward(step, micro, sends):
-    value = torch.ones(4)
-    if rank > 0:
-        dist.recv(value, src=rank - 1)
-    if rank < world - 1 and sends:
-        dist.send(value, dst=rank + 1)
-
-def backward():
-    value = torch.ones(4)
-    if rank < world - 1:
-        dist.recv(value, src=rank + 1)
-    if rank > 0:
-        dist.send(value, dst=rank - 1)
-
-def pipeline():
-    for step in range(LAST):
-        if step >= AT:
-            last()
-        for micro in range(4):
-            forward(step, micro, (rank, step, micro) != (WHO, AT, AT % 4))
-        for micro in range(4):
-            backward()
-
-def pipeline_and_sum():
-    for step in range(LAST):
-        if step >= AT:
-            last()
-        for micro in range(4):
-            forward(step, micro, (rank, step, micro) != (WHO, AT, AT % 4))
-        dist.all_reduce(torch.ones(1))
 """
 
 

@@ -16,7 +16,7 @@ import harness
 import proc_facts
 import training_job
 
-DEADLINE_S = 120
+DEADLINE_S = 300
 GCORE = shutil.which("gcore")
 PAUSE = 34  # system call of x86-64
 PREAMBLE = """
