@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/parser.h"
+#include "cli/version_text.h"
 
 namespace oddrank::cli {
 namespace {
@@ -59,7 +59,7 @@ CommandLine split_command(int& argc, char** argv) {
 int run(int argc, char** argv, bool ignored_broken_pipe) {
   CommandLine command = split_command(argc, argv);
   command.ignored_broken_pipe = ignored_broken_pipe;
-  Parser parser(kDescription, kFooter, std::string("oddrank ") + kVersion);
+  Parser parser(kDescription, kFooter, version_text);
   add_job_command(parser);
   add_node_command(parser);
   add_hosts_command(parser);
@@ -69,6 +69,7 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
   add_doctor_command(parser);
   add_agent_command(parser);
   add_watch_command(parser, command);
+  add_manual_commands(parser);
   const Parser::Parsed parsed = parser.parse(argc, argv);
   if (!parsed.action) {
     return parsed.status;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
+#include "base/version.h"
 #include "cli/exit_status.h"
 
 namespace oddrank::cli {
@@ -94,6 +95,41 @@ std::string on_one_line(std::string message, std::span<char* const> words) {
     }
   }
   return message;
+}
+
+// CLI11 writes "PID" as the name of an argument, and "TEXT" or "INT" as its value.
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  text.help = option.get_description();
+  text.group = option.get_group();
+  text.required = option.get_required();
+  text.many = option.get_expected_max() > 1;
+  if (option.get_positional()) {
+    text.names = {option.get_name(true)};
+    return text;
+  }
+  for (const std::string& name : option.get_snames()) {
+    text.names.push_back("-" + name);
+  }
+  for (const std::string& name : option.get_lnames()) {
+    text.names.push_back("--" + name);
+  }
+  if (option.get_items_expected_max() > 0) {
+    text.value = option.get_type_name();
+  }
+  return text;
+}
+
+void add_options(const CLI::App& app,
+                 std::vector<OptionText>& options,
+                 std::vector<OptionText>* arguments) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) {
+      continue;  // hidden
+    }
+    (option->get_positional() && arguments != nullptr ? *arguments : options)
+        .push_back(option_text(*option));
+  }
 }
 
 }  // namespace
@@ -241,18 +277,23 @@ void Command::footer(const std::string& text) {
   app_->footer(text);
 }
 
+Command& Command::hidden() {
+  app_->group("");
+  return *this;
+}
+
 void Command::runs(std::function<int()> action) {
   app_->callback([chosen = chosen_, action = std::move(action)] { *chosen = action; });
 }
 
 Parser::Parser(const std::string& description,
                const std::string& footer,
-               const std::string& version)
+               std::function<std::string()> version)
     : app_(std::make_unique<CLI::App>(description, "oddrank")) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->failure_message(error_words);
   app_->footer(footer);
-  app_->set_version_flag("--version", version);
+  app_->set_version_flag("--version", std::move(version));
   app_->add_flag("-v,--verbose", verbosity_, "Print what is being done (-vv: more detail)");
   app_->require_subcommand(1);
   app_->fallthrough();
@@ -274,11 +315,32 @@ bool Parser::is_unknown_command(int argc, char** argv) const {
     if (command->get_name() == argv[1]) {
       return false;
     }
-    known += " " + command->get_name();
+    known += command->get_group().empty() ? "" : " " + command->get_name();
   }
   log_line(LogLevel::kError, "there is no command '" + std::string(argv[1]) +
                                  "'\n  hint: commands are" + known + "; see oddrank --help");
   return true;
+}
+
+CommandTree Parser::tree() const {
+  CommandTree tree;
+  tree.program = app_->get_name();
+  tree.version = kVersion;
+  tree.help = app_->get_description();
+  tree.footer = app_->get_footer();
+  add_options(*app_, tree.options, nullptr);
+  for (const CLI::App* app : app_->get_subcommands(nullptr)) {
+    if (app->get_group().empty()) {
+      continue;  // hidden
+    }
+    CommandText command;
+    command.name = app->get_name();
+    command.help = app->get_description();
+    command.footer = app->get_footer();
+    add_options(*app, command.options, &command.arguments);
+    tree.commands.push_back(std::move(command));
+  }
+  return tree;
 }
 
 Parser::Parsed Parser::parse(int argc, char** argv) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cli/file_mode.h"
+#include "cli/manual/command_tree.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
@@ -74,6 +75,7 @@ class Command {
               const std::string& help);
 
   void footer(const std::string& text);
+  Command& hidden();  // from the help
   // Sets what the program does if this command is given; `action` returns the exit status.
   void runs(std::function<int()> action);
 
@@ -84,7 +86,10 @@ class Command {
 
 class Parser {
  public:
-  Parser(const std::string& description, const std::string& footer, const std::string& version);
+  // `version` returns what --version prints.
+  Parser(const std::string& description,
+         const std::string& footer,
+         std::function<std::string()> version);
   ~Parser();
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
@@ -102,6 +107,9 @@ class Parser {
     int status = 0;
   };
   Parsed parse(int argc, char** argv);
+
+  // What is defined so far, without what is hidden.
+  CommandTree tree() const;
 
  private:
   bool is_unknown_command(int argc, char** argv) const;

@@ -14,46 +14,60 @@ namespace {
 
 constexpr std::size_t kMaxListed = 8;
 
+Result<std::string> ask_for_own_jobs(const Deadline& deadline) {
+  return call_client(
+      {"squeue", "-h", "-t", "R", "-u", std::to_string(::getuid()), "-o", "%i|%j|%N"}, deadline);
+}
+
 }  // namespace
 
-Result<std::string> choose_own_job(std::string_view text) {
-  std::vector<std::vector<std::string_view>> jobs;
+std::vector<OwnJob> parse_own_jobs(std::string_view text) {
+  std::vector<OwnJob> jobs;
   for (const std::string_view line : split(text, '\n')) {
-    auto fields = split(trim(line), '|');
+    const auto fields = split(trim(line), '|');
     if (fields.empty()) {
       continue;
     }
-    // The components of a heterogeneous job, "3+0" and "3+1", are one job.
-    fields.front() = fields.front().substr(0, fields.front().find('+'));
-    const bool known = std::any_of(jobs.begin(), jobs.end(), [&fields](const auto& job) {
-      return job.front() == fields.front();
-    });
+    // The parts of a heterogeneous job are "3+0" and "3+1".
+    OwnJob job{std::string(fields[0].substr(0, fields[0].find('+'))),
+               std::string(fields.size() > 1 ? fields[1] : ""),
+               std::string(fields.size() > 2 ? fields[2] : "")};
+    const bool known = std::any_of(jobs.begin(), jobs.end(),
+                                   [&job](const OwnJob& other) { return other.id == job.id; });
     if (!known) {
-      jobs.push_back(std::move(fields));
+      jobs.push_back(std::move(job));
     }
   }
+  return jobs;
+}
+
+Result<std::string> choose_own_job(std::string_view text) {
+  const std::vector<OwnJob> jobs = parse_own_jobs(text);
   if (jobs.empty()) {
     return fail(Errc::kNotFound, "you have no running job",
                 "`squeue --me` lists your pending jobs");
   }
   if (jobs.size() == 1) {
-    return std::string(jobs.front().front());
+    return jobs.front().id;
   }
   std::string list;
   for (std::size_t i = 0; i < jobs.size() && i < kMaxListed; ++i) {
-    list += "\n  oddrank job " + shell_quoted(jobs[i][0]);
-    for (std::size_t field = 1; field < jobs[i].size(); ++field) {
-      list += "  " + std::string(jobs[i][field].substr(0, 40));
+    list += "\n  oddrank job " + shell_quoted(jobs[i].id);
+    for (const std::string& told : {jobs[i].name, jobs[i].hosts}) {
+      list += told.empty() ? "" : "  " + told.substr(0, 40);
     }
   }
   return fail(Errc::kUsage, std::to_string(jobs.size()) + " of your jobs are running",
               "choose one:" + list);
 }
 
+Result<std::vector<OwnJob>> own_running_jobs(const Deadline& deadline) {
+  ODDRANK_TRY(const std::string text, ask_for_own_jobs(deadline));
+  return parse_own_jobs(text);
+}
+
 Result<std::string> own_running_job(const Deadline& deadline) {
-  ODDRANK_TRY(const std::string text, call_client({"squeue", "-h", "-t", "R", "-u",
-                                                   std::to_string(::getuid()), "-o", "%i|%j|%N"},
-                                                  deadline));
+  ODDRANK_TRY(const std::string text, ask_for_own_jobs(deadline));
   return choose_own_job(text);
 }
 

@@ -61,4 +61,11 @@ const NcclLayout* nccl_layout(int version) {
   return at == kLayouts.end() ? nullptr : at;
 }
 
+NcclRange nccl_range() {
+  const auto [first, last] = std::minmax_element(
+      kLayouts.begin(), kLayouts.end(),
+      [](const NcclLayout& a, const NcclLayout& b) { return a.version < b.version; });
+  return {first->version, last->version};
+}
+
 }  // namespace oddrank::collectives

@@ -37,4 +37,11 @@ int nccl_version_code(std::string_view version);
 // Returns the layout of that version; nullptr if it is unknown, so that nothing can be read.
 const NcclLayout* nccl_layout(int version);
 
+// The oldest and the newest version with a layout.
+struct NcclRange {
+  int first = 0;
+  int last = 0;
+};
+NcclRange nccl_range();
+
 }  // namespace oddrank::collectives
