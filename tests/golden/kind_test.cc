@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/all_rules.h"
 #include "base/read_file.h"
@@ -114,6 +116,11 @@ TEST_CASE("kinds: docs/runbook.md has advice for each, and for nothing else") {
 TEST_CASE("kinds: docs/json.md sends its reader to docs/verdicts.md") {
   CHECK(doc("json.md").find("| `verdict` | `kind` and `confidence` (docs/verdicts.md)") !=
         std::string::npos);
+}
+
+TEST_CASE("kinds: docs/report.schema.json allows those of the table, in its order") {
+  const auto schema = nlohmann::json::parse(doc("report.schema.json"));
+  CHECK(schema["$defs"]["kind"]["enum"].get<Names>() == table_names());
 }
 
 TEST_CASE("kinds: every name is unique") {

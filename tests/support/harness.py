@@ -16,6 +16,7 @@ import unittest
 
 import cluster
 import lab_keeper
+import report_schema
 import training_job
 
 SKIPPED = 77
@@ -148,7 +149,7 @@ class Run:
         return f"exit status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
     def json(self):
-        return json.loads(self.out)
+        return report_schema.check(self.out)
 
 
 def check_trouble(test, run, *words, status=NOTHING_READ):
