@@ -27,6 +27,12 @@ std::string_view confidence_name(Confidence confidence) {
   return name_of(kConfidenceNames, static_cast<std::size_t>(confidence));
 }
 
+std::string kind_words(Kind kind, Confidence confidence) {
+  const bool tells = confidence != Confidence::kNone && confidence != Confidence::kCertain;
+  return std::string(kind_name(kind)) +
+         (tells ? " (" + std::string(confidence_name(confidence)) + ")" : "");
+}
+
 std::string_view wait_name(snapshot::WaitOn what) {
   return name_of(kWaitNames, static_cast<std::size_t>(what));
 }

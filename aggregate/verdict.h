@@ -50,6 +50,8 @@ std::string_view kind_name(Kind kind);  // its name in the JSON
 Tone kind_tone(Kind kind);
 bool is_stall(Kind kind);  // false if the job moves, or one rank is merely busy
 std::string_view confidence_name(Confidence confidence);
+// "io_stall", "io_stall (likely)": people are told how sure it is, unless it is certain.
+std::string kind_words(Kind kind, Confidence confidence);
 std::string_view wait_name(snapshot::WaitOn what);  // "collective", "child", ...
 
 // What a culprit waits for; -1, 0 and "" mean unknown or not applicable.

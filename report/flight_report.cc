@@ -190,11 +190,6 @@ Json flight_collectives_json(const aggregate::FlightReport& report) {
 
 std::string flight_report_text(const aggregate::FlightReport& report) {
   const aggregate::Verdict& verdict = report.verdict;
-  std::string sure;
-  if (verdict.confidence == aggregate::Confidence::kPossible ||
-      verdict.confidence == aggregate::Confidence::kLikely) {
-    sure = fmt::format(" ({})", aggregate::confidence_name(verdict.confidence));
-  }
   std::string text =
       fmt::format("Flight recorder: {} dump{} (format {}), {} calls in {} groups\n",
                   report.job.records.size(), report.job.records.size() == 1 ? "" : "s",
@@ -205,7 +200,7 @@ std::string flight_report_text(const aggregate::FlightReport& report) {
   for (const aggregate::UnreadDump& dump : report.unread) {
     text += fmt::format("Not read: {}: {}\n", printable(dump.source), printable(dump.why, 200));
   }
-  text += fmt::format("\n{}{}: {}\n", aggregate::kind_name(verdict.kind), sure, verdict.summary);
+  text += fmt::format("\n{}: {}\n", kind_words(verdict.kind, verdict.confidence), verdict.summary);
   for (const aggregate::ChainLink& link : verdict.chain) {
     text += fmt::format("  {} -> {}: {}{}\n", link.waiters, link.waits_for, link.on,
                         link.evidence.empty() ? "" : " (" + link.evidence + ")");

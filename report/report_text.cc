@@ -45,12 +45,9 @@ std::string party(const std::string& who) {
 std::string heading(const aggregate::Diagnosis& report, const Style& style) {
   const aggregate::Verdict& verdict = report.verdict;
   const std::string kind(aggregate::kind_name(verdict.kind));
-  std::string sure;
-  if (verdict.confidence != aggregate::Confidence::kNone &&
-      verdict.confidence != aggregate::Confidence::kCertain) {
-    sure = fmt::format(" ({})", aggregate::confidence_name(verdict.confidence));
-  }
-  const auto lines = wrap(fmt::format("{}{}: {}", kind, sure, verdict.summary), style.width());
+  const auto lines =
+      wrap(fmt::format("{}: {}", kind_words(verdict.kind, verdict.confidence), verdict.summary),
+           style.width());
   std::string text;
   for (const std::string& line : lines) {
     const bool first = text.empty();
@@ -248,7 +245,8 @@ std::string footnotes(const aggregate::Diagnosis& report, const Style& style) {
 }  // namespace
 
 std::string report_sentence(const aggregate::Diagnosis& report) {
-  return fmt::format("{}: {}\n", aggregate::kind_name(report.verdict.kind), report.verdict.summary);
+  return fmt::format("{}: {}\n", kind_words(report.verdict.kind, report.verdict.confidence),
+                     report.verdict.summary);
 }
 
 std::string report_text(const aggregate::Diagnosis& report,
