@@ -17,12 +17,29 @@
 namespace oddrank::cli {
 namespace {
 
+constexpr unsigned kPublicFile = 0644;
+
 int print(const std::string& text) {
   return write_output("-", text, FileMode{}) ? kAllRead : kToolFault;
 }
 
-int run_man(const Parser& parser, const std::string& name) {
+// Writes the pages of all commands: what packages install.
+int write_pages(const CommandTree& tree, const std::string& folder) {
+  FileMode mode;
+  mode.bits = kPublicFile;
+  bool written = write_output(folder + "/" + tree.program + ".1", man_page(tree), mode);
+  for (const CommandText& command : tree.commands) {
+    written &= write_output(folder + "/" + tree.program + "-" + command.name + ".1",
+                            man_page(tree, command), mode);
+  }
+  return written ? kAllRead : kToolFault;
+}
+
+int run_man(const Parser& parser, const std::string& name, const std::string& folder) {
   const CommandTree tree = parser.tree();
+  if (!folder.empty()) {
+    return write_pages(tree, folder);
+  }
   if (name.empty()) {
     return print(man_page(tree));
   }
@@ -63,13 +80,15 @@ int run_complete(const std::string& kind) {
 
 void add_manual_commands(Parser& parser) {
   auto page = std::make_shared<std::string>();
+  auto folder = std::make_shared<std::string>();
   Command man = parser.command("man", "Print the man page of oddrank or of a command");
   man.option("COMMAND", *page, "The command; without it, the page of oddrank itself");
+  man.option("--into", *folder, "Write the pages of all commands into this folder").value("DIR");
   man.footer(
       "Examples:\n"
       "  oddrank man | man -l -         read it\n"
       "  oddrank man node | man -l -    the options of one command");
-  man.runs([&parser, page] { return run_man(parser, *page); });
+  man.runs([&parser, page, folder] { return run_man(parser, *page, *folder); });
 
   auto shell = std::make_shared<std::string>();
   Command completion =

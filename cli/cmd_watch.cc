@@ -33,6 +33,10 @@ using watch::RankSign;
 
 // Ranks come and go; finding them costs some 10 ms.
 constexpr int kSamplesBetweenFinds = 6;
+// A stall is noticed by a few samples without motion, so an alarm after seconds needs samples in
+// seconds.
+constexpr int kSamplesInStall = 5;
+constexpr milliseconds kShortestInterval{100};
 // The controller is asked at most this often whether the job still runs.
 constexpr milliseconds kJobCheck{30000};
 
@@ -40,6 +44,7 @@ struct WatchCommand {
   std::string job;
   std::string select;
   watch::WatchOptions watch;
+  bool interval_given = false;
   KeepOptions keep;
   CommandLine command;
 };
@@ -298,6 +303,11 @@ int watch_node(WatchCommand& options) {
 }
 
 int run_watch_command(WatchCommand& options) {
+  if (!options.interval_given) {
+    options.watch.interval =
+        std::max(kShortestInterval,
+                 std::min(options.watch.interval, options.watch.stalled_for / kSamplesInStall));
+  }
   if (options.command.argv == nullptr) {
     return watch_node(options);
   }
@@ -334,7 +344,10 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
       "--stalled-for", options->watch.stalled_for,
       "Report a stall after this long without motion, or after 1.5 times the longest quiet "
       "spell so far if that is longer [5m]");
-  command.option("--interval", options->watch.interval, "Time between samples [10s]");
+  command
+      .option("--interval", options->watch.interval,
+              "Time between samples [10s, or a fifth of --stalled-for if that is shorter]")
+      .tells([options] { options->interval_given = true; });
   command
       .option("--save", options->keep.folder, "Save captures and their JSON reports in this folder")
       .value("DIR");

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
+#include "cli/first_steps.h"
 #include "cli/parser.h"
 #include "cli/version_text.h"
 
@@ -70,6 +71,10 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
   add_agent_command(parser);
   add_watch_command(parser, command);
   add_manual_commands(parser);
+  if (argc == 1) {
+    log_line(LogLevel::kError, "no command given\n  hint: you could type" + first_steps());
+    return kWrongUsage;
+  }
   const Parser::Parsed parsed = parser.parse(argc, argv);
   if (!parsed.action) {
     return parsed.status;

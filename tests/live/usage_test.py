@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import proc_facts
 
 MAX_LINE = 200
 NUMBERS = ["abc", "0", "-1", "1.5", "99999999999999999999", ""]
@@ -121,6 +122,19 @@ class UsageTest(unittest.TestCase):
         self.assertIn("oddrank --help", self.refused("nodes"))
         for command in commands():
             self.refused(command, "--no-such-option")
+
+    def test_without_a_command_it_says_what_to_type(self):
+        said = self.refused()
+        self.assertIn("oddrank --help", said)
+        variables = {**os.environ, "SLURM_JOB_ID": "4711; rm x"}
+        inside = subprocess.run([harness.Options.oddrank], stdin=subprocess.DEVNULL, env=variables,
+                                capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("oddrank job '4711; rm x'", inside.stderr)
+        rank = {**os.environ, "RANK": "0", "WORLD_SIZE": "1", "MASTER_PORT": str(os.getpid())}
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env=rank) as process:
+            proc_facts.wait_until(lambda: "oddrank node" in self.refused(), "the rank is found")
+            process.stdin.close()
 
     def test_verbose_says_what_is_being_done(self):
         with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -318,6 +318,14 @@ class WatchTest(unittest.TestCase):
         self.assertLessEqual(alarms, process.stdout.read().count("paused"), said)
         self.assertNotIn("has not moved for", said)
 
+    def test_the_samples_follow_the_time_of_the_alarm(self):
+        """With one every ten seconds, three seconds would be noticed after thirty."""
+        ranks = [self.start(PYTHON, PEERS, "flock", self.folder, rank=rank, world=2,
+                            options=("--stalled-for", "3s")) for rank in (0, 1)]
+        self.stand_still(*ranks)
+        self.wait_said("has not moved for")
+        self.assertRegex(self.said(), r"has not moved for 1?\d(\.\d)? s")
+
     @staticmethod
     def watch_for(seconds, watcher):
         """Returns after that time, once the watcher has taken some more samples."""
