@@ -1,0 +1,308 @@
+#include "slurm/remote_shells.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+#include <list>
+#include <optional>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/shell_words.h"
+#include "slurm/frames.h"
+#include "slurm/silence.h"
+
+namespace oddrank::slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kMaxShellPoll{20};
+constexpr milliseconds kShellGrace{100};
+constexpr std::size_t kMaxWords = 16384;
+// A POSIX shell's "not executable" and "not found".
+constexpr int kNotExecutable = 126;
+constexpr int kNoSuchProgram = 127;
+
+// One running program that reaches a host.
+class Session {
+ public:
+  static Result<Session> start(std::size_t node,
+                               const RemoteShells& shells,
+                               const ShellOptions& options,
+                               bool ship);
+
+  std::size_t node() const { return node_; }
+  bool shipped() const { return shipped_; }
+  // An agent that gave a reason to take longer has more time.
+  bool late(bool explained) const {
+    return explained ? last_deadline_.passed() : deadline_.passed();
+  }
+  const std::optional<ProgramEnd>& exit() const { return exit_; }
+  const std::string& words() const { return words_; }
+  FrameCollector& output() { return output_; }
+  void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
+
+  // Reads pending output. Returns false once the program has exited.
+  bool advance();
+
+  void tell_to_end() { child_.signal(SIGTERM); }
+
+ private:
+  Session(ChildCommand child,
+          std::size_t node,
+          bool ship,
+          Deadline deadline,
+          Deadline last,
+          Speakers speakers)
+      : child_(std::move(child)),
+        node_(node),
+        shipped_(ship),
+        deadline_(deadline),
+        last_deadline_(last),
+        output_(FrameLimits(), std::move(speakers)) {}
+
+  ChildCommand child_;
+  std::size_t node_;
+  bool shipped_;
+  Deadline deadline_;
+  Deadline last_deadline_;
+  FrameCollector output_;
+  std::string words_;
+  std::optional<ProgramEnd> exit_;
+};
+
+Result<Session> Session::start(std::size_t node,
+                               const RemoteShells& shells,
+                               const ShellOptions& options,
+                               bool ship) {
+  ODDRANK_TRY(ChildCommand child, ChildCommand::start(shells.call(node, ship)));
+  const milliseconds usual = options.node_timeout + options.slack;
+  Speakers speakers{options.run, {shells.host(node)}, true};
+  return Session(std::move(child), node, ship, Deadline::after(usual),
+                 Deadline::after(usual + options.longest_delay), std::move(speakers));
+}
+
+bool Session::advance() {
+  exit_ = child_.exit_status();  // before reading, so that its last output is certainly read
+  child_.read_output([this](OutputStream stream, std::string_view bytes) {
+    if (stream == OutputStream::kStdout) {
+      output_.feed(bytes);
+    } else {
+      words_.append(bytes.substr(0, kMaxWords - std::min(kMaxWords, words_.size())));
+    }
+  });
+  if (exit_) {
+    output_.finish();
+  }
+  return !exit_;
+}
+
+class ShellGathering {
+ public:
+  ShellGathering(const RemoteShells& shells, const ShellOptions& options);
+
+  Result<GatherResult> run();
+
+ private:
+  Status start_more();
+  Status start(std::size_t node, bool ship);
+  void wait() const;
+  void advance();
+  // Returns false if the session is finished.
+  bool advance(Session& session);
+  void take(Session& session);
+  void explain(Session& session);
+  void stop_all();
+  bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
+  milliseconds elapsed() const {
+    return std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - began_);
+  }
+
+  const RemoteShells& shells_;
+  const ShellOptions& options_;
+  Deadline::Clock::time_point began_ = Deadline::Clock::now();
+  GatherResult result_;
+  std::list<Session> running_;
+  std::size_t next_ = 0;  // the next host to start
+};
+
+ShellGathering::ShellGathering(const RemoteShells& shells, const ShellOptions& options)
+    : shells_(shells), options_(options) {
+  for (std::size_t node = 0; node < shells.size(); ++node) {
+    result_.nodes.emplace_back();
+    result_.nodes.back().host = shells.host(node);
+  }
+}
+
+Result<GatherResult> ShellGathering::run() {
+  while (!is_interrupted()) {
+    ODDRANK_TRY_STATUS(start_more());
+    if (running_.empty()) {
+      break;
+    }
+    wait();
+    advance();
+    if (options_.progress) {
+      options_.progress(progress_of(result_.nodes));
+    }
+  }
+  result_.interrupted = is_interrupted() && (!running_.empty() || next_ < shells_.size());
+  stop_all();
+  for (NodeAnswer& node : result_.nodes) {
+    if (!node.answered && node.why.empty()) {
+      node.why = "interrupted before it was asked";
+    }
+  }
+  result_.took = elapsed();
+  return std::move(result_);
+}
+
+Status ShellGathering::start_more() {
+  while (next_ < shells_.size() && running_.size() < std::max<std::size_t>(options_.at_once, 1)) {
+    ODDRANK_TRY_STATUS(start(next_, false));
+    ++next_;
+  }
+  return ok();
+}
+
+Status ShellGathering::start(std::size_t node, bool ship) {
+  auto session = Session::start(node, shells_, options_, ship);
+  if (!session) {
+    if (session.error().code == Errc::kNotFound) {
+      return fail(shells_.no_program());
+    }
+    result_.nodes[node].why = session.error().what;
+    return ok();
+  }
+  running_.push_back(*std::move(session));
+  return ok();
+}
+
+void ShellGathering::wait() const {
+  std::vector<pollfd> polled;
+  for (const Session& session : running_) {
+    session.add_pollfds(polled);
+  }
+  ::poll(polled.data(), polled.size(), static_cast<int>(kMaxShellPoll.count()));
+}
+
+void ShellGathering::advance() {
+  for (auto each = running_.begin(); each != running_.end();) {
+    // A retry is put at the end of the list and has its turn there.
+    each = advance(*each) ? std::next(each) : running_.erase(each);
+  }
+}
+
+bool ShellGathering::advance(Session& session) {
+  const bool running = session.advance();
+  take(session);
+  NodeAnswer& node = result_.nodes[session.node()];
+  node.heard = session.output().heard_of(node.host);
+  node.doing = session.output().doing_of(node.host);
+  const bool late = session.late(!node.doing.empty());
+  if (running && !late) {
+    return true;
+  }
+  const auto& refusals = session.output().refusals();
+  result_.notes.insert(result_.notes.end(), refusals.begin(), refusals.end());
+  if (node.answered) {
+    return false;
+  }
+  const int code = running ? -1 : session.exit()->code;
+  if ((code == kNoSuchProgram || code == kNotExecutable) && !session.shipped()) {
+    if (start(session.node(), true)) {
+      return false;
+    }
+  }
+  explain(session);
+  return false;
+}
+
+void ShellGathering::take(Session& session) {
+  for (Payload& payload : session.output().take_complete()) {
+    NodeAnswer& node = result_.nodes[session.node()];
+    if (node.answered) {
+      continue;
+    }
+    node.answered = true;
+    node.payload = std::move(payload.bytes);
+    node.agent_text = session.words();
+    node.after = elapsed();
+  }
+}
+
+void ShellGathering::explain(Session& session) {
+  NodeAnswer& node = result_.nodes[session.node()];
+  node.agent_text = session.words();
+  if (session.exit()) {
+    node.why = shells_.complaint(*session.exit(), session.words());
+    if (!node.why.empty()) {
+      return;
+    }
+  }
+  Silence silence;
+  silence.timeout =
+      options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
+  silence.interrupted = is_interrupted();
+  silence.heard = session.output().heard_of(node.host);
+  silence.agent_text = session.words();
+  if (session.exit()) {
+    silence.exit = session.exit()->code >= 0
+                       ? "exited with status " + std::to_string(session.exit()->code)
+                       : "ended by signal " + std::to_string(session.exit()->signal);
+  }
+  for (const IncompletePayload& part : session.output().incomplete()) {
+    silence.received = part.received;
+    silence.total = part.total;
+  }
+  node.why = why_silent(silence);
+}
+
+// Terminates each program. An agent whose output is closed exits by itself.
+void ShellGathering::stop_all() {
+  for (Session& session : running_) {
+    session.tell_to_end();
+  }
+  const Deadline deadline = Deadline::after(kShellGrace);
+  for (Session& session : running_) {
+    while (session.advance() && !deadline.passed()) {
+      std::vector<pollfd> polled;
+      session.add_pollfds(polled);
+      ::poll(polled.data(), polled.size(), 5);
+    }
+    take(session);
+    if (!result_.nodes[session.node()].answered) {
+      explain(session);
+    }
+  }
+  running_.clear();
+}
+
+// Returns a script that receives the binary, runs it and leaves nothing behind.
+std::string shipping_script(const std::string& arguments) {
+  return "d=$(mktemp -d) || exit 126; trap 'rm -rf \"$d\"' EXIT; trap 'exit 143' HUP INT TERM; "
+         "cat >\"$d/oddrank\" && chmod 700 \"$d/oddrank\" && \"$d/oddrank\"" +
+         arguments + " </dev/null";
+}
+
+}  // namespace
+
+std::string remote_script(const ShellOptions& options, std::string_view host, bool ship) {
+  std::string arguments;
+  for (const std::string& word : options.agent_args) {
+    arguments += " " + shell_quoted(word);
+  }
+  arguments += " --host " + shell_quoted(host);
+  return ship ? shipping_script(arguments) : "exec " + shell_quoted(options.agent_path) + arguments;
+}
+
+Result<GatherResult> gather_over(const RemoteShells& shells, const ShellOptions& options) {
+  if (options.agent_path.empty() || options.agent_path.front() != '/') {
+    return fail(Errc::kUsage, "the agent's path must be absolute: " + options.agent_path);
+  }
+  return ShellGathering(shells, options).run();
+}
+
+}  // namespace oddrank::slurm

@@ -1,0 +1,55 @@
+// Starts one agent on each host by a program that runs a shell's script elsewhere (ssh, kubectl
+// exec), and returns their answers: what gather.h does with srun, for clusters without SLURM.
+//
+// The agent is our own binary at the same path. If a host lacks it, it is sent through the
+// program's stdin into a temporary folder, which is removed when the agent has exited.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/child_command.h"
+#include "base/result.h"
+#include "slurm/answers.h"
+
+namespace oddrank::slurm {
+
+struct ShellOptions : AgentOptions {
+  // Time beyond node_timeout for the connection and for sending the binary.
+  std::chrono::milliseconds slack{5000};
+  std::size_t at_once = 64;
+};
+
+// How the hosts are reached.
+class RemoteShells {
+ public:
+  RemoteShells() = default;
+  virtual ~RemoteShells() = default;
+  RemoteShells(const RemoteShells&) = delete;
+  RemoteShells& operator=(const RemoteShells&) = delete;
+  RemoteShells(RemoteShells&&) = delete;
+  RemoteShells& operator=(RemoteShells&&) = delete;
+
+  virtual std::size_t size() const = 0;
+  // The name that the host has in reports, and its agent in its answer.
+  virtual std::string host(std::size_t node) const = 0;
+  // Returns the command that runs remote_script() there. `ship`: the binary is sent on stdin.
+  virtual ProgramCall call(std::size_t node, bool ship) const = 0;
+  // Returns why the program itself failed, as a sentence without the host; "" if the script did.
+  virtual std::string complaint(const ProgramEnd& end, std::string_view said) const = 0;
+  // Returns the error for a machine without the program.
+  virtual Error no_program() const = 0;
+};
+
+// Hosts without an answer are not an error: their rows say why. Errors: no such program here
+// (kNotFound), a relative agent_path (kUsage). Returns within ceil(hosts / at_once) x (node_timeout
+// + longest_delay + slack). However we exit, no agent of ours runs on a host for longer than
+// node_timeout + longest_delay plus its own grace.
+Result<GatherResult> gather_over(const RemoteShells& shells, const ShellOptions& options);
+
+// Returns the script for a POSIX shell on that host.
+std::string remote_script(const ShellOptions& options, std::string_view host, bool ship);
+
+}  // namespace oddrank::slurm
