@@ -11,6 +11,7 @@ void add_core_command(Parser& parser);
 void add_report_command(Parser& parser);
 void add_fr_command(Parser& parser);
 void add_hosts_command(Parser& parser);
+void add_kube_command(Parser& parser);
 void add_doctor_command(Parser& parser);
 void add_agent_command(Parser& parser);
 // Adds man, completion and what completion scripts call. Describes what `parser` has when it runs.

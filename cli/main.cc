@@ -64,6 +64,7 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
   add_job_command(parser);
   add_node_command(parser);
   add_hosts_command(parser);
+  add_kube_command(parser);
   add_core_command(parser);
   add_report_command(parser);
   add_fr_command(parser);

@@ -50,6 +50,37 @@ def needs_sshd():
     return None
 
 
+# Speaks as kubectl does, of pods that are nodes of the cluster; KUBECTL_PODS has a line for each, as its
+# jsonpath prints them, and their processes.
+KUBECTL = """#!/usr/bin/python3
+import os, subprocess, sys
+words = sys.argv[1:]
+if words[:2] != ["--namespace", "train"]:
+    sys.exit('Error from server (Forbidden): pods is forbidden: User "eve" cannot list resource "pods"')
+words = words[2:]
+pods, inits = {pods!r}, {inits!r}
+if words[:2] == ["get", "pods"]:
+    wanted = words[words.index("--selector") + 1] if "--selector" in words else ""
+    key, _, value = wanted.partition("=")
+    print("".join(line + chr(10) for line in pods
+                  if not wanted or f'"{{key}}":"{{value}}"' in line), end="")
+    sys.exit(0)
+assert words[0] == "exec", words
+split = words.index("--")
+interactive = "--stdin" in words[:split]
+pod, = [word for word in words[1:split] if word in inits or word.startswith("gone")]
+assert words[words.index("--container") + 1] == "trainer", words
+if pod not in inits:
+    sys.exit(f'Error from server (NotFound): pods "{{pod}}" not found')
+end = subprocess.run(["nsenter", f"--target={{inits[pod]}}", "--mount", "--uts", "--ipc", "--net", "--pid",
+                      "--root", "--wd", "env", "TMPDIR={folder}/tmp", *words[split + 1:]],
+                     stdin=None if interactive else subprocess.DEVNULL).returncode
+if end:
+    print(f"command terminated with exit code {{end}}", file=sys.stderr)
+sys.exit(end)
+"""
+
+
 class HostsTest(unittest.TestCase):
     """One cluster, one job and one sshd per node serve all tests."""
 
@@ -109,6 +140,57 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(report["verdict"]["kind"], "io_stall", run)
         self.assertEqual([(row["rank"], row["host"]) for row in report["verdict"]["culprits"]],
                          [(0, "n0")])
+
+    def kubectl(self, *more):
+        """Writes a stand-in for kubectl whose pods train-0 and train-1 are n0 and n1."""
+        def line(name, phase, labels):
+            return "\t".join((name, phase, "trainer", "sidecar trainer", "{" + labels + "}"))
+        labels = '"app":"x","training.kubeflow.org/job-name":"llama"'
+        self.write("kubectl", KUBECTL.format(
+            pods=[line("train-0", "Running", labels), line("train-1", "Running", labels),
+                  line("other-0", "Running", '"training.kubeflow.org/job-name":"llama-2"'), *
+                  (line(name, phase, labels) for name, phase in more)],
+            inits={f"train-{at}": self.lab.node_init(f"n{at}") for at in (0, 1)},
+            folder=self.folder))
+        os.chmod(f"{self.folder}/kubectl", 0o755)
+        return "--kubectl", f"{self.folder}/kubectl", "-n", "train"
+
+    def check_pods(self, run, status=0):
+        self.assertEqual(run.status, status, run)
+        report = run.json()
+        self.assertEqual(report["verdict"]["kind"], "io_stall", run)
+        self.assertEqual([(row["rank"], row["host"]) for row in report["verdict"]["culprits"]],
+                         [(0, "train-0")], run)
+        return report
+
+    def test_pods_of_a_job(self):
+        kubectl = self.kubectl()
+        report = self.check_pods(self.oddrank("kube", "llama", *kubectl, "--json", "-"))
+        self.assertEqual(report["job"]["hosts"], ["train-0", "train-1"])
+        self.check_pods(self.oddrank("kube", "-l", "app=x", *kubectl, "--json", "-"))
+
+    def test_pods_without_oddrank_get_it_for_the_capture(self):
+        program = self.copy_for_us_alone()
+        self.check_pods(self.oddrank("kube", "llama", *self.kubectl(), "--json", "-",
+                                     program=program))
+        self.assertEqual(os.listdir(f"{self.folder}/tmp"), [])
+
+    def test_pods_that_do_not_run_or_are_gone_are_rows(self):
+        kubectl = self.kubectl(("train-2", "Pending"), ("gone-3", "Running"))
+        run = self.oddrank("kube", "llama", *kubectl, "--json", "-")
+        self.assertEqual(run.status, 3, run)
+        told = json.dumps(run.json()["coverage"]) + run.err + "".join(run.json()["notes"])
+        self.assertIn("the pod does not run (Pending)", told)
+        self.assertIn("not found", told)
+
+    def test_kubectl_that_cannot_list_pods_says_why(self):
+        program = self.kubectl()[1]
+        for arguments, words in ((("llama", "--kubectl", program), ("forbidden", "pods/exec")),
+                                 (("nobody", "--kubectl", program, "-n", "train"), ("nobody",)),
+                                 (("llama", "--kubectl", "/no/kubectl"), ("not found", "--kubectl"))):
+            harness.check_trouble(self, self.oddrank("kube", *arguments), *words)
+        for arguments in ((), ("llama", "-l", "app=x")):
+            harness.check_trouble(self, self.oddrank("kube", *arguments), "either a job or", status=2)
 
     def copy_for_us_alone(self):
         """Copies oddrank to a path that the nodes lack, because each has a /dev/shm of its own. Leaves out

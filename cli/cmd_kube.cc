@@ -1,0 +1,115 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/agent_options.h"
+#include "cli/commands.h"
+#include "cli/join_answers.h"
+#include "cli/output.h"
+#include "cli/parser.h"
+#include "cli/progress_line.h"
+#include "node/sources/collect_dumps.h"
+#include "slurm/kubectl.h"
+
+namespace oddrank::cli {
+namespace {
+
+struct KubeOptions {
+  slurm::PodChoice pods;
+  std::string kubectl = "kubectl";
+  std::string name_space;
+  std::string container;
+  std::string agent;
+  std::size_t at_once = 64;
+  node::CaptureOptions capture;
+  OutputOptions output;
+};
+
+Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
+  ProgressLine progress("pods", options.output.quiet);
+  ODDRANK_TRY(auto agents, agent_options({"agent", "--framed"}, options.capture, progress));
+  slurm::KubectlOptions kubectl{std::move(agents)};
+  kubectl.kubectl = command_words(options.kubectl);
+  kubectl.name_space = options.name_space;
+  kubectl.container = options.container;
+  kubectl.at_once = options.at_once;
+  if (!options.agent.empty()) {
+    kubectl.agent_path = options.agent;
+  }
+  if (kubectl.kubectl.empty()) {
+    return fail(Errc::kUsage, "--kubectl names no program");
+  }
+  const Deadline deadline = Deadline::after(options.capture.timeout);
+  ODDRANK_TRY(const std::vector<slurm::Pod> pods, find_pods(options.pods, kubectl, deadline));
+  ODDRANK_TRY(const slurm::GatherResult gathered, gather_pods(pods, kubectl));
+  snapshot::JobInfo job;
+  job.source = snapshot::JobSource::kHosts;
+  job.name = options.pods.job;
+  for (const slurm::NodeAnswer& pod : gathered.nodes) {
+    job.hosts.push_back(pod.host);
+  }
+  return join_answers(std::move(job), gathered);
+}
+
+int run_kube(const KubeOptions& options) {
+  if (const Status outputs = check_outputs(options.output); !outputs) {
+    return report_error(outputs.error());
+  }
+  if (options.pods.job.empty() == options.pods.selector.empty()) {
+    return report_error({Errc::kUsage, "needs either a job or --selector",
+                         "kubectl get pods --show-labels lists the labels of pods"});
+  }
+  auto capture = capture_pods(options);
+  if (!capture) {
+    return report_error(capture.error());
+  }
+  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
+  return deliver(*capture, options.output);
+}
+
+}  // namespace
+
+void add_kube_command(Parser& parser) {
+  auto options = std::make_shared<KubeOptions>();
+  Command command =
+      parser.command("kube", "Diagnose a hung job in the pods of Kubernetes, by kubectl exec");
+  command.option(
+      "JOB", options->pods.job,
+      "Name of a PyTorchJob, MPIJob, JobSet, LeaderWorkerSet, Ray cluster, Volcano job or "
+      "Job");
+  command.option("-l,--selector", options->pods.selector, "Labels of the pods, instead of a job")
+      .value("LABELS");
+  command.option("-n,--namespace", options->name_space, "Their namespace [kubectl's own default]")
+      .value("NAME");
+  command
+      .option("-c,--container", options->container,
+              "The container of each pod in which the ranks run [its default, or else its first]")
+      .value("NAME");
+  command.option("--kubectl", options->kubectl, "kubectl to use, with your own options")
+      .value("COMMAND")
+      .shows_default();
+  command
+      .option("--agent", options->agent,
+              "Path of oddrank in the containers [same as here; copied if missing]")
+      .value("PATH");
+  command.option("--at-once", options->at_once, "Number of pods to ask at the same time, 1 to 1024")
+      .between(1, 1024)
+      .shows_default();
+  add_capture_options(command, options->capture);
+  add_output_options(command, options->output);
+  add_locals_option(command, {&options->capture.read.locals, &options->output.locals});
+  command.footer(
+      "The report names pods where it names hosts otherwise. If oddrank is missing in a "
+      "container,\n"
+      "it is copied there, run, and removed again. That needs a shell in the image, and the right\n"
+      "to read processes: the same user, or root with SYS_PTRACE. You need the right to create\n"
+      "pods/exec.\n\n"
+      "Examples:\n"
+      "  oddrank kube llama -n train                    the pods of the job llama\n"
+      "  oddrank kube -l app=llama --html hang.html     pods by their labels\n"
+      "  oddrank kube llama --kubectl 'kubectl --context prod'");
+  command.runs([options] { return run_kube(*options); });
+}
+
+}  // namespace oddrank::cli

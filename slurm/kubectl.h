@@ -1,0 +1,55 @@
+// Agents in the pods of a job on Kubernetes: which pods, and the same agents as over ssh, by
+// kubectl exec.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "slurm/answers.h"
+#include "slurm/remote_shells.h"
+
+namespace oddrank::slurm {
+
+struct KubectlOptions : ShellOptions {
+  std::vector<std::string> kubectl{"kubectl"};  // the program and the user's options for it
+  std::string name_space = {};                  // "": kubectl's own default
+  std::string container = {};                   // "": each pod's default one, or else its first
+};
+
+struct Pod {
+  std::string name;
+  std::string phase;  // "Running"; only such pods are asked
+  std::string container;
+};
+
+// Which pods: those of a job, or those that a label selector names (one of the two is given).
+struct PodChoice {
+  std::string job;
+  std::string selector;
+};
+
+// Asks kubectl. kNotFound: there is no kubectl, or no such pod; kUsage: a container that a pod does
+// not have; else what kubectl says.
+Result<std::vector<Pod>> find_pods(const PodChoice& choice,
+                                   const KubectlOptions& options,
+                                   const Deadline& deadline);
+
+// The answers are named by pods. Pods that do not run have a row that says so. Errors as
+// gather_over().
+Result<GatherResult> gather_pods(const std::vector<Pod>& pods, const KubectlOptions& options);
+
+// --- parts, for tests ---
+
+// Parses what kubectl is asked to print, a pod a line: name, phase, default container, containers,
+// labels. If `job` is not empty, only pods with one of the labels that say which job they are of.
+Result<std::vector<Pod>> parse_pods(std::string_view text,
+                                    std::string_view job,
+                                    std::string_view container);
+
+// Returns why kubectl itself failed; "" if the agent did.
+std::string kubectl_complaint(int status, std::string_view said);
+
+}  // namespace oddrank::slurm
