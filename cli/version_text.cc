@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "base/elf_notes.h"
 #include "base/version.h"
@@ -11,6 +12,9 @@
 
 namespace oddrank::cli {
 namespace {
+
+// The commit that a release was built from; "" in other builds, which need not be of any. From CMake.
+constexpr std::string_view kCommit = ODDRANK_COMMIT;
 
 // The first image that the loader lists is the program.
 int take_build_id(dl_phdr_info* info, std::size_t /*size*/, void* found) {
@@ -29,8 +33,8 @@ int take_build_id(dl_phdr_info* info, std::size_t /*size*/, void* found) {
 
 std::string version_text() {
   std::string text = std::string("oddrank ") + kVersion + "\n";
-  if (*kCommit != '\0') {
-    text += std::string("commit ") + kCommit + "\n";
+  if (!kCommit.empty()) {
+    text += "commit " + std::string(kCommit) + "\n";
   }
   std::string build_id;
   ::dl_iterate_phdr(take_build_id, &build_id);
