@@ -41,7 +41,7 @@ Reading read_calls(const Target& target,
   oddrank::snapshot::Tables tables;
   const auto begun = Clock::now();
   const auto record =
-      oddrank::node::read_recorders(target, modules, python, process, newest, tables);
+      oddrank::node::read_recorders(target, modules, python, process, {newest, {}}, tables);
   const long long us = us_since(begun);
   return {record ? record->entries.size() : 0, us};
 }

@@ -13,7 +13,8 @@
 namespace oddrank::cli {
 namespace {
 
-// The commit that a release was built from; "" in other builds, which need not be of any. From CMake.
+// The commit that a release was built from; "" in other builds, which need not be of any. From
+// CMake.
 constexpr std::string_view kCommit = ODDRANK_COMMIT;
 
 // The first image that the loader lists is the program.

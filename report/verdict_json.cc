@@ -35,7 +35,7 @@ Json culprits_json(const std::vector<aggregate::Culprit>& culprits) {
 }
 
 // Writes the last calls, and the lines that the text has.
-Json history_json(const std::vector<aggregate::CallHistory>& histories) {
+Json last_calls_json(const std::vector<aggregate::CallHistory>& histories) {
   Json json = Json::array();
   for (const aggregate::CallHistory& history : histories) {
     Json calls = Json::array();
@@ -73,7 +73,8 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   json["advice"] = verdict.advice;
   json["disproves"] = verdict.disproves;
   if (!verdict.history.empty()) {
-    json["history"] = history_json(verdict.history);
+    json["history"] = aggregate::history_lines(verdict.history);
+    json["last_calls"] = last_calls_json(verdict.history);
   }
   json["also"] = Json::array();
   for (const aggregate::OtherStory& other : verdict.also) {

@@ -113,7 +113,7 @@ class Numbers(unittest.TestCase):
         job = Job(self, PROGRAM, "waits_elsewhere")
         verdict = self.check(job.diagnose(), "collective_order", "certain", 1)
         self.assertRegex(verdict["summary"], r"rank 1 in all_reduce in group 1 \{0-3\} #4 at \S*train.py:\d+")
-        odd, others = verdict["history"]
+        odd, others = verdict["last_calls"]
         self.assertEqual((odd["ranks"], odd["named"], odd["earlier"]), ("1", True, False))
         self.assertEqual((others["ranks"], others["named"]), ("0,2-3", False))
         names = lambda calls: [(call["group"], call["number"], call["open"]) for call in calls]
