@@ -78,7 +78,7 @@ Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
   ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
   ProgressLine progress("hosts", false);
   ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed"}, options.capture, progress));
-  slurm::SshOptions ssh{std::move(agents)};
+  slurm::SshOptions ssh{{std::move(agents)}};
   ssh.ssh = command_words(options.ssh);
   return slurm::gather_ssh(hosts, ssh);
 }

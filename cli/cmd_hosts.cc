@@ -34,7 +34,7 @@ Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
   }
   ProgressLine progress("hosts", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
-  slurm::SshOptions ssh{std::move(agents)};
+  slurm::SshOptions ssh{{std::move(agents)}};
   ssh.ssh = command_words(options.ssh);
   if (!options.agent.empty()) {
     ssh.agent_path = options.agent;

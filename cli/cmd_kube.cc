@@ -29,7 +29,7 @@ struct KubeOptions {
 Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
   ProgressLine progress("pods", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options({"agent", "--framed"}, options.capture, progress));
-  slurm::KubectlOptions kubectl{std::move(agents)};
+  slurm::KubectlOptions kubectl{{std::move(agents)}};
   kubectl.kubectl = command_words(options.kubectl);
   kubectl.name_space = options.name_space;
   kubectl.container = options.container;
