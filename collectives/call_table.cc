@@ -83,6 +83,11 @@ constexpr NativeCall starts(std::string_view name, std::string_view op = "") {
   return {name, op, CallKind::kRendezvous};
 }
 
+// A transfer of MPI, or a wait for one: which kind it is, the open request says.
+constexpr NativeCall of_request(std::string_view name, std::string_view op, CallKind kind) {
+  return {name, op, kind, false, true};
+}
+
 constexpr NativeCall in_store(std::string_view name) {
   return {name, "", CallKind::kRendezvous, true};
 }
@@ -108,11 +113,6 @@ constexpr std::array kNativeCalls = {
     starts("bootstrapSend"),
     starts("bootstrapRecv"),
     starts("MPI_Init*", "MPI_Init"),
-    starts("PMPI_Init*", "MPI_Init"),
-    starts("MPI_Finalize", "MPI_Finalize"),
-    starts("PMPI_Finalize", "MPI_Finalize"),
-    starts("MPI_Comm_*"),
-    starts("PMPI_Comm_*"),
     NativeCall{"c10d::ProcessGroupGloo::SendWork::wait", "send", CallKind::kSend},
     NativeCall{"c10d::ProcessGroupGloo::RecvWork::wait", "recv", CallKind::kRecv},
     of_all("c10d::ProcessGroupGloo::monitoredBarrier", "monitored_barrier"),
@@ -146,27 +146,40 @@ constexpr std::array kNativeCalls = {
     NativeCall{"ncclRecv", "recv", CallKind::kRecv},
     of_all("ncclGroupEnd", ""),
     of_all("MPI_Allreduce*", "all_reduce"),
-    of_all("PMPI_Allreduce*", "all_reduce"),
     of_all("MPI_Allgather*", "all_gather"),
-    of_all("PMPI_Allgather*", "all_gather"),
     of_all("MPI_Alltoall*", "all_to_all"),
-    of_all("PMPI_Alltoall*", "all_to_all"),
-    of_all("MPI_Barrier", "barrier"),
-    of_all("PMPI_Barrier", "barrier"),
-    of_all("MPI_Bcast", "broadcast"),
-    of_all("PMPI_Bcast", "broadcast"),
+    of_all("MPI_Barrier*", "barrier"),
+    of_all("MPI_Bcast*", "broadcast"),
     of_all("MPI_Gather*", "gather"),
-    of_all("PMPI_Gather*", "gather"),
     of_all("MPI_Scatter*", "scatter"),
-    of_all("PMPI_Scatter*", "scatter"),
     of_all("MPI_Reduce_scatter*", "reduce_scatter"),
-    of_all("PMPI_Reduce_scatter*", "reduce_scatter"),
     of_all("MPI_Reduce", "reduce"),
-    of_all("PMPI_Reduce", "reduce"),
-    NativeCall{"MPI_Send*", "send", CallKind::kSend},
-    NativeCall{"PMPI_Send*", "send", CallKind::kSend},
-    NativeCall{"MPI_Recv", "recv", CallKind::kRecv},
-    NativeCall{"PMPI_Recv", "recv", CallKind::kRecv},
+    of_all("MPI_Reduce_c", "reduce"),
+    of_all("MPI_Scan*", "scan"),
+    of_all("MPI_Exscan*", "exscan"),
+    of_all("MPI_Neighbor_*", "neighbors"),
+    of_all("MPI_Comm_split*", "comm_split"),
+    of_all("MPI_Comm_dup*", "comm_dup"),
+    of_all("MPI_Comm_create*", "comm_create"),
+    of_all("MPI_Comm_free", "comm_free"),
+    of_all("MPI_Cart_create", "comm_create"),
+    of_all("MPI_Win_fence", "win_fence"),
+    of_all("MPI_Win_create*", "win_create"),
+    of_all("MPI_Win_allocate*", "win_create"),
+    of_all("MPI_Win_free", "win_free"),
+    of_all("MPI_Finalize", "finalize"),
+    of_request("MPI_Wait*", "wait", CallKind::kRecv),
+    of_request("MPI_Test*", "test", CallKind::kRecv),
+    of_request("MPI_Sendrecv*", "sendrecv", CallKind::kRecv),
+    of_request("MPI_Recv*", "recv", CallKind::kRecv),
+    of_request("MPI_Mrecv*", "recv", CallKind::kRecv),
+    of_request("MPI_Probe*", "probe", CallKind::kRecv),
+    of_request("MPI_Mprobe*", "probe", CallKind::kRecv),
+    of_request("MPI_Win_*", "one-sided", CallKind::kRecv),
+    of_request("MPI_Send*", "send", CallKind::kSend),
+    of_request("MPI_Ssend*", "send", CallKind::kSend),
+    of_request("MPI_Rsend*", "send", CallKind::kSend),
+    of_request("MPI_Bsend*", "send", CallKind::kSend),
     of_all("c10d::Work::wait", ""),
     of_all("c10d::ProcessGroupNCCL::WorkNCCL::*", ""),
 };
@@ -221,7 +234,10 @@ const NativeCall* find_native_call(std::string_view symbol) {
   if (!worth_it) {
     return nullptr;
   }
-  const std::string name = without_anonymous(short_name(symbol));
+  std::string name = without_anonymous(short_name(symbol));
+  if (name.starts_with("PMPI_")) {
+    name.erase(0, 1);  // MPI's functions have a second name, for profilers
+  }
   const auto* at = std::find_if(kNativeCalls.begin(), kNativeCalls.end(),
                                 [&](const NativeCall& call) { return fits(call.name, name); });
   return at == kNativeCalls.end() ? nullptr : &*at;

@@ -35,6 +35,8 @@ struct NativeCall {
   // Reads or writes a store: a rendezvous if a group is being made, else the program's own
   // business.
   bool of_store = false;
+  // A function of MPI: the request that the thread waits for says more (mpi/mpi_calls.h).
+  bool of_request = false;
 };
 
 std::span<const PythonCall> python_calls();

@@ -266,9 +266,39 @@ void read_batch(const CallFrames& frames,
   }
 }
 
+// Adds what MPI's objects say of the call.
+void take_told(const NativeCall& row,
+               const std::optional<CollectiveCall>& told,
+               const snapshot::Tables& tables,
+               CollectiveCall& call,
+               std::string& evidence) {
+  if (row.op == "finalize") {
+    call.whole_world = true;  // MPI-3.1, 8.7: collective over all connected processes
+    return;
+  }
+  if (!told || call.kind == CallKind::kRendezvous) {
+    return;
+  }
+  const bool of_collective = told->kind == CallKind::kCollective;
+  if (row.of_request && (of_collective || told->peer >= 0)) {
+    call.kind = told->kind;
+  }
+  if (call.kind == CallKind::kCollective) {
+    call.group = told->group;
+    call.label = told->label;
+    call.members = told->members;
+  } else {
+    call.peer = told->peer;
+  }
+  if (!tables.text(told->evidence).empty()) {
+    evidence += ", " + std::string(tables.text(told->evidence));
+  }
+}
+
 CollectiveCall native_call(const CallFrames& frames,
                            const NativeMatches& native,
                            const GroupJoin& groups,
+                           const std::optional<CollectiveCall>& told,
                            snapshot::Tables& tables) {
   const NativeMatch& match = native.named.call != nullptr && native.rendezvous.call == nullptr
                                  ? native.named
@@ -282,7 +312,9 @@ CollectiveCall native_call(const CallFrames& frames,
     groups.fill(*groups.only(), call);
     evidence += ", the only group of this process";
   }
-  if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
+  if (match.call->name.starts_with("MPI_")) {
+    take_told(*match.call, told, tables, call, evidence);
+  } else if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
     read_batch(frames, match, groups, call, evidence);
   }
   call.evidence = tables.string(evidence);
@@ -305,7 +337,7 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
     return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, tables);
   }
   if (native.innermost.call != nullptr && !native.only_store) {
-    return native_call(frames, native, groups, tables);
+    return native_call(frames, native, groups, thread.call, tables);
   }
   return std::nullopt;
 }

@@ -6,6 +6,9 @@
 
 namespace oddrank::collectives {
 
+// What collect_mpi_calls() has left in ThreadCapture::call is joined to the name of MPI's function,
+// or dropped.
+//
 // Fills ThreadCapture::call of every thread whose stack is inside a call of torch.distributed,
 // c10d, gloo, NCCL or MPI. The group is known only with evidence: the frame's local `group` is one
 // of ProcessCapture::groups or None (the default group of all ranks), or the process has no other;

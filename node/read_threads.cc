@@ -1,7 +1,11 @@
 #include "node/read_threads.h"
 
+#include <utility>
+#include <vector>
+
 #include "base/secrets/mask_secrets.h"
 #include "collectives/collect_groups.h"
+#include "collectives/mpi/mpi_calls.h"
 #include "cpython/last_exception.h"
 #include "ranks/process_conduct.h"
 
@@ -16,6 +20,18 @@ void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process)
   process.local_rank = process.rank == told.rank ? process.local_rank : -1;
   process.rank = told.rank;
   process.world_size = told.world_size;
+}
+
+std::vector<collectives::MpiThread> threads_in_mpi(std::vector<stacks::KeptFrames>& kept) {
+  std::vector<collectives::MpiThread> threads;
+  for (stacks::KeptFrames& of_thread : kept) {
+    collectives::MpiThread& thread = threads.emplace_back();
+    thread.tid = of_thread.tid;
+    for (unwind::NativeFrame& frame : of_thread.frames) {
+      thread.frames.push_back(std::move(frame.words));
+    }
+  }
+  return threads;
 }
 
 }  // namespace
@@ -41,7 +57,10 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
     }
   };
   process.communicates = process.communicates || ranks::communicates(target.maps());
-  return stacks::collect_stacks(target, collect, tables, process);
+  collect.keeps_words = collectives::is_mpi_module;
+  ODDRANK_TRY(auto collected, stacks::collect_stacks(target, collect, tables, process));
+  collectives::collect_mpi_calls(target, threads_in_mpi(collected.kept), tables, process);
+  return collected;
 }
 
 }  // namespace oddrank::node

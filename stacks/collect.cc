@@ -263,6 +263,19 @@ void Collector::add(const std::vector<Reading>& readings) {
   judge(readings.front());
 }
 
+// Moves the frames that hold words out of a reading.
+void keep_frames(Reading& reading, std::vector<KeptFrames>& kept) {
+  KeptFrames found{reading.state.tid, {}};
+  for (unwind::NativeFrame& frame : reading.native.frames) {
+    if (!frame.words.empty()) {
+      found.frames.push_back(std::move(frame));
+    }
+  }
+  if (!found.frames.empty() && !reading.moved) {
+    kept.push_back(std::move(found));
+  }
+}
+
 }  // namespace
 
 Result<Collected> collect_stacks(const attach::Target& target,
@@ -275,10 +288,11 @@ Result<Collected> collect_stacks(const attach::Target& target,
   if (options.visit_python && reader.python()) {
     options.visit_python(*reader.python());
   }
-  Collected collected{{}, reader.release_sample()};
+  Collected collected{{}, {}, reader.release_sample()};
   collected.threads.reserve(readings.size());
   for (Reading& reading : readings) {
     if (!reading.gone) {
+      keep_frames(reading, collected.kept);
       collected.threads.push_back(std::move(reading.state));
     }
   }

@@ -2,6 +2,8 @@
 // entry point to stacks/.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <vector>
 
@@ -11,13 +13,22 @@
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 #include "stacks/collect_options.h"
+#include "unwind/native_unwind.h"
 
 namespace oddrank::stacks {
+
+// Frames of one thread, innermost first, with the words that they hold.
+struct KeptFrames {
+  pid_t tid = 0;
+  std::vector<unwind::NativeFrame> frames;
+};
 
 // Input for waits/: what the threads wait for.
 struct Collected {
   // The threads as they were when their stacks were read, without those that exited meanwhile.
   std::vector<attach::ThreadState> threads;
+  // The frames of modules that CollectOptions::keeps_words wanted, of each thread that has some.
+  std::vector<KeptFrames> kept;
   // Set if Python was read; borrows the target.
   std::optional<cpython::PythonSample> python;
 };

@@ -26,6 +26,9 @@ struct CollectOptions {
   std::size_t frame_limit = 65536;
   // Called before threads are stopped, with these: for what a stop changes.
   std::function<void(std::span<const attach::ThreadState>)> before_stop = {};
+  // Returns whether the frames of a module hold something that is wanted: Collected::kept. Null:
+  // no module.
+  bool (*keeps_words)(std::string_view module_path) = nullptr;
   // Called once at the end if the target is a Python that could be read: for other objects of it.
   std::function<void(const cpython::PythonProcess&)> visit_python = {};
 };

@@ -74,7 +74,18 @@ bool is_dead(const ThreadState& state) {
 }
 
 ProcessReader::ProcessReader(const attach::Target& target, const CollectOptions& options)
-    : target_(target), options_(options), modules_(target), unwinder_(target, modules_) {}
+    : target_(target), options_(options), modules_(target), unwinder_(target, modules_) {
+  if (options_.keeps_words == nullptr) {
+    return;
+  }
+  std::vector<elf::ElfRange> code;
+  for (const elf::Module& module : modules_.modules()) {
+    if (options_.keeps_words(module.path)) {
+      code.push_back({module.start, module.end - module.start});
+    }
+  }
+  unwinder_.keep_words(std::move(code));
+}
 
 void ProcessReader::find_python() {
   auto found = PythonProcess::find(target_, modules_);

@@ -12,8 +12,10 @@
 
 #include <libunwind.h>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "snapshot/frame.h"
 #include "unwind/call_site.h"
@@ -53,6 +55,12 @@ struct NativeUnwinder::Impl {
   // Registers of guessed frames of the current thread; cursors keep reading them.
   std::deque<attach::Registers> guessed;
   std::size_t trials_left = 0;
+  std::vector<elf::ElfRange> kept;
+
+  bool is_kept(std::uint64_t pc) const;
+  // Adds the registers that the frame at `own` has changed, and the words from its stack pointer to
+  // its end. `caller`: one step further.
+  void keep_words(unw_cursor_t& own, unw_cursor_t& caller, NativeFrame& frame);
 
   bool is_code(std::uint64_t pc) const;
   // Takes one step; if that needs the unknown frame pointer, searches for it above `stack_pointer`.
@@ -79,6 +87,29 @@ NativeUnwinder::Impl::Impl(const attach::Target& the_target, elf::ModuleMap& mod
 bool NativeUnwinder::Impl::is_code(std::uint64_t pc) const {
   const attach::Mapping* mapping = target.maps().find(attach::Addr{pc});
   return mapping != nullptr && mapping->executable;
+}
+
+bool NativeUnwinder::Impl::is_kept(std::uint64_t pc) const {
+  return std::any_of(kept.begin(), kept.end(),
+                     [pc](const elf::ElfRange& range) { return pc - range.address < range.size; });
+}
+
+void NativeUnwinder::Impl::keep_words(unw_cursor_t& own, unw_cursor_t& caller, NativeFrame& frame) {
+  for (const int number : {UNW_X86_64_RBX, UNW_X86_64_RBP, UNW_X86_64_R12, UNW_X86_64_R13,
+                           UNW_X86_64_R14, UNW_X86_64_R15}) {
+    const std::uint64_t value = register_of(own, number);
+    if (value != 0 && value != register_of(caller, number)) {
+      frame.words.push_back({value, 0});
+    }
+  }
+  constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+  const std::uint64_t from = register_of(own, UNW_REG_SP);
+  for (std::uint64_t at = from; at < frame.cfa && at - from < kMaxKeptWords * kWord; at += kWord) {
+    const auto value = space.memory().word(at);
+    if (value && *value != 0) {
+      frame.words.push_back({*value, at});
+    }
+  }
 }
 
 int NativeUnwinder::Impl::step_or_search(unw_cursor_t& cursor,
@@ -198,16 +229,16 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
                                        std::uint64_t stack_pointer,
                                        std::size_t limit) {
   NativeStack stack;
-  NativeFrame frame{register_of(cursor, UNW_REG_IP), 0, 0};
+  NativeFrame frame{register_of(cursor, UNW_REG_IP), 0, 0, {}};
   while (true) {
     if (stack.frames.size() >= limit) {
       stack.end = StackEnd::kLimit;
       return stack;
     }
-    stack.frames.push_back(frame);
+    stack.frames.push_back(std::move(frame));
 
     bool heuristic = false;
-    const unw_cursor_t before = cursor;
+    unw_cursor_t before = cursor;
     int stepped = step_or_search(cursor, stack_pointer, heuristic);
     std::optional<std::uint64_t> caller;
     if (space.notes.no_table && !after_signal_frame(cursor, stepped)) {
@@ -228,11 +259,14 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     }
     const std::uint64_t caller_sp = register_of(cursor, UNW_REG_SP);
     stack.frames.back().cfa = caller_sp;
+    if (stepped > 0 && is_kept(stack.frames.back().pc)) {
+      keep_words(before, cursor, stack.frames.back());
+    }
     if (stepped == 0) {
       stack.end = StackEnd::kComplete;
       return stack;
     }
-    frame = {caller.value_or(register_of(cursor, UNW_REG_IP)), 0, 0};
+    frame = {caller.value_or(register_of(cursor, UNW_REG_IP)), 0, 0, {}};
     // Stacks grow down, except if a handler ran on a stack of its own. Without a table libunwind
     // follows the frame pointer, which counts only if it leads to the end of a call.
     if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !signal_frame) ||
@@ -253,6 +287,10 @@ NativeUnwinder::NativeUnwinder(const attach::Target& target, elf::ModuleMap& mod
     : impl_(std::make_unique<Impl>(target, modules)) {}
 NativeUnwinder::~NativeUnwinder() = default;
 
+void NativeUnwinder::keep_words(std::vector<elf::ElfRange> code) {
+  impl_->kept = std::move(code);
+}
+
 NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std::size_t limit) {
   space.registers = &*thread.registers;
   space.syscall = thread.syscall;
@@ -262,7 +300,7 @@ NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std:
   unw_cursor_t cursor{};
   if (!space.begin(cursor)) {
     NativeStack stack;
-    stack.frames.push_back({space.registers->pc, 0, 0});
+    stack.frames.push_back({space.registers->pc, 0, 0, {}});
     stack.end = StackEnd::kBadMemory;
     return stack;
   }

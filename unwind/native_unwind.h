@@ -7,17 +7,23 @@
 #include <memory>
 #include <vector>
 
+#include "attach/kept_word.h"
 #include "attach/target.h"
+#include "elf/elf_range.h"
 #include "elf/module_map.h"
 #include "snapshot/stack.h"
 #include "unwind/stack_copy.h"
 
 namespace oddrank::unwind {
 
+// Words of its part of the stack that are kept of one frame.
+inline constexpr std::size_t kMaxKeptWords = 192;
+
 struct NativeFrame {
   std::uint64_t pc = 0;    // absolute; in outer frames the return address
   std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
   std::uint8_t flags = 0;  // snapshot::FrameFlag
+  std::vector<attach::KeptWord> words = {};  // only of code for which keep_words() was asked
 };
 
 struct NativeStack {
@@ -37,6 +43,9 @@ class NativeUnwinder {
   NativeUnwinder& operator=(const NativeUnwinder&) = delete;
   NativeUnwinder(NativeUnwinder&&) = delete;
   NativeUnwinder& operator=(NativeUnwinder&&) = delete;
+
+  // From now on, keeps the words of frames whose code lies in one of these ranges: registers first.
+  void keep_words(std::vector<elf::ElfRange> code);
 
   // Unwinds a thread that was blocked when its registers were read. At most `limit` frames.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);

@@ -92,6 +92,16 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "pnccl", kKey),
     native(kFunction, kPrefix, "MPI_", kKey),
     native(kFunction, kPrefix, "PMPI_", kKey),
+    // MPI waits by going round in its own functions, and in those of its transports.
+    native(kModule, kPrefix, "libmpi", kInternal),
+    native(kModule, kPrefix, "mca_", kInternal),
+    native(kModule, kPrefix, "libopen-pal", kInternal),
+    native(kModule, kPrefix, "libopen-rte", kInternal),
+    native(kModule, kPrefix, "libpmix", kInternal),
+    native(kModule, kPrefix, "libucp", kInternal),
+    native(kModule, kPrefix, "libuct", kInternal),
+    native(kModule, kPrefix, "libucs", kInternal),
+    native(kModule, kPrefix, "libfabric", kInternal),
 
     // Python: wrappers that show nothing about the program.
     python(kModule, kContains, "<frozen importlib"),

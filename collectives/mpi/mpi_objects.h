@@ -1,0 +1,41 @@
+// What MPI's own objects in a process's memory say of a call: its communicator, and the request
+// that it waits for. Plain data; open_mpi.h and mpich.h read it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace oddrank::collectives {
+
+inline constexpr std::int32_t kMaxMpiProcesses = 1 << 17;
+
+struct MpiCommunicator {
+  std::int64_t id =
+      -1;            // the same for all members; communicators without common members may share it
+  std::string name;  // "MPI_COMM_WORLD", or as the program named it
+  bool is_world = false;
+  std::int32_t rank = -1;  // of this process
+  std::int32_t size = -1;
+  // Ranks in the world of this process, in the order of their rank here. Empty: unknown, or the
+  // world.
+  std::vector<std::int32_t> members;
+  // Receives posted in it so far, those of collectives among them; -1: unknown.
+  std::int64_t receives = -1;
+
+  bool operator==(const MpiCommunicator&) const = default;
+};
+
+enum class MpiRequestKind : std::uint8_t { kSend = 0, kRecv, kCollective };
+
+// A request that is not complete.
+struct MpiRequest {
+  MpiRequestKind kind = MpiRequestKind::kRecv;
+  std::int32_t peer = -1;  // rank in the communicator; -1: any, or not one of a transfer
+  std::int32_t tag = -1;   // those below -1 are the library's own: parts of a collective
+  MpiCommunicator communicator;
+
+  bool operator==(const MpiRequest&) const = default;
+};
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,210 @@
+#include "collectives/mpi/open_mpi.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace oddrank::collectives {
+
+struct OpenMpiReader::Layout {
+  std::uint64_t name;  // of a communicator
+  bool name_inside;    // the text itself, not a pointer to it
+  std::uint64_t id;    // followed by the rank
+  std::uint64_t group;
+  std::uint64_t peer;  // of a transfer's request; the tag and the process follow
+};
+
+namespace {
+
+constexpr std::string_view kCommunicator = "ompi_communicator_t";
+constexpr std::string_view kGroup = "ompi_group_t";
+constexpr std::string_view kProcess = "ompi_proc_t";
+constexpr std::string_view kTransfers = "mca_pml_ob1_comm_t";
+constexpr std::string_view kReceive = "mca_pml_ob1_recv_request_t";
+constexpr std::string_view kSend = "mca_pml_ob1_send_request_t";
+// Requests of non-blocking collectives, before and since 4.1.
+constexpr std::array<std::string_view, 2> kNonBlocking = {"ompi_coll_libnbc_request_t",
+                                                          "ompi_coll_base_nbc_request_t"};
+
+constexpr std::size_t kClassNameBytes = 48;
+constexpr std::size_t kNameBytes = 64;  // MPI_MAX_OBJECT_NAME
+constexpr std::uint64_t kWord = 8;
+
+// The same in both layouts.
+constexpr std::uint64_t kGroupSize = 16;  // followed by the rank
+constexpr std::uint64_t kGroupProcesses = 32;
+constexpr std::uint64_t kProcessName = 40;  // job, rank in it
+constexpr std::uint64_t kRequestEnd = 88;   // null: it is not complete
+constexpr std::uint64_t kRequestState = 96;
+constexpr std::uint64_t kRequestObject = 152;
+constexpr std::int32_t kActive = 2;
+constexpr std::uint64_t kPosted = 16;              // of the transfers' part of a communicator
+constexpr std::uint64_t kCommunicatorBytes = 512;  // PREDEFINED_COMMUNICATOR_PAD
+
+bool is_plausible(Addr at) {
+  return value_of(at) >= 4096 && value_of(at) % kWord == 0;
+}
+
+// Returns the text up to its end; "" if it has none, or is not plain.
+template <std::size_t kSize>
+std::string plain_text(const std::array<char, kSize>& bytes) {
+  const auto* const end = std::find(bytes.begin(), bytes.end(), '\0');
+  const bool plain = std::all_of(bytes.begin(), end, [](char c) { return c >= ' ' && c < 127; });
+  return end == bytes.end() || !plain ? std::string() : std::string(bytes.begin(), end);
+}
+
+}  // namespace
+
+const OpenMpiReader::Layout& OpenMpiReader::old_layout() {
+  static constexpr Layout kLayout = {160, true, 224, 248, 472};  // 4.1
+  return kLayout;
+}
+
+const OpenMpiReader::Layout& OpenMpiReader::new_layout() {
+  static constexpr Layout kLayout = {160, false, 216, 264, 488};  // 5.0
+  return kLayout;
+}
+
+std::string OpenMpiReader::class_of(Addr object) {
+  const Addr type = is_plausible(object) ? reader_.pointer_or_null(object) : Addr{};
+  const Addr name = is_plausible(type) ? reader_.pointer_or_null(type) : Addr{};
+  if (name == Addr{}) {
+    return {};
+  }
+  const auto text = reader_.value<std::array<char, kClassNameBytes>>(name);
+  return text ? plain_text(*text) : std::string();
+}
+
+const OpenMpiReader::Layout* OpenMpiReader::layout_of(Addr communicator) {
+  for (const Layout* layout : {&old_layout(), &new_layout()}) {
+    const Addr group = reader_.pointer_or_null(communicator + layout->group);
+    if (class_of(group) != kGroup) {
+      continue;
+    }
+    const auto rank = reader_.value<std::int32_t>(communicator + layout->id + 4);
+    const auto in_group = reader_.value<std::int32_t>(group + kGroupSize + 4);
+    if (rank && in_group && *rank == *in_group) {
+      return layout;
+    }
+  }
+  return nullptr;
+}
+
+std::string OpenMpiReader::name_of(Addr communicator, const Layout& layout) {
+  Addr at = communicator + layout.name;
+  if (!layout.name_inside) {
+    at = reader_.pointer_or_null(at);
+  }
+  const auto text = at == Addr{} ? std::nullopt : reader_.value<std::array<char, kNameBytes>>(at);
+  return text ? plain_text(*text) : std::string();
+}
+
+// A process that was never talked to has no object yet, but its name in the place of the pointer:
+// an odd number.
+std::optional<OpenMpiReader::ProcessName> OpenMpiReader::process_name(std::uint64_t word) {
+  if (word % 2 == 0) {
+    const Addr process{word};
+    return class_of(process) == kProcess ? reader_.value<ProcessName>(process + kProcessName)
+                                         : std::nullopt;
+  }
+  const std::uint64_t local = (word >> 1) & 0x7fff;
+  const std::uint64_t family = (word >> 16) & 0xffff;
+  return ProcessName{static_cast<std::uint32_t>(family << 16 | local),
+                     static_cast<std::uint32_t>(word >> 32)};
+}
+
+// If there are processes of several jobs, the members are unknown.
+std::vector<std::int32_t> OpenMpiReader::members_of(Addr group, std::int32_t size) {
+  const Addr list = reader_.pointer_or_null(group + kGroupProcesses);
+  std::vector<std::int32_t> members;
+  std::uint32_t job = 0;
+  for (std::int32_t i = 0; list != Addr{} && i < size; ++i) {
+    const auto word = reader_.value<std::uint64_t>(list + static_cast<std::uint64_t>(i) * kWord);
+    const auto name = word ? process_name(*word) : std::nullopt;
+    if (!name || (i > 0 && name->job != job) ||
+        name->rank >= static_cast<std::uint32_t>(kMaxMpiProcesses)) {
+      return {};
+    }
+    job = name->job;
+    members.push_back(static_cast<std::int32_t>(name->rank));
+  }
+  return members;
+}
+
+std::int64_t OpenMpiReader::receives_of(Addr communicator) {
+  for (std::uint64_t at = 0; at < kCommunicatorBytes; at += kWord) {
+    const Addr object = reader_.pointer_or_null(communicator + at);
+    if (class_of(object) == kTransfers) {
+      const auto posted = reader_.value<std::uint32_t>(object + kPosted);
+      return posted ? std::int64_t{*posted} : -1;
+    }
+  }
+  return -1;
+}
+
+std::optional<MpiCommunicator> OpenMpiReader::communicator(Addr object) {
+  if (class_of(object) != kCommunicator) {
+    return std::nullopt;
+  }
+  const Layout* layout = layout_of(object);
+  if (layout == nullptr) {
+    return std::nullopt;
+  }
+  const Addr group = reader_.pointer_or_null(object + layout->group);
+  const auto remote = reader_.pointer(object + layout->group + kWord);
+  const auto id = reader_.value<std::int32_t>(object + layout->id);
+  const auto size = reader_.value<std::int32_t>(group + kGroupSize);
+  const auto rank = reader_.value<std::int32_t>(group + kGroupSize + 4);
+  // The groups of an intercommunicator differ.
+  const bool fits = id && size && rank && remote == group && *id >= 0 && *rank >= 0 &&
+                    *rank < *size && *size <= kMaxMpiProcesses;
+  if (!fits) {
+    return std::nullopt;
+  }
+  MpiCommunicator found;
+  found.id = *id;
+  found.name = name_of(object, *layout);
+  found.is_world = *id == 0;
+  found.rank = *rank;
+  found.size = *size;
+  found.members = found.is_world ? std::vector<std::int32_t>() : members_of(group, *size);
+  found.receives = receives_of(object);
+  return found;
+}
+
+std::optional<MpiRequest> OpenMpiReader::request(Addr object) {
+  const std::string type = class_of(object);
+  const bool transfer = type == kReceive || type == kSend;
+  const bool collective =
+      std::find(kNonBlocking.begin(), kNonBlocking.end(), type) != kNonBlocking.end();
+  if (!transfer && !collective) {
+    return std::nullopt;
+  }
+  const auto end = reader_.value<std::uint64_t>(object + kRequestEnd);
+  const auto state = reader_.value<std::int32_t>(object + kRequestState);
+  const Addr place = reader_.pointer_or_null(object + kRequestObject);
+  auto communicator = this->communicator(place);
+  // A thread that sleeps until it is complete leaves the address of its wait there; 1: complete.
+  if (!end || *end == 1 || !state || *state != kActive || !communicator) {
+    return std::nullopt;
+  }
+  MpiRequest found;
+  found.kind = collective         ? MpiRequestKind::kCollective
+               : type == kReceive ? MpiRequestKind::kRecv
+                                  : MpiRequestKind::kSend;
+  if (transfer) {
+    const Layout& layout = *layout_of(place);
+    const auto peer = reader_.value<std::int32_t>(object + layout.peer);
+    const auto tag = reader_.value<std::int32_t>(object + layout.peer + 4);
+    if (!peer || !tag || *peer < -1 || *peer >= communicator->size) {
+      return std::nullopt;
+    }
+    found.peer = *peer;
+    found.tag = *tag;
+  }
+  found.communicator = *std::move(communicator);
+  return found;
+}
+
+}  // namespace oddrank::collectives

@@ -1,0 +1,292 @@
+// MPI's objects in made-up memory, laid out as measured. Real ones: tests/wild (mpi_calls.c).
+#include "collectives/mpi/mpi_calls.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/mpi/mpich.h"
+#include "collectives/mpi/open_mpi.h"
+#include "tests/support/catch.h"
+#include "tests/support/fake_target.h"
+#include "tests/unit/collectives/thread_builder.h"
+
+namespace oddrank::collectives {
+namespace {
+
+using attach::KeptWord;
+using snapshot::CallKind;
+
+constexpr std::uint64_t kBase = 0x10000000;
+constexpr std::uint64_t kRegion = 0x100000;
+constexpr std::int32_t kCollectiveTag = -12;
+
+// Memory of a process that is rank 1 of 4.
+class MpiMemory {
+ public:
+  MpiMemory() {
+    attach::Mapping mapping;
+    mapping.start = kBase;
+    mapping.end = kBase + kRegion;
+    mapping.readable = mapping.writable = true;
+    target_.add_mapping(mapping);
+    target_.add_memory(Addr{kBase}, std::string(kRegion, '\0'));
+  }
+
+  std::uint64_t allocate(std::uint64_t bytes) {
+    const std::uint64_t at = next_;
+    next_ += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  template <typename T>
+  void put(std::uint64_t at, T value) {
+    target_.add_object(Addr{at}, value);
+  }
+  void put_text(std::uint64_t at, std::string_view text) {
+    target_.add_memory(Addr{at}, std::string(text) + '\0');
+  }
+  std::uint64_t object(std::string_view class_name, std::uint64_t bytes) {
+    const std::uint64_t name = allocate(64);
+    put_text(name, class_name);
+    const std::uint64_t type = allocate(64);
+    put(type, name);
+    const std::uint64_t at = allocate(bytes);
+    put(at, type);
+    return at;
+  }
+  // Makes a group; a process is an object, or (odd ranks) only its name in the place of a pointer.
+  std::uint64_t group(const std::vector<std::uint32_t>& ranks, std::int32_t own) {
+    const std::uint64_t list = allocate(ranks.size() * 8);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::uint32_t job = 7U << 16 | 1;
+      if (ranks[i] % 2 == 1) {
+        put(list + i * 8, std::uint64_t{ranks[i]} << 32 | 7U << 16 | 1U << 1 | 1);
+        continue;
+      }
+      const std::uint64_t process = object("ompi_proc_t", 64);
+      put(process + 40, job);
+      put(process + 44, ranks[i]);
+      put(list + i * 8, process);
+    }
+    const std::uint64_t at = object("ompi_group_t", 64);
+    put(at + 16, static_cast<std::int32_t>(ranks.size()));
+    put(at + 20, own);
+    put(at + 32, list);
+    return at;
+  }
+  // Makes a communicator of Open MPI 4.1, or 5.0.
+  std::uint64_t communicator(std::int32_t id,
+                             std::string_view name,
+                             const std::vector<std::uint32_t>& ranks,
+                             std::int32_t own,
+                             bool new_layout = false) {
+    const std::uint64_t at = object("ompi_communicator_t", 512);
+    const std::uint64_t group = this->group(ranks, own);
+    if (new_layout) {
+      const std::uint64_t text = allocate(64);
+      put_text(text, name);
+      put(at + 160, text);
+    } else {
+      put_text(at + 160, name);
+    }
+    put(at + (new_layout ? 216 : 224), id);
+    put(at + (new_layout ? 220 : 228), own);
+    put(at + (new_layout ? 264 : 248), group);
+    put(at + (new_layout ? 272 : 256), group);
+    const std::uint64_t transfers = object("mca_pml_ob1_comm_t", 64);
+    put(transfers + 16, std::uint32_t{17});
+    put(at + 328, transfers);
+    return at;
+  }
+  std::uint64_t request(std::string_view type,
+                        std::uint64_t communicator,
+                        std::int32_t peer,
+                        std::int32_t tag,
+                        bool open = true) {
+    const std::uint64_t at = object(type, 640);
+    put(at + 88, std::uint64_t{open ? 0U : 1U});
+    put(at + 96, 2);
+    put(at + 152, communicator);
+    put(at + 472, peer);
+    put(at + 476, tag);
+    return at;
+  }
+
+  test::FakeTarget& target() { return target_; }
+
+ private:
+  test::FakeTarget target_;
+  std::uint64_t next_ = kBase + 64;
+};
+
+constexpr std::string_view kRecvType = "mca_pml_ob1_recv_request_t";
+
+// Fills in the call of a thread in `function` whose frames (innermost first) hold these words.
+const snapshot::CollectiveCall& find_in(MpiMemory& memory,
+                                        std::string_view function,
+                                        const std::vector<std::vector<KeptWord>>& frames,
+                                        std::int32_t rank,
+                                        ThreadBuilder& builder) {
+  builder.native(function).native("main");
+  snapshot::ProcessCapture& process = builder.capture.processes[0];
+  process.rank = rank;
+  process.world_size = 4;
+  builder.thread().tid = 5;
+  collect_mpi_calls(memory.target(), {{5, frames}}, builder.capture.tables, process);
+  return found_call(builder);
+}
+
+snapshot::CollectiveCall call_in(MpiMemory& memory,
+                                 std::string_view function,
+                                 const std::vector<std::vector<KeptWord>>& frames) {
+  ThreadBuilder builder;
+  return find_in(memory, function, frames, 1, builder);
+}
+
+// Returns "MPI_COMM_WORLD|0-3" of such a call.
+std::string group_in(MpiMemory& memory,
+                     std::string_view function,
+                     const std::vector<std::vector<KeptWord>>& frames,
+                     std::int32_t rank = 1) {
+  ThreadBuilder builder;
+  const snapshot::CollectiveCall& call = find_in(memory, function, frames, rank, builder);
+  return builder_text(builder, call.group) + "|" + builder_text(builder, call.members);
+}
+
+TEST_CASE("communicators of Open MPI's two layouts") {
+  for (const bool new_layout : {false, true}) {
+    MpiMemory memory;
+    cpython::RemoteReader reader(memory.target());
+    OpenMpiReader open_mpi(reader);
+    const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1, new_layout);
+    const auto found = open_mpi.communicator(Addr{world});
+    REQUIRE(found);
+    CHECK(found->is_world);
+    CHECK(found->name == "MPI_COMM_WORLD");
+    CHECK(found->rank == 1);
+    CHECK(found->size == 4);
+    CHECK(found->receives == 17);
+    const auto half = memory.communicator(3, "halves", {1, 3}, 0, new_layout);
+    CHECK(open_mpi.communicator(Addr{half})->members == std::vector<std::int32_t>{1, 3});
+    const auto mixed = memory.communicator(4, "mixed", {2, 1}, 1, new_layout);
+    CHECK(open_mpi.communicator(Addr{mixed})->members == std::vector<std::int32_t>{2, 1});
+    CHECK(!open_mpi.communicator(Addr{half + 64}));
+  }
+}
+
+TEST_CASE("a communicator whose parts do not fit is none") {
+  MpiMemory memory;
+  const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
+  memory.put(world + 228, 2);  // not its rank in the group
+  cpython::RemoteReader reader(memory.target());
+  CHECK(!OpenMpiReader(reader).communicator(Addr{world}));
+  MpiMemory between;
+  const auto inter = between.communicator(5, "", {0, 1}, 0);
+  between.put(inter + 256, between.group({2, 3}, 0));
+  cpython::RemoteReader other(between.target());
+  CHECK(!OpenMpiReader(other).communicator(Addr{inter}));
+}
+
+TEST_CASE("a register of the outermost frame names the communicator") {
+  MpiMemory memory;
+  const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
+  const auto half = memory.communicator(3, "halves", {1, 3}, 0);
+  CHECK(group_in(memory, "PMPI_Allreduce", {{{world, 0}}}) == "MPI_COMM_WORLD|0-3");
+  CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "MPI communicator 3|1,3");
+  // The outer frame decides; two in one frame, and words on the stack, do not.
+  CHECK(group_in(memory, "MPI_Barrier", {{{half, 0}}, {{world, 0}}}) == "MPI_COMM_WORLD|0-3");
+  CHECK(group_in(memory, "MPI_Barrier", {{{half, 0}, {world, 0}}}) == "|");
+  CHECK(group_in(memory, "MPI_Barrier", {{{half, kBase + 8}}}) == "|");
+}
+
+TEST_CASE("the transfers of a collective name its communicator") {
+  MpiMemory memory;
+  const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
+  const auto half = memory.communicator(3, "halves", {1, 3}, 0);
+  const auto part = memory.request(kRecvType, world, 0, kCollectiveTag);
+  CHECK(group_in(memory, "MPI_Barrier", {{{part, kBase + 8}}, {{half, 0}}}) ==
+        "MPI_COMM_WORLD|0-3");
+  // One that is complete is left over.
+  const auto done = memory.request(kRecvType, world, 0, kCollectiveTag, false);
+  CHECK(group_in(memory, "MPI_Barrier", {{{done, kBase + 8}}, {{half, 0}}}) ==
+        "MPI communicator 3|1,3");
+}
+
+TEST_CASE("ranks of another numbering are not the job's") {
+  MpiMemory memory;
+  const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
+  const auto half = memory.communicator(3, "halves", {1, 3}, 0);
+  CHECK(group_in(memory, "MPI_Barrier", {{{world, 0}}}, 2) == "|");
+  CHECK(group_in(memory, "MPI_Barrier", {{{half, 0}}}, 3) == "|");
+}
+
+TEST_CASE("the open request names the other side") {
+  MpiMemory memory;
+  const auto half = memory.communicator(3, "halves", {1, 3}, 0);
+  const auto recv = memory.request(kRecvType, half, 1, 5);
+  auto call = call_in(memory, "PMPI_Recv", {{{recv, 0}}, {{half, 0}}});
+  CHECK(call.kind == CallKind::kRecv);
+  CHECK(call.peer == 3);
+  const auto send = memory.request("mca_pml_ob1_send_request_t", half, 1, 6);
+  call = call_in(memory, "MPI_Wait", {{{send, kBase + 8}}});
+  CHECK(call.kind == CallKind::kSend);
+  CHECK(call.peer == 3);
+  // A register counts more than words on the stack; two requests there are too many.
+  CHECK(call_in(memory, "MPI_Wait", {{{recv, 0}, {send, kBase + 8}}}).kind == CallKind::kRecv);
+  CHECK(call_in(memory, "MPI_Waitall", {{{recv, kBase}, {send, kBase + 8}}}).peer == -1);
+  const auto any = memory.request(kRecvType, half, -1, 5);
+  CHECK(call_in(memory, "MPI_Recv", {{{any, 0}}}).peer == -1);
+  const auto wrong = memory.request(kRecvType, half, 2, 5);
+  CHECK(call_in(memory, "MPI_Recv", {{{wrong, 0}}}).peer == -1);
+}
+
+TEST_CASE("a receive whose request was not found is no collective") {
+  MpiMemory memory;
+  const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
+  const auto call = call_in(memory, "MPI_Recv", {{{world, 0}}});
+  CHECK(call.kind == CallKind::kRecv);
+  CHECK(call.peer == -1);
+}
+
+TEST_CASE("a wait for a collective is one") {
+  MpiMemory memory;
+  const auto half = memory.communicator(3, "halves", {1, 3}, 0);
+  const auto request = memory.request("ompi_coll_base_nbc_request_t", half, 0, 0);
+  CHECK(call_in(memory, "MPI_Wait", {{{request, 0}}}).kind == CallKind::kCollective);
+  CHECK(group_in(memory, "MPI_Wait", {{{request, 0}}}) == "MPI communicator 3|1,3");
+}
+
+TEST_CASE("all ranks meet at the end of MPI") {
+  MpiMemory memory;
+  const auto call = call_in(memory, "PMPI_Finalize", {});
+  CHECK(call.kind == CallKind::kCollective);
+  CHECK(call.whole_world);
+}
+
+TEST_CASE("communicators of MPICH") {
+  MpiMemory memory;
+  const auto at = memory.allocate(512);
+  memory.put(at, std::uint32_t{0x44000000});
+  memory.put(at + 4, 1);
+  memory.put(at + 68, 4);
+  memory.put(at + 72, 1);
+  memory.put(at + 88, 4);
+  memory.put_text(at + 116, "MPI_COMM_WORLD");
+  CHECK(group_in(memory, "PMPI_Allreduce", {{{at, 0}}}) == "MPI_COMM_WORLD|0-3");
+  cpython::RemoteReader reader(memory.target());
+  CHECK(read_mpich_communicator(reader, Addr{at})->is_world);
+  memory.put(at + 112, 1);  // between two groups
+  cpython::RemoteReader again(memory.target());
+  CHECK(!read_mpich_communicator(again, Addr{at}));
+  CHECK(!read_mpich_communicator(again, Addr{at + 8}));
+}
+
+TEST_CASE("modules of MPI") {
+  CHECK(is_mpi_module("/usr/lib/libmpi.so.40.30.4"));
+  CHECK(is_mpi_module("/usr/lib/libmpich.so.12"));
+  CHECK(is_mpi_module("/x/openmpi3/mca_pml_ob1.so"));
+  CHECK(!is_mpi_module("/x/mpi4py/MPI.abi3.so"));
+}
+
+}  // namespace
+}  // namespace oddrank::collectives
