@@ -187,8 +187,9 @@ bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
-  (void)input;
-  if (rank.sample() == nullptr || rank.leader->call || rank.polls) {
+  // A rank without a stack may run in the very call that the others wait in: MPI waits by running.
+  if (rank.sample() == nullptr || rank.leader->call || rank.polls ||
+      input.view.model().fold(*rank.sample()).frames.empty()) {
     return false;
   }
   const bool runs = rank.leader->wait.on == WaitOn::kNothing || rank.state() == 'R';
