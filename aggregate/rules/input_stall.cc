@@ -33,7 +33,14 @@ std::vector<std::string> input_advice(const JobView& view, const RankView& rank)
   }
   advice.push_back(
       fmt::format("{}oddrank node {}", on_host(rank), wait.pid != 0 ? wait.pid : rank.pid()));
-  advice.emplace_back("DataLoader(timeout=...) turns such a stall into an error with a traceback");
+  // Without workers the rank loads by itself, and DataLoader refuses a timeout.
+  const auto* worker = awaited_process(view, *rank.process);
+  const auto* thread = worker == nullptr ? nullptr : deciding_thread(view, *worker);
+  if (thread != nullptr && !thread->samples.empty() &&
+      view.model().story(thread->samples.back(), Story::kLoaderWorker)) {
+    advice.emplace_back(
+        "DataLoader(timeout=...) turns such a stall into an error with a traceback");
+  }
   return advice;
 }
 

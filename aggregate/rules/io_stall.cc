@@ -24,13 +24,38 @@ bool stays_in_d(const RankView& rank) {
                      [](const auto& sample) { return sample.state == 'D'; });
 }
 
+// Returns whether the rank waits, in open(), for somebody to open the other end of a named pipe.
+// The kernel sleeps in this function (fs/pipe.c) for nothing else.
+bool opens_named_pipe(const JobView& view, const RankView& rank) {
+  return rank.leader != nullptr && view.text(rank.leader->wait.wchan) == "wait_for_partner";
+}
+
 std::string io_predicate(const JobView& view, const RankView& rank) {
   const std::string call =
       rank.leader == nullptr ? "" : system_call_words(view, *rank.leader, true);
   if (call.empty()) {
     return "is in uninterruptible sleep (state D)";
   }
-  return "is stuck in " + call;
+  return "is stuck in " + call +
+         (opens_named_pipe(view, rank) ? ": a named pipe of which nobody opens the other end" : "");
+}
+
+std::vector<std::string> io_advice(const JobView& view, const RankView& rank) {
+  const WaitsFor wait = waits_for(view, rank);
+  const bool named = !wait.path.empty() && wait.path.front() == '/';
+  if (opens_named_pipe(view, rank) && named) {
+    return {fmt::format("{}lsof {}  (which process should open the other end?)", on_host(rank),
+                        shell_quoted(wait.path)),
+            "start that process; if there is none, remove the pipe"};
+  }
+  std::vector<std::string> advice = {fmt::format(
+      "{}cat /proc/{}/stack  (as root: what the kernel waits in)", on_host(rank), rank.pid())};
+  if (named) {
+    advice.push_back(fmt::format("{}findmnt -T {}; then look at that server", on_host(rank),
+                                 shell_quoted(wait.path)));
+  }
+  advice.push_back(on_host(rank) + "dmesg -T | grep -i -E 'not responding|blocked for' | tail");
+  return advice;
 }
 
 }  // namespace
@@ -56,16 +81,7 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kFile;
   }
-  const WaitsFor wait = waits_for(input.view, first);
-  finding.advice.push_back(fmt::format("{}cat /proc/{}/stack  (as root: what the kernel waits in)",
-                                       on_host(first), first.pid()));
-  if (!wait.path.empty() && wait.path.front() == '/') {
-    finding.advice.push_back(fmt::format("{}findmnt -T {}; then look at that server",
-                                         on_host(first), shell_quoted(wait.path)));
-  }
-  finding.advice.push_back(on_host(first) +
-                           "dmesg -T | grep -i -E 'not responding|blocked for' | "
-                           "tail");
+  finding.advice = io_advice(input.view, first);
   finding.disproves = {"the rank leaving state D by itself"};
   finding.weakness = "a short access to a disk looks the same in one sample";
   return {finding};
