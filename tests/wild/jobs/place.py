@@ -1,7 +1,7 @@
 """What every job of tests/wild does: each rank says which process it is, and then, in a hung job, rank 1
 stops for good, while the others go on.
 
-FOLDER and HANG come from the environment: HANG=1 for a hung job.
+FOLDER, HANG and REASON come from the environment: HANG=1 for a hung job, and why rank 1 stops there.
 """
 
 import os
@@ -9,6 +9,7 @@ import signal
 
 FOLDER = os.environ["FOLDER"]
 HANG = os.environ["HANG"] == "1"
+REASON = os.environ.get("REASON", "pause")
 
 
 def say(rank):
@@ -18,10 +19,23 @@ def say(rank):
     os.rename(path + ".new", path)
 
 
+def stand():
+    """Never returns."""
+    if REASON == "fifo":
+        path = os.path.join(FOLDER, "fifo")
+        os.mkfifo(path)
+        with open(path, encoding="utf-8") as file:
+            file.read()
+    while REASON == "compute":
+        pass
+    while True:
+        signal.pause()
+
+
 def stop(rank, wanted=1):
     """Never returns on the rank that hangs the job."""
-    while HANG and rank == wanted:
-        signal.pause()
+    if HANG and rank == wanted:
+        stand()
 
 
 def train(dist, rank):

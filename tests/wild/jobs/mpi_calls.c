@@ -1,0 +1,91 @@
+/* What ranks of a C program wait for in MPI: mpi_calls OPERATION. Each rank says which process it
+   is; then, in a hung job, rank 1 stands in open() of a fifo, or computes for good (REASON). */
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { kCount = 1000, kHealthySteps = 20 };
+
+static int rank, size;
+static double out[kCount], in[kCount];
+static MPI_Comm half;
+static MPI_Win window;
+
+static void stand(void) {
+  char path[4096];
+  volatile long turns = 0;
+  if (strcmp(getenv("REASON"), "compute") == 0) {
+    for (;;) {
+      ++turns;
+    }
+  }
+  snprintf(path, sizeof path, "%s/fifo", getenv("FOLDER"));
+  mkfifo(path, 0600);
+  (void)!open(path, O_RDONLY);
+}
+
+static void say(void) {
+  char path[4096], final[4096];
+  snprintf(path, sizeof path, "%s/rank.%d.new", getenv("FOLDER"), rank);
+  snprintf(final, sizeof final, "%s/rank.%d", getenv("FOLDER"), rank);
+  FILE* file = fopen(path, "w");
+  fprintf(file, "%d", (int)getpid());
+  fclose(file);
+  rename(path, final);
+}
+
+static void one_step(const char* operation) {
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const int last = size - 1;
+  MPI_Request request;
+  MPI_Comm copy;
+  if (strcmp(operation, "allreduce") == 0) {
+    MPI_Allreduce(in, out, kCount, MPI_DOUBLE, MPI_SUM, world);
+  } else if (strcmp(operation, "barrier") == 0) {
+    MPI_Barrier(world);
+  } else if (strcmp(operation, "half") == 0) {
+    MPI_Allreduce(in, out, kCount, MPI_DOUBLE, MPI_SUM, half);
+    MPI_Barrier(world);
+  } else if (strcmp(operation, "wait") == 0) {
+    MPI_Iallreduce(in, out, kCount, MPI_DOUBLE, MPI_SUM, world, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (strcmp(operation, "fence") == 0) {
+    MPI_Win_fence(0, window);
+  } else if (strcmp(operation, "dup") == 0) {
+    MPI_Comm_dup(world, &copy);
+    MPI_Comm_free(&copy);
+  } else if (strcmp(operation, "recv") == 0 && (rank == 1 || rank == last)) {
+    if (rank == 1) {
+      MPI_Send(out, kCount, MPI_DOUBLE, last, 5, world);
+      MPI_Recv(in, 1, MPI_DOUBLE, last, 6, world, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(in, kCount, MPI_DOUBLE, 1, 5, world, MPI_STATUS_IGNORE);
+      MPI_Send(out, 1, MPI_DOUBLE, 1, 6, world);
+    }
+  } else if (strcmp(operation, "recv") == 0) {
+    usleep(1000);
+  }
+}
+
+int main(int argc, char** argv) {
+  const int hang = strcmp(getenv("HANG"), "1") == 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  MPI_Comm_set_name(half, "halves");
+  MPI_Win_create(in, sizeof in, sizeof *in, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  for (long step = 0;; ++step) {
+    if (step == kHealthySteps) {
+      say();
+    }
+    if (hang && step > kHealthySteps && rank == 1) {
+      stand();
+    }
+    one_step(argv[1]);
+  }
+}

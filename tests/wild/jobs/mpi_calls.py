@@ -1,0 +1,42 @@
+"""What ranks of a Python program wait for in MPI: mpi_calls.py OPERATION"""
+import sys
+
+import numpy
+from mpi4py import MPI
+
+import place
+
+OPERATION = sys.argv[1]
+WORLD = MPI.COMM_WORLD
+HALF = WORLD.Split(WORLD.rank % 2, WORLD.rank)
+HALF.Set_name("halves")
+COPY = WORLD.Dup()
+SEND, RECEIVE = numpy.ones(1000), numpy.empty(1000)
+
+
+def transfer():
+    if WORLD.rank == 0:
+        WORLD.recv(source=1, tag=5)
+    elif WORLD.rank == 1:
+        WORLD.send({}, dest=0, tag=5)
+    WORLD.Barrier()
+
+
+def half():
+    HALF.allreduce(1)
+    WORLD.Barrier()
+
+
+OPERATIONS = {
+    "allreduce": lambda: WORLD.Allreduce(SEND, RECEIVE),
+    "barrier": COPY.Barrier,
+    "half": half,
+    "recv": transfer,
+    "wait": lambda: WORLD.Iallreduce(SEND, RECEIVE).Wait(),
+}
+for step in range(20):
+    OPERATIONS[OPERATION]()
+place.say(WORLD.rank)
+while True:
+    place.stop(WORLD.rank)
+    OPERATIONS[OPERATION]()
