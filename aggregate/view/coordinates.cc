@@ -44,13 +44,14 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
   }
   Coordinates coordinates;
   for (const auto& [name, place] : places) {
-    if (place && coordinates.size() < kMaxNames) {
+    if (place) {
       coordinates.emplace_back(name, *place);
     }
   }
   std::stable_sort(coordinates.begin(), coordinates.end(), [](const auto& a, const auto& b) {
     return order_of(a.first) < order_of(b.first);
   });
+  coordinates.resize(std::min(coordinates.size(), kMaxNames));
   return coordinates;
 }
 

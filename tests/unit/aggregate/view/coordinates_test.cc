@@ -39,6 +39,16 @@ TEST_CASE("coordinates: the place in each group that has a name, tp first") {
   CHECK(text.find("1 rank: 5 (n2, tp1 dp1 expert0)") != std::string::npos);
 }
 
+TEST_CASE("coordinates: of many names, tp and pp are not those that are cut") {
+  auto job = tests::input_stall_job();
+  for (const char name : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'}) {
+    add_group(job, 5, std::string(1, name), std::string(1, name), "5");
+  }
+  add_group(job, 5, "7", "tp", "4-5");
+  add_group(job, 5, "9", "pp", "1,5");
+  CHECK(words_of(job, 5) == "tp1 pp1 a0 b0 c0 d0 e0 f0");
+}
+
 TEST_CASE("coordinates: a group that fixes no place is left out") {
   auto job = tests::input_stall_job();
   add_group(job, 5, "1", "tp", "0-3");  // it is no member
