@@ -187,7 +187,9 @@ const ProcessGroup* MpiCalls::row_of(const MpiCommunicator& communicator) {
   }
   ProcessGroup& row = process_.groups.emplace_back();
   row.name = name;
-  row.label = tables_.string(communicator.is_world ? "" : communicator.name);
+  // Open MPI names a copy "MPI COMMUNICATOR 4 DUP FROM 0" until the program does.
+  const bool named = !communicator.is_world && !communicator.name.starts_with("MPI COMMUNICATOR");
+  row.label = tables_.string(named ? communicator.name : "");
   row.backend = tables_.string(kBackend);
   row.members = tables_.string(snapshot::rank_text(ranks));
   row.rank = communicator.rank;

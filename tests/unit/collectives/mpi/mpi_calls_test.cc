@@ -156,9 +156,11 @@ std::string group_in(MpiMemory& memory,
 TEST_CASE("communicators of Open MPI's two layouts") {
   for (const bool new_layout : {false, true}) {
     MpiMemory memory;
-    cpython::RemoteReader reader(memory.target());
-    OpenMpiReader open_mpi(reader);
     const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1, new_layout);
+    const auto half = memory.communicator(3, "halves", {1, 3}, 0, new_layout);
+    const auto mixed = memory.communicator(4, "mixed", {2, 1}, 1, new_layout);
+    cpython::RemoteReader reader(memory.target());  // keeps what it has read
+    OpenMpiReader open_mpi(reader);
     const auto found = open_mpi.communicator(Addr{world});
     REQUIRE(found);
     CHECK(found->is_world);
@@ -166,9 +168,7 @@ TEST_CASE("communicators of Open MPI's two layouts") {
     CHECK(found->rank == 1);
     CHECK(found->size == 4);
     CHECK(found->receives == 17);
-    const auto half = memory.communicator(3, "halves", {1, 3}, 0, new_layout);
     CHECK(open_mpi.communicator(Addr{half})->members == std::vector<std::int32_t>{1, 3});
-    const auto mixed = memory.communicator(4, "mixed", {2, 1}, 1, new_layout);
     CHECK(open_mpi.communicator(Addr{mixed})->members == std::vector<std::int32_t>{2, 1});
     CHECK(!open_mpi.communicator(Addr{half + 64}));
   }
