@@ -93,6 +93,7 @@ int run_srun(const std::string& folder) {
   }
   for (std::size_t running = tasks.size(); running > 0;) {
     std::vector<pollfd> polled;
+    polled.reserve(tasks.size());
     for (const Task& task : tasks) {
       polled.push_back({task.from, POLLIN, 0});
     }

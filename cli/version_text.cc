@@ -15,6 +15,7 @@ namespace {
 
 // The commit that a release was built from; "" in other builds, which need not be of any. From
 // CMake.
+// NOLINTNEXTLINE(readability-redundant-string-init): "" in most builds only
 constexpr std::string_view kCommit = ODDRANK_COMMIT;
 
 // The first image that the loader lists is the program.

@@ -7,6 +7,7 @@
 #include "collectives/mpi/mpi_calls.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -91,9 +92,9 @@ struct FoundObjects {
 
 // Returns the communicator in the registers of the outermost frame that has one.
 std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObjects& objects) {
-  for (auto frame = thread.frames.rbegin(); frame != thread.frames.rend(); ++frame) {
+  for (std::size_t at = thread.frames.size(); at-- > 0;) {
     Only<MpiCommunicator> found;
-    for (const KeptWord& word : *frame) {
+    for (const KeptWord& word : thread.frames[at]) {
       const auto one = word.address == 0 ? objects.communicator(word.value) : std::nullopt;
       if (one) {
         found.add(*one);

@@ -55,6 +55,15 @@ std::string count_words(const std::string& what, std::uint64_t count) {
   return "<" + what + " of " + std::to_string(count) + ">";
 }
 
+ContainerKind container_kind(std::uint64_t flags, std::string_view type) {
+  return has(flags, TypeFlag::kTuple)           ? ContainerKind::kTuple
+         : has(flags, TypeFlag::kList)          ? ContainerKind::kList
+         : has(flags, TypeFlag::kDict)          ? ContainerKind::kDict
+         : type == "set" || type == "frozenset" ? ContainerKind::kSet
+         : type == "collections.deque"          ? ContainerKind::kDeque
+                                                : ContainerKind::kNone;
+}
+
 }  // namespace
 
 ContentsPrinter::ContentsPrinter(PythonMemory& memory, ContentsOptions options)
@@ -71,6 +80,7 @@ void ContentsPrinter::prefetch(const std::vector<Addr>& objects) {
   constexpr std::size_t kStart = 96;  // the header and the first fields
   const Layout& layout = memory_.layout();
   std::vector<PythonMemory::Range> ranges;
+  ranges.reserve(objects.size());
   for (const Addr object : objects) {
     ranges.push_back({object, kStart});
   }
@@ -197,19 +207,15 @@ std::string ContentsPrinter::container(Addr object,
                                        std::uint64_t flags,
                                        const std::string& type,
                                        unsigned level) {
-  const ObjectOffsets& offsets = memory_.layout().object;
-  const std::string name = last_part_of(type);
-  const bool is_tuple = has(flags, TypeFlag::kTuple);
-  const bool is_list = has(flags, TypeFlag::kList);
-  const bool is_dict = has(flags, TypeFlag::kDict);
-  const bool is_set = type == "set" || type == "frozenset";
-  const bool is_deque = type == "collections.deque";
-  if (!is_tuple && !is_list && !is_dict && !is_set && !is_deque) {
+  const ContainerKind kind = container_kind(flags, type);
+  if (kind == ContainerKind::kNone) {
     return {};
   }
-  const std::size_t count_at = is_dict  ? offsets.dict_used
-                               : is_set ? offsets.set_mask - kPointerSize
-                                        : offsets.size;
+  const ObjectOffsets& offsets = memory_.layout().object;
+  const std::string name = last_part_of(type);
+  const std::size_t count_at = kind == ContainerKind::kDict  ? offsets.dict_used
+                               : kind == ContainerKind::kSet ? offsets.set_mask - kPointerSize
+                                                             : offsets.size;
   const auto count = memory_.value<std::int64_t>(object + count_at);
   if (!count || *count < 0) {
     return "<unreadable>";
@@ -218,39 +224,56 @@ std::string ContentsPrinter::container(Addr object,
   if (size > 0 && (level >= options_.depth || spent())) {
     return count_words(name, size);
   }
-  std::string items;
-  if (is_dict) {
-    items = dict(object, size, level);
-  } else if (is_set) {
-    const auto members = read_set(memory_, object, kMaxItems * 16);
-    items = size == 0 ? "" : sequence(members, size, "{}", level);
-  } else if (is_deque) {
-    items = sequence(read_deque(memory_, object, kMaxItems), size, "[]", level);
-  } else {
-    if (is_tuple && type != "tuple") {
-      const ClassFacts& facts = classes_.of(type_of(memory_, object));
-      if (facts.kind == ClassKind::kNamedTuple) {
-        Named named_items;
-        for (std::size_t i = 0; i < facts.fields.size() && i < size; ++i) {
-          const Addr at = object + offsets.tuple_items + i * kPointerSize;
-          named_items.emplace_back(facts.fields[i], memory_.pointer_or_null(at));
-        }
-        return facts.name + "(" + fields(named_items, level) + ")";
-      }
+  if (kind == ContainerKind::kTuple && type != "tuple") {
+    const ClassFacts& facts = classes_.of(type_of(memory_, object));
+    if (facts.kind == ClassKind::kNamedTuple) {
+      return named_tuple(object, size, facts, level);
     }
-    const Addr start = is_list ? memory_.pointer_or_null(object + offsets.list_items)
-                               : object + offsets.tuple_items;
-    std::vector<Addr> found;
-    for (std::uint64_t i = 0; i < size && i < kMaxItems; ++i) {
-      found.push_back(memory_.pointer_or_null(start + i * kPointerSize));
-    }
-    items = sequence(found, size, is_tuple && type == "tuple" ? "()" : "[]", level);
   }
+  const std::string items = items_of(kind, object, size, type == "tuple" ? "()" : "[]", level);
   const bool plain = type == "dict" || type == "list" || type == "tuple" || type == "set";
-  if (plain && !(is_set && size == 0)) {
+  if (plain && !(kind == ContainerKind::kSet && size == 0)) {
     return items;
   }
   return (type == "torch.Size" ? type : name) + "(" + items + ")";
+}
+
+std::string ContentsPrinter::named_tuple(Addr object,
+                                         std::uint64_t size,
+                                         const ClassFacts& facts,
+                                         unsigned level) {
+  Named items;
+  for (std::size_t i = 0; i < facts.fields.size() && i < size; ++i) {
+    const Addr at = object + memory_.layout().object.tuple_items + i * kPointerSize;
+    items.emplace_back(facts.fields[i], memory_.pointer_or_null(at));
+  }
+  return facts.name + "(" + fields(items, level) + ")";
+}
+
+// `brackets`: of a list or a tuple.
+std::string ContentsPrinter::items_of(ContainerKind kind,
+                                      Addr object,
+                                      std::uint64_t size,
+                                      std::string_view brackets,
+                                      unsigned level) {
+  const ObjectOffsets& offsets = memory_.layout().object;
+  if (kind == ContainerKind::kDict) {
+    return dict(object, size, level);
+  }
+  if (kind == ContainerKind::kSet) {
+    return size == 0 ? "" : sequence(read_set(memory_, object, kMaxItems * 16), size, "{}", level);
+  }
+  if (kind == ContainerKind::kDeque) {
+    return sequence(read_deque(memory_, object, kMaxItems), size, "[]", level);
+  }
+  const Addr start = kind == ContainerKind::kList
+                         ? memory_.pointer_or_null(object + offsets.list_items)
+                         : object + offsets.tuple_items;
+  std::vector<Addr> found(std::min<std::uint64_t>(size, kMaxItems));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = memory_.pointer_or_null(start + i * kPointerSize);
+  }
+  return sequence(found, size, brackets, level);
 }
 
 std::string ContentsPrinter::sequence(const std::vector<Addr>& items,
@@ -374,7 +397,10 @@ std::string ContentsPrinter::instance(Addr object, const std::string& type, unsi
     // PyBaseExceptionObject: the dict, then the tuple of arguments.
     const Addr args = memory_.pointer_or_null(object + memory_.layout().object.head + kPointerSize);
     const bool tuple = is_instance(memory_, args, TypeFlag::kTuple);
-    return tuple ? last_part_of(type) + (deep ? "(...)" : contents(args, level)) : alone;
+    if (!tuple) {
+      return alone;
+    }
+    return last_part_of(type) + (deep ? "(...)" : contents(args, level));
   }
   const bool plain = facts.kind == ClassKind::kOther;
   if (deep || (plain && level + kOptIn >= options_.depth)) {

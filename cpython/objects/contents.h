@@ -25,6 +25,8 @@
 
 namespace oddrank::cpython {
 
+enum class ContainerKind : std::uint8_t { kNone = 0, kTuple, kList, kDict, kSet, kDeque };
+
 // Prints the variables of one sample of a process. Its budgets are of all of them together: after
 // 4,000 system calls, or 50,000 objects, it prints the short form.
 class ContentsPrinter {
@@ -52,6 +54,12 @@ class ContentsPrinter {
   std::string bytes(Addr object, bool is_array);
   std::string container(Addr object, std::uint64_t flags, const std::string& type, unsigned level);
   std::string instance(Addr object, const std::string& type, unsigned level);
+  std::string items_of(ContainerKind kind,
+                       Addr object,
+                       std::uint64_t size,
+                       std::string_view brackets,
+                       unsigned level);
+  std::string named_tuple(Addr object, std::uint64_t size, const ClassFacts& facts, unsigned level);
   std::string dict(Addr object, std::uint64_t count, unsigned level);
   std::string sequence(const std::vector<Addr>& items,
                        std::uint64_t count,

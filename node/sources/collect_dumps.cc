@@ -12,6 +12,7 @@
 #include "attach/proc_root.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "base/read_file.h"
 #include "collectives/join_flight.h"
 #include "collectives/sources/flight_paths.h"
 #include "collectives/sources/read_flight_record.h"
