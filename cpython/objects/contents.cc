@@ -230,7 +230,7 @@ std::string ContentsPrinter::container(Addr object,
       return named_tuple(object, size, facts, level);
     }
   }
-  const std::string items = items_of(kind, object, size, type == "tuple" ? "()" : "[]", level);
+  std::string items = items_of(kind, object, size, type == "tuple" ? "()" : "[]", level);
   const bool plain = type == "dict" || type == "list" || type == "tuple" || type == "set";
   if (plain && !(kind == ContainerKind::kSet && size == 0)) {
     return items;
@@ -388,7 +388,7 @@ std::string ContentsPrinter::enum_member(Addr object, const ClassFacts& facts, u
 std::string ContentsPrinter::instance(Addr object, const std::string& type, unsigned level) {
   constexpr unsigned kOptIn = 2;  // depths that other contents have more than attributes
   const ClassFacts& facts = classes_.of(type_of(memory_, object));
-  const std::string alone = "<" + last_part_of(type) + ">";
+  std::string alone = "<" + last_part_of(type) + ">";
   const bool deep = level >= options_.depth || spent();
   if (facts.kind == ClassKind::kEnum) {
     return enum_member(object, facts, level);
