@@ -211,7 +211,8 @@ class WatchTest(unittest.TestCase):
         said = self.said()
         self.assertIn("has not moved for", said)
         self.assertIn("file_lock: rank 0", said)
-        self.assertIn("rank 0 last moved at", said)
+        # On a busy machine, the first sample may find it at its end.
+        self.assertRegex(said, r"rank 0 (last moved|has not moved since the watch began) at")
         self.assertIn("for_ever (peers.py:", said)
         proc_facts.wait_until(lambda: "oddrank watch:   ticket opened\n" in self.said(),
                               "the log has what the command of --on-stall wrote")
