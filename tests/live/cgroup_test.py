@@ -16,18 +16,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 import harness
 import proc_facts
 from cgroups import CgroupTest, read, write
+from sleepers import SLEEP, SPIN
 
-SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
-# Without CPU a running thread cannot be stopped in time, so the main thread sleeps.
-SPIN = """
-import threading
-def spin():
-    while True:
-        pass
-threading.Thread(target=spin, daemon=True).start()
-print("ready", flush=True)
-threading.Event().wait()
-"""
 # The child takes more memory than the cgroup may have, and is the process that is killed.
 EAT = """
 import os, time

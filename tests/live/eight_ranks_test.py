@@ -69,26 +69,21 @@ def swaps():
         for group in (two, one) if (rank, step) == (WHO, AT) else (one, two):
             dist.all_reduce(torch.ones(4), group=group)
 
-def uneven():
+def uneven(metrics=False):
     # One rank has a batch less than the others, which wait in DDP's backward, in one of two groups.
+    # `metrics`: each step ends with a call in the other group.
     other = dist.new_group(list(range(world)))
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
     for step in range(AT if rank == WHO else LAST):
         if step >= AT - 1:
             last()
         model(torch.ones(2, 4)).sum().backward()
+        if metrics:
+            dist.all_reduce(torch.ones(1), group=other)
     dist.barrier(group=other)
 
 def uneven_with_metrics():
-    # The same, and each step ends with a call in the other group.
-    other = dist.new_group(list(range(world)))
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
-    for step in range(AT if rank == WHO else LAST):
-        if step >= AT - 1:
-            last()
-        model(torch.ones(2, 4)).sum().backward()
-        dist.all_reduce(torch.ones(1), group=other)
-    dist.barrier(group=other)
+    uneven(metrics=True)
 """
 
 

@@ -13,8 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 import harness
 import proc_facts
 from cgroups import CgroupTest, read, remove, write
-
-SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
+from sleepers import SLEEP
 
 
 class Freezer(CgroupTest):

@@ -5,7 +5,6 @@
 """
 
 import os
-import resource
 import subprocess
 import sys
 import unittest
@@ -28,11 +27,6 @@ ours.recv(1)
 """
 
 
-def cpu_s():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 class ManyRanks(unittest.TestCase):
     def start(self, count):
         for rank in range(count):
@@ -48,16 +42,11 @@ class ManyRanks(unittest.TestCase):
         pids = [process.pid for process in processes]
         proc_facts.wait_until(lambda: all(proc_facts.sleeping(pid) for pid in pids),
                               "all ranks wait")
-        least = None
-        for _ in range(2):  # the least, since a busy machine only adds
-            before = cpu_s()
-            run = harness.Run(harness.run_here(
-                [harness.Options.oddrank, "node", *map(str, pids), "--samples", "1",
-                 "--json", "-", *harness.PATIENTLY], also=False))
-            used = cpu_s() - before
+        runs, least = harness.timed_runs(
+            ["node", *map(str, pids), "--samples", "1", "--json", "-", *harness.PATIENTLY])
+        for run in runs:
             self.assertIn(run.status, (0, 3), run.err)  # 3: of the few, the others are missing
             self.assertEqual(len(run.json()["ranks"]), len(pids))
-            least = used if least is None else min(least, used)
         return least
 
     def test_time_is_linear(self):

@@ -5,7 +5,6 @@
 """
 
 import os
-import resource
 import subprocess
 import sys
 import unittest
@@ -31,11 +30,6 @@ lock.acquire()
 """
 
 
-def cpu_s():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 class ManyThreads(unittest.TestCase):
     def seconds_for(self, threads):
         process = subprocess.Popen([sys.executable, "-c", CODE, str(threads)],
@@ -45,17 +39,12 @@ class ManyThreads(unittest.TestCase):
             proc_facts.wait_until(
                 lambda: all(proc_facts.wants_lock(tid) for tid in proc_facts.threads(process.pid)),
                 "all threads wait")
-            least = None
-            for _ in range(2):  # the least, since a busy machine only adds
-                before = cpu_s()
-                run = harness.Run(harness.run_here(
-                    [harness.Options.oddrank, "node", str(process.pid), "--samples", "1",
-                     "--json", "-", *harness.PATIENTLY], also=False))
-                used = cpu_s() - before
+            runs, least = harness.timed_runs(
+                ["node", str(process.pid), "--samples", "1", "--json", "-", *harness.PATIENTLY])
+            for run in runs:
                 self.assertEqual(run.status, 0, run.err)
                 rank = run.json()["ranks"][0]  # a report lists the first ones of so many
                 self.assertEqual(len(rank["threads"]) + rank.get("threads_left_out", 0), threads + 1)
-                least = used if least is None else min(least, used)
             return least
         finally:
             process.kill()

@@ -16,19 +16,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
 import proc_facts
+from sleepers import SLEEP, SPIN
 
 BLOCKED = os.environ["ODDRANK_BLOCKED_VICTIM"]
-SLEEP = "import time; print('ready', flush=True); time.sleep(3600)"
-# It is runnable most of the time, and its main thread sleeps.
-SPIN = """
-import threading
-def spin():
-    while True:
-        pass
-threading.Thread(target=spin, daemon=True).start()
-print("ready", flush=True)
-threading.Event().wait()
-"""
 # Runs only if nobody else wants the CPU (SCHED_IDLE), and counts for the load all the same.
 IDLE = """
 import os, sys
@@ -88,7 +78,7 @@ class NodeHealthTest(unittest.TestCase):
                         notes)
         if f"pid {stuck} " in notes[0]:
             self.assertIn(f"({os.path.basename(BLOCKED)})", notes[0])
-        # Of the job's own process, its wait says it.
+        # The wait of the job's own process says it, so there is no note.
         own = self.start(BLOCKED, "vfork", RANK="0", WORLD_SIZE="1")
         self.assertFalse([note for note in self.notes(own) if f"pid {own} " in note])
 
