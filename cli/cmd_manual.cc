@@ -57,7 +57,8 @@ int run_completion(const Parser& parser, const std::string& shell) {
   return script ? print(*script) : report_error(script.error());
 }
 
-// Prints a value and a description a line. Whoever types waits, so what fails lists nothing.
+// Prints a value and a description a line. A shell that completes a word has no place for errors:
+// if something fails, nothing is listed.
 int run_complete(const std::string& kind) {
   std::string lines;
   if (kind == kCompleteJobs) {

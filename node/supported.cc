@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collectives/sources/nccl_layout.h"
+#include "collectives/torch/process_group.h"
 #include "collectives/torch/recorder_layout.h"
 #include "cpython/layouts/layout.h"
 
@@ -10,10 +11,6 @@ namespace oddrank::node {
 namespace {
 
 constexpr std::uint32_t kMaxMinorVersion = 99;
-
-std::string dotted(int major, int minor) {
-  return std::to_string(major) + "." + std::to_string(minor);
-}
 
 std::string pythons() {
   std::uint32_t first = kMaxMinorVersion;
@@ -24,8 +21,7 @@ std::string pythons() {
       last = minor;
     }
   }
-  return "CPython " + dotted(3, static_cast<int>(first)) + " to " +
-         dotted(3, static_cast<int>(last));
+  return "CPython 3." + std::to_string(first) + " to 3." + std::to_string(last);
 }
 
 std::string torches() {
@@ -36,17 +32,14 @@ std::string torches() {
     first = std::min(first, layout.first);
     last = std::max(last, layout.last);
   }
-  return "flight recorders of PyTorch " + dotted(first / 100, first % 100) + " to " +
-         dotted(last / 100, last % 100);
-}
-
-std::string nccl_version(int code) {
-  return dotted(code / 10000, code / 100 % 100) + "." + std::to_string(code % 100);
+  return "flight recorders of PyTorch " + collectives::torch_version_text(first) + " to " +
+         collectives::torch_version_text(last);
 }
 
 std::string nccls() {
   const collectives::NcclRange range = collectives::nccl_range();
-  return "communicators of NCCL " + nccl_version(range.first) + " to " + nccl_version(range.last);
+  return "communicators of NCCL " + collectives::nccl_version_text(range.first) + " to " +
+         collectives::nccl_version_text(range.last);
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ int nccl_version_code(std::string_view version) {
   return numbers[0] * 10000 + numbers[1] * 100 + numbers[2];
 }
 
+std::string nccl_version_text(int code) {
+  return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." +
+         std::to_string(code % 100);
+}
+
 const NcclLayout* nccl_layout(int version) {
   const auto* const at =
       std::find_if(kLayouts.begin(), kLayouts.end(),

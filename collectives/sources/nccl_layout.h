@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace oddrank::collectives {
@@ -33,6 +34,8 @@ struct NcclLayout {
 
 // Returns 22809 for "2.28.9"; 0 if that is not a plain version ("2.29.0rc1").
 int nccl_version_code(std::string_view version);
+// Returns "2.28.9" for 22809.
+std::string nccl_version_text(int code);
 
 // Returns the layout of that version; nullptr if it is unknown, so that nothing can be read.
 const NcclLayout* nccl_layout(int version);

@@ -147,6 +147,10 @@ int torch_version_number(std::string_view version) {
              : 0;
 }
 
+std::string torch_version_text(int number) {
+  return std::to_string(number / 100) + "." + std::to_string(number % 100);
+}
+
 std::optional<std::uint32_t> measured_number_offset(std::string_view backend, int version) {
   const auto* const at =
       std::find_if(kNumberOffsets.begin(), kNumberOffsets.end(), [&](const NumberOffset& row) {

@@ -73,6 +73,8 @@ class GroupReader {
 
 // Returns 213 for "2.13.0+cpu"; 0 if that is not a version.
 int torch_version_number(std::string_view version);
+// Returns "2.13" for 213.
+std::string torch_version_text(int number);
 
 // Returns the measured offset of the number in objects of that class; nullopt if it was not
 // measured. `backend`: "gloo" or "nccl"; `version`: 213 for 2.13.

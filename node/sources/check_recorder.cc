@@ -19,10 +19,6 @@ using snapshot::ProcessCapture;
 constexpr int kGlooRecords = 208;  // gloo has a recorder, and the variable its newer name
 constexpr int kRecordsByDefault = 211;
 
-std::string version_words(int version) {
-  return "torch " + std::to_string(version / 100) + "." + std::to_string(version % 100);
-}
-
 const ProcessCapture* first_with_groups(const Capture& capture) {
   const auto at =
       std::find_if(capture.processes.begin(), capture.processes.end(),
@@ -65,7 +61,9 @@ RecorderOutlook outlook_of(const Capture& capture, const ProcessCapture& rank) {
 }  // namespace
 
 Check recorder_outlook(const RecorderOutlook& outlook) {
-  const std::string torch = outlook.version == 0 ? "PyTorch" : version_words(outlook.version);
+  const std::string torch = outlook.version == 0
+                                ? "PyTorch"
+                                : "torch " + collectives::torch_version_text(outlook.version);
   if (outlook.value == "0") {
     return {"recorder", Answer::kOff, outlook.variable + "=0",
             "PyTorch's flight recorder shows which call a rank left out: do not switch it off"};

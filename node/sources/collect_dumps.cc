@@ -1,6 +1,5 @@
 #include "node/sources/collect_dumps.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "node/isolated_read.h"
 #include "node/sources/dump_files.h"
 #include "node/sources/live_dump.h"
+#include "node/sources/start_time.h"
 #include "snapshot/carrier.h"
 #include "snapshot/variable.h"
 
@@ -35,18 +35,6 @@ constexpr std::size_t kMaxFile = std::size_t{256} << 20;  // 2000 calls with sta
 constexpr milliseconds kDumpPatience{8000};               // for one rank: request and read
 constexpr milliseconds kWorkerPatience{2000};
 constexpr milliseconds kPipePatience{3000};  // until a rank has written the file
-
-std::uint64_t clock_us(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec) / 1000;
-}
-
-// Returns when the process began, in CLOCK_REALTIME; `start_us` counts from the boot.
-std::uint64_t began_us(const ProcessCapture& process) {
-  return clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME) + process.start_us;
-}
 
 // Reads the dump of one rank, in a child.
 class DumpReader {
@@ -136,8 +124,7 @@ bool DumpReader::from_worker() {
       note("rank " + std::to_string(process_.rank) + ": " + body.error().what);
       return false;
     }
-    if (take(socket, *body, clock_us(CLOCK_REALTIME)) &&
-        !answer_.collectives.flight.front().entries.empty()) {
+    if (take(socket, *body, realtime_us()) && !answer_.collectives.flight.front().entries.empty()) {
       return true;
     }
   }

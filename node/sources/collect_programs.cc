@@ -1,7 +1,5 @@
 #include "node/sources/collect_programs.h"
 
-#include <time.h>
-
 #include <filesystem>
 #include <map>
 #include <string>
@@ -16,6 +14,7 @@
 #include "node/isolated_read.h"
 #include "node/sources/git_commit.h"
 #include "node/sources/sha256.h"
+#include "node/sources/start_time.h"
 #include "node/sources/unchanged_files.h"
 #include "ranks/process_role.h"
 #include "snapshot/variable.h"
@@ -31,13 +30,6 @@ constexpr std::size_t kMaxGitFile = std::size_t{1} << 20;  // packed-refs has a 
 constexpr std::size_t kMaxProgramWords = 65536;
 constexpr std::size_t kShownOfDigest = 12;
 constexpr std::size_t kMaxScriptsRead = 256;
-
-std::uint64_t microseconds_of(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec) / 1000;
-}
 
 // Returns the absolute path of the script, as the process sees it; "" if it runs none.
 std::string script_path(pid_t pid) {
@@ -56,7 +48,6 @@ std::string script_path(pid_t pid) {
 
 // Runs in the child.
 Capture read_programs(const Capture& known) {
-  const std::uint64_t booted_us = microseconds_of(CLOCK_REALTIME) - microseconds_of(CLOCK_BOOTTIME);
   std::size_t scripts = 0;
   Capture answer;
   answer.nodes.emplace_back();
@@ -65,7 +56,7 @@ Capture read_programs(const Capture& known) {
                                  ? script_path(process.pid)
                                  : std::string();
     const auto files = path.empty() ? Result<UnchangedFiles>(fail(Errc::kNotFound, "no script"))
-                                    : UnchangedFiles::of(process.pid, booted_us + process.start_us);
+                                    : UnchangedFiles::of(process.pid, began_us(process));
     if (!files) {
       continue;
     }

@@ -1,5 +1,5 @@
-// Gives any bytes to all that prepares foreign texts for people: no crash, no hang, nothing that
-// moves a cursor or turns a line, and no word that a shell would take apart.
+// Gives any bytes to the code that prepares foreign texts for people: no crash, no hang, nothing
+// that moves a cursor or turns a line, and no word that a shell would take apart.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -159,6 +159,7 @@ TEST_CASE("memory that is no group is none") {
 
 TEST_CASE("versions of torch are numbers") {
   CHECK(torch_version_number("2.13.0+cpu") == 213);
+  CHECK(torch_version_text(213) == "2.13");
   CHECK(torch_version_number("2.4.1") == 204);
   CHECK(torch_version_number("1.13.1") == 113);
   CHECK(torch_version_number("2.10.0a0+git123") == 210);
