@@ -4,7 +4,7 @@
 
 #include "base/read_file.h"
 #include "base/write_file.h"
-#include "cli/interrupt.h"
+#include "cli/terminal/interrupt.h"
 #include "node/enough_samples.h"
 
 namespace oddrank::cli {

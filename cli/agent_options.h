@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/progress_line.h"
 #include "slurm/answers.h"
 
 namespace oddrank::cli {

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/progress_line.h"
 #include "node/capture_cores.h"
 #include "node/capture_node.h"
 #include "snapshot/jobs.h"

@@ -9,7 +9,8 @@
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/make_report.h"
+#include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "slurm/ssh.h"
 
@@ -46,19 +47,14 @@ Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
   for (const slurm::NodeAnswer& node : gathered.nodes) {
     job.hosts.push_back(node.host);
   }
-  return join_answers(std::move(job), gathered);
+  snapshot::Capture whole = join_answers(std::move(job), gathered);
+  node::add_given_dumps(whole, options.capture.fr, true, options.capture.timeout);
+  return whole;
 }
 
 int run_hosts(const HostsOptions& options) {
-  if (const Status outputs = check_outputs(options.output); !outputs) {
-    return report_error(outputs.error());
-  }
-  auto capture = capture_hosts(options);
-  if (!capture) {
-    return report_error(capture.error());
-  }
-  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  return deliver(*capture, options.output);
+  return make_report(
+      options.output, [&options] { return capture_hosts(options); }, deliver);
 }
 
 }  // namespace
@@ -88,6 +84,7 @@ void add_hosts_command(Parser& parser) {
       .value("NAME");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
+  add_repeat_option(command, options->output);
   add_locals_options(command, options->capture.read, options->output);
   command.footer(
       "ssh must let you in without a password. If oddrank is missing on a host, it is copied "

@@ -12,7 +12,8 @@
 #include "cli/output.h"
 #include "cli/output_age.h"
 #include "cli/parser.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/make_report.h"
+#include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_log.h"
 #include "slurm/gather.h"
@@ -83,23 +84,17 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
       whole.job.notes.push_back(std::move(note));
     }
   }
+  node::collect_job_output(whole, options.capture.timeout / 2);
+  node::add_given_dumps(whole, options.capture.fr, true, options.capture.timeout);
   return whole;
 }
 
 int run_job(const JobOptions& options) {
-  if (const Status outputs = check_outputs(options.output); !outputs) {
-    return report_error(outputs.error());
-  }
   if (options.id.empty() && !options.mine) {
     return report_error({Errc::kUsage, "no job given", "give a job id, or --me"});
   }
-  auto capture = capture_job(options);
-  if (!capture) {
-    return report_error(capture.error());
-  }
-  node::collect_job_output(*capture, options.capture.timeout / 2);
-  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  return deliver(*capture, options.output);
+  return make_report(
+      options.output, [&options] { return capture_job(options); }, deliver);
 }
 
 }  // namespace
@@ -121,6 +116,7 @@ void add_job_command(Parser& parser) {
       .value("DIR");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
+  add_repeat_option(command, options->output);
   add_locals_options(command, options->capture.read, options->output);
   command.footer(
       "On each node one agent runs inside the job's allocation (srun --overlap), without GPU or\n"

@@ -8,7 +8,8 @@
 #include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/make_report.h"
+#include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "slurm/kubectl.h"
 
@@ -49,23 +50,18 @@ Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
   for (const slurm::NodeAnswer& pod : gathered.nodes) {
     job.hosts.push_back(pod.host);
   }
-  return join_answers(std::move(job), gathered);
+  snapshot::Capture whole = join_answers(std::move(job), gathered);
+  node::add_given_dumps(whole, options.capture.fr, true, options.capture.timeout);
+  return whole;
 }
 
 int run_kube(const KubeOptions& options) {
-  if (const Status outputs = check_outputs(options.output); !outputs) {
-    return report_error(outputs.error());
-  }
   if (options.pods.job.empty() == options.pods.selector.empty()) {
     return report_error({Errc::kUsage, "needs either a job or --selector",
                          "kubectl get pods --show-labels lists the labels of pods"});
   }
-  auto capture = capture_pods(options);
-  if (!capture) {
-    return report_error(capture.error());
-  }
-  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  return deliver(*capture, options.output);
+  return make_report(
+      options.output, [&options] { return capture_pods(options); }, deliver);
 }
 
 }  // namespace
@@ -98,6 +94,7 @@ void add_kube_command(Parser& parser) {
       .shows_default();
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
+  add_repeat_option(command, options->output);
   add_locals_options(command, options->capture.read, options->output);
   command.footer(
       "The report names pods where it names hosts otherwise. If oddrank is missing in a "

@@ -9,7 +9,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/make_report.h"
+#include "cli/terminal/progress_line.h"
 #include "collectives/sources/write_flight_record.h"
 #include "node/capture_node.h"
 #include "node/sources/collect_dumps.h"
@@ -48,18 +49,15 @@ Status write_dumps(const snapshot::Capture& capture, const std::string& folder) 
   return ok();
 }
 
-int run_each(const snapshot::Capture& capture, const OutputOptions& output) {
-  int worst = kAllRead;
+ExitStatus deliver_each(const snapshot::Capture& capture, const OutputOptions& output) {
+  ExitStatus worst = kAllRead;
   for (const std::string& key : snapshot::job_keys(capture)) {
-    worst = std::max<int>(worst, deliver(snapshot::job_of(capture, key), output));
+    worst = std::max(worst, deliver(snapshot::job_of(capture, key), output));
   }
   return worst;
 }
 
-int run_node(const NodeOptions& options) {
-  if (const Status outputs = check_outputs(options.output); !outputs) {
-    return report_error(outputs.error());
-  }
+Result<snapshot::Capture> capture_here(const NodeOptions& options) {
   node::NodeRequest request;
   request.pids = options.pids;
   request.select = options.select;
@@ -68,35 +66,33 @@ int run_node(const NodeOptions& options) {
   if (!options.fr_dump.empty()) {
     capture_options.newest_calls = 0;
   }
-  auto capture = [&] {
-    ProgressLine progress("processes", options.output.quiet);
-    std::size_t processes = 0;
-    request.progress = [&](std::size_t done, std::size_t total) {
-      processes = total;
-      progress.update(done, total);
-    };
-    request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
-      progress.update(processes, processes, "", node::again_words(reason, sample));
-    };
-    return node::capture_node(request, capture_options);
-  }();
-  if (!capture) {
-    return report_error(capture.error());
-  }
+  ProgressLine progress("processes", options.output.quiet);
+  std::size_t processes = 0;
+  request.progress = [&](std::size_t done, std::size_t total) {
+    processes = total;
+    progress.update(done, total);
+  };
+  request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
+    progress.update(processes, processes, "", node::again_words(reason, sample));
+  };
+  ODDRANK_TRY(snapshot::Capture capture, node::capture_node(request, capture_options));
   if (!options.fr_dump.empty()) {
-    if (const Status written = write_dumps(*capture, options.fr_dump); !written) {
-      return report_error(written.error());
-    }
+    ODDRANK_TRY_STATUS(write_dumps(capture, options.fr_dump));
   }
-  node::add_given_dumps(*capture, options.capture.fr, true, options.capture.timeout);
-  // One process gets a dump of its own; several get a verdict, ranks or not.
-  if (options.pids.size() == 1) {
-    return deliver_processes(*capture, options.output);
-  }
-  if (options.each) {
-    return run_each(*capture, options.output);
-  }
-  return deliver(*capture, options.output);
+  node::add_given_dumps(capture, options.capture.fr, true, options.capture.timeout);
+  return capture;
+}
+
+int run_node(const NodeOptions& options) {
+  const auto show = [&options](const snapshot::Capture& capture, const OutputOptions& output,
+                               const snapshot::Capture* earlier) {
+    // One process gets a dump of its own; several get a verdict, ranks or not.
+    return options.pids.size() == 1 ? deliver_processes(capture, output)
+           : options.each           ? deliver_each(capture, output)
+                                    : deliver(capture, output, earlier);
+  };
+  return make_report(
+      options.output, [&options] { return capture_here(options); }, show);
 }
 
 }  // namespace
@@ -116,6 +112,7 @@ void add_node_command(Parser& parser) {
       .not_with(select);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
+  add_repeat_option(command, options->output);
   command
       .option("--fr-dump", options->fr_dump,
               "Write the calls in the ranks' memory into this folder, as dumps of PyTorch's flight "
@@ -127,6 +124,7 @@ void add_node_command(Parser& parser) {
       "  oddrank node           which rank of this node holds the others up?\n"
       "  oddrank node 31337     one process: Python and native frames in one stack\n"
       "  oddrank node 71 72 73  do these processes, ranks or not, wait for each other?\n"
+      "  oddrank node -w        the report again and again, with what changed marked\n"
       "  oddrank node --json - | jq .verdict");
   command.runs([options] { return run_node(*options); });
 }

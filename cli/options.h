@@ -1,6 +1,9 @@
 // Options that mean the same in every subcommand.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +25,10 @@ struct OutputOptions {
   bool all_threads = false;
   bool full_stacks = false;
   bool locals = false;
-  bool quiet = false;   // only the verdict's sentence
-  bool redact = false;  // all outputs, also the saved capture
+  bool quiet = false;                   // only the verdict's sentence
+  bool redact = false;                  // all outputs, also the saved capture
+  std::optional<std::size_t> repeat_s;  // the pause between captures; none: only one is made
+  std::function<void(const std::string&)> print;  // takes the text instead of stdout, if it is set
 };
 
 void add_output_options(Command& command, OutputOptions& options);

@@ -105,6 +105,14 @@ bool write_formats(const aggregate::Diagnosis& report,
   return written;
 }
 
+bool print_text(const std::string& text, const OutputOptions& options) {
+  if (options.print) {
+    options.print(text);
+    return true;
+  }
+  return write_output("-", text, options.mode);
+}
+
 ExitStatus exit_status(const aggregate::Coverage& coverage) {
   if (coverage.read == 0 && coverage.partial == 0) {
     return kNothingRead;
@@ -184,10 +192,9 @@ ExitStatus deliver(const snapshot::Capture& capture,
   written &= write_formats(report, view, options);
   if (!is_stdout_taken(options)) {
     written &=
-        write_output("-",
-                     options.quiet ? report::report_sentence(report)
-                                   : report::report_text(report, capture, text_options(options)),
-                     options.mode);
+        print_text(options.quiet ? report::report_sentence(report)
+                                 : report::report_text(report, capture, text_options(options)),
+                   options);
   }
   return written ? exit_status(report.coverage) : kToolFault;
 }
@@ -217,7 +224,7 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   const aggregate::JobView view(capture, model);
   written &= write_formats(aggregate::diagnose(view), view, options);
   if (!is_stdout_taken(options)) {
-    written &= write_output("-", text, options.mode);
+    written &= print_text(text, options);
   }
   if (!written) {
     return kToolFault;

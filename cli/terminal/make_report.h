@@ -1,0 +1,27 @@
+// The common part of the commands that capture and report: node, job, hosts and kube. Once, or with
+// --watch again and again on the terminal.
+#pragma once
+
+#include <functional>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::cli {
+
+// Adds -w, --watch[=SECONDS].
+void add_repeat_option(Command& command, OutputOptions& options);
+
+using TakeCapture = std::function<Result<snapshot::Capture>()>;
+// Has deliver()'s parameters; the last one is the capture before this one, or null.
+using ShowCapture = std::function<ExitStatus(
+    const snapshot::Capture&, const OutputOptions&, const snapshot::Capture*)>;
+
+// Checks the outputs, captures, shows, and returns the exit status. With --watch it does so until
+// Ctrl-C; then the last report stays, and its exit status counts. If a later capture fails, the
+// report before it is shown on, with the error.
+int make_report(const OutputOptions& options, const TakeCapture& take, const ShowCapture& show);
+
+}  // namespace oddrank::cli
