@@ -16,6 +16,7 @@
 //   end exit|signal NUMBER MILLISECONDS
 //   left TASK                   it still ran five seconds after the end of the command
 //   hang                        the command did not end within kPatience; it was killed
+//   stuck TASK STATE WHERE      a task of it then: its state, and its system call or kernel function
 //
 // x86-64 only. Exits with 0 if the command was started, whatever became of it.
 #include <elf.h>
@@ -83,6 +84,21 @@ void install_filter(long call) {
   const sock_fprog filter{4, program};
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+std::string line_of(pid_t pid, const char* name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Says what a task does, for whoever has to find out why it hangs.
+std::string doing(pid_t pid) {
+  const std::string stat = line_of(pid, "stat");
+  const std::size_t name_end = stat.rfind(") ");
+  const std::string state = name_end == std::string::npos ? "gone" : stat.substr(name_end + 2, 1);
+  return state + " wchan " + line_of(pid, "wchan") + " call " + line_of(pid, "syscall");
 }
 
 class Tracer {
@@ -155,7 +171,8 @@ void Tracer::run() {
         result_ << "hang\n";
       }
       for (const auto& [left, task] : tasks_) {
-        result_ << (ended_ ? "left " : "stuck ") << task.name << '\n';
+        result_ << (ended_ ? "left " : "stuck ") << task.name << ' ' << doing(left)
+                << (task.held ? " held" : "") << '\n';
         ::kill(left, SIGKILL);
       }
       return;
