@@ -239,6 +239,25 @@ class HtmlTest(unittest.TestCase):
             if control.is_displayed():
                 self.assertNotEqual(control.accessible_name, "", control.get_attribute("outerHTML"))
 
+    def test_on_a_phone_nothing_is_cut_off(self):
+        """Pictures, the grid and tables scroll by themselves; the page does not, since nobody finds words that
+        begin on the screen and end beside it."""
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                     {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})
+        try:
+            for name in ("input_stall", "calls", "tasks", "big:512"):
+                with self.subTest(name=name):
+                    self.open(name)
+                    self.assertLessEqual(self.browser.execute_script(
+                        "return document.documentElement.scrollWidth"), 390)
+                    self.one("#grid .cell").click()
+                    names = self.browser.execute_script(
+                        "return [...document.querySelectorAll('article .stack td')].map("
+                        "cell => cell.getBoundingClientRect().right)")
+                    self.assertLessEqual(max(names), 390)
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
     def test_a_large_job_opens_and_filters(self):
         self.open("big:512")
         self.assertEqual(len(self.all("#grid .row")), 64)
