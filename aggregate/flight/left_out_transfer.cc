@@ -163,13 +163,7 @@ std::optional<std::size_t> gap_of(const Past& past, const Wanted& wanted, const 
 
 class TransferFinder {
  public:
-  TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks) : job_(job) {
-    for (std::size_t at = 0; at < job.records.size(); ++at) {
-      if (std::find(ranks.begin(), ranks.end(), job.records[at]->rank) != ranks.end()) {
-        pasts_.push_back(past_of(job, at));
-      }
-    }
-  }
+  TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks);
 
   std::vector<LeftOutTransfer> run() const;
 
@@ -183,6 +177,15 @@ class TransferFinder {
   const FlightJob& job_;
   std::vector<Past> pasts_;
 };
+
+TransferFinder::TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks)
+    : job_(job) {
+  for (std::size_t at = 0; at < job.records.size(); ++at) {
+    if (std::find(ranks.begin(), ranks.end(), job.records[at]->rank) != ranks.end()) {
+      pasts_.push_back(past_of(job, at));
+    }
+  }
+}
 
 const Past* TransferFinder::past_of_rank(std::int32_t rank) const {
   const auto at = std::find_if(pasts_.begin(), pasts_.end(),
