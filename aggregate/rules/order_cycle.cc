@@ -10,6 +10,7 @@
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/left_out.h"
 #include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -144,6 +145,10 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       const auto* leader = input.view.ranks()[at].leader;
       return leader != nullptr && leader->call && leader->call->peer >= 0;
     });
+    if (auto left_out = all_in_calls ? left_out_transfer(input, cycle.ranks) : std::nullopt) {
+      findings.push_back(std::move(*left_out));
+      continue;
+    }
     if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls ||
         (transfers && !cycle.groups.empty()) || any_moved(input, cycle.ranks)) {
       continue;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/left_out.h"
 #include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -43,7 +44,7 @@ std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   std::vector<std::vector<std::size_t>> circles;
   for (auto& entry : members) {
     std::vector<std::size_t>& ranks = entry.second;
-    if (is_mixed(input, ranks)) {
+    if (is_mixed(input, ranks) && !left_out_transfer(input, ranks)) {
       circles.push_back(std::move(ranks));
     }
   }

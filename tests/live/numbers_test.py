@@ -141,6 +141,13 @@ class Numbers(unittest.TestCase):
         run = harness.Run(harness.run_here([harness.Options.oddrank, "fr", folder, "-q"]))
         self.assertIn("rank 1 in all_reduce #4 in group 1", run.out, run)
 
+    @harness.only_in_full
+    def test_a_ring_has_wrapped(self):
+        # Rank 1 waits in code of its own, from which it may still make its call.
+        found = Job(self, PROGRAM, "wraps", 3).diagnose()
+        verdict = self.check(found, "skipped_collective", "likely", 1)
+        self.assertIn("its last call there was #2100", verdict["summary"])
+
     def test_sizes_differ(self):
         job = Job(self, PROGRAM, "differs")
         verdict = self.check(job.diagnose(), "mismatched_collective", "certain", 1)

@@ -1,0 +1,271 @@
+#include "aggregate/flight/left_out_transfer.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+constexpr std::size_t kMaxStep = 512;       // calls of one step
+constexpr std::size_t kMaxCompared = 4096;  // newest calls of a rank
+
+// What repeats from step to step.
+struct RepeatedCall {
+  snapshot::StringId op{};
+  std::size_t group = SIZE_MAX;
+  std::int32_t peer = -1;  // global rank; -1: a collective
+  snapshot::StringId place{};
+
+  bool operator==(const RepeatedCall&) const = default;
+  auto key() const { return std::tuple(op, group, peer); }
+};
+
+struct Past {
+  const FlightRecord* record = nullptr;
+  std::vector<RepeatedCall> calls;  // without a gap, oldest first
+  std::vector<const FlightEntry*> entries;
+  std::size_t from = 0;   // calls before the first step
+  bool is_whole = false;  // it begins with the rank's first call
+};
+
+// A call that others' waits show to be missing: who, what, with whom.
+struct Wanted {
+  std::string_view op;
+  std::size_t group = SIZE_MAX;
+  std::int32_t peer = -1;
+};
+
+std::int32_t global_peer(const FlightJob& job, std::size_t group, const FlightEntry& entry) {
+  if (!entry.is_p2p || group >= job.groups.size() || !job.groups[group].ranks_known) {
+    return -1;
+  }
+  const auto& ranks = job.groups[group].ranks;
+  const bool known = entry.peer >= 0 && static_cast<std::size_t>(entry.peer) < ranks.size();
+  return known ? ranks[static_cast<std::size_t>(entry.peer)] : -1;
+}
+
+// Returns the newest calls that were kept one after another: a capture keeps more calls of one
+// group than of another, so what it has of older times has gaps.
+Past past_of(const FlightJob& job, std::size_t at) {
+  Past past;
+  past.record = job.records[at];
+  const auto& entries = past.record->entries;
+  std::size_t first = entries.size();
+  while (first > 0 && entries.size() - first < kMaxCompared &&
+         (first == entries.size() || entries[first - 1].record + 1 == entries[first].record)) {
+    --first;
+  }
+  for (std::size_t i = first; i < entries.size(); ++i) {
+    const FlightEntry& entry = entries[i];
+    const std::size_t group =
+        entry.group < job.group_of[at].size() ? job.group_of[at][entry.group] : SIZE_MAX;
+    past.calls.push_back({entry.op, group, global_peer(job, group, entry), entry.place});
+    past.entries.push_back(&entry);
+  }
+  past.is_whole = is_whole(*past.record) && first == 0;
+  // What is called at the start only (a broadcast of parameters) is of no step. A transfer of
+  // another line may be: a pipeline that warms up.
+  const std::size_t half = past.calls.size() / 2;
+  const auto recurs = [&](const RepeatedCall& call) {
+    return std::any_of(past.calls.begin() + static_cast<std::ptrdiff_t>(half), past.calls.end(),
+                       [&call](const auto& one) {
+                         return one.key() == call.key() &&
+                                (call.peer >= 0 || one.place == call.place);
+                       });
+  };
+  while (past.from < half && !recurs(past.calls[past.from])) {
+    ++past.from;
+  }
+  return past;
+}
+
+// Returns whether a period is a step of the program rather than a microbatch within one. Either the
+// past reaches back to the first call and the period fits all of it, the warming up of a pipeline's
+// first step included; or some collective is called once per period (the gradients' reduction, the
+// norm), while the transfer is made several times.
+bool step_is_seen(const Past& past,
+                  std::size_t period,
+                  std::size_t end,
+                  const Wanted& wanted,
+                  const Tables& texts) {
+  if (past.is_whole) {
+    return true;
+  }
+  const auto begin = past.calls.begin() + static_cast<std::ptrdiff_t>(end - period);
+  const auto stop = past.calls.begin() + static_cast<std::ptrdiff_t>(end);
+  const auto made = std::count_if(begin, stop, [&](const RepeatedCall& call) {
+    return texts.text(call.op) == wanted.op && call.group == wanted.group &&
+           call.peer == wanted.peer;
+  });
+  const bool once = std::any_of(begin, stop, [&](const RepeatedCall& call) {
+    return call.peer < 0 && std::count(begin, stop, call) == 1;
+  });
+  return made >= 2 && once;
+}
+
+// Returns the first call that is not the one a period before it.
+std::size_t first_stray(const Past& past, std::size_t period) {
+  std::size_t at = past.from + period;
+  while (at < past.calls.size() && past.calls[at] == past.calls[at - period]) {
+    ++at;
+  }
+  return at;
+}
+
+// Returns whether all calls fit one step or another.
+bool keeps_pattern(const Past& past, const Wanted& wanted, const Tables& texts) {
+  const std::size_t size = past.calls.size();
+  for (std::size_t period = 1; period <= kMaxStep && past.from + 2 * period < size; ++period) {
+    if (first_stray(past, period) == size && step_is_seen(past, period, size, wanted, texts)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Returns whether all calls from `stray` on fit the past, with the one that is expected there put
+// back before them.
+bool fits_with_gap(const Past& past, std::size_t period, std::size_t stray) {
+  bool fits = true;
+  for (std::size_t at = stray; at < past.calls.size() && fits; ++at) {
+    const std::size_t before = at + 1 - period;  // as if the call were there
+    fits = past.calls[at] == past.calls[before < stray    ? before
+                                        : before == stray ? stray - period
+                                                          : before - 1];
+  }
+  return fits;
+}
+
+// Returns the call that was left out: where the rank made it a step before, as an index. The rank
+// has gone on behind it, as its past foretells.
+std::optional<std::size_t> gap_of(const Past& past, const Wanted& wanted, const Tables& texts) {
+  const std::size_t size = past.calls.size();
+  std::optional<std::size_t> gap;
+  for (std::size_t period = 1; period <= kMaxStep && past.from + 2 * period < size; ++period) {
+    const std::size_t stray = first_stray(past, period);
+    if (stray == size) {
+      return std::nullopt;  // nothing is missing
+    }
+    const RepeatedCall& expected = past.calls[stray - period];
+    const bool fits = stray >= past.from + 2 * period && texts.text(expected.op) == wanted.op &&
+                      expected.group == wanted.group && expected.peer == wanted.peer &&
+                      step_is_seen(past, period, stray, wanted, texts) &&
+                      fits_with_gap(past, period, stray);
+    if (fits && !gap) {
+      gap = stray - period;
+    }
+  }
+  return gap;
+}
+
+class TransferFinder {
+ public:
+  TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks);
+
+  std::vector<LeftOutTransfer> run() const;
+
+ private:
+  const Past* past_of_rank(std::int32_t rank) const;
+  bool is_open(const FlightEntry& entry) const { return !has_ended(entry, *job_.texts); }
+  // Returns the oldest open transfer; of several with different partners, none.
+  std::optional<std::size_t> waiting_call(const Past& past) const;
+  std::optional<LeftOutTransfer> judge_call(const Past& waiter, std::size_t at) const;
+
+  const FlightJob& job_;
+  std::vector<Past> pasts_;
+};
+
+TransferFinder::TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks)
+    : job_(job) {
+  for (std::size_t at = 0; at < job.records.size(); ++at) {
+    if (std::find(ranks.begin(), ranks.end(), job.records[at]->rank) != ranks.end()) {
+      pasts_.push_back(past_of(job, at));
+    }
+  }
+}
+
+const Past* TransferFinder::past_of_rank(std::int32_t rank) const {
+  const auto at = std::find_if(pasts_.begin(), pasts_.end(),
+                               [rank](const Past& one) { return one.record->rank == rank; });
+  return at == pasts_.end() ? nullptr : &*at;
+}
+
+std::optional<std::size_t> TransferFinder::waiting_call(const Past& past) const {
+  for (std::size_t at = 0; at < past.calls.size(); ++at) {
+    if (is_open(*past.entries[at])) {
+      return past.calls[at].peer >= 0 ? std::optional(at) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<LeftOutTransfer> TransferFinder::judge_call(const Past& waiter,
+                                                          std::size_t at) const {
+  const Tables& texts = *job_.texts;
+  const RepeatedCall& call = waiter.calls[at];
+  const bool receives = texts.text(call.op) == "recv";
+  const Past* other = past_of_rank(call.peer);
+  if (other == nullptr || other == &waiter || other->record->cut || waiter.record->cut ||
+      (!receives && texts.text(call.op) != "send")) {
+    return std::nullopt;
+  }
+  const Wanted wanted{receives ? "send" : "recv", call.group, waiter.record->rank};
+  const auto is_counterpart = [&](const RepeatedCall& one) {
+    return texts.text(one.op) == wanted.op && one.group == wanted.group && one.peer == wanted.peer;
+  };
+  std::size_t theirs = 0;
+  for (std::size_t i = 0; i < other->calls.size(); ++i) {
+    theirs += is_counterpart(other->calls[i]) ? 1 : 0;
+    if (is_counterpart(other->calls[i]) && is_open(*other->entries[i])) {
+      return std::nullopt;  // the two belong together
+    }
+  }
+  const auto number = static_cast<std::size_t>(std::count_if(
+      waiter.calls.begin(), waiter.calls.begin() + static_cast<std::ptrdiff_t>(at + 1),
+      [&call](const RepeatedCall& one) { return one.key() == call.key(); }));
+  const bool counted = waiter.is_whole && other->is_whole;
+  if (counted && theirs >= number) {
+    return std::nullopt;
+  }
+  const Wanted own{texts.text(call.op), call.group, call.peer};
+  const auto gap = gap_of(*other, wanted, texts);
+  if (!gap || !keeps_pattern(waiter, own, texts)) {
+    return std::nullopt;
+  }
+  LeftOutTransfer found;
+  found.rank = other->record->rank;
+  found.partner = waiter.record->rank;
+  found.is_send = receives;
+  found.group = job_.groups[call.group].words();
+  found.place = printable(texts.text(other->calls[*gap].place), 80);
+  found.waits_at = printable(texts.text(call.place), 80);
+  found.number = counted ? static_cast<std::int64_t>(number) : -1;
+  return found;
+}
+
+std::vector<LeftOutTransfer> TransferFinder::run() const {
+  std::vector<LeftOutTransfer> found;
+  for (const Past& waiter : pasts_) {
+    const auto at = waiting_call(waiter);
+    if (auto left_out = at ? judge_call(waiter, *at) : std::nullopt) {
+      found.push_back(std::move(*left_out));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<LeftOutTransfer> left_out_transfers(const FlightJob& job,
+                                                const std::vector<std::int32_t>& ranks) {
+  constexpr std::size_t kMaxRanks = 512;
+  if (ranks.size() > kMaxRanks) {
+    return {};
+  }
+  return TransferFinder(job, ranks).run();
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,64 @@
+#include "aggregate/rules/left_out.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_history.h"
+#include "aggregate/flight/left_out_transfer.h"
+#include "aggregate/rules/all_rules.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+std::string left_out_words(const RuleInput& input, const LeftOutTransfer& one) {
+  const auto name = [&input](std::int32_t rank) {
+    return JobView::name(input.view.ranks()[input.view.index_of(rank)]);
+  };
+  const std::string number =
+      one.number < 0 ? "" : fmt::format(", number {} between the two", one.number);
+  const std::string waits_at = one.waits_at.empty() ? "" : ", at " + one.waits_at;
+  const std::string place =
+      one.place.empty() ? "" : fmt::format(", which it made at {} in the steps before", one.place);
+  return fmt::format(
+      "{} left out a {} rank {} in {}{}; rank {} waits for it{}{}, and all other calls of both are "
+      "those of the steps before",
+      name(one.rank), one.is_send ? "send to" : "recv from", one.partner, one.group, place,
+      one.partner, number, waits_at);
+}
+
+}  // namespace
+
+std::optional<Finding> left_out_transfer(const RuleInput& input,
+                                         const std::vector<std::size_t>& circle) {
+  if (input.flight == nullptr || !is_from_memory(*input.flight) || any_moved(input, circle)) {
+    return std::nullopt;
+  }
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(circle.size());
+  for (const std::size_t at : circle) {
+    numbers.push_back(input.view.ranks()[at].rank);
+  }
+  const auto found = left_out_transfers(input.flight->job, numbers);
+  const bool one_rank = !found.empty() && std::all_of(found.begin(), found.end(), [&](auto& one) {
+    return one.rank == found.front().rank;
+  });
+  if (!one_rank || !is_current(*input.flight, input.view)) {
+    return std::nullopt;
+  }
+  const std::size_t at = input.view.index_of(found.front().rank);
+  Finding finding = accuse(input, Kind::kP2pOrder, {at}, Evidence::kNumbers);
+  if (finding.confidence == Confidence::kNone) {
+    return std::nullopt;
+  }
+  finding.summary = left_out_words(input, found.front());
+  finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
+  finding.advice = {fmt::format("look for a branch around {} on rank {}",
+                                found.front().place.empty() ? "this call" : found.front().place,
+                                found.front().rank)};
+  finding.disproves = {"one of these calls returning"};
+  return finding;
+}
+
+}  // namespace oddrank::aggregate
