@@ -27,6 +27,8 @@ namespace {
 
 constexpr std::size_t kMaxAnswer = 8192;
 constexpr std::size_t kDumpBytes = 65536;  // of one message of a list
+constexpr std::uint32_t kAllStates = UINT32_MAX;
+constexpr std::uint32_t kListening = 1U << static_cast<unsigned>(SocketState::kListen);
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -125,11 +127,11 @@ bool list_sockets(int fd, std::span<const std::byte> question, const Take& take)
   return false;
 }
 
-bool add_family(int fd, std::uint8_t family, SocketTable& table) {
+bool add_family(int fd, std::uint8_t family, std::uint32_t states, SocketTable& table) {
   inet_diag_req_v2 question{};
   question.sdiag_family = family;
   question.sdiag_protocol = IPPROTO_TCP;
-  question.idiag_states = UINT32_MAX;
+  question.idiag_states = states;
   return list_sockets(fd, bytes_of(question), [&table](std::span<const std::byte> answer) {
     if (const auto message = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr))) {
       table.add(row_of(*message));
@@ -192,7 +194,13 @@ std::optional<SocketDiag> SocketDiag::open() {
 }
 
 bool SocketDiag::add_tcp_sockets(SocketTable& table) const {
-  return add_family(fd_.get(), AF_INET, table) && add_family(fd_.get(), AF_INET6, table);
+  return add_family(fd_.get(), AF_INET, kAllStates, table) &&
+         add_family(fd_.get(), AF_INET6, kAllStates, table);
+}
+
+bool SocketDiag::add_listening_sockets(SocketTable& table) const {
+  return add_family(fd_.get(), AF_INET, kListening, table) &&
+         add_family(fd_.get(), AF_INET6, kListening, table);
 }
 
 std::optional<LocalSockets> SocketDiag::local_sockets() const {
