@@ -3,6 +3,7 @@
 taken for one another, folders that nodes do not share, disks from which nothing may be run. One cluster
 of two nodes serves all tests; each starts a job of its own."""
 
+import glob
 import os
 import re
 import subprocess
@@ -23,6 +24,17 @@ RANK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                     "night_rank.py")
 NODES = ("n0", "n1")
 COPY = re.compile(r"oddrank-[0-9a-f]{16}$")
+
+
+def pmix_at_hand():
+    """Returns whether SLURM has its plugin and the library that the plugin loads: Debian 11 and 12 need
+    libpmix-dev for it, Debian 13 nothing more, and Debian testing has no plugin."""
+    for plugin in glob.glob("/usr/lib/*/slurm*/mpi_pmix_v*.so"):
+        with open(plugin, "rb") as file:
+            names = set(re.findall(rb"libpmix\.so[.0-9]*", file.read()))
+        if any(glob.glob(f"/usr/lib/*/pmix2/lib/{name.decode()}") for name in names):
+            return True
+    return False
 
 
 class NightTest(unittest.TestCase):
@@ -98,6 +110,10 @@ class NightTest(unittest.TestCase):
         if "pmi2" not in known.stdout + known.stderr:
             self.skipTest("SLURM has no plugin pmi2 here")
         self.check_lock("--mpi=pmi2")
+
+    @harness.only_with(pmix_at_hand())
+    def test_the_same_below_pmix(self):
+        self.check_lock("--mpi=pmix")
 
     def check_lock(self, *options):
         job = self.start("lock", *options)

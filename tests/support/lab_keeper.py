@@ -42,6 +42,7 @@ while :; do
 done
 """
 
+# TmpFS: nodes share /tmp here, and PMIx makes folders in it that are named after the step alone.
 SLURM_CONF = """ClusterName=oddranklab
 SlurmctldHost={host}({subnet}.1)
 SlurmctldPort={port}
@@ -70,6 +71,7 @@ KillWait=2
 MinJobAge=3600
 SlurmdParameters=config_overrides
 GresTypes=gpu
+TmpFS={lab}/tmp/%n
 NodeName={names} NodeAddr={addresses} CPUs=2 RealMemory=4000 Gres=gpu:2 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefMemPerCPU=2000 State=UP
 """
@@ -139,6 +141,8 @@ class Keeper:
             os.makedirs(f"{self.lab}/{folder}", mode=0o755, exist_ok=True)
         for name in self.names:
             os.makedirs(f"{self.lab}/spool/{name}", mode=0o755, exist_ok=True)
+            os.makedirs(f"{self.lab}/tmp/{name}", mode=0o755, exist_ok=True)
+            os.chmod(f"{self.lab}/tmp/{name}", 0o1777)
             os.mkfifo(f"{self.lab}/run/{name}.wake", 0o600)
         host = socket.gethostname().partition(".")[0]
         addresses = [f"{self.slot.subnet}.{10 + index}" for index in range(len(self.names))]
@@ -304,7 +308,7 @@ class Keeper:
             time.sleep(0.01)
         self.children.clear()
         self.slot.clean()
-        for folder in ("munge", "state", "spool", "run"):
+        for folder in ("munge", "state", "spool", "tmp", "run"):
             shutil.rmtree(f"{self.lab}/{folder}", ignore_errors=True)
         for name in ("state.json", "slurm.conf", "gres.conf", "cgroup.conf", "hosts"):
             if os.path.exists(f"{self.lab}/{name}"):
