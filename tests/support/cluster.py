@@ -230,13 +230,14 @@ class Cluster:
                               capture_output=True, text=True, timeout=timeout, check=False,
                               env=self._environment(), **options)
 
-    def node_pids(self, node):
-        """Returns the pids of all processes of a node, as seen from here."""
-        space = os.stat(f"/proc/{self.node_init(node)}/ns/pid").st_ino
+    def node_pids(self, node, space="pid"):
+        """Returns the pids of all processes of a node, as seen from here. `space`: the namespace that they
+        share; "net" adds those in containers."""
+        own = os.stat(f"/proc/{self.node_init(node)}/ns/{space}").st_ino
 
         def inside(pid):
             try:
-                return os.stat(f"/proc/{pid}/ns/pid").st_ino == space
+                return os.stat(f"/proc/{pid}/ns/{space}").st_ino == own
             except OSError:
                 return False
         return [pid for pid in proc_facts.pids() if inside(pid)]
