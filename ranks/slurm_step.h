@@ -3,8 +3,8 @@
 // From the cgroup, if the site has SLURM make cgroups, or else from the process above it,
 // slurmstepd, which has the step in its title. Neither tells the number of the task.
 //
-// Sources: format strings of SLURM 20.11, 22.05, 24.11 and 26.05 (plugins cgroup/v1, cgroup/v2 and
-// jobacct_gather/cgroup; slurmstepd), and nodes of 20.11 to 26.05 for the title.
+// Sources: nodes of SLURM 20.11, 22.05, 24.11 and 26.05, for the title and cgroups of version 1;
+// for version 2 the format strings of their plugins cgroup/v2.
 #pragma once
 
 #include <sys/types.h>

@@ -76,10 +76,12 @@ def can_namespaces():
 
 
 class Cluster:
-    """One cluster. Use it as a context manager; on an exception it prints the ends of the logs to stderr."""
+    """One cluster. Use it as a context manager; on an exception it prints the ends of the logs to stderr.
+    `cgroups`: slurmd keeps track of processes by cgroups of version 1."""
 
-    def __init__(self, nodes=4, directory=None, message_timeout=30):
+    def __init__(self, nodes=4, directory=None, message_timeout=30, cgroups=False):
         self._count = nodes
+        self._cgroups = cgroups
         self._message_timeout = message_timeout
         self._temporary = directory is None
         self.directory = os.path.abspath(directory) if directory else None
@@ -106,6 +108,7 @@ class Cluster:
                    f"--message-timeout={self._message_timeout}"]
         command += ["--temporary"] if self._temporary else []
         command += ["--detached"] if detached else []
+        command += ["--cgroups"] if self._cgroups else []
         with tempfile.TemporaryFile() as said:
             # pylint: disable=consider-using-with
             self._keeper = subprocess.Popen(
