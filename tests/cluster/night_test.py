@@ -199,14 +199,15 @@ class NightTest(unittest.TestCase):
         harness.check_trouble(self, run, f"job {job} belongs to root", "root")
 
     def test_root_follows_the_hint_for_a_job_of_another_user(self):
-        """A job that root submitted with --uid. The hint's command is run as sudo would: as that user."""
+        """A job that root submitted with --uid (not of nobody: newer SLURMs refuse that). The hint's command
+        is run as sudo would: as that user."""
         if reason := harness.needs_other_user():
             self.skipTest(reason)
         job = self.submit(f"srun -N2 -n2 /usr/bin/python3 {RANK} {self.folder} lock", "-N2", "-n2",
-                          "--uid=nobody", "--gid=nogroup")
+                          "--uid=daemon", "--gid=daemon")
         proc_facts.wait_until(lambda: self.all_wait(job), "both ranks wait")
         run = self.oddrank("job", job)
-        harness.check_trouble(self, run, f"job {job} belongs to nobody", "SLURM refuses root, too")
+        harness.check_trouble(self, run, f"job {job} belongs to daemon", "SLURM refuses root, too")
         hint = re.search(r"`sudo -u (\w+) oddrank (job \d+)`", run.err)
         self.assertIsNotNone(hint, run)
         run = self.oddrank(*hint[2].split(), "-q", *harness.PATIENTLY, user=hint[1])
