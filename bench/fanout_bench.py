@@ -5,7 +5,8 @@ from Enter to the verdict, and where the time goes.
     bench/fanout_bench.py [--oddrank build/release/oddrank] [--nodes 64] [--rounds 5]
 
 Each node has one rank of plain Python, in one sample; agents, srun and slurmd share the cores of this
-machine, which on a real cluster belong to the nodes. bench/fanout.cc measures more ranks and nodes, from
+machine, which on a real cluster belong to the nodes. The floor is what SLURM itself takes: the same srun,
+of `echo`, in turn with oddrank. bench/fanout.cc measures more ranks and nodes, from
 captures, without SLURM. Needs root.
 """
 
@@ -13,6 +14,7 @@ import argparse
 import os
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +24,25 @@ sys.path.insert(0, f"{ROOT}/tests/support")
 # pylint: disable=wrong-import-position
 import cluster
 from star_job import StarJob
+
+
+def srun_words(job, nodes):
+    """The options of agent_command() in slurm/launch.cc."""
+    return ["srun", f"--jobid={job}", "-i", "none", "-l", "-K0", "--overlap", "-N", str(nodes), "-n",
+            str(nodes), "--ntasks-per-node=1", "--gres=none", "--mem=0", "--cpu-bind=none",
+            "--mpi=none", "--chdir=/"]
+
+
+def measure_floor(lab, job, nodes):
+    """Returns the same of srun alone: seconds in all, until the first line and until the last one."""
+    began = time.monotonic()
+    with subprocess.Popen([*srun_words(job, nodes), "/bin/echo", "here"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          env={**os.environ, "SLURM_CONF": lab.conf}) as srun:
+        lines = [time.monotonic() - began for _ in srun.stdout]
+    if srun.returncode != 0 or len(lines) != nodes:
+        sys.exit(f"srun failed with {srun.returncode} after {len(lines)} of {nodes} lines")
+    return time.monotonic() - began, lines[0], lines[-1]
 
 
 def measure(lab, oddrank, job):
@@ -45,11 +66,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="oddrank-fanout-") as folder, \
             cluster.Cluster(nodes=options.nodes) as lab:
         job = StarJob(lab, folder, nodes=options.nodes, ranks=options.nodes).start()
-        rows = [measure(lab, os.path.abspath(options.oddrank), job.id) for _ in range(options.rounds)]
+        floor, rows = [], []
+        for _ in range(options.rounds):
+            floor.append(measure_floor(lab, job.id, options.nodes))
+            rows.append(measure(lab, os.path.abspath(options.oddrank), job.id))
         lab.cancel(job.id)
     for name, column in (("Enter to verdict", 0), ("first answer", 1), ("last answer", 2)):
         times = [row[column] for row in rows]
-        print(f"{name:18} median {statistics.median(times):.2f} s, best {min(times):.2f} s")
+        least = statistics.median(row[column] for row in floor)
+        middle = statistics.median(times)
+        print(f"{name:18} median {middle:.2f} s, best {min(times):.2f} s; srun alone {least:.2f} s: "
+              f"{middle / least:.1f} times, {middle - least:.2f} s more")
     fastest = min(rows, key=lambda row: row[0])
     steps = [line for line in fastest[3].splitlines() if re.search(r": \d+ ms$", line)]
     print("\n".join(["", "the fastest round:", *steps]))

@@ -1,5 +1,6 @@
 #include "ranks/process_facts.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "ranks/field_record.h"
 #include "ranks/process_role.h"
 #include "ranks/rank_identity.h"
+#include "ranks/slurm_step.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -62,6 +64,15 @@ void read_details(ProcessFacts& facts) {
                    role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
                    communicates(facts.stat.pid);
   }
+}
+
+std::string cgroups_of(pid_t pid) {
+  return read_file("/proc/" + std::to_string(pid) + "/cgroup", kMaxCommandText).value_or("");
+}
+
+bool is_of_root(pid_t pid) {
+  struct stat status {};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 && status.st_uid == 0;
 }
 
 std::string encode_details(const ProcessFacts& facts) {
@@ -215,6 +226,7 @@ Result<std::vector<ProcessFacts>> read_process_facts() {
     }
   }
   read_details_of(all, read_details);
+  add_slurm_steps(all, cgroups_of, is_of_root);
   return all;
 }
 

@@ -97,6 +97,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kModule, kPrefix, "mca_", kInternal),
     native(kModule, kPrefix, "libopen-pal", kInternal),
     native(kModule, kPrefix, "libopen-rte", kInternal),
+    native(kModule, kPrefix, "libevent", kInternal),  // which Open MPI asks in between
     native(kModule, kPrefix, "libpmix", kInternal),
     native(kModule, kPrefix, "libucp", kInternal),
     native(kModule, kPrefix, "libuct", kInternal),

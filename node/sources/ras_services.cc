@@ -19,6 +19,7 @@
 #include "base/unique_fd.h"
 #include "collectives/sources/ras_client.h"
 #include "snapshot/variable.h"
+#include "waits/ends/socket_diag.h"
 #include "waits/ends/socket_table.h"
 
 namespace oddrank::node {
@@ -73,8 +74,10 @@ std::optional<std::uint16_t> ras_port(const Capture& capture, const ProcessCaptu
              : parse_number<std::uint16_t>(std::string_view(address).substr(colon + 1));
 }
 
-// The sockets of each network namespace. The kernel walks all of its sockets for one table, some
-// milliseconds even if there are few, so each is read once and not for each rank.
+// The sockets that listen, of each network namespace: from the kernel's list of these alone in our
+// own one. In another one only the table as text can be read; for it the kernel walks over all
+// connections of the machine, some milliseconds even if there are few. So each is read once, and
+// not for each rank.
 class NetworkTables {
  public:
   const waits::SocketTable& of(pid_t pid, const std::string& network);
@@ -85,14 +88,21 @@ class NetworkTables {
 
 const waits::SocketTable& NetworkTables::of(pid_t pid, const std::string& network) {
   const auto [at, fresh] = tables_.try_emplace(network);
+  waits::SocketTable& table = at->second;
+  if (!fresh) {
+    return table;
+  }
+  const auto own = read_link("/proc/self/ns/net");
+  const auto diag = own && *own == network ? waits::SocketDiag::open() : std::nullopt;
+  if (diag && diag->add_listening_sockets(table)) {
+    return table;
+  }
   for (const char* file : {"/net/tcp", "/net/tcp6"}) {
-    const auto text = fresh ? read_file("/proc/" + std::to_string(pid) + file)
-                            : Result<std::string>(std::string());
-    if (text) {
-      at->second.add(*text);
+    if (const auto text = read_file("/proc/" + std::to_string(pid) + file)) {
+      table.add(*text);
     }
   }
-  return at->second;
+  return table;
 }
 
 // Returns the address of a socket on which the process itself listens at that port.

@@ -89,7 +89,7 @@ REVIEWED_OPENS = {
     "node/sources/collect_hardware.cc": 2,
     "node/sources/dump_files.cc": 4,
     "node/sources/ras_services.cc": 1,
-    "ranks/process_facts.cc": 1,
+    "ranks/process_facts.cc": 2,
     "waits/cgroups.cc": 1,
     "waits/ends/read_ends.cc": 1,
     "waits/ends/read_sockets.cc": 2,

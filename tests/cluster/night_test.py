@@ -3,6 +3,7 @@
 taken for one another, folders that nodes do not share, disks from which nothing may be run. One cluster
 of two nodes serves all tests; each starts a job of its own."""
 
+import glob
 import os
 import re
 import subprocess
@@ -23,6 +24,23 @@ RANK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                     "night_rank.py")
 NODES = ("n0", "n1")
 COPY = re.compile(r"oddrank-[0-9a-f]{16}$")
+
+
+def pmix_at_hand():
+    """Returns whether SLURM has its plugin and the library that the plugin loads: Debian 11 and 12 need
+    libpmix-dev for it, Debian 13 nothing more, and Debian testing has no plugin."""
+    for plugin in glob.glob("/usr/lib/*/slurm*/mpi_pmix_v*.so"):
+        with open(plugin, "rb") as file:
+            names = set(re.findall(rb"libpmix\.so[.0-9]*", file.read()))
+        if any(glob.glob(f"/usr/lib/*/pmix2/lib/{name.decode()}") for name in names):
+            return True
+    return False
+
+
+def may_make_users():
+    """Returns whether a user namespace can be made: not in a chroot, where scripts/slurm_release runs."""
+    return subprocess.run(["unshare", "--map-root-user", "true"], capture_output=True, timeout=60,
+                          check=False).returncode == 0
 
 
 class NightTest(unittest.TestCase):
@@ -50,10 +68,11 @@ class NightTest(unittest.TestCase):
         return job
 
     def ranks_of(self, job, count):
-        """Returns the pids of the job's Python ranks, as seen from here, if there are so many."""
-        pids = [pid for node in NODES for pid in self.lab.node_pids(node)
+        """Returns the pids of the job's Python ranks, as seen from here, if there are so many. They may
+        have lost SLURM's variables."""
+        pids = [pid for node in NODES for pid in self.lab.node_pids(node, space="net")
                 if proc_facts.comm(pid) == "python3"
-                and proc_facts.environ(pid).get("SLURM_JOB_ID") == job]
+                and proc_facts.environ(pid).get("SLURM_JOB_ID", job) == job]
         return pids if len(pids) == count else None
 
     def start(self, how, *options):
@@ -98,6 +117,20 @@ class NightTest(unittest.TestCase):
         if "pmi2" not in known.stdout + known.stderr:
             self.skipTest("SLURM has no plugin pmi2 here")
         self.check_lock("--mpi=pmi2")
+
+    @harness.only_with(pmix_at_hand())
+    def test_the_same_below_pmix(self):
+        self.check_lock("--mpi=pmix")
+
+    def test_the_same_below_env_i(self):
+        """SLURM's variables are gone, as after sudo or `apptainer --cleanenv`; the step is known from
+        the daemon above the ranks."""
+        self.check_lock("bash -c 'exec env -i RANK=$SLURM_PROCID WORLD_SIZE=2 \"$@\"' bash")
+
+    @harness.only_with(may_make_users())
+    def test_the_same_in_a_container(self):
+        """User, pid and mount namespaces, and a /proc of its own, as enroot and pyxis have them."""
+        self.check_lock("unshare --map-root-user --mount --pid --fork --mount-proc")
 
     def check_lock(self, *options):
         job = self.start("lock", *options)
@@ -164,6 +197,22 @@ class NightTest(unittest.TestCase):
         job = self.start("step")
         run = self.oddrank("job", job, user="nobody")
         harness.check_trouble(self, run, f"job {job} belongs to root", "root")
+
+    def test_root_follows_the_hint_for_a_job_of_another_user(self):
+        """A job that root submitted with --uid (not of nobody: newer SLURMs refuse that). The hint's command
+        is run as sudo would: as that user."""
+        if reason := harness.needs_other_user():
+            self.skipTest(reason)
+        job = self.submit(f"srun -N2 -n2 /usr/bin/python3 {RANK} {self.folder} lock", "-N2", "-n2",
+                          "--uid=daemon", "--gid=daemon")
+        proc_facts.wait_until(lambda: self.all_wait(job), "both ranks wait")
+        run = self.oddrank("job", job)
+        harness.check_trouble(self, run, f"job {job} belongs to daemon", "SLURM refuses root, too")
+        hint = re.search(r"`sudo -u (\w+) oddrank (job \d+)`", run.err)
+        self.assertIsNotNone(hint, run)
+        run = self.oddrank(*hint[2].split(), "-q", *harness.PATIENTLY, user=hint[1])
+        self.assertEqual(run.status, 0, run)
+        self.assertRegex(run.out, r"^lock_deadlock( \(likely\))?: rank 1 \(n1, ")
 
     # -- where nothing can be left or run -----------------------------------------------------------
 

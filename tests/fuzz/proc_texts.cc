@@ -17,6 +17,7 @@
 #include "base/split.h"
 #include "ranks/process_role.h"
 #include "ranks/rank_identity.h"
+#include "ranks/slurm_step.h"
 #include "waits/cgroups.h"
 #include "waits/ends/socket_table.h"
 #include "waits/file_locks.h"
@@ -34,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)ranks::identify_rank(environment);
   (void)ranks::is_doubtful(environment);
   (void)ranks::parse_ranks(text);
+  (void)ranks::step_of_cgroups(text);
+  (void)ranks::step_of_title(text);
   std::vector<std::string> arguments;
   for (const std::string_view word : split(text.substr(0, 4096), '\0')) {
     arguments.emplace_back(word);

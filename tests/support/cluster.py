@@ -76,10 +76,12 @@ def can_namespaces():
 
 
 class Cluster:
-    """One cluster. Use it as a context manager; on an exception it prints the ends of the logs to stderr."""
+    """One cluster. Use it as a context manager; on an exception it prints the ends of the logs to stderr.
+    `cgroups`: slurmd keeps track of processes by cgroups of version 1."""
 
-    def __init__(self, nodes=4, directory=None, message_timeout=30):
+    def __init__(self, nodes=4, directory=None, message_timeout=30, cgroups=False):
         self._count = nodes
+        self._cgroups = cgroups
         self._message_timeout = message_timeout
         self._temporary = directory is None
         self.directory = os.path.abspath(directory) if directory else None
@@ -106,6 +108,7 @@ class Cluster:
                    f"--message-timeout={self._message_timeout}"]
         command += ["--temporary"] if self._temporary else []
         command += ["--detached"] if detached else []
+        command += ["--cgroups"] if self._cgroups else []
         with tempfile.TemporaryFile() as said:
             # pylint: disable=consider-using-with
             self._keeper = subprocess.Popen(
@@ -230,13 +233,14 @@ class Cluster:
                               capture_output=True, text=True, timeout=timeout, check=False,
                               env=self._environment(), **options)
 
-    def node_pids(self, node):
-        """Returns the pids of all processes of a node, as seen from here."""
-        space = os.stat(f"/proc/{self.node_init(node)}/ns/pid").st_ino
+    def node_pids(self, node, space="pid"):
+        """Returns the pids of all processes of a node, as seen from here. `space`: the namespace that they
+        share; "net" adds those in containers."""
+        own = os.stat(f"/proc/{self.node_init(node)}/ns/{space}").st_ino
 
         def inside(pid):
             try:
-                return os.stat(f"/proc/{pid}/ns/pid").st_ino == space
+                return os.stat(f"/proc/{pid}/ns/{space}").st_ino == own
             except OSError:
                 return False
         return [pid for pid in proc_facts.pids() if inside(pid)]

@@ -9,8 +9,10 @@ Only cluster.py starts it. It reports that it is ready by writing state.json int
 """
 
 import argparse
+import contextlib
 import ctypes
 import errno
+import glob
 import json
 import os
 import re
@@ -42,6 +44,7 @@ while :; do
 done
 """
 
+# TmpFS: nodes share /tmp here, and PMIx makes folders in it that are named after the step alone.
 SLURM_CONF = """ClusterName=oddranklab
 SlurmctldHost={host}({subnet}.1)
 SlurmctldPort={port}
@@ -56,9 +59,9 @@ SlurmctldPidFile={lab}/run/slurmctld.pid
 SlurmdPidFile={lab}/run/slurmd.%n.pid
 SlurmctldLogFile={lab}/log/slurmctld.log
 SlurmdLogFile={lab}/log/slurmd.%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/linux
+ProctrackType=proctrack/{tracking}
+TaskPlugin=task/{tasks}
+JobAcctGatherType=jobacct_gather/{gathering}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 MailProg=/bin/true
@@ -70,6 +73,7 @@ KillWait=2
 MinJobAge=3600
 SlurmdParameters=config_overrides
 GresTypes=gpu
+TmpFS={lab}/tmp/%n
 NodeName={names} NodeAddr={addresses} CPUs=2 RealMemory=4000 Gres=gpu:2 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefMemPerCPU=2000 State=UP
 """
@@ -96,8 +100,8 @@ def mount_propagation():
     return "unchanged"
 
 
-def cgroup_plugin():
-    """Returns the line that names a plugin that needs no cgroups. Without one in its configuration, slurmd
+def cgroup_plugin(cgroups):
+    """Returns the line that names a plugin: of version 1 with `cgroups`, else one that needs no cgroups. Without one in its configuration, slurmd
     looks for cgroups, and exits if there are none, or no systemd. Nothing here uses the plugin. SLURM
     before 22.05 knows no plugins."""
     version = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=60,
@@ -106,15 +110,26 @@ def cgroup_plugin():
     number = int(match.group(1)) if match else 0
     if number < 22:
         return ""
-    return "CgroupPlugin=" + ("cgroup/v1" if number < 23 else "disabled")
+    return "CgroupPlugin=" + ("cgroup/v1" if cgroups or number < 23 else "disabled")
+
+
+def remove_cgroups(names):
+    """Removes what slurmd of these nodes has left in the version 1 hierarchies."""
+    for name in names:
+        for top in glob.glob(f"/sys/fs/cgroup/*/slurm_{name}"):
+            for folder, _, _ in os.walk(top, topdown=False):
+                with contextlib.suppress(OSError):  # a process has not quite ended
+                    os.rmdir(folder)
 
 
 class Keeper:
-    def __init__(self, directory, nodes, temporary, message_timeout):
+    # pylint: disable-next=too-many-arguments,too-many-positional-arguments
+    def __init__(self, directory, nodes, temporary, message_timeout, cgroups):
         self.lab = directory
         self.names = [f"n{index}" for index in range(nodes)]
         self.temporary = temporary
         self.message_timeout = message_timeout
+        self.cgroups = cgroups
         self.slot = lab_slot.claim()
         self.children = {}  # name -> Popen
         LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -139,18 +154,22 @@ class Keeper:
             os.makedirs(f"{self.lab}/{folder}", mode=0o755, exist_ok=True)
         for name in self.names:
             os.makedirs(f"{self.lab}/spool/{name}", mode=0o755, exist_ok=True)
+            os.makedirs(f"{self.lab}/tmp/{name}", mode=0o755, exist_ok=True)
+            os.chmod(f"{self.lab}/tmp/{name}", 0o1777)
             os.mkfifo(f"{self.lab}/run/{name}.wake", 0o600)
         host = socket.gethostname().partition(".")[0]
         addresses = [f"{self.slot.subnet}.{10 + index}" for index in range(len(self.names))]
         self._write("slurm.conf", SLURM_CONF.format(
             host=host, subnet=self.slot.subnet, port=self.slot.controller_port, lab=self.lab,
             message_timeout=self.message_timeout, names=",".join(self.names),
-            addresses=",".join(addresses)))
+            addresses=",".join(addresses), tracking="cgroup" if self.cgroups else "linuxproc",
+            tasks="cgroup" if self.cgroups else "none",
+            gathering="cgroup" if self.cgroups else "linux"))
         for index in range(2):  # fake GPUs: any character device will do
             os.mknod(f"{self.lab}/run/gpu{index}", 0o20666, os.makedev(1, 3))
         self._write("gres.conf", f"NodeName={','.join(self.names)} Name=gpu "
                                  f"File={self.lab}/run/gpu[0-1]\n")
-        self._write("cgroup.conf", cgroup_plugin() + "\n")
+        self._write("cgroup.conf", cgroup_plugin(self.cgroups) + "\nConstrainCores=no\n")
         rows = ["127.0.0.1 localhost", f"{self.slot.subnet}.1 {host}"]
         rows += [f"{address} {name}" for address, name in zip(addresses, self.names)]
         self._write("hosts", "\n".join(rows) + "\n")
@@ -303,8 +322,10 @@ class Keeper:
         while self._reap() and time.monotonic() < deadline:
             time.sleep(0.01)
         self.children.clear()
+        if self.cgroups:
+            remove_cgroups(self.names)
         self.slot.clean()
-        for folder in ("munge", "state", "spool", "run"):
+        for folder in ("munge", "state", "spool", "tmp", "run"):
             shutil.rmtree(f"{self.lab}/{folder}", ignore_errors=True)
         for name in ("state.json", "slurm.conf", "gres.conf", "cgroup.conf", "hosts"):
             if os.path.exists(f"{self.lab}/{name}"):
@@ -324,13 +345,15 @@ def main():
     parser.add_argument("--temporary", action="store_true")
     parser.add_argument("--detached", action="store_true", help="live without an owner on stdin")
     parser.add_argument("--message-timeout", type=int, default=10)
+    parser.add_argument("--cgroups", action="store_true")
     options = parser.parse_args()
 
     signals, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, lambda *_: None)
-    keeper = Keeper(options.directory, options.nodes, options.temporary, options.message_timeout)
+    keeper = Keeper(options.directory, options.nodes, options.temporary, options.message_timeout,
+                    options.cgroups)
     try:
         keeper.start()
         keeper.hold(None if options.detached else 0, signals)

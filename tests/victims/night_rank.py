@@ -50,7 +50,7 @@ def take_twice():
 
 
 def main(folder, how):
-    rank = int(os.environ["SLURM_PROCID"])
+    rank = int(os.environ.get("RANK") or os.environ["SLURM_PROCID"])
     if how == "ended" and rank == 1:
         return
     if how == "ended":

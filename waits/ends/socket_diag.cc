@@ -27,6 +27,8 @@ namespace {
 
 constexpr std::size_t kMaxAnswer = 8192;
 constexpr std::size_t kDumpBytes = 65536;  // of one message of a list
+constexpr std::uint32_t kAllStates = UINT32_MAX;
+constexpr std::uint32_t kListening = 1U << static_cast<unsigned>(SocketState::kListen);
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -43,10 +45,13 @@ std::optional<T> read_at(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-bool send_question(int fd, std::span<const std::byte> question, std::uint16_t flags) {
+bool send_question(int fd,
+                   std::span<const std::byte> question,
+                   std::uint16_t flags,
+                   std::uint16_t type = SOCK_DIAG_BY_FAMILY) {
   nlmsghdr header{};
   header.nlmsg_len = static_cast<std::uint32_t>(sizeof header + question.size());
-  header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  header.nlmsg_type = type;
   header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
   std::vector<std::byte> message(sizeof header + question.size());
   std::memcpy(message.data(), &header, sizeof header);
@@ -95,7 +100,7 @@ ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
     if (header->nlmsg_len < sizeof *header || header->nlmsg_len > bytes.size()) {
       return ListEnd::kFailed;
     }
-    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) {
+    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY && header->nlmsg_type != TCPDIAG_GETSOCK) {
       return header->nlmsg_type == NLMSG_DONE ? ListEnd::kDone : ListEnd::kFailed;
     }
     take(bytes.first(header->nlmsg_len));
@@ -106,8 +111,11 @@ ListEnd take_messages(std::span<const std::byte> bytes, const Take& take) {
 
 // Calls take() for each socket that matches the query; returns false if the answer is incomplete.
 template <typename Take>
-bool list_sockets(int fd, std::span<const std::byte> question, const Take& take) {
-  if (!send_question(fd, question, NLM_F_DUMP)) {
+bool list_sockets(int fd,
+                  std::span<const std::byte> question,
+                  const Take& take,
+                  std::uint16_t type = SOCK_DIAG_BY_FAMILY) {
+  if (!send_question(fd, question, NLM_F_DUMP, type)) {
     return false;
   }
   std::vector<std::byte> bytes(kDumpBytes);
@@ -125,16 +133,35 @@ bool list_sockets(int fd, std::span<const std::byte> question, const Take& take)
   return false;
 }
 
-bool add_family(int fd, std::uint8_t family, SocketTable& table) {
+void add_row(std::span<const std::byte> answer, SocketTable& table) {
+  if (const auto message = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr))) {
+    table.add(row_of(*message));
+  }
+}
+
+// Adds those of both families with one walk over the kernel's table. The older of the two questions
+// has no family, since the kernel does not heed the one in it; for the newer one it walks twice.
+bool add_both_families(int fd, std::uint32_t states, SocketTable& table) {
+  inet_diag_req question{};
+  question.idiag_family = AF_INET;
+  question.idiag_states = states;
+  return list_sockets(
+      fd, bytes_of(question),
+      [&table](std::span<const std::byte> answer) { add_row(answer, table); }, TCPDIAG_GETSOCK);
+}
+
+bool add_family(int fd, std::uint8_t family, std::uint32_t states, SocketTable& table) {
   inet_diag_req_v2 question{};
   question.sdiag_family = family;
   question.sdiag_protocol = IPPROTO_TCP;
-  question.idiag_states = UINT32_MAX;
-  return list_sockets(fd, bytes_of(question), [&table](std::span<const std::byte> answer) {
-    if (const auto message = read_at<inet_diag_msg>(answer, sizeof(nlmsghdr))) {
-      table.add(row_of(*message));
-    }
-  });
+  question.idiag_states = states;
+  return list_sockets(fd, bytes_of(question),
+                      [&table](std::span<const std::byte> answer) { add_row(answer, table); });
+}
+
+bool add_tcp(int fd, std::uint32_t states, SocketTable& table) {
+  return add_both_families(fd, states, table) ||
+         (add_family(fd, AF_INET, states, table) && add_family(fd, AF_INET6, states, table));
 }
 
 // Returns the value of an attribute after `head` bytes of an answer; empty if there is none.
@@ -192,7 +219,11 @@ std::optional<SocketDiag> SocketDiag::open() {
 }
 
 bool SocketDiag::add_tcp_sockets(SocketTable& table) const {
-  return add_family(fd_.get(), AF_INET, table) && add_family(fd_.get(), AF_INET6, table);
+  return add_tcp(fd_.get(), kAllStates, table);
+}
+
+bool SocketDiag::add_listening_sockets(SocketTable& table) const {
+  return add_tcp(fd_.get(), kListening, table);
 }
 
 std::optional<LocalSockets> SocketDiag::local_sockets() const {

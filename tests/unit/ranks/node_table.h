@@ -117,6 +117,7 @@ class Node {
     return *this;
   }
 
+  const std::vector<ProcessFacts>& facts() const { return facts_; }
   RankDecision decide(const DiscoverOptions& options = {}) const {
     return decide_ranks(facts_, options);
   }

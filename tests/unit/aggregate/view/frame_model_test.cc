@@ -33,6 +33,18 @@ struct Folder {
   }
 };
 
+// The keys of stacks of one capture, by which places are compared.
+struct PlaceKeys {
+  CaptureBuilder builder{{"n0"}, 2};
+
+  std::string operator()(const Frames& frames, pid_t pid) {
+    ThreadSpec spec;
+    spec.frames = frames;
+    const auto sample = builder.thread(builder.rank(0, "n0", pid), spec).samples.back();
+    return FrameModel(builder.capture.tables).fold(sample).key;
+  }
+};
+
 constexpr std::string_view kLibc = "/lib/libc.so.6";
 
 }  // namespace
@@ -78,16 +90,21 @@ TEST_CASE("frames without a symbol have module and offset") {
 
 TEST_CASE("equal places have equal keys, in whichever libc function they wait") {
   const Frames outer = {py("f", "/a/b.py", 1)};
-  CaptureBuilder builder({"n0"}, 2);
-  const auto key = [&builder](const Frames& frames, pid_t pid) {
-    ThreadSpec spec;
-    spec.frames = frames;
-    const auto sample = builder.thread(builder.rank(0, "n0", pid), spec).samples.back();
-    return FrameModel(builder.capture.tables).fold(sample).key;
-  };
+  PlaceKeys key;
   CHECK(key(Frames{native("poll", kLibc)} + outer, 1) ==
         key(Frames{native("sched_yield", kLibc)} + outer, 2));
   CHECK(key(outer, 3) != key({py("f", "/a/b.py", 2)}, 4));
+}
+
+TEST_CASE("a rank that goes round in Open MPI is at one place") {
+  const std::string_view progress = "/lib/libopen-pal.so.40.30.2";
+  const Frames outer = {native("opal_progress", progress),
+                        native("PMPI_Allreduce", "/lib/libmpi.so.40"), native("main", "/x/train")};
+  PlaceKeys key;
+  const Frames asks = {native("poll", kLibc), native("", "/lib/libevent_core-2.1.so.7.0.1"),
+                       native("event_base_loop", "/lib/libevent_core-2.1.so.7.0.1")};
+  const Frames looks = {native("", "/lib/openmpi3/mca_btl_vader.so")};
+  CHECK(key(asks + outer, 1) == key(looks + outer, 2));
 }
 
 TEST_CASE("a mismatch loses no frame") {

@@ -134,6 +134,19 @@ TEST_CASE("the list of TCP sockets has those of IPv6 and those that listen") {
   CHECK(row->state == static_cast<std::uint8_t>(SocketState::kListen));
   CHECK(row->local.starts_with("[::1]:"));
   CHECK(row->peer == "[::]:0");
+  SocketTable only;
+  REQUIRE(diag->add_listening_sockets(only));
+  REQUIRE(only.by_inode(inode_of(listener)) != nullptr);
+  CHECK(only.by_inode(inode_of(listener))->local == row->local);
+}
+
+TEST_CASE("a connection is not among those that listen") {
+  const auto diag = SocketDiag::open();
+  REQUIRE(diag);
+  const Connection connection;
+  SocketTable listed;
+  REQUIRE(diag->add_listening_sockets(listed));
+  CHECK(listed.by_inode(inode_of(connection.client)) == nullptr);
 }
 
 }  // namespace

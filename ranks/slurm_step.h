@@ -1,0 +1,44 @@
+// Which step of SLURM a process belongs to, from what SLURM itself says of it, for processes that
+// lost SLURM's variables: `env -i`, `sudo`, `apptainer --cleanenv`, a login with pam_slurm_adopt.
+// From the cgroup, if the site has SLURM make cgroups, or else from the process above it,
+// slurmstepd, which has the step in its title. Neither tells the number of the task.
+//
+// Sources: nodes of SLURM 20.11, 22.05, 24.11 and 26.05, for the title and cgroups of version 1;
+// for version 2 the format strings of their plugins cgroup/v2.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ranks/process_facts.h"
+
+namespace oddrank::ranks {
+
+struct SlurmStep {
+  std::string job;   // "4711"
+  std::string step;  // "0", "batch", "extern", "interactive"
+
+  bool operator==(const SlurmStep&) const = default;
+};
+
+// Parses /proc/PID/cgroup: "0::/system.slice/n0_slurmstepd.scope/job_7/step_0/user/task_1" (version
+// 2), "6:freezer:/slurm_n0/uid_1000/job_7/step_0" (version 1). Returns nullopt outside of a step.
+std::optional<SlurmStep> step_of_cgroups(std::string_view text);
+
+// Parses the title of a slurmstepd: "slurmstepd: [4711.0]".
+std::optional<SlurmStep> step_of_title(std::string_view title);
+
+// Adds SLURM_JOB_ID and SLURM_STEP_ID to the processes that were read and have no SLURM_JOB_ID.
+// What a login brought into the job (step "extern") gets them only if its variables give it a rank.
+// Does nothing if no process of the node has SLURM_JOB_ID. `cgroups_of` returns the text for a
+// process, `by_root` whether root runs it: anybody may give a process that title.
+void add_slurm_steps(std::vector<ProcessFacts>& all,
+                     const std::function<std::string(pid_t)>& cgroups_of,
+                     const std::function<bool(pid_t)>& by_root);
+
+}  // namespace oddrank::ranks

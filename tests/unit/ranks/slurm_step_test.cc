@@ -1,0 +1,146 @@
+#include "ranks/slurm_step.h"
+
+#include "tests/support/catch.h"
+#include "tests/unit/ranks/node_table.h"
+
+namespace oddrank::ranks {
+namespace {
+
+using test::Node;
+
+std::string no_cgroups(pid_t /*pid*/) {
+  return "0::/user.slice\n";
+}
+bool all_of_root(pid_t /*pid*/) {
+  return true;
+}
+
+// Returns "7.0" of the process, by its variables; "" if it has none.
+std::string told(const std::vector<ProcessFacts>& all, pid_t pid) {
+  for (const ProcessFacts& facts : all) {
+    if (facts.stat.pid == pid && facts.environment.has("SLURM_JOB_ID")) {
+      return std::string(facts.environment.get("SLURM_JOB_ID")) + "." +
+             std::string(facts.environment.get("SLURM_STEP_ID"));
+    }
+  }
+  return {};
+}
+
+// A step with a rank that kept its variables, and one that lost them; a login beside them.
+std::vector<ProcessFacts> node() {
+  auto all = Node()
+                 .add(10, 1, "slurmstepd:")
+                 .add(11, 10, "python3 train.py", "SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0")
+                 .add(12, 10, "apptainer run", "PATH=/bin")
+                 .add(13, 12, "python3 train.py", "RANK=1 WORLD_SIZE=2")
+                 .add(20, 1, "slurmstepd:")
+                 .add(21, 20, "bash", "HOME=/root")
+                 .add(22, 21, "python3 train.py", "RANK=2 WORLD_SIZE=3")
+                 .add(30, 1, "bash", "RANK=3 WORLD_SIZE=4")
+                 .facts();
+  for (ProcessFacts& facts : all) {
+    if (facts.stat.pid == 10 || facts.stat.pid == 20) {
+      facts.stat.name = "slurmstepd";
+      facts.arguments = {facts.stat.pid == 10 ? "slurmstepd: [7.0]" : "slurmstepd: [7.extern]"};
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("steps in cgroups of version 1, as SLURM 20.11 to 26.05 name them") {
+  const SlurmStep step{"7", "0"};
+  CHECK(step_of_cgroups("12:cpuset:/\n6:freezer:/slurm_n0/uid_1000/job_7/step_0\n0::/\n") == step);
+  CHECK(step_of_cgroups("4:memory:/slurm/uid_0/job_7/step_0/task_3\n") == step);
+  CHECK(step_of_cgroups("4:cpu,cpuacct:/slurm/uid_0/job_7/step_batch/task_0\n") ==
+        SlurmStep{"7", "batch"});
+  CHECK(step_of_cgroups("4:devices:/slurm/uid_0/job_7/step_extern\n") == SlurmStep{"7", "extern"});
+}
+
+TEST_CASE("steps in cgroups of version 2, as SLURM 22.05 to 26.05 name them") {
+  const SlurmStep step{"7", "0"};
+  CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n") == step);
+  CHECK(step_of_cgroups("0::/system.slice/n0_slurmstepd.scope/job_7/step_0/user/task_0\n") == step);
+  CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_special\n") ==
+        step);
+  CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_0+1/user/task_0\n") == step);
+  // Made below it by a container's runtime.
+  CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0/box\n") ==
+        step);
+  CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_interactive/user/task_0") ==
+        SlurmStep{"7", "interactive"});
+}
+
+TEST_CASE("cgroups that are no step's, and hostile ones") {
+  for (const std::string_view text :
+       {"", "0::/", "0::/system.slice/slurmd.service\n",
+        "0::/system.slice/slurmstepd.scope/system\n", "0::/system.slice/slurmstepd.scope/job_7\n",
+        "0::/kubepods/job_7/step_0\n", "0::/slurm/job_x/step_0\n", "0::/slurm/job_7/step_\n",
+        "0::/slurm/job_7/step_-1\n", "0::/slurm/job_99999999999/step_0\n",
+        "0::/slurm/job_7/x/step_0\n", "slurm/job_7/step_0\n", "::::", "0:/slurm/job_7/step_0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(step_of_cgroups(text));
+  }
+}
+
+TEST_CASE("the title of a step's daemon") {
+  CHECK(step_of_title("slurmstepd: [4711.0]") == SlurmStep{"4711", "0"});
+  CHECK(step_of_title("slurmstepd: [4711.batch]") == SlurmStep{"4711", "batch"});
+  CHECK(step_of_title("slurmstepd: [4711.0+1]") == SlurmStep{"4711", "0"});
+  for (const std::string_view title :
+       {"", "slurmstepd", "slurmstepd: [", "slurmstepd: []", "slurmstepd: [7]", "slurmstepd: [7.]",
+        "slurmstepd: [x.0]", "slurmstepd: [7.x]", "python3 slurmstepd: [7.0]",
+        "/usr/sbin/slurmstepd infinity"}) {
+    CAPTURE(title);
+    CHECK_FALSE(step_of_title(title));
+  }
+}
+
+TEST_CASE("a process that lost its variables is of the step of the daemon above it") {
+  auto all = node();
+  add_slurm_steps(all, no_cgroups, all_of_root);
+  CHECK(told(all, 11) == "7.0");
+  CHECK(told(all, 12) == "7.0");
+  CHECK(told(all, 13) == "7.0");
+  CHECK(told(all, 30).empty());
+}
+
+TEST_CASE("a login is of the job only with a rank") {
+  auto all = node();
+  add_slurm_steps(all, no_cgroups, all_of_root);
+  CHECK(told(all, 21).empty());
+  CHECK(told(all, 22) == "7.");
+}
+
+TEST_CASE("a title that anybody can take is not believed") {
+  auto all = node();
+  add_slurm_steps(all, no_cgroups, [](pid_t pid) { return pid != 10; });
+  CHECK(told(all, 11) == "7.0");
+  CHECK(told(all, 13).empty());
+}
+
+TEST_CASE("the cgroup is believed before the daemon, and variables before both") {
+  auto all = node();
+  add_slurm_steps(
+      all,
+      [](pid_t /*pid*/) { return "0::/system.slice/slurmstepd.scope/job_8/step_2/user/task_0\n"; },
+      all_of_root);
+  CHECK(told(all, 11) == "7.0");
+  CHECK(told(all, 13) == "8.2");
+  CHECK(told(all, 30) == "8.2");
+}
+
+TEST_CASE("without SLURM's variables anywhere, nobody is asked") {
+  auto all = Node().add(30, 1, "bash", "RANK=3 WORLD_SIZE=4").facts();
+  add_slurm_steps(
+      all,
+      [](pid_t /*pid*/) -> std::string {
+        FAIL("asked");
+        return {};
+      },
+      all_of_root);
+  CHECK(told(all, 30).empty());
+}
+
+}  // namespace oddrank::ranks
