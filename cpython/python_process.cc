@@ -52,6 +52,19 @@ std::vector<Addr> anchors_of(const std::vector<ThreadStateRow>& rows,
   return anchors;
 }
 
+std::uint64_t mark_of(const FrameChain& chain) {
+  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a, by words
+  std::uint64_t mark = 0xcbf29ce484222325;
+  for (const RawFrame& frame : chain.frames) {
+    const bool innermost = &frame == &chain.frames.front();
+    for (const std::uint64_t word : {value_of(frame.address), value_of(frame.code),
+                                     innermost ? std::uint64_t{0} : frame.instruction}) {
+      mark = (mark ^ word) * kPrime;
+    }
+  }
+  return mark;
+}
+
 }  // namespace
 
 struct PythonProcess::Impl {
@@ -335,6 +348,8 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.interpreter = states.interpreters[rows[i].interpreter].id;
     thread.cut = chains[i].cut;
     thread.too_long = chains[i].too_long;
+    thread.stale = chains[i].stale;
+    thread.chain_mark = mark_of(chains[i]);
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
       thread.frames.push_back(impl_->make_frame(raw));

@@ -24,6 +24,7 @@ namespace oddrank::report {
 using snapshot::Frame;
 using snapshot::FrameKind;
 using snapshot::ProcessCapture;
+using snapshot::StackEnd;
 using snapshot::ThreadCapture;
 using snapshot::ThreadSample;
 
@@ -164,7 +165,7 @@ void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& threa
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  const ThreadCapture& thread) {
-  Json json = object_for(19);
+  Json json = object_for(20);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
   json["python_name"] = or_null(view.text(thread.python_name));
@@ -187,6 +188,10 @@ Json thread_json(const aggregate::JobView& view,
   json["frames"] = Json::array();
   for (const auto id : view.model().all_frames(last)) {
     json["frames"].push_back(frame_json(view, id));
+  }
+  const StackEnd end = view.capture().tables.stacks()[last.stack].end;
+  if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {
+    json["torn"] = true;
   }
   if (!thread.locals.empty()) {
     json["locals"] = locals_json(view, thread, last);

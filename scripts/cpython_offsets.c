@@ -134,6 +134,11 @@ static void print_frame(void) {
   FIELD(stack_top, PyFrameObject, f_stackdepth);
 #endif
   FIELD(stack_base, PyFrameObject, f_valuestack);
+#if PY_MINOR_VERSION <= 9
+  FIELD(executing, PyFrameObject, f_executing);
+#else
+  FIELD(executing, PyFrameObject, f_state);
+#endif
   FIELD(globals, PyFrameObject, f_globals);
   FIELD(localsplus, PyFrameObject, f_localsplus);
 #else

@@ -89,7 +89,7 @@ StackEnd Collector::end_of(const Reading& reading) const {
     return StackEnd::kGone;
   }
   if (reading.state.state == 'R' && reading.native.frames.empty()) {
-    return StackEnd::kRunning;
+    return reading.torn ? StackEnd::kRunningTorn : StackEnd::kRunning;
   }
   if (reading.moved) {
     return StackEnd::kTorn;

@@ -59,6 +59,7 @@ struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t tlbc_index = kAbsent;  // free-threaded 3.14+: which copy of the code it runs
   std::uint32_t stack_top = 0;         // see StackTopFormat
   std::uint32_t stack_base = kAbsent;  // up to 3.10: pointer to the value stack
+  std::uint32_t executing = kAbsent;   // up to 3.10: one signed byte, see Semantics
   std::uint32_t globals = 0;           // a dict
   std::uint32_t localsplus = 0;
 };
@@ -200,7 +201,8 @@ struct Semantics {
   // or is a plain number).
   std::uint8_t reference_tags = 0;
   bool free_threaded = false;
-  std::uint8_t opcodes = 0;  // N of the version 3.N whose instructions it has (bytecode/opcodes.h)
+  std::int8_t executing = 0;  // FrameOffsets::executing of a frame whose call has not returned
+  std::uint8_t opcodes = 0;   // N of the version 3.N whose instructions it has (bytecode/opcodes.h)
 };
 
 struct Layout {

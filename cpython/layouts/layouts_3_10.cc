@@ -42,6 +42,7 @@ constexpr Layout kPython310 = {
             .instruction = 96,
             .stack_top = 80,
             .stack_base = 64,
+            .executing = 108,
             .globals = 48,
             .localsplus = 352,
         },

@@ -43,6 +43,7 @@ constexpr Layout kPython38 = {
             .instruction = 104,
             .stack_top = 72,
             .stack_base = 64,
+            .executing = 116,
             .globals = 48,
             .localsplus = 360,
         },
@@ -109,6 +110,7 @@ constexpr Layout kPython38 = {
             .instruction = InstructionFormat::kByteIndex,
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
+            .executing = 1,
             .opcodes = 8,
         },
 };

@@ -42,6 +42,7 @@ constexpr Layout kPython39 = {
             .instruction = 104,
             .stack_top = 72,
             .stack_base = 64,
+            .executing = 116,
             .globals = 48,
             .localsplus = 360,
         },
@@ -108,6 +109,7 @@ constexpr Layout kPython39 = {
             .instruction = InstructionFormat::kByteIndex,
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
+            .executing = 1,
             .opcodes = 9,
         },
 };
