@@ -11,6 +11,7 @@
 #include "base/ascii.h"
 #include "base/hex.h"
 #include "base/printable.h"
+#include "base/signals/signal_name.h"
 
 namespace oddrank::aggregate {
 
@@ -70,12 +71,19 @@ std::string frame_words(const ShownFrame& frame) {
 }
 
 // Returns "in strlen (libc.so.6) below string_at (ctypes/__init__.py:519)".
-std::string crash_place(const JobView& view, const ThreadCapture& thread) {
+std::string crash_place(const JobView& view, const ThreadCapture& thread, int signal) {
   if (thread.samples.empty()) {
     return {};
   }
   const auto& frames = view.model().fold(thread.samples.back()).frames;
   auto at = std::find_if_not(frames.begin(), frames.end(), belongs_to_abort);
+  // A handler of the fault (faulthandler's, PyTorch's) ended the process: the fault is below it.
+  for (auto frame = frames.begin(); frame != frames.end(); ++frame) {
+    if (frame->signal && frame + 1 != frames.end() &&
+        contains(frame->name, ' ' + signal_name(signal) + ' ')) {
+      at = frame + 1;
+    }
+  }
   at = at == frames.end() ? frames.begin() : at;
   if (at == frames.end()) {
     return {};
@@ -92,11 +100,6 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread) {
 
 }  // namespace
 
-std::string signal_words(int number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
-}
-
 const ThreadCapture* crashed_thread(const ProcessCapture& process) {
   const auto at = std::find_if(
       process.threads.begin(), process.threads.end(),
@@ -106,7 +109,7 @@ const ThreadCapture* crashed_thread(const ProcessCapture& process) {
 
 std::string crash_cause(const ProcessCapture& process) {
   const Crash& crash = process.crash;
-  const std::string signal = signal_words(crash.signal);
+  const std::string signal = signal_name(crash.signal);
   if (crash.sender != 0 && crash.sender != process.pid) {
     return fmt::format("{} from pid {}", signal, crash.sender);
   }
@@ -129,7 +132,7 @@ std::string crash_words(const JobView& view, const ProcessCapture& process) {
       (process.crash.is_own(process.pid) ? "Crashed by " : "Ended by ") + crash_cause(process);
   const ThreadCapture* thread = crashed_thread(process);
   if (thread != nullptr) {
-    const std::string place = crash_place(view, *thread);
+    const std::string place = crash_place(view, *thread, process.crash.signal);
     words += (place.empty() ? "" : ", " + place) + fmt::format(", thread {}", thread->tid);
     const std::string name = printable(view.text(thread->python_name), 60);
     words += name.empty() ? "" : " \"" + name + "\"";

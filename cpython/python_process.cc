@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/signals/signal_name.h"
 #include "cpython/await_chain.h"
 #include "cpython/await_members.h"
 #include "cpython/code_object.h"
@@ -15,6 +16,7 @@
 #include "cpython/kernel_tid.h"
 #include "cpython/locals.h"
 #include "cpython/objects/contents.h"
+#include "cpython/objects/signal_handler.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -27,6 +29,8 @@ namespace {
 constexpr std::size_t kMaxFramesWithLocals = 128;
 constexpr std::size_t kMaxFramesWithAllLocals = 4096;  // on request
 constexpr std::size_t kMaxLocalsOfProcess = 16384;
+
+constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searched for handlers
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kNoFrame = "<leaving a function>";
@@ -63,6 +67,22 @@ std::uint64_t mark_of(const FrameChain& chain) {
     }
   }
   return mark;
+}
+
+// Puts a row that names the signal above each frame that was interrupted by a handler. `thread` has
+// the frames of the chain.
+void mark_signals(PythonMemory& memory, const FrameChain& chain, PythonThread& thread) {
+  for (std::size_t at = std::min(chain.frames.size(), kMaxFramesWithSignals); at-- > 1;) {
+    const RawFrame& frame = chain.frames[at - 1];
+    const int signal =
+        frame.entry ? handled_signal(memory, frame.address, chain.frames[at].address) : 0;
+    if (signal != 0) {
+      PythonFrame mark;
+      mark.function = "<signal " + signal_name(signal) + " delivered here>";
+      thread.frames.insert(thread.frames.begin() + static_cast<std::ptrdiff_t>(at),
+                           std::move(mark));
+    }
+  }
 }
 
 }  // namespace
@@ -364,6 +384,11 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   }
   if (locals != Locals::kNone) {
     impl_->add_loops(memory, chains, threads);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (tids[i] != 0 && tids[i] == main_tid) {  // only the main thread handles signals
+      mark_signals(memory, chains[i], threads[i].thread);
+    }
   }
   impl_->name_threads(memory, states, threads);
   impl_->keep_sample(rows, tids, std::move(chains));

@@ -61,7 +61,9 @@ struct PythonThread {
   bool holds_gil = false;
   std::int64_t gil = 0;          // which one: Gil::interpreter of its GIL
   std::int64_t interpreter = 0;  // id; 0 = the main one. That of the innermost frame
-  std::vector<PythonFrame> frames;  // innermost first; shims are left out
+  // Innermost first; shims are left out. Where a handler of a signal was called, a row between it
+  // and the frame below says so: "<signal SIGTERM delivered here>", with nothing else.
+  std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
   // Of the chain of frames as it lies in memory: a thread that has called or returned meanwhile has

@@ -15,6 +15,7 @@
 #include "aggregate/view/wait_words.h"
 #include "base/demangle.h"
 #include "base/hex.h"
+#include "base/signals/signal_name.h"
 #include "report/json_values.h"
 #include "report/report_json.h"
 #include "report/tasks_text.h"
@@ -261,7 +262,7 @@ std::string_view ending_name(snapshot::Ending ending) {
 Json crash_json(const aggregate::JobView& view, const ProcessCapture& process) {
   const snapshot::Crash& crash = process.crash;
   return {{"signal", crash.signal},
-          {"name", aggregate::signal_words(crash.signal)},
+          {"name", signal_name(crash.signal)},
           {"code", crash.code},
           {"address", crash.address == 0 ? Json(nullptr) : Json("0x" + hex_number(crash.address))},
           {"tid", crash.tid},

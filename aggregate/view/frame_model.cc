@@ -108,7 +108,8 @@ std::string ShownFrame::shown_place() const {
   if (inlined) {
     return source.empty() ? "(inlined)" : source + " (inlined)";
   }
-  return source.empty() ? place() : source;
+  const std::string text = source.empty() ? place() : source;
+  return !heuristic ? text : text.empty() ? "(guessed)" : text + " (guessed)";
 }
 
 bool FrameModel::is_inlined(FrameId id) const {
@@ -167,6 +168,16 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
   shown.name = printable(short_name(function), kMaxName);
   shown.file = printable(base_name(file));
   shown.inlined = (frame.flags & snapshot::kInlined) != 0;
+  shown.heuristic = (frame.flags & snapshot::kHeuristic) != 0;
+  shown.signal = (frame.flags & snapshot::kSignalFrame) != 0;
+  if (shown.signal) {
+    // Captures of older versions have the name of libc's trampoline.
+    shown.name =
+        function.starts_with('<') ? printable(function, kMaxName) : "<signal delivered here>";
+    shown.file.clear();
+    entry.role = FrameRole::kKey;
+    return entry;
+  }
   if (const std::string_view source = tables_.text(frame.source); !source.empty()) {
     shown.source = printable(short_file(source));
     shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
@@ -188,16 +199,9 @@ ShownFrame FrameModel::shown(FrameId id) {
   return known(id).shown;
 }
 
-FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
-  FoldedStack folded;
-  const auto is_python = [this](FrameId id) {
-    return tables_.frame(id).kind == FrameKind::kPython;
-  };
-  const auto first_python = static_cast<std::size_t>(
-      std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
-  // Among libc's frames at the inner end, keeps the outermost named function: the call that the
-  // program made.
-  std::size_t at = 0;
+std::size_t FrameModel::add_call(const std::vector<FrameId>& frames,
+                                 std::size_t at,
+                                 FoldedStack& folded) {
   const ShownFrame* call = nullptr;
   for (; at < frames.size() && known(frames[at]).role == FrameRole::kLibc; ++at) {
     const ShownFrame& shown = known(frames[at]).shown;
@@ -206,8 +210,18 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   if (call != nullptr) {
     folded.frames.push_back(*call);
   }
+  return at;
+}
+
+FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
+  FoldedStack folded;
+  const auto is_python = [this](FrameId id) {
+    return tables_.frame(id).kind == FrameKind::kPython;
+  };
+  const auto first_python = static_cast<std::size_t>(
+      std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
   bool python_kept = false;
-  for (; at < frames.size(); ++at) {
+  for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {
     const Known& entry = known(frames[at]);
     const bool keep = entry.role == FrameRole::kKey ||
                       (entry.role == FrameRole::kPlain &&
@@ -215,6 +229,9 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
     if (keep) {
       folded.frames.push_back(entry.shown);
       python_kept = python_kept || entry.shown.kind == FrameKind::kPython;
+    }
+    if (entry.shown.signal) {  // the call that was interrupted
+      at = add_call(frames, at + 1, folded) - 1;
     }
   }
   // A stack that holds nothing but internals is shown, not left out.

@@ -90,6 +90,20 @@ TEST_CASE("equal places have equal keys, in whichever libc function they wait") 
   CHECK(key(outer, 3) != key({py("f", "/a/b.py", 2)}, 4));
 }
 
+TEST_CASE("where a signal was delivered is shown, and the call that it interrupted") {
+  auto delivered = native("<signal SIGUSR1 delivered here>", kLibc);
+  delivered.flags = snapshot::kSignalFrame;
+  const Frames frames = {
+      native("__GI___read", kLibc),    native("on_signal", "/x/ext.so"), delivered,
+      native("syscall_cancel", kLibc), native("__poll", kLibc),          py("main", "/a/b.py", 1)};
+  CHECK(Folder(frames).names() == std::vector<std::string>{"read", "on_signal",
+                                                           "<signal SIGUSR1 delivered here>",
+                                                           "poll", "main"});
+  delivered.function = "__restore_rt";  // as older captures have it
+  CHECK(Folder({native("__GI___read", kLibc), delivered, native("__poll", kLibc)}).names() ==
+        std::vector<std::string>{"read", "<signal delivered here>", "poll"});
+}
+
 TEST_CASE("a mismatch loses no frame") {
   CaptureBuilder builder({"n0"}, 1);
   ThreadSpec first;
