@@ -366,6 +366,8 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.holds_gil = rows[i].holds_gil && certain;
     thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);
     thread.interpreter = states.interpreters[rows[i].interpreter].id;
+    thread.collects = rows[i].collects;
+    thread.finalizes = rows[i].finalizes;
     thread.cut = chains[i].cut;
     thread.too_long = chains[i].too_long;
     thread.stale = chains[i].stale;

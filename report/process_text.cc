@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
+#include "aggregate/interpreter_words.h"
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
@@ -140,8 +141,9 @@ std::string thread_title(const aggregate::JobView& view,
   const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
   aggregate::QuietSpan quiet;
   quiet.add(thread);
-  const std::string status = fmt::format("state {}{}{}{}", state, quiet.tells() ? " " : "",
-                                         quiet.words(), gil_words(process, thread));
+  const std::string status =
+      fmt::format("state {}{}{}{}{}", state, quiet.tells() ? " " : "", quiet.words(),
+                  gil_words(process, thread), aggregate::interpreter_words(view, thread));
   const std::string waits = aggregate::thread_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();

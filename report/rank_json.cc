@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
+#include "aggregate/interpreter_words.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/frame_model.h"
 #include "aggregate/view/rank_set.h"
@@ -166,7 +167,7 @@ void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& threa
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  const ThreadCapture& thread) {
-  Json json = object_for(20);
+  Json json = object_for(21);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
   json["python_name"] = or_null(view.text(thread.python_name));
@@ -189,6 +190,9 @@ Json thread_json(const aggregate::JobView& view,
   json["frames"] = Json::array();
   for (const auto id : view.model().all_frames(last)) {
     json["frames"].push_back(frame_json(view, id));
+  }
+  if (const auto work = aggregate::interpreter_work(view, thread); !work.empty()) {
+    json["interpreter"] = work;
   }
   const StackEnd end = view.capture().tables.stacks()[last.stack].end;
   if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {

@@ -68,6 +68,9 @@ static void print_runtime(void) {
   FIELD(tstate_current, _PyRuntimeState, gilstate.tstate_current);
   FIELD(gil, _PyRuntimeState, ceval.gil);
 #endif
+#if PY_MINOR_VERSION == 8
+  FIELD(collecting, _PyRuntimeState, gc.collecting);
+#endif
   END();
 }
 
@@ -85,6 +88,9 @@ static void print_interpreter(void) {
   FIELD(gil, PyInterpreterState, ceval.gil);
 #else
   FIELD(modules, PyInterpreterState, modules);
+#endif
+#if PY_MINOR_VERSION >= 9
+  FIELD(collecting, PyInterpreterState, gc.collecting);
 #endif
   END();
 }

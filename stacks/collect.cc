@@ -165,6 +165,8 @@ void Collector::add_sample(const Reading& reading) {
   snapshot::ThreadCapture& thread = row_of(reading.state);
   thread.has_python = reading.python.has_value();
   note_gil(reading, thread);
+  thread.collects_garbage = reading.python && reading.python->collects;
+  thread.ends_interpreter = reading.python && reading.python->finalizes;
   if (reading.python && !reading.python->name.empty()) {
     thread.python_name = tables_.string(reading.python->name);
   }

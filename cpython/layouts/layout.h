@@ -23,14 +23,16 @@ struct RuntimeOffsets {  // _PyRuntimeState
   std::uint32_t main_thread = kAbsent;     // up to 3.10: pthread_t
   std::uint32_t tstate_current = kAbsent;  // up to 3.11: the thread state that holds the GIL
   std::uint32_t gil = kAbsent;             // up to 3.11: the GIL itself
+  std::uint32_t collecting = kAbsent;      // 3.8: int, not 0 while garbage is collected
 };
 
 struct InterpreterOffsets {  // PyInterpreterState
   std::uint32_t next = 0;
   std::uint32_t id = 0;
   std::uint32_t threads_head = 0;
-  std::uint32_t modules = 0;    // sys.modules
-  std::uint32_t gil = kAbsent;  // 3.12+: pointer to the GIL
+  std::uint32_t modules = 0;           // sys.modules
+  std::uint32_t gil = kAbsent;         // 3.12+: pointer to the GIL
+  std::uint32_t collecting = kAbsent;  // 3.9+: int, as above
 };
 
 struct GilOffsets {  // struct _gil_runtime_state

@@ -15,6 +15,7 @@ constexpr Layout kPython38 = {
             .main_thread = 72,
             .tstate_current = 1368,
             .gil = 1152,
+            .collecting = 544,
         },
     .interpreter =
         {

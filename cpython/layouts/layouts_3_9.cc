@@ -21,6 +21,7 @@ constexpr Layout kPython39 = {
             .id = 24,
             .threads_head = 8,
             .modules = 856,
+            .collecting = 816,
         },
     .gil =
         {
