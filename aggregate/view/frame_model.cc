@@ -8,6 +8,7 @@
 
 #include "base/base_name.h"
 #include "base/demangle.h"
+#include "base/names/demangle_cython.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -183,6 +184,10 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
   }
   entry.role = role_of(frame, shown.name, file);
+  entry.cython = demangle_cython(function).has_value();
+  if (entry.cython) {
+    entry.role = FrameRole::kKey;  // the user's program, or a library's, as if it were Python
+  }
   if (shown.name.empty()) {
     shown.name = shown.file.empty() ? fmt::format("{:#x}", frame.offset)
                                     : fmt::format("{}+{:#x}", shown.file, frame.offset);
@@ -226,7 +231,11 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
     const bool keep = entry.role == FrameRole::kKey ||
                       (entry.role == FrameRole::kPlain &&
                        (at <= first_python || entry.shown.kind == FrameKind::kPython));
-    if (keep) {
+    // Cython makes two functions of some: what Python calls, and what that calls.
+    const bool twice = entry.cython && !folded.frames.empty() &&
+                       folded.frames.back().name == entry.shown.name &&
+                       folded.frames.back().kind == entry.shown.kind;
+    if (keep && !twice) {
       folded.frames.push_back(entry.shown);
       python_kept = python_kept || entry.shown.kind == FrameKind::kPython;
     }
