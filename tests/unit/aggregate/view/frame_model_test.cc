@@ -104,6 +104,24 @@ TEST_CASE("where a signal was delivered is shown, and the call that it interrupt
         std::vector<std::string>{"read", "<signal delivered here>", "poll"});
 }
 
+TEST_CASE("a guessed frame says so on a screen, and compares like any other") {
+  auto guessed = native("spin", "/x/ext.so");
+  guessed.flags = snapshot::kHeuristic;
+  Folder folder({guessed, py("main", "/a/b.py", 1)});
+  FrameModel model(folder.builder.capture.tables);
+  const ShownFrame frame = model.fold(folder.sample).frames.front();
+  CHECK(frame.shown_place() == "ext.so (guessed)");
+  CHECK(frame.place() == "ext.so");
+}
+
+TEST_CASE("functions of Cython are shown where they were called, each once") {
+  constexpr std::string_view kModule = "/x/cyx.cpython-311-x86_64-linux-gnu.so";
+  CHECK(Folder({py("callback", "/a/b.py", 1), native("__pyx_f_3cyx_5Model_both", kModule),
+                native("__pyx_pw_3cyx_5Model_3both", kModule),
+                native("__Pyx_PyObject_Call", kModule), py("main", "/a/b.py", 2)})
+            .names() == std::vector<std::string>{"callback", "cyx.Model.both", "main"});
+}
+
 TEST_CASE("a mismatch loses no frame") {
   CaptureBuilder builder({"n0"}, 1);
   ThreadSpec first;
