@@ -11,6 +11,7 @@
 #include "base/ascii.h"
 #include "base/hex.h"
 #include "base/printable.h"
+#include "base/signals/signal_name.h"
 
 namespace oddrank::aggregate {
 
@@ -55,7 +56,9 @@ bool belongs_to_abort(const ShownFrame& frame) {
   const bool libc = frame.file.starts_with("libc.so") || frame.file.starts_with("libc-") ||
                     frame.file.starts_with("libpthread");
   if (frame.kind != snapshot::FrameKind::kNative || !libc) {
-    return false;
+    // std::terminate() and what leads there.
+    return frame.kind == snapshot::FrameKind::kNative &&
+           (frame.file.starts_with("libstdc++.so") || frame.file.starts_with("libgcc_s.so"));
   }
   std::string_view name = frame.name;
   name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
@@ -70,13 +73,24 @@ std::string frame_words(const ShownFrame& frame) {
 }
 
 // Returns "in strlen (libc.so.6) below string_at (ctypes/__init__.py:519)".
-std::string crash_place(const JobView& view, const ThreadCapture& thread) {
+std::string crash_place(const JobView& view, const ThreadCapture& thread, const Crash& crash) {
   if (thread.samples.empty()) {
     return {};
   }
   const auto& frames = view.model().fold(thread.samples.back()).frames;
   auto at = std::find_if_not(frames.begin(), frames.end(), belongs_to_abort);
-  at = at == frames.end() ? frames.begin() : at;
+  // A handler of the fault (faulthandler's, PyTorch's) has sent the signal once more: the fault is
+  // below it. A process sends itself the signal of a fault for no other reason.
+  const int signal = crash.signal;
+  const bool again = crash.code <= 0 && (signal == SIGSEGV || signal == SIGBUS ||
+                                         signal == SIGFPE || signal == SIGILL);
+  for (auto frame = frames.begin(); frame != frames.end(); ++frame) {
+    const bool named = contains(frame->name, ' ' + signal_name(signal) + ' ');
+    const bool unnamed = frame->name == "<signal delivered here>";
+    if (frame->signal && frame + 1 != frames.end() && (named || (again && unnamed))) {
+      at = frame + 1;
+    }
+  }
   if (at == frames.end()) {
     return {};
   }
@@ -92,11 +106,6 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread) {
 
 }  // namespace
 
-std::string signal_words(int number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
-}
-
 const ThreadCapture* crashed_thread(const ProcessCapture& process) {
   const auto at = std::find_if(
       process.threads.begin(), process.threads.end(),
@@ -106,7 +115,7 @@ const ThreadCapture* crashed_thread(const ProcessCapture& process) {
 
 std::string crash_cause(const ProcessCapture& process) {
   const Crash& crash = process.crash;
-  const std::string signal = signal_words(crash.signal);
+  const std::string signal = signal_name(crash.signal);
   if (crash.sender != 0 && crash.sender != process.pid) {
     return fmt::format("{} from pid {}", signal, crash.sender);
   }
@@ -129,7 +138,7 @@ std::string crash_words(const JobView& view, const ProcessCapture& process) {
       (process.crash.is_own(process.pid) ? "Crashed by " : "Ended by ") + crash_cause(process);
   const ThreadCapture* thread = crashed_thread(process);
   if (thread != nullptr) {
-    const std::string place = crash_place(view, *thread);
+    const std::string place = crash_place(view, *thread, process.crash);
     words += (place.empty() ? "" : ", " + place) + fmt::format(", thread {}", thread->tid);
     const std::string name = printable(view.text(thread->python_name), 60);
     words += name.empty() ? "" : " \"" + name + "\"";

@@ -8,9 +8,6 @@
 
 namespace oddrank::aggregate {
 
-// Returns "SIGSEGV", or "signal 99".
-std::string signal_words(int number);
-
 // Returns the thread that took the signal; nullptr if no signal ended the process, or the thread is
 // not among those read.
 const snapshot::ThreadCapture* crashed_thread(const snapshot::ProcessCapture& process);

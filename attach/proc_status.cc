@@ -52,6 +52,8 @@ void take_line(std::string_view name, std::string_view value, ProcStatus& status
     status.thread_pending = number(value, 16);
   } else if (name == "ShdPnd") {
     status.process_pending = number(value, 16);
+  } else if (name == "SigBlk") {
+    status.blocked = number(value, 16);
   } else if (name == "CapPrm") {
     status.permitted_capabilities = number(value, 16);
   } else if (name == "CapEff") {

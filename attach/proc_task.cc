@@ -48,6 +48,7 @@ void take_status(const ProcStatus& status, ThreadState& state) {
   state.voluntary_switches = status.voluntary_switches;
   state.involuntary_switches = status.involuntary_switches;
   state.tracer = status.tracer;
+  state.blocked_signals = status.blocked;
   if (!status.ns_pids.empty()) {
     state.target_tid = status.ns_pids.back();
   }

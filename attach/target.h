@@ -52,9 +52,10 @@ struct ThreadState {
   std::uint64_t cpu_us = 0;
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
-  pid_t tracer = 0;                     // TracerPid
-  std::optional<SyscallState> syscall;  // nullopt: it runs, or may not be read
-  std::optional<Registers> registers;   // nullopt: it runs, or may not be read
+  pid_t tracer = 0;                              // TracerPid
+  std::optional<std::uint64_t> blocked_signals;  // bit n-1: signal n is blocked
+  std::optional<SyscallState> syscall;           // nullopt: it runs, or may not be read
+  std::optional<Registers> registers;            // nullopt: it runs, or may not be read
 };
 
 // The outcome of an attempt to stop a thread.

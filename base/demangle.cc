@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/demangle_rust.h"
+#include "base/names/demangle_cython.h"
 #include "base/parse_number.h"
 
 namespace oddrank {
@@ -276,6 +277,9 @@ std::string first_names(std::string_view symbol) {
 }  // namespace
 
 std::string demangle(std::string_view symbol) {
+  if (auto cython = demangle_cython(symbol)) {
+    return *std::move(cython);
+  }
   if (auto rust = demangle_rust(symbol, true)) {
     return *std::move(rust);
   }
@@ -289,6 +293,9 @@ std::string demangle(std::string_view symbol) {
 }
 
 std::string short_name(std::string_view symbol) {
+  if (auto cython = demangle_cython(symbol)) {
+    return *std::move(cython);
+  }
   if (auto rust = demangle_rust(symbol, false)) {
     return *std::move(rust);
   }

@@ -8,7 +8,8 @@
 namespace oddrank {
 
 // Returns "gloo::transport::tcp::Loop::run()" for "_ZN4gloo9transport3tcp4Loop3runEv", and a name
-// that is not mangled unchanged. Also demangles Rust names (demangle_rust.h).
+// that is not mangled unchanged. Also demangles names of Rust (demangle_rust.h) and Cython
+// (names/demangle_cython.h).
 std::string demangle(std::string_view symbol);
 
 // Returns the same without arguments and with template arguments cut to "<...>", for one line on a

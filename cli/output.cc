@@ -121,6 +121,19 @@ ExitStatus exit_status(const aggregate::Coverage& coverage) {
                                                                                    : kPartial;
 }
 
+// Returns the verdict's sentence. If it names nothing, one line for each process says more.
+std::string quiet_text(const snapshot::Capture& capture, const aggregate::Diagnosis& report) {
+  if (report.verdict.kind != aggregate::Kind::kUnknown &&
+      report.verdict.kind != aggregate::Kind::kHealthy) {
+    return report::report_sentence(report);
+  }
+  std::string text;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    text += report::process_sentence(capture, process);
+  }
+  return text;
+}
+
 }  // namespace
 
 ExitStatus report_error(const Error& error) {
@@ -222,7 +235,11 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   }
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
-  written &= write_formats(aggregate::diagnose(view), view, options);
+  const aggregate::Diagnosis report = aggregate::diagnose(view);
+  written &= write_formats(report, view, options);
+  if (options.quiet) {
+    text = quiet_text(capture, report);
+  }
   if (!is_stdout_taken(options)) {
     written &= print_text(text, options);
   }

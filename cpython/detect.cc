@@ -158,6 +158,11 @@ int weight(Errc code) {
   return code == Errc::kUnsupported ? 2 : code == Errc::kNotFound ? 0 : 1;
 }
 
+bool is_pypy(const elf::Module& module) {
+  const std::string_view name = base_name(module.path);
+  return name.starts_with("libpypy") || name.starts_with("pypy");
+}
+
 }  // namespace
 
 Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules) {
@@ -173,6 +178,12 @@ Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& mod
       worst = checked.error();
       worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;
     }
+  }
+  const auto& all = modules.modules();
+  if (worst.code == Errc::kNotFound && std::any_of(all.begin(), all.end(), is_pypy)) {
+    return fail(Errc::kUnsupported,
+                "pid " + std::to_string(target.pid()) + " is PyPy; only CPython's frames are read",
+                "native stacks are read all the same");
   }
   return fail(std::move(worst));
 }

@@ -96,6 +96,10 @@ void ChainReader::add_frame() {
     const auto index = memory_.value<std::int32_t>(next_ + offsets.instruction);
     frame.instruction = static_cast<std::uint64_t>(std::int64_t{index.value_or(-1)});
   }
+  if (offsets.executing != kAbsent) {
+    const auto state = memory_.value<std::int8_t>(next_ + offsets.executing);
+    chain_.stale = chain_.stale || state != layout.semantics.executing;
+  }
   switch (layout.semantics.entry) {
     case EntryRule::kEvery:
       frame.entry = true;

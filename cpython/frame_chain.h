@@ -32,7 +32,9 @@ struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
   bool cut = false;              // longer than the limit, circular, or not readable to the end
   bool too_long = false;         // cut because it is longer than the limit
-  Addr innermost_shim{};         // 3.12+: an address on the native stack; null if there is none
+  // Up to 3.10: the call of one of the frames has returned, so the chain is not of one moment.
+  bool stale = false;
+  Addr innermost_shim{};  // 3.12+: an address on the native stack; null if there is none
 };
 
 // Returns one chain for each newest frame (null: an empty chain). Follows all chains in parallel,

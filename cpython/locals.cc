@@ -19,12 +19,13 @@ struct Slot {
 };
 
 struct Slots {
-  std::vector<Slot> slots;   // at most kMaxLocals
+  std::vector<Slot> slots;   // up to a limit
   std::uint64_t others = 0;  // how many there are beyond these
 };
 
-// Appends the strings of a tuple as slots, up to kMaxLocals.
-void append_slots(PythonMemory& memory, Addr tuple, bool may_be_cell, Slots& all) {
+// Appends the strings of a tuple as slots, up to the limit.
+void append_slots(
+    PythonMemory& memory, Addr tuple, bool may_be_cell, std::size_t limit, Slots& all) {
   const Layout& layout = memory.layout();
   constexpr std::uint64_t kMaxVariables = 1 << 20;  // of one code object
   if (!is_instance(memory, tuple, TypeFlag::kTuple)) {
@@ -32,23 +33,23 @@ void append_slots(PythonMemory& memory, Addr tuple, bool may_be_cell, Slots& all
   }
   const auto size = memory.value<std::uint64_t>(tuple + layout.object.size).value_or(0);
   std::uint64_t i = 0;
-  for (; i < size && all.slots.size() < kMaxLocals; ++i) {
+  for (; i < size && all.slots.size() < limit; ++i) {
     const Addr item = tuple + layout.object.tuple_items + i * sizeof(std::uint64_t);
     all.slots.push_back({memory.pointer_or_null(item), may_be_cell});
   }
   all.others += size < kMaxVariables ? size - i : 0;
 }
 
-Slots read_slots(PythonMemory& memory, Addr code) {
+Slots read_slots(PythonMemory& memory, Addr code, std::size_t limit = kMaxLocals) {
   const Layout& layout = memory.layout();
   const CodeOffsets& offsets = layout.code;
   Slots all;
   std::vector<Slot>& slots = all.slots;
-  append_slots(memory, memory.pointer_or_null(code + offsets.local_names), false, all);
+  append_slots(memory, memory.pointer_or_null(code + offsets.local_names), false, limit, all);
   if (offsets.local_kinds == kAbsent) {
     // Variables, then cells, then free variables; the first two share no slot here.
-    append_slots(memory, memory.pointer_or_null(code + offsets.cell_names), true, all);
-    append_slots(memory, memory.pointer_or_null(code + offsets.free_names), true, all);
+    append_slots(memory, memory.pointer_or_null(code + offsets.cell_names), true, limit, all);
+    append_slots(memory, memory.pointer_or_null(code + offsets.free_names), true, limit, all);
     return all;
   }
   const Addr kinds = memory.pointer_or_null(code + offsets.local_kinds) + layout.object.bytes_data;
@@ -136,7 +137,7 @@ std::vector<PythonLocal> read_contents(PythonMemory& memory,
                                        const RawFrame& frame,
                                        ContentsPrinter& printer) {
   std::vector<PythonLocal> locals;
-  const Slots all = read_slots(memory, frame.code);
+  const Slots all = read_slots(memory, frame.code, kMaxShownLocals);
   for (std::size_t i = 0; i < all.slots.size(); ++i) {
     const Addr value = value_in_slot(memory, frame, all.slots, i);
     const auto name = read_string(memory, all.slots[i].name, kMaxNameLength);

@@ -13,7 +13,8 @@
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kMaxLocals = 64;  // of one frame
+inline constexpr std::size_t kMaxLocals = 64;        // of one frame
+inline constexpr std::size_t kMaxShownLocals = 512;  // of one frame, if all are wanted
 
 // Returns the currently bound locals. `plain_only`: only numbers, bools, None, texts and telling
 // types (objects.h). If a name is a secret's (base/secrets/secret_names.h), its value is
@@ -21,7 +22,7 @@ inline constexpr std::size_t kMaxLocals = 64;  // of one frame
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only);
 
 // Returns the same with the contents of objects; then one row "..." says how many variables more
-// the frame has, if it has more than kMaxLocals.
+// the frame has, if it has more than kMaxShownLocals.
 std::vector<PythonLocal> read_contents(PythonMemory& memory,
                                        const RawFrame& frame,
                                        ContentsPrinter& printer);

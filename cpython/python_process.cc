@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/signals/signal_name.h"
 #include "cpython/await_chain.h"
 #include "cpython/await_members.h"
 #include "cpython/code_object.h"
@@ -15,6 +16,7 @@
 #include "cpython/kernel_tid.h"
 #include "cpython/locals.h"
 #include "cpython/objects/contents.h"
+#include "cpython/objects/signal_handler.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -27,6 +29,8 @@ namespace {
 constexpr std::size_t kMaxFramesWithLocals = 128;
 constexpr std::size_t kMaxFramesWithAllLocals = 4096;  // on request
 constexpr std::size_t kMaxLocalsOfProcess = 16384;
+
+constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searched for handlers
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kNoFrame = "<leaving a function>";
@@ -50,6 +54,35 @@ std::vector<Addr> anchors_of(const std::vector<ThreadStateRow>& rows,
     anchors.push_back(row != Addr{} ? row : chains[i].innermost_shim);
   }
   return anchors;
+}
+
+std::uint64_t mark_of(const FrameChain& chain) {
+  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a, by words
+  std::uint64_t mark = 0xcbf29ce484222325;
+  for (const RawFrame& frame : chain.frames) {
+    const bool innermost = &frame == &chain.frames.front();
+    for (const std::uint64_t word : {value_of(frame.address), value_of(frame.code),
+                                     innermost ? std::uint64_t{0} : frame.instruction}) {
+      mark = (mark ^ word) * kPrime;
+    }
+  }
+  return mark;
+}
+
+// Puts a row that names the signal above each frame that was interrupted by a handler. `thread` has
+// the frames of the chain.
+void mark_signals(PythonMemory& memory, const FrameChain& chain, PythonThread& thread) {
+  for (std::size_t at = std::min(chain.frames.size(), kMaxFramesWithSignals); at-- > 1;) {
+    const RawFrame& frame = chain.frames[at - 1];
+    const int signal =
+        frame.entry ? handled_signal(memory, frame.address, chain.frames[at].address) : 0;
+    if (signal != 0) {
+      PythonFrame mark;
+      mark.function = "<signal " + signal_name(signal) + " delivered here>";
+      thread.frames.insert(thread.frames.begin() + static_cast<std::ptrdiff_t>(at),
+                           std::move(mark));
+    }
+  }
 }
 
 }  // namespace
@@ -333,8 +366,12 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.holds_gil = rows[i].holds_gil && certain;
     thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);
     thread.interpreter = states.interpreters[rows[i].interpreter].id;
+    thread.collects = rows[i].collects;
+    thread.finalizes = rows[i].finalizes;
     thread.cut = chains[i].cut;
     thread.too_long = chains[i].too_long;
+    thread.stale = chains[i].stale;
+    thread.chain_mark = mark_of(chains[i]);
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
       thread.frames.push_back(impl_->make_frame(raw));
@@ -349,6 +386,11 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   }
   if (locals != Locals::kNone) {
     impl_->add_loops(memory, chains, threads);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (tids[i] != 0 && tids[i] == main_tid) {  // only the main thread handles signals
+      mark_signals(memory, chains[i], threads[i].thread);
+    }
   }
   impl_->name_threads(memory, states, threads);
   impl_->keep_sample(rows, tids, std::move(chains));

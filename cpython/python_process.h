@@ -59,11 +59,20 @@ struct PythonThread {
   pid_t target_tid = 0;  // in the target's pid namespace; 0 = exited or unknown
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
-  std::int64_t gil = 0;             // which one: Gil::interpreter of its GIL
-  std::int64_t interpreter = 0;     // id; 0 = the main one. That of the innermost frame
-  std::vector<PythonFrame> frames;  // innermost first; shims are left out
-  bool cut = false;                 // the chain was longer than kMaxFrames, or broken
-  bool too_long = false;            // cut because it was longer
+  bool collects = false;         // garbage; false also if that is uncertain
+  bool finalizes = false;        // it shuts the interpreter down
+  std::int64_t gil = 0;          // which one: Gil::interpreter of its GIL
+  std::int64_t interpreter = 0;  // id; 0 = the main one. That of the innermost frame
+  // Innermost first; shims are left out. Where a handler of a signal was called, a row between it
+  // and the frame below says so: "<signal SIGTERM delivered here>", with nothing else.
+  std::vector<PythonFrame> frames;
+  bool cut = false;       // the chain was longer than kMaxFrames, or broken
+  bool too_long = false;  // cut because it was longer
+  // Tells chains of frames apart, as they lie in memory: a thread that has called or returned
+  // meanwhile has another one (frame_chain.h). Without the innermost frame's instruction, which
+  // always moves.
+  std::uint64_t chain_mark = 0;
+  bool stale = false;  // the call of one of the frames had returned when it was read
 };
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };

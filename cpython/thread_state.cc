@@ -14,6 +14,17 @@ Addr gil_of(PythonMemory& memory, Addr runtime, Addr interpreter) {
   return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
+bool collects_garbage(PythonMemory& memory, Addr runtime, Addr interpreter) {
+  const Layout& layout = memory.layout();
+  const bool shared = layout.runtime.collecting != kAbsent;
+  if (!shared && layout.interpreter.collecting == kAbsent) {
+    return false;
+  }
+  const Addr at =
+      shared ? runtime + layout.runtime.collecting : interpreter + layout.interpreter.collecting;
+  return memory.value<std::int32_t>(at).value_or(0) != 0;
+}
+
 // Appends the thread states of one interpreter. A state that does not point back ends the list: it
 // was freed meanwhile, or was never a thread state.
 void read_list(PythonMemory& memory, Addr interpreter, std::vector<ThreadStateRow>& rows) {
@@ -90,6 +101,7 @@ std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime
     if (layout.gil.enabled != kAbsent) {
       row.gil_enabled = memory.value<std::int32_t>(row.gil + layout.gil.enabled).value_or(0) != 0;
     }
+    row.collects = collects_garbage(memory, runtime, next);
     list.push_back(row);
     next = memory.pointer_or_null(next + layout.interpreter.next);
   }
@@ -113,6 +125,7 @@ Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interp
 Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
   ThreadStates states;
   states.interpreters = read_interpreters(memory, runtime);
+  const Addr finalizing = memory.pointer_or_null(runtime + memory.layout().runtime.finalizing);
   for (std::size_t index = 0; index < states.interpreters.size(); ++index) {
     const InterpreterRow& interpreter = states.interpreters[index];
     const std::size_t first = states.threads.size();
@@ -120,7 +133,11 @@ Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
     read_list(memory, interpreter.address, states.threads);
     for (std::size_t i = first; i < states.threads.size(); ++i) {
       states.threads[i].interpreter = index;
-      states.threads[i].holds_gil = states.threads[i].address == holder;
+      ThreadStateRow& row = states.threads[i];
+      row.holds_gil = row.address == holder;
+      row.finalizes = row.address == finalizing;
+      // A finaliser that blocks lets the GIL go, and another thread may take it meanwhile.
+      row.collects = interpreter.collects && first + 1 == states.threads.size();
     }
   }
   if (states.threads.empty()) {

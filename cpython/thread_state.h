@@ -18,6 +18,7 @@ struct InterpreterRow {
   std::int64_t id = 0;      // 0 is the main one
   Addr gil{};               // null: not found
   bool gil_enabled = true;  // false: a free-threaded build that runs without it
+  bool collects = false;    // garbage: one of its threads does
 };
 
 struct ThreadStateRow {
@@ -27,7 +28,9 @@ struct ThreadStateRow {
   std::uint64_t pthread = 0;           // pthread_t
   std::uint64_t native_thread_id = 0;  // stored by CPython; 0 if the version does not store it
   bool holds_gil = false;
-  Addr native_anchor{};  // 3.11, 3.12: an address on its native stack; the lower, the newer
+  bool collects = false;   // garbage; false also if several threads may be the one that does
+  bool finalizes = false;  // it shuts the runtime down
+  Addr native_anchor{};    // 3.11, 3.12: an address on its native stack; the lower, the newer
 };
 
 struct ThreadStates {

@@ -108,7 +108,8 @@ Check check_stacks(const Capture& capture, const std::vector<const ProcessCaptur
     const snapshot::Stack& stack = capture.tables.stack(rank->threads.front().samples.back().stack);
     ++all;
     if (stack.end == StackEnd::kComplete || stack.end == StackEnd::kRunning ||
-        stack.end == StackEnd::kTorn || stack.end == StackEnd::kGone) {
+        stack.end == StackEnd::kTorn || stack.end == StackEnd::kRunningTorn ||
+        stack.end == StackEnd::kGone) {
       ++whole;
     } else {
       worst = stack.end;

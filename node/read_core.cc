@@ -1,14 +1,19 @@
 #include "node/read_core.h"
 
 #include <algorithm>
+#include <csignal>
+#include <string_view>
 #include <utility>
 
 #include "attach/core/core_target.h"
+#include "base/base_name.h"
+#include "base/secrets/mask_secrets.h"
 #include "node/note_setup.h"
 #include "node/read_threads.h"
 #include "node/sources/read_recorders.h"
 #include "ranks/core_crash.h"
 #include "ranks/core_process.h"
+#include "ranks/thrown_exception.h"
 #include "waits/node/collect_waits.h"
 
 namespace oddrank::node {
@@ -35,6 +40,26 @@ void add_record(const attach::Target& target,
   }
 }
 
+// Returns whether the C++ library called abort() in the thread: the innermost native frame outside
+// of the C library is its own.
+bool was_terminated(const snapshot::Tables& tables, const snapshot::ProcessCapture& process) {
+  const auto thread =
+      std::find_if(process.threads.begin(), process.threads.end(),
+                   [&process](const auto& one) { return one.tid == process.crash.tid; });
+  if (thread == process.threads.end() || thread->samples.empty()) {
+    return false;
+  }
+  for (const snapshot::FrameId id : tables.stack(thread->samples.back().stack).frames) {
+    const std::string_view module = base_name(tables.text(tables.frame(id).file));
+    const bool libc = module.starts_with("libc.so") || module.starts_with("libc-") ||
+                      module.starts_with("libpthread");
+    if (!libc) {
+      return module.starts_with("libstdc++.so");
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<snapshot::Capture> read_core(const std::string& path,
@@ -55,6 +80,10 @@ Result<snapshot::Capture> read_core(const std::string& path,
     process.read = snapshot::ReadState::kNone;
     process.why = capture.tables.string(read.error().what);
   } else {
+    if (process.crash.signal == SIGABRT && process.crash.message == snapshot::StringId{} &&
+        was_terminated(capture.tables, process)) {
+      process.crash.message = capture.tables.string(mask_text(ranks::thrown_exception(*target)));
+    }
     note_libraries(*target, capture.tables, process);
     process.is_rank = process.is_rank || process.rank >= 0;  // by its process group
     waits::collect_core_waits(*target, read->threads, read->python, capture.tables, process);

@@ -7,17 +7,13 @@
 #include "attach/core/core_start.h"
 #include "base/hex.h"
 #include "base/secrets/mask_secrets.h"
+#include "base/signals/signal_name.h"
 #include "ranks/rank_identity.h"
 
 namespace oddrank::ranks {
 namespace {
 
 constexpr std::size_t kMaxNamed = 4;
-
-std::string signal_name(int number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
-}
 
 // gcore and debuggers stop the process with signals that do not end it.
 bool ends_a_process(int number) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
+#include "aggregate/interpreter_words.h"
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
@@ -46,7 +47,10 @@ std::string header(const aggregate::JobView& view,
           '\n';
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
-  facts.push_back(version.empty() ? "no Python found" : "Python " + version);
+  // If a Python was found that cannot be read, the line below says which one.
+  if (!version.empty() || process.read == ReadState::kFull) {
+    facts.push_back(version.empty() ? "no Python found" : "Python " + version);
+  }
   // Returns "3.14.0t"; a free-threaded Python started with a GIL shows the GIL's holder.
   if (version.ends_with('t')) {
     facts.emplace_back("free-threaded");
@@ -140,8 +144,9 @@ std::string thread_title(const aggregate::JobView& view,
   const char state = thread.samples.empty() ? '?' : thread.samples.back().state;
   aggregate::QuietSpan quiet;
   quiet.add(thread);
-  const std::string status = fmt::format("state {}{}{}{}", state, quiet.tells() ? " " : "",
-                                         quiet.words(), gil_words(process, thread));
+  const std::string status =
+      fmt::format("state {}{}{}{}{}", state, quiet.tells() ? " " : "", quiet.words(),
+                  gil_words(process, thread), aggregate::interpreter_words(view, thread));
   const std::string waits = aggregate::thread_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();
@@ -179,6 +184,28 @@ std::string print_process(const Capture& capture,
     text += thread_stack_text(view, first, style, options);
   }
   return text + tasks_text(view, process, style);
+}
+
+std::string process_sentence(const Capture& capture, const ProcessCapture& process) {
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  std::string text =
+      fmt::format("pid {} ({}): ", process.pid, printable(view.text(process.name), 40));
+  if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {
+    return text + crash + '\n';
+  }
+  text += fmt::format("state {}", process.state);
+  if (!process.threads.empty() && !process.threads.front().samples.empty()) {
+    const ThreadCapture& main = process.threads.front();
+    const std::string waits = aggregate::thread_wait_words(view, process, main);
+    text += (waits.empty() ? "" : ", " + waits) + aggregate::interpreter_words(view, main);
+    if (const auto frame = view.model().user_frame(main.samples.back())) {
+      const std::string place = frame->place();
+      text += ", at " + frame->name + (place.empty() ? "" : " (" + place + ")");
+    }
+  }
+  const std::string why = printable(view.text(process.why));
+  return text + (why.empty() ? "" : "; " + why) + '\n';
 }
 
 }  // namespace oddrank::report

@@ -14,4 +14,9 @@ std::string print_process(const snapshot::Capture& capture,
                           const snapshot::ProcessCapture& process,
                           const TextOptions& options);
 
+// Returns one line: how the process crashed, or where its main thread is: "pid 71 (python3): state
+// S, in read() of a pipe, at load (train.py:7)". Ends with a newline.
+std::string process_sentence(const snapshot::Capture& capture,
+                             const snapshot::ProcessCapture& process);
+
 }  // namespace oddrank::report

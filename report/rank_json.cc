@@ -9,12 +9,14 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
+#include "aggregate/interpreter_words.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/frame_model.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
 #include "base/demangle.h"
 #include "base/hex.h"
+#include "base/signals/signal_name.h"
 #include "report/json_values.h"
 #include "report/report_json.h"
 #include "report/tasks_text.h"
@@ -24,6 +26,7 @@ namespace oddrank::report {
 using snapshot::Frame;
 using snapshot::FrameKind;
 using snapshot::ProcessCapture;
+using snapshot::StackEnd;
 using snapshot::ThreadCapture;
 using snapshot::ThreadSample;
 
@@ -164,7 +167,7 @@ void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& threa
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  const ThreadCapture& thread) {
-  Json json = object_for(19);
+  Json json = object_for(21);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
   json["python_name"] = or_null(view.text(thread.python_name));
@@ -187,6 +190,13 @@ Json thread_json(const aggregate::JobView& view,
   json["frames"] = Json::array();
   for (const auto id : view.model().all_frames(last)) {
     json["frames"].push_back(frame_json(view, id));
+  }
+  if (const auto work = aggregate::interpreter_work(view, thread); !work.empty()) {
+    json["interpreter"] = work;
+  }
+  const StackEnd end = view.capture().tables.stacks()[last.stack].end;
+  if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {
+    json["torn"] = true;
   }
   if (!thread.locals.empty()) {
     json["locals"] = locals_json(view, thread, last);
@@ -256,7 +266,7 @@ std::string_view ending_name(snapshot::Ending ending) {
 Json crash_json(const aggregate::JobView& view, const ProcessCapture& process) {
   const snapshot::Crash& crash = process.crash;
   return {{"signal", crash.signal},
-          {"name", aggregate::signal_words(crash.signal)},
+          {"name", signal_name(crash.signal)},
           {"code", crash.code},
           {"address", crash.address == 0 ? Json(nullptr) : Json("0x" + hex_number(crash.address))},
           {"tid", crash.tid},

@@ -127,7 +127,8 @@ std::string Style::frame_line(const aggregate::ShownFrame& frame, std::size_t in
     const std::size_t left = room > columns(frame.name) + 2 ? room - columns(frame.name) - 2 : 0;
     const std::size_t pad =
         columns(frame.name) < kNameColumns ? kNameColumns - columns(frame.name) : 2;
-    const bool fits = frame.name.find('+') == std::string::npos && pad + columns(place) <= left + 2;
+    const bool tells = frame.heuristic || frame.name.find('+') == std::string::npos;
+    const bool fits = tells && pad + columns(place) <= left + 2;
     return std::string(indent, ' ') + (full_ ? frame.name : cut_end(frame.name, room)) +
            (fits && !place.empty() ? std::string(pad, ' ') + dim(place) : std::string()) + '\n';
   }

@@ -37,6 +37,9 @@ std::string_view end_words(StackEnd end) {
     case StackEnd::kRunning:
       return "no native frames: the thread was running and was not stopped (--never-stop, or it "
              "could not be)";
+    case StackEnd::kRunningTorn:
+      return "no native frames, and the Python frames may be of different moments: the thread was "
+             "running and was not stopped (--never-stop, or it could not be)";
     case StackEnd::kGone:
       return "the thread ended while it was read";
     case StackEnd::kTorn:

@@ -68,6 +68,9 @@ static void print_runtime(void) {
   FIELD(tstate_current, _PyRuntimeState, gilstate.tstate_current);
   FIELD(gil, _PyRuntimeState, ceval.gil);
 #endif
+#if PY_MINOR_VERSION == 8
+  FIELD(collecting, _PyRuntimeState, gc.collecting);
+#endif
   END();
 }
 
@@ -85,6 +88,9 @@ static void print_interpreter(void) {
   FIELD(gil, PyInterpreterState, ceval.gil);
 #else
   FIELD(modules, PyInterpreterState, modules);
+#endif
+#if PY_MINOR_VERSION >= 9
+  FIELD(collecting, PyInterpreterState, gc.collecting);
 #endif
   END();
 }
@@ -134,6 +140,11 @@ static void print_frame(void) {
   FIELD(stack_top, PyFrameObject, f_stackdepth);
 #endif
   FIELD(stack_base, PyFrameObject, f_valuestack);
+#if PY_MINOR_VERSION <= 9
+  FIELD(executing, PyFrameObject, f_executing);
+#else
+  FIELD(executing, PyFrameObject, f_state);
+#endif
   FIELD(globals, PyFrameObject, f_globals);
   FIELD(localsplus, PyFrameObject, f_localsplus);
 #else

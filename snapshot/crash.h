@@ -15,7 +15,8 @@ struct Crash {
   std::uint64_t address = 0;  // that could not be accessed or executed
   pid_t tid = 0;              // the thread that took the signal
   pid_t sender = 0;           // the process that sent it; 0 = the kernel, or unknown
-  // What the C library said before it called abort(): a failed assertion, a damaged heap.
+  // What the C library said before it called abort(): a failed assertion, a damaged heap. Or which
+  // exception of C++ nobody has caught.
   StringId message{};
 
   // Returns whether the process did it to itself: a fault, or abort(). False: it was ended.

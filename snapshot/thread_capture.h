@@ -59,6 +59,9 @@ struct ThreadCapture {
   // The GIL that it holds or wants, if any: the id of the first interpreter that uses it. 0 is the
   // main interpreter's, the only one before 3.12.
   std::int64_t gil = 0;
+  // What the interpreter does in this thread, in the last sample. False also if unknown.
+  bool collects_garbage = false;
+  bool ends_interpreter = false;       // it shuts the interpreter down
   std::vector<ThreadSample> samples;   // oldest first; at least one
   Wait wait;                           // of the last sample
   std::optional<CollectiveCall> call;  // of the last sample

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stacks/convert_frames.h"
+#include "stacks/greenlets.h"
 #include "stacks/merge.h"
 #include "stacks/reading.h"
 
@@ -89,7 +90,7 @@ StackEnd Collector::end_of(const Reading& reading) const {
     return StackEnd::kGone;
   }
   if (reading.state.state == 'R' && reading.native.frames.empty()) {
-    return StackEnd::kRunning;
+    return reading.torn ? StackEnd::kRunningTorn : StackEnd::kRunning;
   }
   if (reading.moved) {
     return StackEnd::kTorn;
@@ -165,14 +166,23 @@ void Collector::add_sample(const Reading& reading) {
   snapshot::ThreadCapture& thread = row_of(reading.state);
   thread.has_python = reading.python.has_value();
   note_gil(reading, thread);
+  thread.collects_garbage = reading.python && reading.python->collects;
+  thread.ends_interpreter = reading.python && reading.python->finalizes;
   if (reading.python && !reading.python->name.empty()) {
     thread.python_name = tables_.string(reading.python->name);
   }
   const StackEnd end = end_of(reading);
-  auto merged = merge(
-      converter_.native(reading.native),
-      reading.python ? converter_.python(reading.python->frames) : std::vector<snapshot::Frame>(),
-      reading.native.end == StackEnd::kComplete && !reading.moved);
+  const auto native = converter_.native(reading.native);
+  const auto python =
+      reading.python ? converter_.python(reading.python->frames) : std::vector<snapshot::Frame>();
+  const bool complete = reading.native.end == StackEnd::kComplete && !reading.moved;
+  auto merged = merge(native, python, complete);
+  if (merged.state == snapshot::MergeState::kMismatch) {
+    if (auto own = apart_from_parked(native, tables_)) {
+      auto again = merge(*std::move(own), python, true);
+      merged = again.state == snapshot::MergeState::kMerged ? std::move(again) : std::move(merged);
+    }
+  }
   const auto intern = [&](const std::vector<snapshot::Frame>& frames) {
     if (frames.empty()) {
       return snapshot::StackId{};

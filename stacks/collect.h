@@ -40,7 +40,8 @@ struct Collected {
 // that still moves, or runs, or needs registers is stopped for as long as it takes to copy its
 // stack (reading.h). How many threads were stopped, and for how long, is added to `process`. If a
 // stop is not allowed or not possible, the stack of a thread that moved is marked kTorn, and a
-// running thread has only its Python frames (kRunning). Fails only if nothing could be read.
+// running thread has only its Python frames (kRunning, kRunningTorn). Fails only if nothing could
+// be read.
 Result<Collected> collect_stacks(const attach::Target& target,
                                  const CollectOptions& options,
                                  snapshot::Tables& tables,

@@ -1,9 +1,14 @@
 #include "stacks/convert_frames.h"
 
 #include <algorithm>
+#include <string>
+
+#include "base/signals/signal_name.h"
 
 namespace oddrank::stacks {
 namespace {
+
+constexpr const char* kDelivered = "<signal delivered here>";
 
 // Used without the file and without its header in memory. It is right for nearly all modules, whose
 // first segment has the same offset in the file and in memory.
@@ -54,6 +59,11 @@ std::vector<snapshot::Frame> FrameConverter::native(const unwind::NativeStack& s
       frame.file = facts.file;
       frame.build_id = facts.build_id;
       frame.offset = native.pc - facts.load_bias;
+    }
+    if (signal_frame) {
+      frame.function = tables_.string(native.signal == 0 ? std::string(kDelivered)
+                                                         : "<signal " + signal_name(native.signal) +
+                                                               " delivered here>");
     }
     if (is_evaluation(inside)) {
       frame.flags |= snapshot::kEvaluation;

@@ -7,7 +7,8 @@
 // can provide. They are stopped once, all together: while they are stopped, their stacks are copied
 // and the Python frames are read; then they continue, and the copies are unwound. A thread that
 // blocked before it could be stopped is read like the others. A thread that a stop would harm is
-// not stopped (stop_choice.h); on request no thread is.
+// not stopped (stop_choice.h); on request no thread is. What is left are the Python frames of
+// threads that run. They are read until two reads in a row agree, or are marked as torn.
 #include "stacks/reading.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ using cpython::PythonProcess;
 using cpython::PythonThread;
 
 constexpr int kMaxRounds = 3;
+constexpr int kMaxPythonReads = 16;  // of threads that run: a fraction of a millisecond each
 // A thread that gets a CPU stops in well under a millisecond. The other threads are held meanwhile.
 constexpr std::chrono::milliseconds kStopPatience{100};
 
@@ -44,6 +46,13 @@ bool stood_still(const ThreadState& before, const ThreadState& after) {
 
 bool to_be_read(const Reading& reading) {
   return reading.moved && !reading.gone;
+}
+
+// Returns whether two reads show the same calls, all of which went on in both. Calls that end and
+// begin anew between the reads look the same, so this is very likely, not certain.
+bool agree(const std::optional<PythonThread>& one, const std::optional<PythonThread>& other) {
+  return one && other && !one->stale && !other->stale && !one->cut && !other->cut &&
+         one->chain_mark == other->chain_mark;
 }
 
 // Notes the outcome of the attempt, apart from the data read.
@@ -219,6 +228,39 @@ bool ProcessReader::read_stopped(std::vector<Reading>& readings) {
   return spared;
 }
 
+void ProcessReader::settle_python(std::vector<Reading>& readings) {
+  std::vector<Reading*> torn;
+  for (Reading& reading : readings) {
+    if (to_be_read(reading) && reading.python && reading.native.frames.empty()) {
+      torn.push_back(&reading);
+    }
+  }
+  for (int reads = 0; reads < kMaxPythonReads && !torn.empty(); ++reads) {
+    std::vector<std::optional<PythonThread>> before;
+    before.reserve(torn.size());
+    for (Reading* reading : torn) {
+      before.push_back(std::exchange(reading->python, std::nullopt));
+    }
+    read_python(readings, [&torn](const Reading& reading) {
+      return std::find(torn.begin(), torn.end(), &reading) != torn.end();
+    });
+    std::vector<Reading*> left;
+    for (std::size_t i = 0; i < torn.size(); ++i) {
+      if (agree(before[i], torn[i]->python)) {
+        continue;
+      }
+      left.push_back(torn[i]);
+      if (!torn[i]->python) {  // could not be read again
+        torn[i]->python = std::move(before[i]);
+      }
+    }
+    torn = std::move(left);
+  }
+  for (Reading* reading : torn) {
+    reading->torn = true;
+  }
+}
+
 Result<std::vector<Reading>> ProcessReader::read() {
   ODDRANK_TRY(auto states, target_.threads());
   if (states.empty()) {
@@ -243,6 +285,7 @@ Result<std::vector<Reading>> ProcessReader::read() {
   if (read_stopped(readings)) {
     read_round(readings, false);
   }
+  settle_python(readings);
   return readings;
 }
 

@@ -26,7 +26,9 @@ struct Reading {
   std::optional<cpython::PythonThread> python;
   bool moved = true;  // since the state was read; its data may be of two instants
   bool gone = false;
-  bool held = false;      // it was stopped while it was read
+  bool held = false;  // it was stopped while it was read
+  // It ran, and no two reads of its Python frames agreed: they may be of different moments.
+  bool torn = false;
   bool spare = false;     // seen in a call that a stop would end early (stop_choice.h)
   std::string unstopped;  // why it could not be stopped, if that was tried: "it is traced by ..."
 };
@@ -62,6 +64,8 @@ class ProcessReader {
   // Returns true if threads were not stopped because they had blocked: they can be read without a
   // stop now.
   bool read_stopped(std::vector<Reading>& readings);
+  // Reads the Python frames of threads that have no native ones until two reads in a row agree.
+  void settle_python(std::vector<Reading>& readings);
 
   const attach::Target& target_;
   CollectOptions options_;

@@ -13,6 +13,7 @@
 #include <libunwind.h>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -55,8 +56,8 @@ struct NativeUnwinder::Impl {
   // Registers of guessed frames of the current thread; cursors keep reading them.
   std::deque<attach::Registers> guessed;
   std::size_t trials_left = 0;
+  std::optional<std::uint64_t> blocked_signals;  // of the current thread
   std::vector<elf::ElfRange> kept;
-
   bool is_kept(std::uint64_t pc) const;
   // Adds the registers that the frame at `own` has changed, and the words from its stack pointer to
   // its end. `caller`: one step further.
@@ -76,6 +77,10 @@ struct NativeUnwinder::Impl {
   bool is_caller(const FrameCandidate& candidate, unw_cursor_t& cursor);
   // Returns whether `frame` may end where the candidate says; if so, `cursor` is at its caller.
   bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
+  // Returns the signal for which the kernel made the frame; 0 if that is uncertain.
+  // `stack_pointer`: in the trampoline. `blocked`: the signals that are blocked in its handler;
+  // afterwards those that were before it.
+  int delivered_signal(std::uint64_t stack_pointer, std::optional<std::uint64_t>& blocked);
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
   // Unwinds once the space's memory is the thread's.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit);
@@ -226,11 +231,34 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
   return std::nullopt;
 }
 
+// The kernel's frame (struct rt_sigframe, arch/x86) has the mask of signals that were blocked
+// before, and behind it the siginfo, which is set for handlers that ask for it only. The signal
+// that is handled is blocked now and was not before.
+int NativeUnwinder::Impl::delivered_signal(std::uint64_t stack_pointer,
+                                           std::optional<std::uint64_t>& blocked) {
+  constexpr std::uint64_t kMask = 296;
+  constexpr std::uint64_t kInfo = 304;
+  constexpr std::uint64_t kMaxSignal = 64;
+  const auto before = space.memory().word(stack_pointer + kMask);
+  const auto during = std::exchange(blocked, before);
+  if (!before || !during) {
+    return 0;
+  }
+  const std::uint64_t added = *during & ~*before;
+  const std::uint64_t told = space.memory().word(stack_pointer + kInfo).value_or(0) & 0xffffffff;
+  if (told > 0 && told <= kMaxSignal && (added >> (told - 1) & 1) != 0) {
+    return static_cast<int>(told);
+  }
+  return std::popcount(added) == 1 ? std::countr_zero(added) + 1 : 0;
+}
+
 NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
                                        std::uint64_t stack_pointer,
                                        std::size_t limit) {
   NativeStack stack;
-  NativeFrame frame{register_of(cursor, UNW_REG_IP), 0, 0, {}};
+  NativeFrame frame;
+  frame.pc = register_of(cursor, UNW_REG_IP);
+  std::optional<std::uint64_t> blocked = blocked_signals;
   while (true) {
     if (stack.frames.size() >= limit) {
       stack.end = StackEnd::kLimit;
@@ -257,6 +285,7 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     const bool signal_frame = after_signal_frame(cursor, stepped);
     if (signal_frame) {
       stack.frames.back().flags |= snapshot::kSignalFrame;
+      stack.frames.back().signal = delivered_signal(register_of(before, UNW_REG_SP), blocked);
     }
     const std::uint64_t caller_sp = register_of(cursor, UNW_REG_SP);
     stack.frames.back().cfa = caller_sp;
@@ -267,7 +296,8 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
       stack.end = StackEnd::kComplete;
       return stack;
     }
-    frame = {caller.value_or(register_of(cursor, UNW_REG_IP)), 0, 0, {}};
+    frame = {};
+    frame.pc = caller.value_or(register_of(cursor, UNW_REG_IP));
     // Stacks grow down, except if a handler ran on a stack of its own. Without a table libunwind
     // follows the frame pointer, which counts only if it leads to the end of a call.
     if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !signal_frame) ||
@@ -295,13 +325,14 @@ void NativeUnwinder::keep_words(std::vector<elf::ElfRange> code) {
 NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std::size_t limit) {
   space.registers = &*thread.registers;
   space.syscall = thread.syscall;
+  blocked_signals = thread.blocked_signals;
   space.frame_pointer.reset();
   guessed.clear();
   trials_left = kMaxTrials;
   unw_cursor_t cursor{};
   if (!space.begin(cursor)) {
     NativeStack stack;
-    stack.frames.push_back({space.registers->pc, 0, 0, {}});
+    stack.frames.emplace_back().pc = space.registers->pc;
     stack.end = StackEnd::kBadMemory;
     return stack;
   }

@@ -23,6 +23,7 @@ struct NativeFrame {
   std::uint64_t pc = 0;    // absolute; in outer frames the return address
   std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
   std::uint8_t flags = 0;  // snapshot::FrameFlag
+  int signal = 0;          // of a signal frame: which one was delivered; 0 = unknown
   std::vector<attach::KeptWord> words = {};  // only of code for which keep_words() was asked
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/base_name.h"
 #include "base/demangle.h"
+#include "base/names/demangle_cython.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -108,7 +109,8 @@ std::string ShownFrame::shown_place() const {
   if (inlined) {
     return source.empty() ? "(inlined)" : source + " (inlined)";
   }
-  return source.empty() ? place() : source;
+  const std::string text = source.empty() ? place() : source;
+  return !heuristic ? text : text.empty() ? "(guessed)" : text + " (guessed)";
 }
 
 bool FrameModel::is_inlined(FrameId id) const {
@@ -167,11 +169,25 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
   shown.name = printable(short_name(function), kMaxName);
   shown.file = printable(base_name(file));
   shown.inlined = (frame.flags & snapshot::kInlined) != 0;
+  shown.heuristic = (frame.flags & snapshot::kHeuristic) != 0;
+  shown.signal = (frame.flags & snapshot::kSignalFrame) != 0;
+  if (shown.signal) {
+    // Captures of older versions have the name of libc's trampoline.
+    shown.name =
+        function.starts_with('<') ? printable(function, kMaxName) : "<signal delivered here>";
+    shown.file.clear();
+    entry.role = FrameRole::kKey;
+    return entry;
+  }
   if (const std::string_view source = tables_.text(frame.source); !source.empty()) {
     shown.source = printable(short_file(source));
     shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
   }
   entry.role = role_of(frame, shown.name, file);
+  entry.cython = demangle_cython(function).has_value();
+  if (entry.cython) {
+    entry.role = FrameRole::kKey;  // the user's program, or a library's, as if it were Python
+  }
   if (shown.name.empty()) {
     shown.name = shown.file.empty() ? fmt::format("{:#x}", frame.offset)
                                     : fmt::format("{}+{:#x}", shown.file, frame.offset);
@@ -188,16 +204,9 @@ ShownFrame FrameModel::shown(FrameId id) {
   return known(id).shown;
 }
 
-FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
-  FoldedStack folded;
-  const auto is_python = [this](FrameId id) {
-    return tables_.frame(id).kind == FrameKind::kPython;
-  };
-  const auto first_python = static_cast<std::size_t>(
-      std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
-  // Among libc's frames at the inner end, keeps the outermost named function: the call that the
-  // program made.
-  std::size_t at = 0;
+std::size_t FrameModel::add_call(const std::vector<FrameId>& frames,
+                                 std::size_t at,
+                                 FoldedStack& folded) {
   const ShownFrame* call = nullptr;
   for (; at < frames.size() && known(frames[at]).role == FrameRole::kLibc; ++at) {
     const ShownFrame& shown = known(frames[at]).shown;
@@ -206,15 +215,32 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   if (call != nullptr) {
     folded.frames.push_back(*call);
   }
+  return at;
+}
+
+FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
+  FoldedStack folded;
+  const auto is_python = [this](FrameId id) {
+    return tables_.frame(id).kind == FrameKind::kPython;
+  };
+  const auto first_python = static_cast<std::size_t>(
+      std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
   bool python_kept = false;
-  for (; at < frames.size(); ++at) {
+  for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {
     const Known& entry = known(frames[at]);
     const bool keep = entry.role == FrameRole::kKey ||
                       (entry.role == FrameRole::kPlain &&
                        (at <= first_python || entry.shown.kind == FrameKind::kPython));
-    if (keep) {
+    // Cython makes two functions of some: what Python calls, and what that calls.
+    const bool twice = entry.cython && !folded.frames.empty() &&
+                       folded.frames.back().name == entry.shown.name &&
+                       folded.frames.back().kind == entry.shown.kind;
+    if (keep && !twice) {
       folded.frames.push_back(entry.shown);
       python_kept = python_kept || entry.shown.kind == FrameKind::kPython;
+    }
+    if (entry.shown.signal) {  // the call that was interrupted
+      at = add_call(frames, at + 1, folded) - 1;
     }
   }
   // A stack that holds nothing but internals is shown, not left out.

@@ -29,13 +29,16 @@ struct ShownFrame {
   bool system_call = false;  // libc's end of the stack: shown, but not part of the key
   bool user = false;         // Python code outside of the standard library and installed packages
   bool inlined = false;      // native, without a call of its own
+  bool signal = false;       // native: here the kernel called a handler
+  bool heuristic = false;    // native: found by a word on the stack that looks like its address
   // Native, if DWARF was asked for: "torch/Work.cpp:66". Only for people: nodes without debug
   // information lack it, so no comparison uses it.
   std::string source;
 
   // Returns "train.py:88", or the module: the frame's place as comparisons use it.
   std::string place() const;
-  // Returns the same with the source of native frames, as a screen shows it.
+  // Returns the same with the source of native frames, as a screen shows it; "(guessed)" for one
+  // that is heuristic.
   std::string shown_place() const;
 };
 
@@ -82,6 +85,7 @@ class FrameModel {
   struct Known {
     ShownFrame shown;
     FrameRole role = FrameRole::kPlain;
+    bool cython = false;   // native: a function that Cython made of the user's code
     bool unknown = false;  // native, in no module that the patterns name, and without a symbol
   };
   const Known& known(snapshot::FrameId id);
@@ -89,6 +93,11 @@ class FrameModel {
   bool is_told_by(snapshot::FrameId id, const StoryPattern& pattern);
   bool rests(snapshot::FrameId id, std::string_view pool);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
+  // Among libc's frames from `at` on, adds the outermost named function: the call that the program
+  // made. Returns the first frame after them.
+  std::size_t add_call(const std::vector<snapshot::FrameId>& frames,
+                       std::size_t at,
+                       FoldedStack& folded);
   bool is_inlined(snapshot::FrameId id) const;
   std::vector<snapshot::FrameId> called_frames(const snapshot::ThreadSample& sample) const;
 

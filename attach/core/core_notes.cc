@@ -55,6 +55,7 @@ void add_thread(Bytes body, CoreNotes& into) {
   thread.syscall = static_cast<std::int64_t>(all.orig_rax);
   thread.arguments = syscall_arguments(all);
   thread.result = static_cast<std::int64_t>(all.rax);
+  thread.blocked_signals = status->pr_sighold;
   thread.cpu_us =
       whole_microseconds(time_of(*status, true)) + whole_microseconds(time_of(*status, false));
   into.threads.push_back(thread);

@@ -28,6 +28,7 @@ struct CoreThread {  // NT_PRSTATUS
   std::array<std::uint64_t, 6> arguments{};
   std::int64_t result = 0;  // of that system call, as the kernel had set it
   std::uint64_t cpu_us = 0;
+  std::uint64_t blocked_signals = 0;  // bit n-1: signal n
 };
 
 struct CoreProcess {  // NT_PRPSINFO

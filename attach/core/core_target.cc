@@ -38,6 +38,7 @@ ThreadState state_of(const CoreThread& thread) {
   state.target_tid = thread.tid;
   state.cpu_us = thread.cpu_us;
   state.registers = thread.registers;
+  state.blocked_signals = thread.blocked_signals;
   // The signal that ended the process woke the thread out of its call.
   const bool blocked =
       thread.syscall >= 0 && (thread.result == -EINTR || is_restarted(thread.result));

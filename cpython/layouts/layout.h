@@ -23,14 +23,16 @@ struct RuntimeOffsets {  // _PyRuntimeState
   std::uint32_t main_thread = kAbsent;     // up to 3.10: pthread_t
   std::uint32_t tstate_current = kAbsent;  // up to 3.11: the thread state that holds the GIL
   std::uint32_t gil = kAbsent;             // up to 3.11: the GIL itself
+  std::uint32_t collecting = kAbsent;      // 3.8: int, not 0 while garbage is collected
 };
 
 struct InterpreterOffsets {  // PyInterpreterState
   std::uint32_t next = 0;
   std::uint32_t id = 0;
   std::uint32_t threads_head = 0;
-  std::uint32_t modules = 0;    // sys.modules
-  std::uint32_t gil = kAbsent;  // 3.12+: pointer to the GIL
+  std::uint32_t modules = 0;           // sys.modules
+  std::uint32_t gil = kAbsent;         // 3.12+: pointer to the GIL
+  std::uint32_t collecting = kAbsent;  // 3.9+: int, as above
 };
 
 struct GilOffsets {  // struct _gil_runtime_state
@@ -59,6 +61,7 @@ struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t tlbc_index = kAbsent;  // free-threaded 3.14+: which copy of the code it runs
   std::uint32_t stack_top = 0;         // see StackTopFormat
   std::uint32_t stack_base = kAbsent;  // up to 3.10: pointer to the value stack
+  std::uint32_t executing = kAbsent;   // up to 3.10: one signed byte, see Semantics
   std::uint32_t globals = 0;           // a dict
   std::uint32_t localsplus = 0;
 };
@@ -200,7 +203,8 @@ struct Semantics {
   // or is a plain number).
   std::uint8_t reference_tags = 0;
   bool free_threaded = false;
-  std::uint8_t opcodes = 0;  // N of the version 3.N whose instructions it has (bytecode/opcodes.h)
+  std::int8_t executing = 0;  // FrameOffsets::executing of a frame whose call has not returned
+  std::uint8_t opcodes = 0;   // N of the version 3.N whose instructions it has (bytecode/opcodes.h)
 };
 
 struct Layout {

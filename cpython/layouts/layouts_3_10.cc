@@ -21,6 +21,7 @@ constexpr Layout kPython310 = {
             .id = 24,
             .threads_head = 8,
             .modules = 856,
+            .collecting = 816,
         },
     .gil =
         {
@@ -42,6 +43,7 @@ constexpr Layout kPython310 = {
             .instruction = 96,
             .stack_top = 80,
             .stack_base = 64,
+            .executing = 108,
             .globals = 48,
             .localsplus = 352,
         },

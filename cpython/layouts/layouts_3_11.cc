@@ -21,6 +21,7 @@ constexpr Layout kPython311 = {
             .id = 48,
             .threads_head = 16,
             .modules = 888,
+            .collecting = 848,
         },
     .gil =
         {

@@ -20,6 +20,7 @@ constexpr Layout kPython312 = {
             .threads_head = 72,
             .modules = 944,
             .gil = 384,
+            .collecting = 312,
         },
     .gil =
         {

@@ -15,6 +15,7 @@ constexpr Layout kPython38 = {
             .main_thread = 72,
             .tstate_current = 1368,
             .gil = 1152,
+            .collecting = 544,
         },
     .interpreter =
         {
@@ -43,6 +44,7 @@ constexpr Layout kPython38 = {
             .instruction = 104,
             .stack_top = 72,
             .stack_base = 64,
+            .executing = 116,
             .globals = 48,
             .localsplus = 360,
         },
@@ -109,6 +111,7 @@ constexpr Layout kPython38 = {
             .instruction = InstructionFormat::kByteIndex,
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
+            .executing = 1,
             .opcodes = 8,
         },
 };

@@ -21,6 +21,7 @@ constexpr Layout kPython39 = {
             .id = 24,
             .threads_head = 8,
             .modules = 856,
+            .collecting = 816,
         },
     .gil =
         {
@@ -42,6 +43,7 @@ constexpr Layout kPython39 = {
             .instruction = 104,
             .stack_top = 72,
             .stack_base = 64,
+            .executing = 116,
             .globals = 48,
             .localsplus = 360,
         },
@@ -108,6 +110,7 @@ constexpr Layout kPython39 = {
             .instruction = InstructionFormat::kByteIndex,
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
+            .executing = 1,
             .opcodes = 9,
         },
 };

@@ -400,7 +400,11 @@ std::string ContentsPrinter::instance(Addr object, const std::string& type, unsi
     if (!tuple) {
       return alone;
     }
-    return last_part_of(type) + (deep ? "(...)" : contents(args, level));
+    std::string text = deep ? "(...)" : contents(args, level);
+    if (text.ends_with(",)")) {  // one argument
+      text.replace(text.size() - 2, 2, ")");
+    }
+    return last_part_of(type) + text;
   }
   const bool plain = facts.kind == ClassKind::kOther;
   if (deep || (plain && level + kOptIn >= options_.depth)) {

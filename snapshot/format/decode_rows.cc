@@ -294,6 +294,9 @@ ThreadCapture Decoder::decode_thread() {
       threads_.refuse("a thread in more loops than are listed");
     }
   }
+  if (format_ >= kFirstFormatWithLibraries) {
+    interpreter_fields(threads_, thread);
+  }
   return thread;
 }
 

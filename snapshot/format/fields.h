@@ -132,6 +132,13 @@ void thread_fields(Io& io, Row& thread) {
   wait_fields(io, thread.wait);
 }
 
+// New in number 12.
+template <typename Io, typename Row>
+void interpreter_fields(Io& io, Row& thread) {
+  io("collects_garbage", thread.collects_garbage);
+  io("ends_interpreter", thread.ends_interpreter);
+}
+
 template <typename Io, typename Row>
 void call_fields(Io& io, Row& call) {
   io("kind", call.kind);

@@ -52,7 +52,7 @@ constexpr FrameKind last_value(FrameKind /*type*/) {
   return FrameKind::kPython;
 }
 constexpr StackEnd last_value(StackEnd /*type*/) {
-  return StackEnd::kTorn;
+  return StackEnd::kRunningTorn;
 }
 constexpr MergeState last_value(MergeState /*type*/) {
   return MergeState::kMismatch;

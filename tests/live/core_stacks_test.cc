@@ -122,7 +122,9 @@ std::vector<Frame> frames_of(const snapshot::Capture& capture, snapshot::StackId
   const auto& tables = capture.tables;
   for (const snapshot::FrameId at : tables.stack(id).frames) {
     const snapshot::Frame& frame = tables.frame(at);
-    frames.push_back({std::string(tables.text(frame.function)),
+    const std::string_view name = tables.text(frame.function);
+    // gdb does not write which signals are blocked, which tells the one that was delivered.
+    frames.push_back({std::string(name.starts_with("<signal ") ? "<signal>" : name),
                       std::string(tables.text(frame.file)),
                       std::string(tables.text(frame.build_id)),
                       frame.kind == snapshot::FrameKind::kPython ? frame.line : frame.offset});

@@ -34,6 +34,26 @@ def give_back():
     libc.free(ctypes.c_void_p(ctypes.addressof(buffer) + 8))
 give_back()
 """
+# Its handler sends the signal once more.
+HANDLED = """
+import ctypes, faulthandler
+faulthandler.enable()
+def touch():
+    ctypes.string_at(16)
+touch()
+"""
+THROWS = """
+#include <stdexcept>
+struct TooSmall : std::length_error { using std::length_error::length_error; };
+void inner() { throw TooSmall("the batch is empty"); }
+int main() { try { inner(); } catch (const std::bad_exception&) {} }
+"""
+# The exception was caught; abort() is called for another reason.
+CAUGHT = """
+#include <cstdlib>
+#include <stdexcept>
+int main() { try { throw std::runtime_error("known"); } catch (const std::exception&) { std::abort(); } }
+"""
 ENDED = "import os, signal; os.kill(os.getppid(), 0); print('ready', flush=True); signal.pause()"
 
 
@@ -48,11 +68,16 @@ class Crash(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(harness.scratch())
 
-    def crash(self, program, signal=None):
+    def compile(self, source):
+        subprocess.run(["c++", "-g", "-x", "c++", "-", "-o", f"{self.folder}/program"], input=source,
+                       check=True, encoding="utf-8")
+        return [f"{self.folder}/program"]
+
+    def crash(self, program, signal=None, command=None):
         """Runs the program until it dies; returns the run of `oddrank core` on its core."""
         def allow_cores():
             resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        victim = subprocess.Popen([sys.executable, "-c", program], cwd=self.folder,
+        victim = subprocess.Popen(command or [sys.executable, "-c", program], cwd=self.folder,
                                   preexec_fn=allow_cores, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL)
         if signal is not None:
@@ -83,6 +108,21 @@ class Crash(unittest.TestCase):
         text = run.out.replace("\n", " ")
         self.assertRegex(text, r"^Crashed by SIGABRT by abort\(\), in ", run)
         self.assertIn('it said: "free(): invalid pointer"', text, run)
+
+    def test_a_fault_below_a_handler(self):
+        text = self.crash(HANDLED).out.replace("\n", " ")
+        self.assertRegex(text, r"^Crashed by SIGSEGV, in (?!<)\S+ \(.*\) below string_at ", text)
+
+    def test_an_exception_that_nobody_caught(self):
+        text = self.crash(None, command=self.compile(THROWS)).out.replace("\n", " ")
+        self.assertRegex(text, r"^Crashed by SIGABRT by abort\(\), in inner", text)
+        self.assertIn("it said: \"terminate called after throwing an instance of 'TooSmall': "
+                      "the batch is empty\"", text)
+
+    def test_an_exception_that_was_caught_is_not_blamed(self):
+        text = self.crash(None, command=self.compile(CAUGHT)).out
+        self.assertTrue(text.startswith("Crashed by SIGABRT by abort(), in main"), text)
+        self.assertNotIn("it said", text)
 
     def test_a_signal_from_elsewhere_is_no_crash(self):
         run = self.crash(ENDED, signal=3)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares oddrank with py-spy and pystack, process by process: the same threads, frames, lines and locals.
+"""Compares oddrank with py-spy and pystack, process by process and then core by core: the same threads, frames,
+lines and locals.
 
     compare.py --oddrank PATH --pyspy PATH --pystack PATH [--python PATH ...]
 
@@ -12,27 +13,47 @@ import collections
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 # pylint: disable=wrong-import-position
 from programs import PROGRAMS
 
+ANY = ""  # tool
+
 # (tool, what differs, pattern of the detail) -> why oddrank is not wrong there.
 REASONS = [
     ("py-spy", "local", r"oddrank: -?\d{19,}.*peer: .*bigint", "py-spy has no ints beyond 64 bits"),
-    ("py-spy", "local", r"peer: <[\w.]+ at 0x", "py-spy does not decode the type"),
-    ("pystack", "local", r"peer: <UNRESOLVED BIG INT>", "pystack has no ints beyond 64 bits"),
-    ("pystack", "local", r"peer: <\S+( object)? at 0x", "pystack does not decode the type"),
+    ("py-spy", "core local", r"oddrank: (True|False|<class\w+>) peer: [01]$",
+     "py-spy misses types whose memory is in files, not in the core"),
+    ("py-spy", "local", r"oddrank: <class\w+> peer: 0$", "py-spy takes a class for a number"),
+    ("pystack", "missing local", r"peer: <invalid object at 0x0>", "pystack lists unbound variables"),
+    ("py-spy", "core local", r"peer: .*(\?|<.*at0x)",
+     "py-spy misses types whose memory is in files, not in the core"),
+    ("py-spy", "local", r"peer: <[\w.]+ *at *0x", "py-spy does not decode the type"),
+    ("pystack", "local", r"peer: <UNRESOLVEDBIGINT>", "pystack has no ints beyond 64 bits"),
+    ("pystack", "local", r"peer: <\S+at0x", "pystack does not decode the type"),
     ("py-spy", "local", r"oddrank: .*peer: .*\.\.\.", "py-spy cuts at its width"),
     ("pystack", "local", r"oddrank: .*peer: .*\.\.\.", "pystack cuts at its width"),
-    ("py-spy", "refused", r"", "this py-spy does not know this Python"),
-    ("pystack", "refused", r"", "this pystack does not know this Python"),
+    (ANY, "local", r"^oddrank: ([\w.]+)\((.*)\) peer: \2$", "oddrank names the subclass"),
+    (ANY, "local", r"^oddrank: [\w.]+\(\[(.*)\]\) peer: \(\1\)$", "oddrank names the subclass"),
+    (ANY, "rounded", r"", "the peer rounds the number"),
+    (ANY, "local", r"^oddrank: '[^']*\\[ntrx\\].*' peer: [^\\]*", "the peer does not escape characters"),
+    ("pystack", "local", r"^oddrank: .*[^\x00-\x7f].* peer: ", "pystack reads only ASCII texts"),
+    ("pystack", "frames", r"[^\x00-\x7f]", "pystack drops frames whose names are not ASCII"),
+    ("py-spy", "refused", r"", "py-spy knows no such Python, or not one that ld.so started (scripts/pythons)"),
+    ("pystack", "refused", r"", "pystack knows no such Python, or not one that ld.so started (scripts/pythons)"),
 ]
 
 Frame = collections.namedtuple("Frame", "function file line locals")
+
+
+def places(frames):
+    return [(frame.function, frame.file, frame.line) for frame in frames]
 
 
 def last_part(name):
@@ -45,9 +66,9 @@ def output_of(command):
     return run.returncode, run.stdout, run.stderr
 
 
-def read_oddrank(options, pid):
-    status, out, err = output_of([options.oddrank, "node", str(pid), "--locals=3", "--samples", "1",
-                                  "--json", "-"])
+def read_oddrank(options, pid, core=None):
+    what = ["core", core] if core else ["node", str(pid), "--samples", "1"]
+    status, out, err = output_of([options.oddrank, *what, "--locals=6", "--json", "-"])
     if status != 0:
         raise RuntimeError(err)
     threads = {}
@@ -55,7 +76,7 @@ def read_oddrank(options, pid):
         shown = collections.deque(thread.get("locals", []))
         frames = []
         for frame in thread["frames"]:
-            if frame["kind"] != "python":
+            if frame["kind"] != "python" or is_mark(frame):
                 continue
             variables = {}
             if shown and shown[0]["function"] == frame["name"]:
@@ -67,22 +88,29 @@ def read_oddrank(options, pid):
     return threads
 
 
-def read_pyspy(options, pid):
-    status, out, err = output_of([options.pyspy, "dump", "--pid", str(pid), "--json", "--locals"])
+def is_mark(frame):
+    """Returns whether it is a row that says where a signal was delivered: no peer has these."""
+    return frame["name"].startswith("<signal ")
+
+
+def read_pyspy(options, pid, core=None):
+    what = ["--core", core] if core else ["--pid", str(pid)]
+    status, out, err = output_of([options.pyspy, "dump", *what, "--json", "--locals"])
     if status != 0:
         return None, err.strip()[:200]
     threads = {}
-    for thread in json.loads(out):
-        threads[thread["os_thread_id"]] = [
+    for index, thread in enumerate(json.loads(out)):
+        tid = thread["os_thread_id"]  # null in a core
+        threads[-index if tid is None else tid] = [
             Frame(last_part(frame["name"]), os.path.basename(frame["filename"]), frame["line"],
                   {one["name"]: one["repr"] for one in frame["locals"] or []})
             for frame in thread["frames"]]
     return threads, ""
 
 
-def read_pystack(options, pid):
-    status, out, err = output_of([options.pystack, "remote", str(pid), "--locals", "--no-block",
-                                  "--no-color"])
+def read_pystack(options, pid, core=None):
+    what = ["core", core] if core else ["remote", str(pid), "--no-block"]
+    status, out, err = output_of([options.pystack, *what, "--locals", "--no-color"])
     if status != 0 or "Traceback for thread" not in out:
         return None, (err or out).strip()[:200]
     threads, frames = {}, []
@@ -102,7 +130,7 @@ def read_pystack(options, pid):
 
 def normal(text):
     """Returns the value without what tools write in different ways."""
-    text = text.replace('"', "'").replace(" ", "")
+    text = text.replace('"', "'").replace("\\'", "'").replace(" ", "")
     return re.sub(r"^\((.*),\)$", r"(\1)", text)
 
 
@@ -110,21 +138,54 @@ def same_value(ours, theirs):
     return normal(ours) == normal(theirs)
 
 
+def is_rounded(ours, theirs):
+    """Returns whether the peer's number is that of oddrank with fewer digits."""
+    try:
+        exact, other = float(ours), float(theirs)
+    except ValueError:
+        return False
+    return other in (float("%.6g" % exact), float("%.6f" % exact), exact)
+
+
+def equal_locals(ours, theirs):
+    """Counts the variables that have equal values."""
+    return sum(same_value(mine.locals.get(name, ""), value)
+               for mine, other in zip(ours, theirs) for name, value in other.locals.items())
+
+
 class Comparison:
     def __init__(self, tool):
         self.tool = tool
+        self.refused = collections.Counter()
         self.counts = collections.Counter()
         self.reasons = collections.Counter()
         self.unexplained = []
 
     def differs(self, what, where, detail):
+        if what == "refused":
+            self.refused[where.split()[0] + (" (core)" if "(core)" in where else "")] += 1
         for tool, kind, pattern, reason in REASONS:
-            if (tool, kind) == (self.tool, what) and re.search(pattern, detail, re.DOTALL):
+            core_only = kind.startswith("core ") and "(core)" in where
+            same_kind = what == (kind[5:] if core_only else kind)
+            if tool in (ANY, self.tool) and same_kind and re.search(pattern, detail, re.DOTALL):
                 self.reasons[reason] += 1
                 return
         self.unexplained.append(f"{self.tool}: {where}: {what}: {detail}")
 
+    @staticmethod
+    def with_tids(ours, theirs):
+        """Returns the peer's threads of a core, whose numbers it does not know, by those of equal threads."""
+        known, left = {}, dict(ours)
+        for number, frames in theirs.items():
+            same = [tid for tid, mine in left.items() if places(mine) == places(frames)]
+            same.sort(key=lambda tid: -equal_locals(left[tid], frames))
+            tid = number if number > 0 else same[0] if same else number
+            left.pop(tid, None)
+            known[tid] = frames
+        return known
+
     def compare(self, where, ours, theirs):
+        theirs = self.with_tids(ours, theirs)
         if set(ours) != set(theirs):
             self.differs("threads", where, f"oddrank: {sorted(ours)} peer: {sorted(theirs)}")
         for tid in sorted(set(ours) & set(theirs)):
@@ -132,8 +193,6 @@ class Comparison:
             self.compare_frames(where, ours[tid], theirs[tid])
 
     def compare_frames(self, where, ours, theirs):
-        def places(frames):
-            return [(frame.function, frame.file, frame.line) for frame in frames]
         if places(ours) != places(theirs):
             different = [pair for pair in zip(places(ours), places(theirs)) if pair[0] != pair[1]]
             self.differs("frames", where, f"{len(ours)} and {len(theirs)} frames, {different[:2]}")
@@ -145,9 +204,11 @@ class Comparison:
                 own = mine.locals.get(name)
                 if own is None:
                     self.differs("missing local", f"{where} {mine.function}", f"{name}, peer: {value}")
+                elif is_rounded(own, value) and not same_value(own, value):
+                    self.differs("rounded", f"{where} {mine.function} {name}", "")
                 elif not same_value(own, value):
                     self.differs("local", f"{where} {mine.function} {name}",
-                                 f"oddrank: {own} peer: {value}")
+                                 f"oddrank: {normal(own)} peer: {normal(value)}")
 
 
 def version_of(python):
@@ -155,22 +216,41 @@ def version_of(python):
                           stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.strip()
 
 
+def allow_cores():
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def kernel_writes_here():
+    """Returns whether the kernel writes a core into the folder of the process."""
+    with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:
+        pattern = file.read().strip()
+    return not pattern.startswith("|") and "/" not in pattern
+
+
+def compare_once(options, where, comparisons, pid, core=None):
+    ours = read_oddrank(options, pid, core)
+    for comparison, read in zip(comparisons, (read_pyspy, read_pystack)):
+        theirs, why = read(options, pid, core)
+        if theirs is None:
+            comparison.differs("refused", where, why)
+        else:
+            comparison.compare(where, ours, theirs)
+
+
 def compare_program(options, python, name, comparisons):
-    victim = subprocess.Popen([python, os.path.join(HERE, "programs.py"), name],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        assert victim.stdout.readline() == b"ready\n"
-        where = f"{version_of(python)} {name}"
-        ours = read_oddrank(options, victim.pid)
-        for comparison, read in zip(comparisons, (read_pyspy, read_pystack)):
-            theirs, why = read(options, victim.pid)
-            if theirs is None:
-                comparison.differs("refused", where, why)
-            else:
-                comparison.compare(where, ours, theirs)
-    finally:
-        victim.kill()
-        victim.communicate()
+    with tempfile.TemporaryDirectory() as folder:
+        victim = subprocess.Popen([python, os.path.join(HERE, "programs.py"), name], cwd=folder,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  preexec_fn=allow_cores)
+        try:
+            assert victim.stdout.readline() == b"ready\n"
+            where = f"{version_of(python)} {name}"
+            compare_once(options, where, comparisons, victim.pid)
+        finally:
+            victim.send_signal(6)  # SIGABRT
+            victim.communicate()
+        for core in [name for name in os.listdir(folder) if name.startswith("core")]:
+            compare_once(options, f"{where} (core)", comparisons, victim.pid, f"{folder}/{core}")
 
 
 def main():
@@ -180,6 +260,8 @@ def main():
     parser.add_argument("--python", action="append", required=True)
     options = parser.parse_args()
     comparisons = [Comparison("py-spy"), Comparison("pystack")]
+    if not kernel_writes_here():
+        print("no cores are compared: the kernel writes them elsewhere, or gives them to a program")
     for python in options.python:
         for name in PROGRAMS:
             compare_program(options, python, name, comparisons)
@@ -188,6 +270,8 @@ def main():
         print(f"{comparison.tool}: {counts['threads']} threads, {counts['frames']} frames and "
               f"{counts['locals']} locals compared; {len(comparison.unexplained)} differences "
               "without a reason")
+        for version, times in sorted(comparison.refused.items()):
+            print(f"  {times} of Python {version}: not read by {comparison.tool}")
         for reason, times in sorted(comparison.reasons.items()):
             print(f"  {times}: {reason}")
         for line in comparison.unexplained[:40]:

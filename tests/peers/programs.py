@@ -1,7 +1,11 @@
 """Small programs that the tools compared by compare.py read while these block: what the peers' documentation
 names. The first argument chooses one. Each prints "ready" when all of its threads are at their places.
 """
+import asyncio
+import collections
+import gc
 import os
+import signal
 import sys
 import threading
 
@@ -83,6 +87,100 @@ class Job:
         return step
 
 
+def containers(*rest, **others):
+    ordered = collections.OrderedDict([("b", 1), ("a", [2])])
+    counted = collections.Counter("abca")
+    queue = collections.deque([1, 2, 3], maxlen=4)
+    chosen, frozen = {3}, frozenset({4})
+    text, wide, astral = "na\u00efve", "\u0420\u0443\u0441", "\U0001f600"
+    quoted, lines_of = "it's", "a\nb\t\\"
+    infinite, small, whole = float("inf"), 1e-300, 100.0
+    deep = {"a": {"b": {"c": [1]}}}
+    block()
+    return (rest, others, ordered, counted, queue, chosen, frozen, text, wide, astral, quoted, lines_of,
+            infinite, small, whole, deep)
+
+
+def unicode_names():
+    def größe(шаг):
+        block()
+        return шаг
+    return größe(1)
+
+
+def handler():
+    """A signal interrupts the program, and its handler blocks."""
+    def on_signal(number, _):
+        block()
+        return number
+
+    def interrupted():
+        signal.signal(signal.SIGUSR1, on_signal)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return 1
+    return interrupted()
+
+
+def coroutine():
+    async def inner():
+        block()
+
+    async def outer():
+        await inner()
+        return 1
+    return asyncio.run(outer())
+
+
+def exceptions():
+    try:
+        raise ValueError(1)
+    except ValueError as error:
+        try:
+            block()
+        finally:
+            kept = [error.args]
+    return kept
+
+
+def finaliser():
+    class Owner:
+        def __init__(self):
+            self.own = self
+
+        def __del__(self):
+            block()
+    Owner()
+    gc.collect()
+
+
+def callbacks():
+    """Python below functions in C."""
+    def key(item):
+        if item == 2:
+            block()
+        return item
+    return sorted(map(key, [2, 1]), key=key)
+
+
+def closures():
+    total = 1
+
+    def add(step):
+        def inner():
+            nonlocal total
+            total += step
+            block()
+            return total
+        return inner
+    return add(2)()
+
+
+def with_many():
+    # pylint: disable=exec-used
+    exec("def many():\n" + "".join("    v%d = %d\n" % (i, i) for i in range(100)) +
+         "    block()\n    return v0\nmany()", {"block": block})
+
+
 PROGRAMS = {
     "values": values,
     "arguments": lambda: arguments(1, 2, 3, keyword=4, extra=5),
@@ -91,6 +189,15 @@ PROGRAMS = {
     "recursion": recursion,
     "lines": lines,
     "methods": lambda: Job().run(),
+    "containers": lambda: containers(1, two=2),
+    "unicode_names": unicode_names,
+    "handler": handler,
+    "coroutine": coroutine,
+    "exceptions": exceptions,
+    "finaliser": finaliser,
+    "callbacks": callbacks,
+    "closures": closures,
+    "with_many": with_many,
 }
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ constexpr std::uint64_t kBeganUs = 1'700'000'000'000'000;
 }  // namespace
 
 FrameSpec py(std::string_view function, std::string_view file, std::uint32_t line) {
-  return {FrameKind::kPython, std::string(function), std::string(file), line};
+  return {FrameKind::kPython, std::string(function), std::string(file), line, 0};
 }
 
 FrameSpec native(std::string_view symbol, std::string_view module) {
-  return {FrameKind::kNative, std::string(symbol), std::string(module), 0};
+  return {FrameKind::kNative, std::string(symbol), std::string(module), 0, 0};
 }
 
 Frames operator+(Frames inner, const Frames& outer) {
@@ -95,6 +95,7 @@ snapshot::StackId CaptureBuilder::stack(const Frames& frames) {
     frame.function = capture.tables.string(spec.function);
     frame.file = capture.tables.string(spec.file);
     frame.line = spec.line;
+    frame.flags = spec.flags;
     frame.offset = spec.kind == FrameKind::kNative ? 0x1000 + spec.function.size() : 0;
     stack.frames.push_back(capture.tables.frame(frame));
     if (spec.kind == FrameKind::kPython) {

@@ -20,6 +20,7 @@ struct FrameSpec {
   std::string function;
   std::string file;
   std::uint32_t line = 0;
+  std::uint8_t flags = 0;  // snapshot::FrameFlag
 };
 
 using Frames = std::vector<FrameSpec>;  // innermost first

@@ -226,10 +226,10 @@ def with_torch():
 
 
 def many():
-    names = ["v%d" % i for i in range(80)]
+    names = ["v%d" % i for i in range(518)]
     space = {}
     exec("def f(wait, shows):\n" + "".join("    %s = 1\n" % name for name in names)
-         + "    shows(**{'...': '<18 more>'})\n    wait()\n", space)
+         + "    shows(**{'...': '<8 more>'})\n    wait()\n", space)
     space["f"](wait, shows)
 
 

@@ -73,6 +73,27 @@ TEST_CASE("the frame below all others is no loop", "[cpython]") {
   CHECK(read(layout_3_15(true), "sfss") == "-E");
 }
 
+TEST_CASE("a frame whose call has returned makes a chain stale", "[cpython]") {
+  for (const Layout* layout : {&layout_3_8(), &layout_3_10()}) {
+    test::PythonHeap heap(*layout);
+    const auto frames = put_frames(heap, "fff");
+    const auto stale = [&] {
+      PythonMemory memory = heap.memory();
+      return read_chains(memory, std::span(frames).first(1))[0].stale;
+    };
+    for (const Addr frame : frames) {
+      heap.put(frame + layout->frame.executing, layout->semantics.executing);
+    }
+    CHECK_FALSE(stale());
+    heap.put(frames[1] + layout->frame.executing, std::int8_t(1 - layout->semantics.executing));
+    CHECK(stale());
+  }
+  test::PythonHeap heap(layout_3_12());  // later versions do not tell
+  const auto frames = put_frames(heap, "fs");
+  PythonMemory memory = heap.memory();
+  CHECK_FALSE(read_chains(memory, std::span(frames).first(1))[0].stale);
+}
+
 TEST_CASE("tags of references are taken off", "[cpython]") {
   const Layout& layout = layout_3_14(false);
   test::PythonHeap heap(layout);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "stacks/greenlets.h"
 #include "tests/support/catch.h"
 
 // Stacks as text, innermost first. Native: letters, "!" for the evaluation loop. Python: names,
@@ -116,6 +117,24 @@ TEST_CASE("a truncated Python stack is merged as far as it goes", "[merge]") {
   CHECK(merged("r ! p ! m", "a* b c", true) == "r a* ! p b c ! m");
   CHECK(merged("r ! p ! x ! m", "a* b c", true) == "r a* ! p b c ! x ! m");
   CHECK(merged("r ! m", "a* b c", true) == "mismatch: r ! m / a* b c");
+}
+
+TEST_CASE("evaluation loops of parked greenlets do not count", "[merge]") {
+  snapshot::Tables tables;
+  auto frames = native("r ! g g ! m ! s");
+  for (const std::size_t at : {2, 3}) {
+    frames[at].file = tables.string("/x/greenlet/_greenlet.cpython-311-x86_64-linux-gnu.so");
+  }
+  const auto own = apart_from_parked(frames, tables);
+  REQUIRE(own);
+  auto result = merge(*own, python("f h*"), true);
+  REQUIRE(result.state == MergeState::kMerged);
+  REQUIRE(result.python_index == std::vector<std::size_t>{1, 2});
+  const Frame& mark = result.frames.at(6);
+  CHECK(tables.text(mark.function) == "<parked greenlets>");
+  CHECK(result.frames.size() == frames.size() + 3);
+  CHECK_FALSE(apart_from_parked(native("r ! m ! s"), tables));
+  CHECK_FALSE(apart_from_parked({}, tables));
 }
 
 }  // namespace oddrank::stacks

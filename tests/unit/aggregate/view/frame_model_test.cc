@@ -107,6 +107,38 @@ TEST_CASE("a rank that goes round in Open MPI is at one place") {
   CHECK(key(asks + outer, 1) == key(looks + outer, 2));
 }
 
+TEST_CASE("where a signal was delivered is shown, and the call that it interrupted") {
+  auto delivered = native("<signal SIGUSR1 delivered here>", kLibc);
+  delivered.flags = snapshot::kSignalFrame;
+  const Frames frames = {
+      native("__GI___read", kLibc),    native("on_signal", "/x/ext.so"), delivered,
+      native("syscall_cancel", kLibc), native("__poll", kLibc),          py("main", "/a/b.py", 1)};
+  CHECK(Folder(frames).names() == std::vector<std::string>{"read", "on_signal",
+                                                           "<signal SIGUSR1 delivered here>",
+                                                           "poll", "main"});
+  delivered.function = "__restore_rt";  // as older captures have it
+  CHECK(Folder({native("__GI___read", kLibc), delivered, native("__poll", kLibc)}).names() ==
+        std::vector<std::string>{"read", "<signal delivered here>", "poll"});
+}
+
+TEST_CASE("a guessed frame says so on a screen, and compares like any other") {
+  auto guessed = native("spin", "/x/ext.so");
+  guessed.flags = snapshot::kHeuristic;
+  Folder folder({guessed, py("main", "/a/b.py", 1)});
+  FrameModel model(folder.builder.capture.tables);
+  const ShownFrame frame = model.fold(folder.sample).frames.front();
+  CHECK(frame.shown_place() == "ext.so (guessed)");
+  CHECK(frame.place() == "ext.so");
+}
+
+TEST_CASE("functions of Cython are shown where they were called, each once") {
+  constexpr std::string_view kModule = "/x/cyx.cpython-311-x86_64-linux-gnu.so";
+  CHECK(Folder({py("callback", "/a/b.py", 1), native("__pyx_f_3cyx_5Model_both", kModule),
+                native("__pyx_pw_3cyx_5Model_3both", kModule),
+                native("__Pyx_PyObject_Call", kModule), py("main", "/a/b.py", 2)})
+            .names() == std::vector<std::string>{"callback", "cyx.Model.both", "main"});
+}
+
 TEST_CASE("a mismatch loses no frame") {
   CaptureBuilder builder({"n0"}, 1);
   ThreadSpec first;

@@ -96,6 +96,11 @@ Document one_thread(const std::string& words) {
 // Removes the fields that are new in format 12.
 Document of_format_11(Document document) {
   REQUIRE(document.tables["processes"].erase("communicates") == 1);
+  for (const char* name : {"collects_garbage", "ends_interpreter"}) {
+    if (auto threads = document.tables.find("threads"); threads != document.tables.end()) {
+      threads->second.erase(name);
+    }
+  }
   REQUIRE(document.tables["processes"].erase("setup") == 1);
   REQUIRE(document.tables.erase("setup") == 1);
   return document;

@@ -1,0 +1,36 @@
+#include "cpython/objects/signal_handler.h"
+
+#include "cpython/objects/scalars.h"
+#include "cpython/objects/types.h"
+
+namespace oddrank::cpython {
+
+int handled_signal(PythonMemory& memory, Addr frame, Addr caller) {
+  const Layout& layout = memory.layout();
+  constexpr std::size_t kPlaces = 2;  // of the number: the first argument, or that after `self`
+  constexpr std::int64_t kMaxSignal = 64;
+  if (frame == Addr{} || caller == Addr{}) {
+    return 0;
+  }
+  for (std::size_t i = 0; i < kPlaces; ++i) {
+    const Addr at = frame + layout.frame.localsplus + i * kPointerSize;
+    const Addr number = without_tags(layout, memory.pointer_or_null(at));
+    const Addr object = without_tags(layout, memory.pointer_or_null(at + kPointerSize));
+    if (number == Addr{} || object == Addr{}) {
+      return 0;
+    }
+    // Up to 3.10 the frame is the object; then the object has a pointer to it.
+    const bool same =
+        layout.frame.owner == kAbsent && layout.frame.is_entry == kAbsent
+            ? object == caller
+            : memory.pointer_or_null(object + layout.object.head + kPointerSize) == caller;
+    if (!same) {
+      continue;
+    }
+    const auto value = read_int(memory, number);
+    return value && *value > 0 && *value <= kMaxSignal ? static_cast<int>(*value) : 0;
+  }
+  return 0;
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,16 @@
+// The C++ exception that nobody has caught, in a core file of a process that std::terminate()
+// ended.
+#pragma once
+
+#include <string>
+
+#include "attach/core/core_target.h"
+
+namespace oddrank::ranks {
+
+// Returns "terminate called after throwing an instance of 'c10::DistBackendError': NCCL error ...";
+// without the text if it is unknown how the type keeps it; "" if no exception is found. The caller
+// knows that libstdc++ has called abort() in the thread that the core names first.
+std::string thrown_exception(const attach::CoreTarget& target);
+
+}  // namespace oddrank::ranks

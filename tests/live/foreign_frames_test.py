@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Tests stacks with frames that are neither plain C nor Python's own: functions with Cython's names stand among
+the Python frames that call them and are called by them; and a running greenlet is merged although others of
+its thread are parked (if greenlet is installed: python3 -m pip install greenlet).
+
+    foreign_frames_test.py --oddrank PATH
+"""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+# What Cython makes of a method and of the cdef function that it calls.
+LIBRARY = """
+__attribute__((noinline)) static long __pyx_f_3cyx_cy_inner(long (*call)(void)) {
+  return call() + 1;
+}
+__attribute__((noinline)) static long __pyx_pw_3cyx_5Model_1forward(long (*call)(void)) {
+  return __pyx_f_3cyx_cy_inner(call) + 1;
+}
+long run(long (*call)(void)) { return __pyx_pw_3cyx_5Model_1forward(call) + 1; }
+"""
+CALLER = """
+import ctypes, os, sys
+inner, outer = os.pipe()
+def callback():
+    os.read(inner, 1)
+    return 0
+kind = ctypes.CFUNCTYPE(ctypes.c_long)
+def main():
+    ctypes.CDLL(sys.argv[1]).run(kind(callback))
+main()
+"""
+GREENLETS = """
+import greenlet, os
+inner, outer = os.pipe()
+def parked():
+    greenlet.getcurrent().parent.switch()
+def step():
+    os.read(inner, 1)
+def running():
+    step()
+def main():
+    greenlet.greenlet(parked).switch()
+    greenlet.greenlet(running).switch()
+main()
+"""
+
+
+class ForeignFrames(unittest.TestCase):
+    def names(self, *command):
+        """Returns the names of the frames of a process that blocks in a read from a pipe."""
+        victim = subprocess.Popen([sys.executable, "-c", *command])
+        self.addCleanup(victim.communicate)
+        self.addCleanup(victim.kill)
+        proc_facts.wait_until(
+            lambda: proc_facts.in_call_on(victim.pid, proc_facts.READ, "pipe:"), "it blocks")
+        run = harness.Run(harness.run_here(
+            [harness.Options.oddrank, "node", str(victim.pid), "--samples", "1"]))
+        frames = re.findall(r"(?m)^    (\S.*?)(?:  .*)?$", run.out)
+        return [name for name in frames if not name.startswith("...")], run
+
+    def test_cython(self):
+        with harness.scratch() as folder:
+            subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC", "-x", "c", "-",
+                            "-o", f"{folder}/cyx.so"], input=LIBRARY, check=True, encoding="utf-8")
+            names, run = self.names(CALLER, f"{folder}/cyx.so")
+        self.assertEqual(names, ["read", "callback", "cyx.cy_inner", "cyx.Model.forward", "main",
+                                 "<module>"], run)
+
+    @harness.only_with(importlib.util.find_spec("greenlet"))
+    def test_greenlets(self):
+        names, run = self.names(GREENLETS)
+        self.assertEqual(names[:4], ["read", "step", "running", "<parked greenlets>"], run)
+        self.assertNotIn("do not match", run.out)
+
+
+if __name__ == "__main__":
+    harness.main()
