@@ -16,7 +16,8 @@
 //   end exit|signal NUMBER MILLISECONDS
 //   left TASK                   it still ran five seconds after the end of the command
 //   hang                        the command did not end within kPatience; it was killed
-//   stuck TASK STATE WHERE      a task of it then: its state, and its system call or kernel function
+//   stuck TASK STATE WHERE      a task of it then: its state, and its system call or kernel
+//   function
 //
 // x86-64 only. Exits with 0 if the command was started, whatever became of it.
 #include <elf.h>
