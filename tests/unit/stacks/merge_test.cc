@@ -122,7 +122,7 @@ TEST_CASE("a truncated Python stack is merged as far as it goes", "[merge]") {
 TEST_CASE("evaluation loops of parked greenlets do not count", "[merge]") {
   snapshot::Tables tables;
   auto frames = native("r ! g g ! m ! s");
-  for (const std::size_t at : {2, 3}) {
+  for (const std::size_t at : {std::size_t{2}, std::size_t{3}}) {
     frames[at].file = tables.string("/x/greenlet/_greenlet.cpython-311-x86_64-linux-gnu.so");
   }
   const auto own = apart_from_parked(frames, tables);
