@@ -316,7 +316,7 @@ TEST_CASE("pipelines: a ring that has lost its beginning does not take a microba
     if (it.microbatches == 1 || it.ahead > 2) {
       continue;
     }
-    for (const std::size_t keeps : {9, 64}) {
+    for (const std::size_t keeps : {std::size_t{9}, std::size_t{64}}) {
       it.keeps = keeps;
       for (const int step : {0, 3}) {
         CAPTURE(static_cast<int>(it.schedule), it.microbatches, it.reduces, it.ahead, keeps, step);
