@@ -142,14 +142,19 @@ void WaitEnd::set_end(const Hop& hop) {
   }
 }
 
+std::string WaitEnd::hop_words(const Hop& hop) const {
+  return hop.from == hop.process ? thread_words(view_, *hop.thread)
+                                 : child_words(view_, *hop.process);
+}
+
 std::string WaitEnd::way_words() const {
   std::string text;
   for (const Hop& hop : hops_) {
     if (hop.from == hop.process) {
-      text += fmt::format("waits for its {}, which ", thread_words(view_, *hop.thread));
+      text += fmt::format("waits for its {}, which ", hop_words(hop));
       continue;
     }
-    const std::string name = child_words(view_, *hop.process);
+    const std::string name = hop_words(hop);
     text += hop.alike == 0
                 ? fmt::format("waits for its {} pid {}{}, which ", name, hop.process->pid,
                               command_words(view_, *hop.process))

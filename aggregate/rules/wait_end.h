@@ -35,18 +35,23 @@ class WaitEnd {
   // the end.
   std::string way_words() const;
 
+  // A wait for a thread of the same process (`from` is `process`), or for a child.
+  struct Hop {
+    const snapshot::ProcessCapture* process = nullptr;
+    const snapshot::ThreadCapture* thread = nullptr;
+    const snapshot::ProcessCapture* from = nullptr;
+    const snapshot::ThreadCapture* waiter = nullptr;
+    std::size_t alike = 0;  // further workers of the pool that stand in the same call
+  };
+  const std::vector<Hop>& hops() const { return hops_; }
+
+  // Returns "thread 71 (feeder)" or "process pool worker".
+  std::string hop_words(const Hop& hop) const;
+
   // Returns the waits of threads for threads, which the wait graph does not have.
   std::vector<ChainLink> thread_links() const;
 
  private:
-  struct Hop {
-    const snapshot::ProcessCapture* process = nullptr;
-    const snapshot::ThreadCapture* thread = nullptr;
-    const snapshot::ProcessCapture* from = nullptr;  // the process before; `process`: by a thread
-    const snapshot::ThreadCapture* waiter = nullptr;
-    std::size_t alike = 0;  // further workers of the pool that stand in the same call
-  };
-
   bool follow_thread(const snapshot::ProcessCapture& process,
                      const snapshot::ThreadCapture& thread);
   bool follow_process(const snapshot::ProcessCapture& process,
