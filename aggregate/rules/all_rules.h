@@ -74,6 +74,8 @@ enum class Pace : std::uint8_t {
 struct LocalStory {
   int place = 0;  // from 1 on, each used once; 0: a rank's own place never shows this kind
   bool (*applies)(const RuleInput&, const RankView&) = nullptr;
+  // It is told of the process and thread in which the rank's wait ends (wait_end.h).
+  bool at_end = false;
 };
 
 struct KindRow {
@@ -115,7 +117,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kStoppedRank,
      .name = "stopped_rank",
      .rule = stopped_rank,
-     .story = {1, is_stopped},  // explains the rank, wherever it was stopped
+     .story = {1, is_stopped, true},  // explains the rank, wherever it was stopped
      .one_sample = true},
     // Also the story of a rank that is in code of its own and has none of the other stories.
     {.kind = Kind::kSkippedCollective,
@@ -146,12 +148,12 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kIoStall,
      .name = "io_stall",
      .rule = io_stall,
-     .story = {7, is_in_io},
+     .story = {7, is_in_io, true},
      .place_only = true},
     {.kind = Kind::kFileLock,
      .name = "file_lock",
      .rule = file_lock,
-     .story = {9, is_in_file_lock}},
+     .story = {9, is_in_file_lock, true}},
     {.kind = Kind::kLockDeadlock,
      .name = "lock_deadlock",
      .rule = lock_deadlock,
@@ -169,7 +171,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kExternalWait,
      .name = "external_wait",
      .rule = external_wait,
-     .story = {11, is_outside}},
+     .story = {11, is_outside, true}},
     {.kind = Kind::kFailedRank,
      .name = "failed_rank",
      .rule = failed_rank,
@@ -177,11 +179,11 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kDeviceStall,
      .name = "device_stall",
      .rule = device_stall,
-     .story = {10, is_in_device}},
+     .story = {10, is_in_device, true}},
     {.kind = Kind::kBusyRank,
      .name = "busy_rank",
      .rule = busy_rank,
-     .story = {13, is_busy},
+     .story = {13, is_busy, true},
      .pace = Pace::kBusy,
      .place_only = true},
     {.kind = Kind::kBelowHost,

@@ -6,6 +6,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/wait_words.h"
 #include "base/shell_words.h"
 
@@ -36,7 +37,8 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
 
 // Returns the rank that has the lock which `at` waits for; kNone if no rank has it, or `at` itself.
 std::size_t holder_of(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const WaitEnd end(input.view, input.view.ranks()[at]);
+  const RankView& rank = end.view();
   if (rank.leader == nullptr || rank.leader->wait.on != snapshot::WaitOn::kFileLock) {
     return JobView::kNone;
   }
@@ -57,7 +59,8 @@ std::vector<Finding> by_holder(const RuleInput& input) {
       continue;
     }
     const RankView& rank = input.view.ranks()[holder];
-    const RankView& waiter = input.view.ranks()[at];
+    const WaitEnd end(input.view, input.view.ranks()[at]);
+    const RankView& waiter = end.view();
     // A rank that polls moves by design: that is no evidence against the wait.
     const bool polls = waiter.leader->wait.inferred;
     Finding finding =
@@ -90,7 +93,8 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kFileLock, ranks, Evidence::kOwnStall);
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
+  const RankView& first = end.view();
   const WaitsFor wait = waits_for(input.view, first);
   const bool holder_known =
       wait.pid == 0 || input.view.process(first.process->node, wait.pid) != nullptr;
@@ -98,7 +102,7 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     finding.confidence =
         std::min(finding.confidence, Confidence::kPossible);  // the holder may be a rank's process
   }
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     return file_lock_predicate(input.view, rank);
   });
   const bool local = wait.pid != 0 && wait.holder_alive == snapshot::Known::kYes;

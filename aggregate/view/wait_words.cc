@@ -223,8 +223,10 @@ const ThreadCapture* deciding_thread(const JobView& view, const ProcessCapture& 
 
 std::string child_words(const JobView& view, const ProcessCapture& child) {
   for (const ThreadCapture& thread : child.threads) {
-    if (!thread.samples.empty()) {
-      if (const auto hit = view.model().story(thread.samples.back(), Story::kLoaderWorker)) {
+    for (const Story story : {Story::kLoaderWorker, Story::kPoolWorker}) {
+      const auto hit =
+          thread.samples.empty() ? std::nullopt : view.model().story(thread.samples.back(), story);
+      if (hit) {
         return std::string(hit->pattern->words);
       }
     }

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -100,12 +102,23 @@ struct LonelyPipes {
   Inodes own;      // only the waiting process has it; at most its parent has it too
 };
 
+// Returns whether one process could read what another one writes. (All ranks may share the writing
+// end of their output.)
+bool has_two_ends(const std::map<pid_t, PipeEnds>& pipe) {
+  return std::any_of(pipe.begin(), pipe.end(), [&pipe](const auto& reader) {
+    return reader.second.readable &&
+           std::any_of(pipe.begin(), pipe.end(), [&reader](const auto& writer) {
+             return writer.second.writable && writer.first != reader.first;
+           });
+  });
+}
+
 LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
   const EndOwners owners(node);
   LonelyPipes lonely;
   for (const std::uint64_t inode : pipes) {
     const auto& of_pipe = owners.of_pipe(inode);
-    if (of_pipe.size() < 2) {
+    if (!has_two_ends(of_pipe)) {
       const PipeEnds ends = of_pipe.empty() ? PipeEnds() : of_pipe.begin()->second;
       (ends.readable && ends.writable ? lonely.own : lonely.unknown).insert(inode);
     }

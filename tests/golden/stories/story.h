@@ -39,6 +39,7 @@ std::vector<Story> stories_of_circles();       // resource_cycle
 std::vector<Story> stories_of_nobody();        // below_host, unknown
 std::vector<Story> stories_of_children();      // input_stall, child_deadlock
 std::vector<Story> stories_of_files();         // io_stall, file_lock
+std::vector<Story> stories_of_ends();          // where a wait of a worker or thread ends
 std::vector<Story> stories_of_locks();         // lock_deadlock, gil_deadlock
 std::vector<Story> stories_of_outside();       // external_wait, device_stall
 
