@@ -23,6 +23,8 @@ from star_job import StarJob
 RANK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
                     "night_rank.py")
 NODES = ("n0", "n1")
+# How rank 1 ends, and what SLURM says of it.
+ENDS = {"ended": "exit code 0", "failed": "exit code 3", "killed": "killed by signal 9"}
 COPY = re.compile(r"oddrank-[0-9a-f]{16}$")
 
 
@@ -75,10 +77,10 @@ class NightTest(unittest.TestCase):
                 and proc_facts.environ(pid).get("SLURM_JOB_ID", job) == job]
         return pids if len(pids) == count else None
 
-    def start(self, how, *options):
-        job = self.submit(f"srun -N2 -n2 {' '.join(options)} /usr/bin/python3 {RANK} {self.folder} {how}",
-                          "-N2", "-n2")
-        for rank in (0, 1) if how != "ended" else ():
+    def start(self, how, *options, nodes=2):
+        job = self.submit(f"srun -N{nodes} -n2 {' '.join(options)} /usr/bin/python3 {RANK} {self.folder} {how}",
+                          f"-N{nodes}", "-n2", "--overcommit")
+        for rank in (0, 1) if how not in ENDS else ():
             proc_facts.wait_until(lambda rank=rank: os.path.exists(f"{self.folder}/rank-{rank}"),
                                   f"rank {rank} is connected")
         return job
@@ -145,15 +147,47 @@ class NightTest(unittest.TestCase):
         return pids and all(proc_facts.in_call(pid, proc_facts.RECVFROM, proc_facts.FUTEX)
                             for pid in pids)
 
-    def test_a_rank_that_ended_alone_on_its_node(self):
-        job = self.start("ended")
+    def check_ended(self, how, nodes):
+        """Returns the verdict's sentence on a rank that has ended."""
+        job = self.start(how, nodes=nodes)
+        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1-ends"), "rank 1 ends")
         proc_facts.wait_until(lambda: self.ranks_of(job, 1), "rank 1 has ended")
+        if how != "ended":
+            proc_facts.wait_until(lambda: "task 1: " in self.said(), "srun says so")
         run = self.oddrank("job", job, "--json", "-", *harness.PATIENTLY)
         self.assertEqual(run.status, harness.PARTIAL, run)
         report = run.json()
         self.assertEqual(report["verdict"]["kind"], "missing_rank", run)
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [1], run)
-        self.assertEqual(report["coverage"]["nodes_answered"], 2, run)
+        self.assertEqual(report["coverage"]["nodes_answered"], nodes, run)
+        return report["verdict"]["summary"]
+
+    def said(self):
+        """Returns the job's output so far."""
+        with open(f"{self.folder}/log", encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def test_a_rank_that_ended_alone_on_its_node(self):
+        """With its last task SLURM's daemon has left the node, and srun says nothing of an exit code 0."""
+        self.assertNotIn("exit code", self.check_ended("ended", nodes=2))
+
+    def test_a_rank_that_failed_alone_on_its_node(self):
+        self.assertIn('has ended: "Exited with exit code 3", says srun',
+                      self.check_ended("failed", nodes=2))
+
+    def check_ended_beside(self, how):
+        """SLURM's daemon of the step knows how, as long as one of its tasks runs there."""
+        self.assertRegex(self.check_ended(how, nodes=1),
+                         rf"rank 1 (\(n0\) )?has ended: {ENDS[how]}, says SLURM")
+
+    def test_a_rank_that_ended_beside_others(self):
+        self.check_ended_beside("ended")
+
+    def test_a_rank_that_failed_beside_others(self):
+        self.check_ended_beside("failed")
+
+    def test_a_rank_that_was_killed_beside_others(self):
+        self.check_ended_beside("killed")
 
     # -- which job --------------------------------------------------------------------------------
 
