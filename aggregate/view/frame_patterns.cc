@@ -221,6 +221,7 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kPool, "", "c10d::detail::LibUVStoreDaemon", "store server"),
     by_native(Story::kPool, "", "HeartbeatMonitor", "NCCL monitor"),
     by_native(Story::kPool, "", "c10d::ProcessGroupNCCL::", "NCCL watchdog"),
+    by_native(Story::kPool, "", "c10d::nccl2::ProcessGroupNCCL::", "NCCL watchdog"),
     by_native(Story::kPool, "libnccl", "", "NCCL helpers"),
     by_native(Story::kPool, "libcuda.so", "", "CUDA driver"),
     by_native(Story::kPool, "libhsa-runtime64", "", "ROCm runtime"),

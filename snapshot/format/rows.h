@@ -103,7 +103,7 @@ constexpr RasPresence last_value(RasPresence /*type*/) {
   return RasPresence::kMemory;
 }
 constexpr LogKind last_value(LogKind /*type*/) {
-  return LogKind::kTaskEnd;
+  return LogKind::kTaskStatus;
 }
 constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;

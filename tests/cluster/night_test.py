@@ -6,6 +6,7 @@ of two nodes serves all tests; each starts a job of its own."""
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from star_job import StarJob
 RANK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
                     "night_rank.py")
 NODES = ("n0", "n1")
+# How rank 1 ends, and what SLURM says of it.
+ENDS = {"ended": "exit code 0", "failed": "exit code 3", "killed": "killed by signal 9"}
 COPY = re.compile(r"oddrank-[0-9a-f]{16}$")
 
 
@@ -75,16 +78,16 @@ class NightTest(unittest.TestCase):
                 and proc_facts.environ(pid).get("SLURM_JOB_ID", job) == job]
         return pids if len(pids) == count else None
 
-    def start(self, how, *options):
-        job = self.submit(f"srun -N2 -n2 {' '.join(options)} /usr/bin/python3 {RANK} {self.folder} {how}",
-                          "-N2", "-n2")
-        for rank in (0, 1) if how != "ended" else ():
+    def start(self, how, *options, nodes=2):
+        job = self.submit(f"srun -N{nodes} -n2 {' '.join(options)} /usr/bin/python3 {RANK} {self.folder} {how}",
+                          f"-N{nodes}", "-n2", "--overcommit")
+        for rank in (0, 1) if how not in ENDS else ():
             proc_facts.wait_until(lambda rank=rank: os.path.exists(f"{self.folder}/rank-{rank}"),
                                   f"rank {rank} is connected")
         return job
 
-    def start_star(self):
-        star = StarJob(self.lab, self.folder, nodes=2, ranks=2)
+    def start_star(self, nodes=2):
+        star = StarJob(self.lab, self.folder, nodes=nodes, ranks=2)
         self.addCleanup(lambda: star.id and self.end(star.id))
         return star.start().id
 
@@ -145,15 +148,47 @@ class NightTest(unittest.TestCase):
         return pids and all(proc_facts.in_call(pid, proc_facts.RECVFROM, proc_facts.FUTEX)
                             for pid in pids)
 
-    def test_a_rank_that_ended_alone_on_its_node(self):
-        job = self.start("ended")
+    def check_ended(self, how, nodes):
+        """Returns the verdict's sentence on a rank that has ended."""
+        job = self.start(how, nodes=nodes)
+        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1-ends"), "rank 1 ends")
         proc_facts.wait_until(lambda: self.ranks_of(job, 1), "rank 1 has ended")
+        if how != "ended":
+            proc_facts.wait_until(lambda: "task 1: " in self.said(), "srun says so")
         run = self.oddrank("job", job, "--json", "-", *harness.PATIENTLY)
         self.assertEqual(run.status, harness.PARTIAL, run)
         report = run.json()
         self.assertEqual(report["verdict"]["kind"], "missing_rank", run)
         self.assertEqual([row["rank"] for row in report["verdict"]["culprits"]], [1], run)
-        self.assertEqual(report["coverage"]["nodes_answered"], 2, run)
+        self.assertEqual(report["coverage"]["nodes_answered"], nodes, run)
+        return report["verdict"]["summary"]
+
+    def said(self):
+        """Returns the job's output so far."""
+        with open(f"{self.folder}/log", encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def test_a_rank_that_ended_alone_on_its_node(self):
+        """With its last task SLURM's daemon has left the node, and srun says nothing of an exit code 0."""
+        self.assertNotIn("exit code", self.check_ended("ended", nodes=2))
+
+    def test_a_rank_that_failed_alone_on_its_node(self):
+        self.assertIn('has ended: "Exited with exit code 3", says srun',
+                      self.check_ended("failed", nodes=2))
+
+    def check_ended_beside(self, how):
+        """SLURM's daemon of the step knows how, as long as one of its tasks runs there."""
+        self.assertRegex(self.check_ended(how, nodes=1),
+                         rf"rank 1 (\(n0\) )?has ended: {ENDS[how]}, says SLURM")
+
+    def test_a_rank_that_ended_beside_others(self):
+        self.check_ended_beside("ended")
+
+    def test_a_rank_that_failed_beside_others(self):
+        self.check_ended_beside("failed")
+
+    def test_a_rank_that_was_killed_beside_others(self):
+        self.check_ended_beside("killed")
 
     # -- which job --------------------------------------------------------------------------------
 
@@ -231,24 +266,72 @@ class NightTest(unittest.TestCase):
         self.assertTrue(told[0].startswith("n1: the folder of --via is not shared by this node"), told)
         self.assertEqual(os.listdir(shared), [])
 
-    def test_programs_may_not_be_run_from_tmp(self):
-        """The copy goes into /dev/shm, and none stays in either folder."""
-        job = self.start_star()
-        # The nodes have a /dev/shm of their own, so they lack the program.
+    def program_for_us_alone(self):
+        """Returns the path of a copy that the nodes lack: they have a /dev/shm of their own."""
         folder = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm", prefix="night-"))
         subprocess.run(["objcopy", "--strip-debug", Options.oddrank, f"{folder}/oddrank"],
                        check=True, timeout=120)
-        for node in NODES:
-            made = self.lab.node_exec(node, ["sh", "-c", "mount --bind /tmp /tmp && "
-                                             "mount -o remount,bind,noexec /tmp"])
-            self.assertEqual(made.returncode, 0, made)
-            self.addCleanup(self.lab.node_exec, node, ["umount", "-l", "/tmp"])
-        report = self.report(job, program=f"{folder}/oddrank")
+        return f"{folder}/oddrank"
+
+    def forbid_programs(self, node, folder):
+        made = self.lab.node_exec(node, ["sh", "-c", f"mount --bind {folder} {folder} && "
+                                         f"mount -o remount,bind,noexec {folder}"])
+        self.assertEqual(made.returncode, 0, made)
+        self.addCleanup(self.lab.node_exec, node, ["umount", "-l", folder])
+
+    def check_sent(self, program, job, words):
+        """Checks the report, that it names the way of the copy, what the doctor says of it, and that
+        nothing is left."""
+        report = self.report(job, program=program)
         self.assertEqual(report["coverage"]["read"], 2, report)
         self.assertEqual(report["verdict"]["kind"], "io_stall", report)
+        told = [note for note in report["notes"] if program in note]
+        self.assertEqual(len(told), 1, report["notes"])
+        self.assertIn(words, told[0])
+        doctor = self.oddrank("doctor", "--job", job, program=program)
+        self.assertEqual(doctor.status, 0, doctor)
+        self.assertIn("program off (a copy in ", doctor.out)
+        self.assertIn("program: put oddrank into a folder that all nodes share", doctor.out)
         for node in NODES:
             self.assertEqual(self.lab.node_exec(node, ["ls", "/dev/shm"]).stdout, "")
         # All nodes share /tmp with the tests that run beside this one.
+        proc_facts.wait_until(lambda: not [name for name in os.listdir("/tmp") if COPY.match(name)],
+                              "no copy is left in /tmp")
+
+    def test_programs_may_not_be_run_from_tmp(self):
+        """The copy goes into /dev/shm, and none stays in either folder."""
+        job = self.start_star()
+        for node in NODES:
+            self.forbid_programs(node, "/tmp")
+        self.check_sent(self.program_for_us_alone(), job, "n[0-1]: a copy was sent there, into /dev/shm")
+
+    def test_programs_may_be_run_from_no_folder(self):
+        """python3 runs it from memory. One node, since they share /tmp, where each deletes its copy."""
+        job = self.start_star(nodes=1)
+        for folder in ("/tmp", "/dev/shm"):
+            self.forbid_programs("n0", folder)
+        self.check_sent(self.program_for_us_alone(), job,
+                        "n0: a copy was sent there, into /tmp, and run from memory")
+
+    def test_programs_may_be_run_from_no_folder_and_python3_is_missing(self):
+        """The reason is a row of the report, and the doctor says what would help."""
+        job = self.start_star(nodes=1)
+        program = self.program_for_us_alone()
+        # Only what a client needs is in PATH, on the node as well.
+        tools = self.enterContext(tempfile.TemporaryDirectory(prefix="oddrank-tools-"))
+        for tool in ("srun", "scontrol", "squeue", "sinfo", "sbcast"):
+            os.symlink(shutil.which(tool), f"{tools}/{tool}")
+        for folder in ("/tmp", "/dev/shm"):
+            self.forbid_programs("n0", folder)
+        run = self.oddrank("job", job, program=program, extra_env={"PATH": tools})
+        self.assertEqual(run.status, harness.NOTHING_READ, run)
+        self.assertIn("no copy of it could be run", " ".join(run.out.split()), run)
+        self.assertIn("python3", run.out)
+        doctor = self.oddrank("doctor", "--job", job, program=program, extra_env={"PATH": tools})
+        self.assertEqual(doctor.status, harness.NOTHING_READ, doctor)
+        remedy = " ".join(doctor.out.split())
+        self.assertIn("program: put oddrank into a folder that all nodes share", remedy, doctor)
+        self.assertIn("--send-to", remedy, doctor)
         proc_facts.wait_until(lambda: not [name for name in os.listdir("/tmp") if COPY.match(name)],
                               "no copy is left in /tmp")
 

@@ -97,11 +97,15 @@ class Job:
         for process in self.ranks:
             process.wait(60)
 
+    def run(self, *more):
+        """Returns the run of `oddrank node`."""
+        return harness.Run(harness.run_here(
+            [harness.Options.oddrank, "node", "--select", f"127.0.0.1:{self.port}",
+             *harness.PATIENTLY, *more]))
+
     def diagnose(self, *more):
         """Returns the run of `oddrank node` and its JSON."""
-        run = harness.Run(harness.run_here(
-            [harness.Options.oddrank, "node", "--select", f"127.0.0.1:{self.port}", "--json", "-",
-             "-q", *harness.PATIENTLY, *more]))
+        run = self.run("--json", "-", "-q", *more)
         return run, run.json()
 
     def diagnose_cores(self, cores):
