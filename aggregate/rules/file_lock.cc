@@ -27,7 +27,9 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
     text += " on " + wait.path;
   }
   if (is_left_behind(rank)) {
-    return text + ", which is stale: the process that made it is gone";
+    return text + (wait.pid == 0
+                       ? std::string(", which is stale: the process that made it is gone")
+                       : fmt::format(", which is stale: pid {}, which made it, is gone", wait.pid));
   }
   if (wait.holder_alive == snapshot::Known::kNo) {
     return text + "; the process that took it is gone, one that inherited it has it";
@@ -112,6 +114,11 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   } else if (local) {
     finding.advice.push_back(
         fmt::format("{}oddrank node {}  (the holder)", on_host(first), wait.pid));
+  } else if (first.leader->wait.how == snapshot::WaitHow::kLockFile) {
+    finding.advice.push_back(fmt::format("{}ls -l {}; lsof {}  (made when, open where?)",
+                                         on_host(first), shell_quoted(wait.path),
+                                         shell_quoted(wait.path)));
+    finding.advice.emplace_back("if the process that made it is gone, remove it");
   } else {
     finding.advice.push_back(
         fmt::format("{}cat /proc/locks; lsof {}", on_host(first), shell_quoted(wait.path)));

@@ -345,6 +345,14 @@ std::string thread_wait_words(const JobView& view,
     return "waits for the GIL" +
            (wait.holder_tid != 0 ? fmt::format(", held by tid {}", wait.holder_tid) : "");
   }
+  if (wait.on == WaitOn::kFileLock) {
+    const std::string path = path_words(view, wait);
+    const std::string lock = path.empty() ? "a file lock" : "the file lock " + path;
+    return wait.holder_pid == 0
+               ? "waits for " + lock
+               : fmt::format("waits for {}, {} pid {}", lock,
+                             wait.holder_alive == Known::kNo ? "made by" : "of", wait.holder_pid);
+  }
   if (wait.holder_pid != 0 && wait.holder_pid != process.pid) {
     const ProcessCapture* holder = view.process(process.node, wait.holder_pid);
     return fmt::format("waits for {} pid {}",

@@ -110,11 +110,13 @@ class LockHolders(unittest.TestCase):
         self.assertEqual(bool(removals), expected[1], run)
         for advice in removals:
             self.assertIn("'" + path.replace("'", "'\\''") + "'", advice)
+        return verdict
 
     def test_a_lock_file_is_stale_only_if_its_maker_is_known_to_be_gone(self):
         gone = self.start("pass")
         gone.wait(timeout=60)
-        self.check_polled(str(gone.pid), False, True)
+        verdict = self.check_polled(str(gone.pid), False, True)
+        self.assertIn(f"pid {gone.pid}, which made it, is gone", verdict["summary"])
 
     def test_a_lock_file_of_an_unknown_maker_is_not_removed(self):
         self.check_polled("", None, False)

@@ -278,6 +278,11 @@ pid_t Joiner::first_of_family(const std::vector<pid_t>& pids) const {
       std::erase(first, process.pid);
     }
   }
+  for (const auto& [pid, parent] : node_.parents) {
+    if (std::find(pids.begin(), pids.end(), parent) != pids.end()) {
+      std::erase(first, pid);
+    }
+  }
   return first.size() == 1 ? first.front() : 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "attach/proc_fds.h"
 #include "attach/proc_pids.h"
+#include "attach/proc_stat.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
 #include "waits/awaited_files.h"
@@ -68,6 +69,7 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
   if (!fds) {
     return;
   }
+  const std::size_t before = node.ends.size();
   for (const attach::OpenFd& fd : *fds) {
     if (fd.kind == attach::FdKind::kPipe && wanted.pipes.contains(fd.inode)) {
       add_pipe(fd, pid, process, node);
@@ -76,6 +78,11 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
     } else if (fd.kind == attach::FdKind::kSocket &&
                (wanted.all_sockets || wanted.sockets.contains(fd.inode))) {
       node.ends.push_back({fd.inode, true, true, true, process, pid});
+    }
+  }
+  if (process == kOutside && node.ends.size() > before) {
+    if (const auto stat = attach::read_proc_stat(pid)) {
+      node.parents[pid] = stat->parent;
     }
   }
 }

@@ -231,6 +231,7 @@ void name_lock_file_owners(Capture& capture, std::chrono::milliseconds patience)
       wait.holder_alive = snapshot::Known::kYes;
       add_note(capture, wait, "pid " + std::to_string(*owner) + " is written in it");
     } else {
+      wait.holder_pid = -*owner;
       wait.holder_alive = snapshot::Known::kNo;
       add_note(capture, wait,
                "pid " + std::to_string(-static_cast<std::int64_t>(*owner)) +
