@@ -4,9 +4,11 @@ taken for one another, folders that nodes do not share, disks from which nothing
 of two nodes serves all tests; each starts a job of its own."""
 
 import glob
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "support"))
 # pylint: disable=wrong-import-position
+import cluster
 import harness
 import proc_facts
 from cluster import Cluster
@@ -44,6 +47,40 @@ def may_make_users():
     """Returns whether a user namespace can be made: not in a chroot, where scripts/slurm_release runs."""
     return subprocess.run(["unshare", "--map-root-user", "true"], capture_output=True, timeout=60,
                           check=False).returncode == 0
+
+
+# Stands in for runc, as srun --container calls it: RUNTIME WHAT BUNDLE NODE. SLURM 22.05 tells a task in a
+# container no number of its own, so here it is that of its node.
+RUNTIME = """#!/usr/bin/python3
+import json, os, sys
+what, bundle, node = sys.argv[1:]
+runs = f"{bundle}/runs-{node}"
+if what == "query":
+    print(json.dumps({"status": "running" if os.path.exists(runs) else "stopped"}))
+elif what == "run":
+    with open(f"{bundle}/config.json") as file:
+        process = json.load(file)["process"]
+    with open(runs, "w") as file:
+        file.write(str(os.getpid()))
+    environment = dict(item.split("=", 1) for item in process["env"])
+    environment.update(RANK=node[1:], WORLD_SIZE="2")
+    os.execvpe("unshare", ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child",
+                           "--mount-proc", *process["args"]], environment)
+elif os.path.exists(runs):  # kill, delete
+    with open(runs) as file:
+        pid = int(file.read())
+    os.unlink(runs)
+    os.kill(pid, 9)
+"""
+
+
+def has_containers():
+    """Returns whether SLURM has --container (since 21.08), and its plugin for JSON, without which it reads no
+    bundle."""
+    known = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, timeout=60, check=False,
+                           env={"PATH": cluster.daemon_path()})
+    return (known.stdout >= "slurm-wlm 21.08" and bool(glob.glob("/usr/lib/*/slurm*/serializer_json.so"))
+            and may_make_users())
 
 
 class NightTest(unittest.TestCase):
@@ -135,6 +172,69 @@ class NightTest(unittest.TestCase):
         """User, pid and mount namespaces, and a /proc of its own, as enroot and pyxis have them."""
         self.check_lock("unshare --map-root-user --mount --pid --fork --mount-proc")
 
+    @harness.only_with(has_containers())
+    def test_the_same_below_srun_container(self):
+        """SLURM's own containers, with a small runtime in the place of runc."""
+        def put(path, text):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            return path
+        runtime = put(f"{self.folder}/runtime", RUNTIME)
+        os.chmod(runtime, 0o755)
+        os.makedirs(f"{self.folder}/bundle/rootfs")
+        put(f"{self.folder}/bundle/config.json", json.dumps(
+            {"ociVersion": "1.0.0", "root": {"path": "rootfs"}, "mounts": [],
+             "process": {"cwd": "/", "args": ["true"], "env": []}}))
+        self.addCleanup(os.unlink, put(f"{self.lab.directory}/oci.conf", "".join(
+            f'RunTime{what}="{runtime} {what.lower()} %b %n"\n' for what in ("Run", "Kill", "Delete", "Query"))))
+        job = self.check_lock(f"--container={self.folder}/bundle")
+        for pid in self.ranks_of(job, 2):  # SLURM 22.05 would first wait for their output, for a minute
+            os.kill(pid, signal.SIGKILL)
+
+    def test_a_step_that_somebody_is_attached_to(self):
+        """sattach shows the ranks' output before and after."""
+        job = self.submit("srun -N2 -n2 /usr/bin/python3 -uc 'import time\nwhile not time.sleep(0.1): print(1)'",
+                          "-N2", "-n2")
+        proc_facts.wait_until(lambda: self.ranks_of(job, 2), "both ranks run")
+        with subprocess.Popen(["sattach", f"{job}.0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              env=dict(os.environ, SLURM_CONF=self.lab.conf)) as attached:
+            try:
+                self.assertEqual(attached.stdout.readline(), b"1\n")
+                self.assertEqual(self.report(job)["coverage"]["read"], 2)
+                os.set_blocking(attached.stdout.fileno(), False)
+                while attached.stdout.read():  # what came meanwhile
+                    pass
+                os.set_blocking(attached.stdout.fileno(), True)
+                self.assertEqual(attached.stdout.readline(), b"1\n")
+                self.assertIsNone(attached.poll())
+            finally:
+                attached.terminate()
+        self.assertEqual(self.lab.job_state(job), "RUNNING")
+
+    def test_a_step_that_is_over(self):
+        """Nothing is waited for or said of it, and who asks for it is told."""
+        job = self.submit("srun -N2 -n2 --overlap sleep 3600 & "
+                          f"srun -N2 -n2 --overlap /usr/bin/python3 {RANK} {self.folder} step & wait",
+                          "-N2", "-n2", "--overcommit")
+        proc_facts.wait_until(lambda: self.ranks_of(job, 2) and len(self.steps(job)) == 2, "both steps run")
+        steps = self.steps(job)
+        self.assertEqual({state for _, state in steps.values()}, {"RUNNING"}, steps)
+        self.assertIn("left out, because nothing of it trains", " ".join(self.report(job)["notes"]))
+        over = f"{job}.{steps['sleep'][0]}"
+        self.lab.run_client(["scancel", over])
+        proc_facts.wait_until(lambda: list(self.steps(job)) == ["python3"], "the sleepers' step is over")
+        report = self.report(job)
+        self.assertEqual(report["coverage"]["read"], 2, report)
+        self.assertNotIn("sleep", " ".join(report["notes"]))
+        harness.check_trouble(self, self.oddrank("job", over), f"has no step {steps['sleep'][0]}")
+
+    def steps(self, job):
+        """Returns {name: (number, state)} of the steps that srun started."""
+        shown = self.lab.run_client(["scontrol", "show", "step", job]).stdout
+        return {name: (step, state) for step, state, name in re.findall(
+            r"StepId=\d+\.(\d+) .*?State=(\w+) .*?Name=(\S+)", shown, re.DOTALL)}
+
     def check_lock(self, *options):
         job = self.start("lock", *options)
         proc_facts.wait_until(lambda: self.all_wait(job), "both ranks wait")
@@ -142,6 +242,7 @@ class NightTest(unittest.TestCase):
         self.assertEqual(run.status, 0, run)
         self.assertRegex(run.out, r"^lock_deadlock( \(likely\))?: rank 1 \(n1, ")
         self.assertIn("take_twice", run.out)
+        return job
 
     def all_wait(self, job):
         pids = self.ranks_of(job, 2)
