@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
@@ -450,18 +451,39 @@ class NightTest(unittest.TestCase):
         self.assertEqual(beside.status, 0, beside)
         proc_facts.wait_until(lambda: "captures cannot be saved" in beside.err, "the watcher says so")
 
+    def watch(self, job, *options):
+        """Starts `oddrank watch` on n0; returns it and a function for what it has said. (From here, jobs of
+        that number in other clusters would be seen, too.)"""
+        said = self.enterContext(open(f"{self.folder}/said", "w+b"))  # pylint: disable=consider-using-with
+        watch = self.enterContext(subprocess.Popen(  # pylint: disable=consider-using-with
+            self.lab.node_command("n0", [Options.oddrank, "watch", "--job", job, "--interval", "500ms",
+                                         "--stalled-for", "2s", *options]),
+            stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+            env=dict(os.environ, SLURM_CONF=self.lab.conf)))
+        self.addCleanup(watch.terminate)
+        return watch, lambda: " ".join(os.pread(said.fileno(), 1 << 20, 0).decode().split())
+
     def test_a_watch_of_sleepers_says_that_nothing_trains(self):
         job = self.submit("srun -N2 -n2 sleep 3600", "-N2", "-n2")
-        with open(f"{self.folder}/said", "w+b") as said, subprocess.Popen(
-                [Options.oddrank, "watch", "--job", job, "--interval", "500ms", "--stalled-for", "2s"],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                env=dict(os.environ, SLURM_CONF=self.lab.conf)) as watch:
-            try:
-                proc_facts.wait_until(lambda: b"nothing is watched" in os.pread(said.fileno(), 4096, 0),
-                                      "the watch says so")
-                self.assertIsNone(watch.poll())
-            finally:
-                watch.terminate()
+        watch, said = self.watch(job)
+        proc_facts.wait_until(lambda: "nothing is watched" in said(), "the watch says so")
+        self.assertIsNone(watch.poll())
+
+    def test_a_watch_that_comes_after_the_hang(self):
+        """It says when the rank last moved, by the kernel's word, and not its own start."""
+        job = self.start_star()
+        proc_facts.wait_until(lambda: [row for row in self.report(job)["ranks"]
+                                       if row["rank"] == 0 and row["threads"][0]["quiet_s"] >= 5],
+                              "rank 0 has waited for five seconds")
+        began = time.time()
+        _, said = self.watch(job)
+        proc_facts.wait_until(lambda: "before this capture)" in said(), "an alarm")
+        moved = re.search(r"rank 0 last moved at (\d+:\d+:\d+) \((\d+) s before this capture\)", said())
+        self.assertIsNotNone(moved, said())
+        self.assertIn(moved[1], [time.strftime("%H:%M:%S", time.localtime(began - ago)) for ago in range(5, 60)])
+        self.assertGreaterEqual(int(moved[2]), 7, said())
+        still = re.search(r"oddrank watch: rank 0 has not moved for ([0-9.]+) s", said())
+        self.assertGreaterEqual(float(still[1]), 7, said())
 
     def test_a_command_that_does_not_exist(self):
         plain = self.lab.run_client(["srun", "-n1", "nosuchcmd"])
