@@ -6,6 +6,7 @@ compares what `oddrank node` reads from their memory with what the ranks know.
 """
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -96,7 +97,9 @@ class Numbers(unittest.TestCase):
 
     @harness.only_in_full
     def test_a_rank_left_out_a_call_of_a_loop_and_has_ended_it(self):
-        verdict = self.check(Job(self, PROGRAM, "skips", 3).diagnose(), "skipped_collective", "certain", 1)
+        found = Job(self, PROGRAM, "skips", 3).diagnose()
+        verdict = self.check(found, "skipped_collective", "certain", 1)
+        self.assertEqual([rank["step"]["behind"] for rank in found[1]["ranks"]], [0, 1, 0])
         self.assertIn("all_reduce in default group #6", verdict["summary"])
         self.assertIn("its last call there was #5, and it has left the loop around",
                       verdict["summary"])
@@ -111,7 +114,9 @@ class Numbers(unittest.TestCase):
 
     def test_a_rank_left_out_a_call_and_waits_in_another_group(self):
         job = Job(self, PROGRAM, "waits_elsewhere")
-        verdict = self.check(job.diagnose(), "collective_order", "certain", 1)
+        found = job.diagnose()
+        verdict = self.check(found, "collective_order", "certain", 1)
+        self.check_steps(job, found[1])
         self.assertRegex(verdict["summary"], r"rank 1 in all_reduce in group 1 \{0-3\} #4 at \S*train.py:\d+")
         odd, others = verdict["last_calls"]
         self.assertEqual((odd["ranks"], odd["named"], odd["earlier"]), ("1", True, False))
@@ -123,6 +128,19 @@ class Numbers(unittest.TestCase):
         self.assertEqual(names(others["calls"]), [*both, ("default", 4, True)])
         self.assertRegex(odd["calls"][-1]["place"], r"^waits_elsewhere \(train.py:\d+\)$")
         self.check_dumps(job)
+
+    def check_steps(self, job, report):
+        """Each step has one call in each group; rank 1 has made one call less in the default group."""
+        at = [(rank["step"]["number"], rank["step"]["newest"], rank["step"]["behind"],
+               rank["step"]["calls"], rank["step"]["group"]) for rank in report["ranks"]]
+        last = (4, 4, 0, 1, "default group")
+        self.assertEqual(at, [last, (3, 3, 1, 1, "default group"), last, last])
+        page = self.enterContext(harness.scratch()) + "/page.html"
+        run = job.run("--html", page)
+        self.assertIn("Steps rank 1 is at call 3, ranks 0,2-3 at call 4 of default group "
+                      "(1 a step: about step 4)", re.sub(r"\s+", " ", run.out), run)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("about step 3 by its own calls, 1 step behind", file.read())
 
     def check_dumps(self, job):
         """Has PyTorch and oddrank read what is written as dumps."""
