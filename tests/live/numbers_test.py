@@ -74,6 +74,17 @@ def swaps():
         for group in (two, one) if (rank, step) == (1, 4) else (one, two):
             dist.all_reduce(torch.ones(4), group=group)
 
+def runs_ahead():
+    # Rank 1 has begun the call that rank 0 waits in, and works meanwhile. Rank 2 has not made it.
+    for step in range(5):
+        dist.all_reduce(torch.ones(4))
+    last()
+    if rank == 0:
+        dist.all_reduce(torch.ones(4))
+    elif rank == 1:
+        work = dist.all_reduce(torch.ones(4), async_op=True)
+    signal.pause()
+
 def uneven():
     # Rank 1 has one batch less than the others, which wait in DDP's backward, in one of two groups.
     other = dist.new_group(list(range(world)))
@@ -179,6 +190,11 @@ class Numbers(unittest.TestCase):
         verdict = self.check(Job(self, PROGRAM, "swaps", 2).diagnose(), "collective_order", "likely", 1)
         self.assertIn("rank 1 has not called what its own calls before foretell",
                       verdict["summary"])
+
+    def test_a_call_that_nobody_waits_for_yet_is_a_call(self):
+        job = Job(self, PROGRAM, "runs_ahead", 3)
+        verdict = self.check(job.diagnose(), "skipped_collective", "likely", 2)
+        self.assertIn("its last call there was #5", verdict["summary"])
 
     def test_batches_are_uneven(self):
         found = Job(self, PROGRAM, "uneven", 3).diagnose()
