@@ -3,6 +3,7 @@
 taken for one another, folders that nodes do not share, disks from which nothing may be run. One cluster
 of two nodes serves all tests; each starts a job of its own."""
 
+import contextlib
 import glob
 import json
 import os
@@ -92,8 +93,23 @@ class NightTest(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(harness.scratch())
 
+    def ours(self):
+        """Returns the pids of our processes on the nodes; some run from memory."""
+        def runs_ours(pid):
+            try:
+                return os.path.basename(os.readlink(f"/proc/{pid}/exe")).split(" ")[0].endswith("oddrank")
+            except OSError:
+                return False
+        return [pid for node in NODES for pid in self.lab.node_pids(node) if runs_ours(pid)]
+
+    def signal_ours(self, number):
+        """Signals the watch, which is the first of ours; its readers come and go, and have its mask."""
+        with contextlib.suppress(ProcessLookupError, IndexError):
+            os.kill(min(self.ours()), number)
+
     def end(self, job):
-        """No step of ours is left, and the job goes, so that the next one has both nodes."""
+        """No step or process of ours is left, and the job goes, so that the next one has both nodes."""
+        proc_facts.wait_until(lambda: not self.ours(), "no process of ours is left")
         proc_facts.wait_until(lambda: "oddrank" not in self.lab.run_client(
             ["squeue", "-s", "-h", "-j", job, "-o", "%j"]).stdout, "no step of ours is left")
         self.lab.cancel(job)
@@ -460,7 +476,7 @@ class NightTest(unittest.TestCase):
                                          "--stalled-for", "2s", *options]),
             stdin=subprocess.DEVNULL, stdout=said, stderr=said,
             env=dict(os.environ, SLURM_CONF=self.lab.conf)))
-        self.addCleanup(watch.terminate)
+        self.addCleanup(self.signal_ours, signal.SIGTERM)
         return watch, lambda: " ".join(os.pread(said.fileno(), 1 << 20, 0).decode().split())
 
     def test_a_watch_of_sleepers_says_that_nothing_trains(self):
@@ -468,6 +484,26 @@ class NightTest(unittest.TestCase):
         watch, said = self.watch(job)
         proc_facts.wait_until(lambda: "nothing is watched" in said(), "the watch says so")
         self.assertIsNone(watch.poll())
+
+    def test_a_watch_of_a_healthy_job_beside_sleepers(self):
+        """A larger step that stands still is no reason for an alarm."""
+        job = self.submit("srun -N2 -n6 --overlap --overcommit sleep 3600 & "
+                          f"srun -N2 -n2 --overlap /usr/bin/python3 {RANK} {self.folder} step & wait",
+                          "-N2", "-n2", "--overcommit")
+        proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1"), "the ranks are connected")
+        watch, said = self.watch(job, "--on-stall", f"touch {self.folder}/alarm")
+        proc_facts.wait_until(lambda: watch.pid and self.ours(), "the watch runs")
+        ranks = proc_facts.wait_until(lambda: self.ranks_of(job, 2), "both ranks run")
+
+        def steps():  # five a second
+            return min(int(proc_facts.status(pid)["voluntary_ctxt_switches"]) for pid in ranks)
+        before = steps()
+        proc_facts.wait_until(lambda: steps() >= before + 50, "two limits have passed")
+        self.assertNotIn("has not moved", said())
+        self.signal_ours(signal.SIGUSR1)
+        proc_facts.wait_until(lambda: "capture requested by SIGUSR1" in said(), "the watch is awake")
+        self.assertRegex(said(), r"capture requested by SIGUSR1 (healthy|slow)")
+        self.assertFalse(os.path.exists(f"{self.folder}/alarm"))
 
     def test_a_watch_that_comes_after_the_hang(self):
         """It says when the rank last moved, by the kernel's word, and not its own start."""
@@ -478,10 +514,10 @@ class NightTest(unittest.TestCase):
         began = time.time()
         _, said = self.watch(job)
         proc_facts.wait_until(lambda: "before this capture)" in said(), "an alarm")
-        moved = re.search(r"rank 0 last moved at (\d+:\d+:\d+) \((\d+) s before this capture\)", said())
+        moved = re.search(r"rank 0 last moved at (\d+:\d+:\d+) \(([0-9.]+) s before this capture\)", said())
         self.assertIsNotNone(moved, said())
         self.assertIn(moved[1], [time.strftime("%H:%M:%S", time.localtime(began - ago)) for ago in range(5, 60)])
-        self.assertGreaterEqual(int(moved[2]), 7, said())
+        self.assertGreaterEqual(float(moved[2]), 7, said())
         still = re.search(r"oddrank watch: rank 0 has not moved for ([0-9.]+) s", said())
         self.assertGreaterEqual(float(still[1]), 7, said())
 
