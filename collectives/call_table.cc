@@ -182,6 +182,7 @@ constexpr std::array kNativeCalls = {
     of_request("MPI_Bsend*", "send", CallKind::kSend),
     of_all("c10d::Work::wait", ""),
     of_all("c10d::ProcessGroupNCCL::WorkNCCL::*", ""),
+    of_all("c10d::nccl2::WorkNCCL::*", ""),
 };
 
 // Every name of the table contains one of these, mangled or not: most frames are ruled out without

@@ -44,9 +44,11 @@ NativePart native_part(const CallFrames& frames, std::size_t end) {
     part.compares = part.compares || name.starts_with(kComparison);
     const bool of_work = name.starts_with("c10d::") && name.ends_with("::wait");
     part.waits = part.waits || of_work || name.starts_with("c10d::ProcessGroupNCCL::WorkNCCL") ||
-                 name.starts_with("nccl");
+                 name.starts_with("c10d::nccl2::WorkNCCL") || name.starts_with("nccl");
     if (name.starts_with("c10d::ProcessGroupGloo")) {
       part.backend = "gloo";
+    } else if (name.starts_with("c10d::nccl2::")) {
+      part.backend = "nccl2";
     } else if (name.starts_with("c10d::ProcessGroupNCCL") || name.starts_with("nccl")) {
       part.backend = "nccl";
     }

@@ -9,15 +9,18 @@
 
 namespace oddrank::snapshot {
 
-// Returns whether the call has completed. A recorder without timing events (gloo's) never writes
-// "completed": there, a retired call has completed.
+// Returns whether the call has completed, or nothing is known of its end. The watchdogs of NCCL and
+// XCCL also retire calls that they gave up. Recorders without timing events (gloo's) never write
+// "completed": there, a retired call has completed. So it has for nccl2 and other backends whose
+// calls PyTorch's hooks record; but if such a backend does not tell when calls end (ucc; nccl2
+// beside another default backend), they are retired as soon as they are made, and show no hang.
 inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
   if (entry.state == FlightState::kCompleted) {
     return true;
   }
   const auto backend = texts.text(entry.backend);
-  const bool has_no_events = backend == "gloo" || backend == "c10d" || backend == "mpi";
-  return has_no_events && entry.retired;
+  const bool may_be_given_up = backend.empty() || backend == "nccl" || backend == "xccl";
+  return !may_be_given_up && entry.retired;
 }
 
 // Returns whether the call is stuck rather than in progress: the dump was written after `looked_us`

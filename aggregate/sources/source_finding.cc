@@ -126,8 +126,12 @@ std::string timeout_words(const JobView& view, const std::vector<snapshot::LogLi
   if (last == nullptr) {
     return {};
   }
+  const std::string call =
+      last->sequence < 0
+          ? "a call"  // nccl2's watchdog does not say which one
+          : fmt::format("{} #{}", printable(view.text(last->op), 40), last->sequence);
   return fmt::format(
-      "PyTorch's watchdog gave up {} #{}{}", printable(view.text(last->op), 40), last->sequence,
+      "PyTorch's watchdog gave up {}{}", call,
       ranks.empty() ? "" : " on " + flight_ranks_words({ranks.begin(), ranks.end()}));
 }
 

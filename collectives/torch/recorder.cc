@@ -67,6 +67,9 @@ class RingReader {
                                                          std::size_t most);
   std::optional<std::vector<std::uint8_t>> types(const RawEntry& raw, std::uint32_t offset);
   void add_members(const RecorderLayout& layout, FlightRecord& record);
+  // Drops the calls that are no longer in the ring, whose texts may be those of other calls. Puts
+  // the others, and their groups, in the order of the ring. Before: newest first.
+  static void drop_overwritten(std::uint64_t oldest, FlightRecord& record);
   // Drops calls of groups without a name: with TORCH_DISTRIBUTED_DEBUG=DETAIL, those of a wrapper's
   // helper and of the wrapped backend cannot be told apart.
   void drop_unnamed(FlightRecord& record) const;
@@ -79,18 +82,25 @@ class RingReader {
 };
 
 Result<FlightRecord> RingReader::run() {
-  ODDRANK_TRY(const Ring ring, copy_ring(reader_.target(), request_.recorder));
-  if (!ring.head.enabled()) {
-    return fail(Errc::kNotFound, "the recorder is off");
-  }
-  if (ring.bytes.empty()) {
-    return fail(Errc::kNotFound, "nothing was recorded");
-  }
-  for (const RecorderLayout& layout : recorder_layouts()) {
-    if (auto record = read_as(ring, layout)) {
-      return record->entries.empty() ? Result<FlightRecord>(fail(Errc::kNotFound, kNoNames))
-                                     : Result<FlightRecord>(std::move(*record));
+  constexpr int kReads = 3;  // of a ring that is being written
+  for (int i = 0; i < kReads; ++i) {
+    ODDRANK_TRY(const Ring ring, copy_ring(reader_.target(), request_.recorder));
+    if (!ring.head.enabled()) {
+      return fail(Errc::kNotFound, "the recorder is off");
     }
+    if (ring.bytes.empty()) {
+      return fail(Errc::kNotFound, "nothing was recorded");
+    }
+    for (const RecorderLayout& layout : recorder_layouts()) {
+      if (auto record = read_as(ring, layout)) {
+        return record->entries.empty() ? Result<FlightRecord>(fail(Errc::kNotFound, kNoNames))
+                                       : Result<FlightRecord>(std::move(*record));
+      }
+    }
+    if (!has_moved(reader_.target(), request_.recorder, ring)) {
+      break;
+    }
+    reader_.refresh();
   }
   return fail(Errc::kBadData, "the flight recorder has no known layout");
 }
@@ -110,7 +120,6 @@ std::optional<FlightRecord> RingReader::read_as(const Ring& ring, const Recorder
   record.source = texts_.string("memory");
   record.from_memory = true;
   record.has_entries = true;
-  record.shortened = kept.size() < entries->size();
   groups_.clear();
   std::vector<RemoteReader::Range> ranges;
   ranges.reserve(kept.size());
@@ -120,11 +129,21 @@ std::optional<FlightRecord> RingReader::read_as(const Ring& ring, const Recorder
   reader_.prefetch(ranges);
   lines_.announce(reader_, kept.size(),
                   [&](std::size_t i) { return Addr{kept[i].at<std::uint64_t>(layout.traceback)}; });
-  for (const RawEntry& raw : kept) {
-    if (!read_entry(raw, layout, record)) {
+  // The newest call, which is overwritten last, names its group.
+  const auto oldest = [&] {
+    return oldest_number(reader_.target(), request_.recorder, ring, layout.entry_size);
+  };
+  for (std::size_t i = kept.size(); i-- > 0;) {
+    const bool sound = read_entry(kept[i], layout, record);
+    if (!sound && kept[i].at<std::uint64_t>(0) >= oldest()) {
       return std::nullopt;
     }
   }
+  drop_overwritten(oldest(), record);
+  if (record.entries.empty()) {
+    return std::nullopt;
+  }
+  record.shortened = record.entries.size() < entries->size();
   add_members(layout, record);
   drop_unnamed(record);
   return record;
@@ -132,12 +151,14 @@ std::optional<FlightRecord> RingReader::read_as(const Ring& ring, const Recorder
 
 std::vector<RawEntry> RingReader::chosen(const std::vector<RawEntry>& all,
                                          const RecorderLayout& layout) const {
-  std::map<std::uint64_t, std::size_t> seen;
+  std::map<std::pair<std::uint64_t, bool>, std::size_t> seen;  // by group, transfers apart
   std::vector<RawEntry> kept;
   for (std::size_t i = all.size(); i-- > 0;) {
     const bool ended = all[i].at<std::uint8_t>(layout.retired) == 1 ||
                        all[i].at<std::uint8_t>(layout.completed + 8) == 1;
-    if (++seen[all[i].at<std::uint64_t>(layout.group_id)] <= request_.newest || !ended) {
+    const bool is_transfer = all[i].at<std::uint8_t>(layout.is_p2p) == 1;
+    const std::size_t most = request_.newest * (is_transfer ? kTransfersForCall : 1);
+    if (++seen[{all[i].at<std::uint64_t>(layout.group_id), is_transfer}] <= most || !ended) {
       kept.push_back(all[i]);
     }
   }
@@ -326,6 +347,24 @@ void RingReader::add_members(const RecorderLayout& layout, FlightRecord& record)
       }
     }
   }
+}
+
+void RingReader::drop_overwritten(std::uint64_t oldest, FlightRecord& record) {
+  std::erase_if(record.entries, [oldest](const FlightEntry& entry) {
+    return static_cast<std::uint64_t>(entry.record) < oldest;
+  });
+  std::reverse(record.entries.begin(), record.entries.end());
+  std::vector<FlightGroup> groups;
+  std::map<std::uint32_t, std::uint32_t> places;
+  for (FlightEntry& entry : record.entries) {
+    const auto [at, is_new] =
+        places.try_emplace(entry.group, static_cast<std::uint32_t>(groups.size()));
+    if (is_new) {
+      groups.push_back(record.groups[entry.group]);
+    }
+    entry.group = at->second;
+  }
+  record.groups = std::move(groups);
 }
 
 void RingReader::drop_unnamed(FlightRecord& record) const {

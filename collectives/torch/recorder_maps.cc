@@ -1,8 +1,8 @@
 #include "collectives/torch/recorder_maps.h"
 
 #include <algorithm>
-#include <span>
 
+#include "base/ascii.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
@@ -18,6 +18,13 @@ constexpr std::uint64_t kTreeRight = 24;
 constexpr std::uint64_t kTreeKey = 32;
 constexpr std::uint64_t kMaxTree = 1024;
 constexpr std::size_t kMaxGroupName = 512;
+
+// libstdc++'s std::unordered_map of texts.
+constexpr std::uint64_t kTableFirst = 16;
+constexpr std::uint64_t kTableSize = 24;
+constexpr std::uint64_t kTableKey = 8;
+constexpr std::uint64_t kTableValue = 40;
+constexpr std::uint64_t kMaxRegistered = 16;
 
 // Returns the nodes of a map, in no order; empty if there are more or fewer than it says.
 std::vector<Addr> nodes_of(RemoteReader& reader, Addr map) {
@@ -68,6 +75,32 @@ std::vector<std::int32_t> ranks_at(RemoteReader& reader, Addr vector) {
 }
 
 }  // namespace
+
+std::vector<Addr> registered_recorders(RemoteReader& reader, Addr registry) {
+  constexpr std::size_t kMaxBackendName = 40;
+  const auto size = reader.value<std::uint64_t>(registry + kTableSize);
+  std::vector<Addr> recorders;
+  if (!size || *size > kMaxRegistered) {
+    return recorders;
+  }
+  Addr node = reader.pointer_or_null(registry + kTableFirst);
+  for (; node != Addr{} && recorders.size() < *size; node = reader.pointer_or_null(node)) {
+    const auto name = read_text(reader, node + kTableKey, StringAbi::kNew, kMaxBackendName);
+    if (!name || name->empty() || !std::all_of(name->begin(), name->end(), is_printable_ascii)) {
+      return {};
+    }
+    recorders.push_back(reader.pointer_or_null(node + kTableValue));
+  }
+  const bool ends = node == Addr{} && recorders.size() == *size;
+  return ends ? recorders : std::vector<Addr>();
+}
+
+bool looks_like_registry(std::span<const std::uint64_t, kRegistryWords> words) {
+  constexpr std::uint32_t kOne = 0x3f800000;  // the greatest load of a bucket: 1.0
+  constexpr std::uint64_t kMaxBuckets = 64;
+  return words[0] != 0 && words[1] > 0 && words[1] <= kMaxBuckets && words[2] != 0 &&
+         words[3] > 0 && words[3] <= kMaxRegistered && static_cast<std::uint32_t>(words[4]) == kOne;
+}
 
 std::optional<GroupStatus> read_group_status(RemoteReader& reader, Addr map, std::uint64_t group) {
   constexpr std::int64_t kMaxStatusNumber = std::int64_t{1} << 48;

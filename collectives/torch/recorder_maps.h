@@ -1,8 +1,11 @@
-// The two maps of a flight recorder: how far each group has got, and who its members are.
+// The maps of flight recorders: how far each group has got, who its members are, and which
+// recorders there are beside the two that variables point to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,5 +36,13 @@ struct RecordedMembers {
 std::vector<RecordedMembers> read_recorded_members(cpython::RemoteReader& reader,
                                                    Addr map,
                                                    StringAbi abi);
+
+// Returns the recorders of a std::unordered_map from names of backends to recorders (from 2.15 on,
+// nccl2's is in it); empty if it is no such map. They are to be checked as any others.
+std::vector<Addr> registered_recorders(cpython::RemoteReader& reader, Addr registry);
+
+// The same map at first sight, as words of memory: for the search in a library without symbols.
+inline constexpr std::size_t kRegistryWords = 7;
+bool looks_like_registry(std::span<const std::uint64_t, kRegistryWords> words);
 
 }  // namespace oddrank::collectives

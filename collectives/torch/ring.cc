@@ -43,6 +43,7 @@ Result<Ring> copy_ring(const attach::Target& target, Addr recorder) {
     const Status read = target.read(Addr{before->begin()}, ring.bytes);
     const auto after = read_head(target, recorder);
     const bool same = after && after->begin() == before->begin() && after->id() == before->id();
+    ring.written = after && after->id() >= before->id() ? after->id() - before->id() : 0;
     if (read && same && before->at<std::uint32_t>(RecorderHead::kLock) == 0) {
       return ring;
     }
@@ -51,6 +52,25 @@ Result<Ring> copy_ring(const attach::Target& target, Addr recorder) {
     }
   }
   return ring;
+}
+
+bool has_moved(const attach::Target& target, Addr recorder, const Ring& ring) {
+  const auto now = read_head(target, recorder);
+  return !now || now->begin() != ring.head.begin() || now->id() != ring.head.id();
+}
+
+std::uint64_t oldest_number(const attach::Target& target,
+                            Addr recorder,
+                            const Ring& ring,
+                            std::uint64_t entry_size) {
+  const auto now = read_head(target, recorder);
+  if (!now || now->begin() != ring.head.begin() || now->id() < ring.head.id()) {
+    return UINT64_MAX;  // the entries are elsewhere
+  }
+  const std::uint64_t most = std::max(ring.bytes.size() / entry_size, ring.head.most());
+  // If calls are being made, the place of the next one may be half written.
+  const std::uint64_t taken = now->id() == ring.head.id() ? now->id() : now->id() + 1;
+  return taken > most ? taken - most : 0;
 }
 
 std::optional<std::vector<RawEntry>> entries_of(const Ring& ring,
@@ -79,8 +99,8 @@ std::optional<std::vector<RawEntry>> entries_of(const Ring& ring,
       entries.push_back(entry);
     }
   }
-  // Numbers ascend by one, and the last one was given last. A call that is being written while the
-  // ring is read breaks the row at one of its ends.
+  // Numbers ascend by one, and the last one was given last. Calls that are written while the ring
+  // is read take the places of the oldest ones.
   std::uint64_t expected = head.id();
   std::size_t kept = 0;
   for (std::size_t i = entries.size(); i-- > 0; ++kept) {
@@ -95,7 +115,8 @@ std::optional<std::vector<RawEntry>> entries_of(const Ring& ring,
     }
     --expected;
   }
-  if (kept < entries.size() && (kept == 0 || entries.size() - kept > 1)) {
+  const std::size_t torn = entries.size() - kept;
+  if (torn > 0 && (kept == 0 || torn > ring.written + 1 || torn > entries.size() / 2)) {
     return std::nullopt;
   }
   entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(kept));

@@ -42,6 +42,7 @@ T RingHead::at(std::uint32_t offset) const {
 struct Ring {
   RingHead head;
   std::vector<std::byte> bytes;
+  std::uint64_t written = 0;  // calls that were made while it was copied: that many are torn
 };
 
 // One entry of a ring that was copied.
@@ -75,9 +76,18 @@ std::vector<Addr> likely_recorders(const attach::Target& target, std::span<const
 // be read.
 Result<Ring> copy_ring(const attach::Target& target, Addr recorder);
 
+// Returns whether calls were made since the ring was copied.
+bool has_moved(const attach::Target& target, Addr recorder, const Ring& ring);
+
+// Returns the number of the oldest call that is still where it was when the ring was copied.
+std::uint64_t oldest_number(const attach::Target& target,
+                            Addr recorder,
+                            const Ring& ring,
+                            std::uint64_t entry_size);
+
 // Returns the entries in the order of their calls, borrowed from the ring; nullopt if the layout
 // does not fit. `epoch`: entries of an earlier one are left out; nullopt: it is unknown. The oldest
-// or the newest call may be missing: it was written while the ring was read.
+// calls may be missing: they were overwritten while the ring was read.
 std::optional<std::vector<RawEntry>> entries_of(const Ring& ring,
                                                 const RecorderLayout& layout,
                                                 std::optional<std::uint64_t> epoch);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collectives/torch/recorder.h"
+#include "collectives/torch/recorder_maps.h"
 #include "collectives/torch/ring.h"
 #include "snapshot/flight_calls.h"
 #include "snapshot/rank_text.h"
@@ -36,16 +37,17 @@ class RecorderSearch {
   RecorderSearch(const Target& target,
                  elf::ModuleMap& modules,
                  const std::vector<RecorderVariables>& known)
-      : target_(target), modules_(modules), known_(known) {}
+      : target_(target), reader_(target), modules_(modules), known_(known) {}
 
   // Adds the addresses of recorders.
   void search(const elf::Module& library, RecordersFound& found);
 
  private:
   RecorderVariables variables_of(const elf::ElfImage& image) const;
-  void by_shape(const elf::ElfImage& image, std::uint64_t bias, RecordersFound& found) const;
+  void by_shape(const elf::ElfImage& image, std::uint64_t bias, RecordersFound& found);
 
   const Target& target_;
+  cpython::RemoteReader reader_;
   elf::ModuleMap& modules_;
   const std::vector<RecorderVariables>& known_;
 };
@@ -63,6 +65,11 @@ void RecorderSearch::search(const elf::Module& library, RecordersFound& found) {
       found.emplace(Addr{*recorder}, true);
     }
   }
+  for (const std::uint64_t address : variables.registries) {
+    for (const Addr recorder : collectives::registered_recorders(reader_, Addr{*bias + address})) {
+      found.emplace(recorder, true);
+    }
+  }
   if (!variables.has_symbols) {
     by_shape(**image, *bias, found);
   }
@@ -77,7 +84,7 @@ RecorderVariables RecorderSearch::variables_of(const elf::ElfImage& image) const
 
 void RecorderSearch::by_shape(const elf::ElfImage& image,
                               std::uint64_t bias,
-                              RecordersFound& found) const {
+                              RecordersFound& found) {
   const auto section = image.section(".bss");
   if (!section || section->size > kMaxSearched) {
     return;
@@ -87,6 +94,17 @@ void RecorderSearch::by_shape(const elf::ElfImage& image,
       Addr{bias + section->address}, std::as_writable_bytes(std::span(words)), 0}};
   target_.read_many(request);
   words.resize(request.front().got / sizeof(std::uint64_t));
+  std::vector<std::uint64_t> registered;
+  for (std::size_t i = 0; i + collectives::kRegistryWords <= words.size(); ++i) {
+    const auto map = std::span(words).subspan(i).first<collectives::kRegistryWords>();
+    if (collectives::looks_like_registry(map)) {
+      const Addr at{bias + section->address + i * sizeof(std::uint64_t)};
+      for (const Addr recorder : collectives::registered_recorders(reader_, at)) {
+        registered.push_back(value_of(recorder));
+      }
+    }
+  }
+  words.insert(words.end(), registered.begin(), registered.end());
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   std::vector<Addr> candidates;

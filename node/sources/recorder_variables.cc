@@ -9,6 +9,7 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "collectives/torch/recorder_layout.h"
+#include "collectives/torch/recorder_maps.h"
 
 namespace oddrank::node {
 namespace {
@@ -39,7 +40,9 @@ bool has_recorders(std::string_view path) {
 RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
   // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
   constexpr std::string_view kPrefix = "_ZZN4c10d1";
-  RecorderVariables found{library.build_id(), library.has_own_symbols(), {}};
+  constexpr std::string_view kRegistry = "_ZZN4c10d17getFlightRecorder";  // 2.15
+  constexpr std::uint64_t kRegistrySize = collectives::kRegistryWords * sizeof(std::uint64_t);
+  RecorderVariables found{library.build_id(), library.has_own_symbols(), {}, {}};
   const auto variables = library.section(".bss");
   if (!variables) {
     return found;
@@ -48,6 +51,12 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
        library.variables_with_prefix(kPrefix, sizeof(std::uint64_t), *variables)) {
     if (is_recorder_symbol(variable.name)) {
       found.addresses.push_back(variable.range.address);
+    }
+  }
+  for (const elf::NamedRange& variable :
+       library.variables_with_prefix(kRegistry, kRegistrySize, *variables)) {
+    if (variable.name.ends_with("E8registry")) {
+      found.registries.push_back(variable.range.address);
     }
   }
   return found;
@@ -72,6 +81,9 @@ std::string encode_variables(const std::vector<RecorderVariables>& libraries) {
     for (const std::uint64_t address : library.addresses) {
       text += " " + hex_number(address);
     }
+    for (const std::uint64_t address : library.registries) {
+      text += " @" + hex_number(address);
+    }
     text += "\n";
   }
   return text;
@@ -84,10 +96,11 @@ std::vector<RecorderVariables> decode_variables(std::string_view text) {
     if (words.size() < 2 || (words[1] != "0" && words[1] != "1")) {
       continue;
     }
-    RecorderVariables library{std::string(words[0]), words[1] == "1", {}};
+    RecorderVariables library{std::string(words[0]), words[1] == "1", {}, {}};
     for (std::size_t i = 2; i < words.size(); ++i) {
-      if (const auto address = parse_number<std::uint64_t>(words[i], 16)) {
-        library.addresses.push_back(*address);
+      const bool is_registry = words[i].starts_with('@');
+      if (const auto address = parse_number<std::uint64_t>(words[i].substr(is_registry), 16)) {
+        (is_registry ? library.registries : library.addresses).push_back(*address);
       }
     }
     libraries.push_back(std::move(library));

@@ -19,6 +19,8 @@ struct RecorderVariables {
   std::string build_id;
   bool has_symbols = false;              // of its own, not only those that others use
   std::vector<std::uint64_t> addresses;  // of the variables, in the file
+  // Those of maps of further recorders, by backend (collectives/torch/recorder_maps.h).
+  std::vector<std::uint64_t> registries;
 };
 
 // Returns whether the file may hold recorders: "/venv/torch/lib/libtorch_cpu.so".

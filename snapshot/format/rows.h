@@ -61,7 +61,7 @@ constexpr WaitOn last_value(WaitOn /*type*/) {
   return WaitOn::kNothing;
 }
 constexpr WaitHow last_value(WaitHow /*type*/) {
-  return WaitHow::kFrozen;
+  return WaitHow::kObject;
 }
 constexpr Ending last_value(Ending /*type*/) {
   return Ending::kAfterException;

@@ -220,6 +220,17 @@ TEST_CASE("devices: oddities are reported, with their ranks") {
   CHECK(sentences[2] == "mlx5_1 port 1 on n0 is DOWN (Polling)");
 }
 
+TEST_CASE("log: nccl2's watchdog does not say which call it gave up") {
+  CaptureBuilder job = tests::input_stall_job();
+  snapshot::LogLine timeout;
+  timeout.kind = snapshot::LogKind::kWatchdogTimeout;
+  timeout.rank = 3;
+  job.capture.collectives.log = {timeout};
+  const Diagnosis report = diagnose(job.capture);
+  REQUIRE(source(report, "log") != nullptr);
+  CHECK(source(report, "log")->text == "PyTorch's watchdog gave up a call on rank 3");
+}
+
 TEST_CASE("log: the desync report is compared with the verdict, and decides nothing") {
   CaptureBuilder job = tests::input_stall_job();  // rank 5
   snapshot::LogLine timeout;

@@ -30,6 +30,21 @@ std::vector<LogLine> of_kind(const std::vector<LogLine>& lines, LogKind kind) {
   return found;
 }
 
+TEST_CASE("log: the watchdog of nccl2 names no call, and a rank within the group") {
+  snapshot::Tables tables;
+  const auto lines = read_log_lines(
+      "[rank6]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:1871] [TC][rank=2][name=5] Watchdog caught "
+      "collective operation timeout: NCCL operation timed out\n"
+      "E1121 10:00:01.000 ProcessGroupNCCL.cpp:1871] [TC][rank=2][name=5] Watchdog caught "
+      "collective operation timeout: NCCL operation timed out\n",
+      -1, tables);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].kind == LogKind::kWatchdogTimeout);
+  CHECK(lines[0].rank == 6);
+  CHECK(lines[0].sequence == -1);
+  CHECK(lines[1].rank == -1);
+}
+
 TEST_CASE("log: the watchdog, the desync report, a warning, a communicator that is not complete") {
   snapshot::Tables tables;
   const auto lines = read_log_lines(kLog, -1, tables);

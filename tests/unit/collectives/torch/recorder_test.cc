@@ -1,10 +1,15 @@
 // Flight recorders in made-up memory. Real ones: tests/live/numbers_test.py.
 #include "collectives/torch/recorder.h"
 
+#include <array>
+#include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "collectives/torch/recorder_maps.h"
+#include "collectives/torch/ring.h"
 #include "tests/support/catch.h"
 #include "tests/unit/collectives/torch/ring_builder.h"
 
@@ -173,6 +178,70 @@ TEST_CASE("the oldest call may be overwritten while the ring is read") {
   REQUIRE(record);
   CHECK(record->entries.size() == 9);
   CHECK(record->entries.front().record == 18);
+}
+
+TEST_CASE("as many calls may be torn as were made while the ring was copied") {
+  const RecorderLayout& layout = recorder_layouts().front();
+  test::FakeTarget target;
+  ring_up_to(layout, 26).into(target);
+  auto ring = copy_ring(target, RingBuilder::kRecorder);
+  REQUIRE(ring);
+  CHECK(ring->written == 0);
+  for (std::uint64_t i = 0; i < 3; ++i) {  // places 7 to 9 hold the oldest three
+    const std::uint64_t number = 27 + i;
+    std::memcpy(ring->bytes.data() + (7 + i) * layout.entry_size, &number, sizeof number);
+  }
+  CHECK_FALSE(entries_of(*ring, layout, 0));
+  ring->written = 3;
+  const auto entries = entries_of(*ring, layout, 0);
+  REQUIRE(entries);
+  CHECK(entries->size() == 7);
+  CHECK(entries->front().at<std::uint64_t>(0) == 20);
+}
+
+TEST_CASE("calls that were overwritten since are no longer where they were") {
+  const RecorderLayout& layout = recorder_layouts().front();
+  test::FakeTarget before;
+  ring_up_to(layout, 26).into(before);
+  const auto ring = copy_ring(before, RingBuilder::kRecorder);
+  REQUIRE(ring);
+  const auto oldest_in = [&](const RingBuilder& later) {
+    test::FakeTarget target;
+    later.into(target);
+    return std::pair(oldest_number(target, RingBuilder::kRecorder, *ring, layout.entry_size),
+                     has_moved(target, RingBuilder::kRecorder, *ring));
+  };
+  CHECK(oldest_in(ring_up_to(layout, 26)) == std::pair(std::uint64_t{17}, false));
+  // The place behind the newest call may be half written.
+  CHECK(oldest_in(ring_up_to(layout, 29)) == std::pair(std::uint64_t{21}, true));
+  CHECK(oldest_in(ring_up_to(layout, 12)) == std::pair(UINT64_MAX, true));  // it was reset
+}
+
+TEST_CASE("recorders that are registered by backend are found, and no others") {
+  struct Node {
+    std::uint64_t next;
+    std::uint64_t text;
+    std::uint64_t size;
+    std::array<char, 16> name;
+    std::uint64_t recorder;
+  };
+  constexpr std::uint64_t kMap = 0x5000;
+  constexpr std::uint64_t kFirst = 0x6000;
+  const auto found = [](std::uint64_t size, std::uint64_t last) {
+    test::FakeTarget target;
+    const std::array<std::uint64_t, kRegistryWords> map = {0x7000,     13, kFirst, size,
+                                                           0x3f800000, 0,  0};
+    CHECK(looks_like_registry(map) == (size > 0 && size <= 16));
+    target.add_object(Addr{kMap}, map);
+    target.add_object(Addr{kFirst}, Node{kFirst + 256, kFirst + 24, 5, {"nccl2"}, 0x9000});
+    target.add_object(Addr{kFirst + 256}, Node{last, kFirst + 256 + 24, 3, {"ucc"}, 0xa000});
+    cpython::RemoteReader reader(target);
+    return registered_recorders(reader, Addr{kMap});
+  };
+  CHECK(found(2, 0) == std::vector<Addr>{Addr{0x9000}, Addr{0xa000}});
+  CHECK(found(3, 0).empty());
+  CHECK(found(2, kFirst).empty());  // goes round
+  CHECK(found(std::uint64_t{1} << 40, 0).empty());
 }
 
 TEST_CASE("what does not fit is no guess") {
