@@ -13,6 +13,7 @@
 
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/rule.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/setup_notes.h"
 #include "aggregate/side_calls.h"
 #include "aggregate/sources/source_finding.h"
@@ -78,6 +79,22 @@ std::string job_words(const Capture& capture) {
   return name.empty() ? "job " + id : fmt::format("job {} ({})", id, name);
 }
 
+ReportedProcess report_awaited(const JobView& view,
+                               const ProcessCapture& process,
+                               const snapshot::ThreadCapture* thread,
+                               std::string what) {
+  ReportedProcess row;
+  row.pid = process.pid;
+  row.host = view.host(process);
+  row.what = std::move(what);
+  row.stuck = stuck_words(view, process);
+  if (thread != nullptr && !thread->samples.empty()) {
+    row.stack = view.model().fold(thread->samples.back());
+    row.quiet.add(*thread);
+  }
+  return row;
+}
+
 void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group) {
   const ProcessCapture* process = rank.process;
   std::set<const ProcessCapture*> seen;
@@ -86,17 +103,15 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
     if (process == nullptr || process->is_rank || !seen.insert(process).second) {
       break;
     }
-    ReportedProcess row;
-    row.pid = process->pid;
-    row.host = view.host(*process);
-    row.what = child_words(view, *process);
-    row.stuck = stuck_words(view, *process);
-    const auto* thread = deciding_thread(view, *process);
-    if (thread != nullptr && !thread->samples.empty()) {
-      row.stack = view.model().fold(thread->samples.back());
-      row.quiet.add(*thread);
+    group.awaited.push_back(report_awaited(view, *process, deciding_thread(view, *process),
+                                           child_words(view, *process)));
+  }
+  // A thread of its own, or the first of workers that are in the same call.
+  const WaitEnd end(view, rank);
+  for (const WaitEnd::Hop& hop : end.hops()) {
+    if (group.awaited.size() < kMaxAwaited && !seen.contains(hop.process)) {
+      group.awaited.push_back(report_awaited(view, *hop.process, hop.thread, end.hop_words(hop)));
     }
-    group.awaited.push_back(std::move(row));
   }
 }
 

@@ -26,12 +26,15 @@
 namespace oddrank::cli {
 namespace {
 
+using snapshot::Answer;
+using snapshot::Check;
 using snapshot::NodeHealth;
 
 struct DoctorOptions {
   std::string job;
   std::vector<std::string> hosts;
   std::string ssh = "ssh";
+  std::string send_to;
   std::string json;
   FileMode mode;
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
@@ -71,7 +74,11 @@ Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
   ProgressLine progress("nodes", false);
   ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed", "--slurm-job", job.id},
                                          options.capture, progress));
-  return slurm::gather(job, slurm::GatherOptions{std::move(agents)});
+  slurm::GatherOptions gather{std::move(agents)};
+  if (!options.send_to.empty()) {
+    gather.send_to = {options.send_to};
+  }
+  return slurm::gather(job, gather);
 }
 
 Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
@@ -81,6 +88,19 @@ Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
   slurm::SshOptions ssh{{std::move(agents)}};
   ssh.ssh = command_words(options.ssh);
   return slurm::gather_ssh(hosts, ssh);
+}
+
+// Says where the agent of a node that lacks this program was run from, or that it was not.
+Check check_program(const slurm::NodeAnswer& answer) {
+  const std::string shared =
+      "put oddrank into a folder that all nodes share, and run it from there";
+  if (answer.copied_to.empty()) {
+    return {"program", Answer::kNo, "not there, and no copy could be run",
+            shared + ", or name a folder of the nodes that lets programs run (--send-to)"};
+  }
+  return {"program", Answer::kOff,
+          "a copy in " + answer.copied_to + (answer.from_memory ? ", run from memory" : ""),
+          shared + ": otherwise each run sends it to each node"};
 }
 
 NodeHealth health_of(const slurm::NodeAnswer& answer) {
@@ -96,6 +116,9 @@ NodeHealth health_of(const slurm::NodeAnswer& answer) {
   }
   node.host = answer.host;
   node.after = answer.after;
+  if (answer.lacks_program) {
+    node.checks.insert(node.checks.begin(), check_program(answer));
+  }
   return node;
 }
 
@@ -149,6 +172,7 @@ void add_doctor_command(Parser& parser) {
       .value("HOST")
       .not_with(job);
   add_ssh_option(command, options->ssh);
+  add_send_option(command, options->send_to);
   command.option("--json", options->json, "Write the results as JSON; '-' is stdout").value("FILE");
   add_mode_option(command, options->mode);
   command.flag("--framed", options->framed).hidden();

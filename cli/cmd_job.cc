@@ -109,11 +109,7 @@ void add_job_command(Parser& parser) {
       .option("--via", options->via,
               "Shared folder through which thousands of nodes send their answers")
       .value("DIR");
-  command
-      .option("--send-to", options->send_to,
-              "Node-local folder that oddrank is copied into where it is missing [/tmp, or else "
-              "/dev/shm]")
-      .value("DIR");
+  add_send_option(command, options->send_to);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_repeat_option(command, options->output);

@@ -83,7 +83,7 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
         merger.add(std::move(part));
       });
   if (!whole.nodes.empty()) {
-    auto& notes = whole.nodes.front().notes;
+    auto& notes = whole.job.notes;
     notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
     if (std::string note = slurm::clock_note(clocks); !note.empty()) {
       notes.push_back(std::move(note));

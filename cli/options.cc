@@ -186,6 +186,14 @@ void add_ssh_option(Command& command, std::string& ssh) {
       .shows_default();
 }
 
+void add_send_option(Command& command, std::string& folder) {
+  command
+      .option("--send-to", folder,
+              "Node-local folder that oddrank is copied into where it is missing [/tmp, /dev/shm, "
+              "$TMPDIR or /run/user/UID]")
+      .value("DIR");
+}
+
 std::vector<std::string> command_words(const std::string& text) {
   std::vector<std::string> words;
   for (const std::string_view word : split_blanks(text)) {

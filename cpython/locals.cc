@@ -151,6 +151,17 @@ std::vector<PythonLocal> read_contents(PythonMemory& memory,
   return locals;
 }
 
+std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame) {
+  const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
+  std::vector<Addr> values;
+  for (std::size_t i = 0; frame.address != Addr{} && i < slots.size(); ++i) {
+    if (const Addr value = value_in_slot(memory, frame, slots, i); value != Addr{}) {
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
 Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name) {
   const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {

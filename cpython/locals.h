@@ -31,6 +31,10 @@ std::vector<PythonLocal> read_contents(PythonMemory& memory,
 // bound.
 Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name);
 
+// Returns the objects that the first kMaxLocals variables refer to, through their cells; without
+// those that are not bound.
+std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame);
+
 // Fetches what read_locals will need of these frames, in a few system calls.
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames);
 

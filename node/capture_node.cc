@@ -35,6 +35,7 @@
 #include "node/sources/collect_programs.h"
 #include "node/sources/collect_ras.h"
 #include "node/sources/collect_recorders.h"
+#include "node/sources/collect_step_tasks.h"
 #include "ranks/discover.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs.h"
@@ -192,6 +193,7 @@ void collect_beside(Capture& capture, const CaptureOptions& options) {
   add_given_dumps(capture, options.fr, false, options.timeout);
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
+  collect_step_tasks(capture, options.timeout / 2);
   collect_hardware(capture);
   collect_programs(capture, std::min(options.timeout, kProgramPatience));
 }

@@ -17,7 +17,7 @@
 #include "ranks/field_record.h"
 #include "ranks/process_role.h"
 #include "ranks/rank_identity.h"
-#include "ranks/slurm_step.h"
+#include "ranks/slurm/slurm_step.h"
 
 namespace oddrank::ranks {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <string_view>
 
 #include "ranks/job_tiers.h"
 #include "ranks/process_tree.h"
@@ -125,6 +126,37 @@ void note_refused(const RankTable& table, Notes& notes) {
   }
 }
 
+// Counts the ranks that are here, of the jobs of the given processes, but were not given.
+std::size_t ranks_not_given(const RankTable& table) {
+  std::set<std::string_view> jobs;
+  for (const RankRow& row : table.rows) {
+    if (row.rank >= 0) {
+      jobs.insert(row.job);
+    }
+  }
+  return static_cast<std::size_t>(
+      std::count_if(table.choice.ranks.begin(), table.choice.ranks.end(), [&](std::size_t i) {
+        return table.row_of[i] == kNoProcess && table.tree[i].identity &&
+               jobs.count(table.tree[i].identity->job) != 0;
+      }));
+}
+
+std::string blocked_processes(const RankTable& table) {
+  std::string first;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < table.facts.size(); ++i) {
+    if (table.facts[i].read == FactsRead::kBlocked && table.row_of[i] == kNoProcess &&
+        table.tree[i].role == ProcessRole::kProgram && ++count == 1) {
+      first = pid_and_name(table.stat(i));
+    }
+  }
+  if (count == 0) {
+    return "";
+  }
+  return first + (count == 1 ? "" : " and " + std::to_string(count - 1) + " more") +
+         " did not answer in time, so they may be ranks";
+}
+
 }  // namespace
 
 std::vector<std::string> notes_on(const RankTable& table) {
@@ -142,19 +174,13 @@ std::vector<std::string> notes_on(const RankTable& table) {
 }
 
 std::string obstacle_of(const RankTable& table) {
-  std::string first;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < table.facts.size(); ++i) {
-    if (table.facts[i].read == FactsRead::kBlocked && table.row_of[i] == kNoProcess &&
-        table.tree[i].role == ProcessRole::kProgram && ++count == 1) {
-      first = pid_and_name(table.stat(i));
-    }
+  // Nobody who asks for some ranks of a job should read that the others are gone.
+  const std::size_t others = table.options.pids.empty() ? 0 : ranks_not_given(table);
+  if (others == 0) {
+    return blocked_processes(table);
   }
-  if (count == 0) {
-    return "";
-  }
-  return first + (count == 1 ? "" : " and " + std::to_string(count - 1) + " more") +
-         " did not answer in time, so they may be ranks";
+  return (others == 1 ? "1 more rank runs" : std::to_string(others) + " more ranks run") +
+         " here, but only the given processes were read";
 }
 
 }  // namespace oddrank::ranks

@@ -11,8 +11,8 @@ namespace oddrank::ranks {
 // Returns sentences: contradictions, processes that were left out, launchers without ranks.
 std::vector<std::string> notes_on(const RankTable& table);
 
-// Returns why a rank may be missing among the rows: processes that did not answer. "" if all were
-// examined.
+// Returns why a rank may be missing among the rows: it was not among the given processes, or some
+// process did not answer. "" if all were examined.
 std::string obstacle_of(const RankTable& table);
 
 }  // namespace oddrank::ranks

@@ -19,6 +19,11 @@ struct NodeAnswer {
   std::chrono::milliseconds after{0};  // since the gathering began
   std::string agent_text;              // the agent's stderr, bounded; may be empty
   std::string doing;                   // why it answers later, in its agent's words; may be empty
+  // The node lacks the program. `copied_to`: the folder that a copy was sent into which its agent
+  // ran; empty if none could be run there.
+  bool lacks_program = false;
+  std::string copied_to;
+  bool from_memory = false;  // the agent was started from memory by python3 (slurm/shipment.h)
 };
 
 struct GatherResult {

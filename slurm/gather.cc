@@ -48,15 +48,15 @@ class Gathering {
   // The work that is left for a node.
   struct NodeState {
     bool asked_alone = false;    // queued for a retry, or already retried
-    std::size_t sent_agent = 0;  // how many folders a copy was sent to; 0: it has the file
+    std::size_t sent_agent = 0;  // in how many ways a copy was run; 0: it has the file
     bool settled = false;        // it has answered, or will not
   };
 
   AgentStep step_for(std::vector<std::string> nodes, bool whole_job) const;
   static bool cannot_run(const Attempt& attempt, const std::string& host);
   void ship_to(const std::vector<std::string>& nodes);
-  bool ship_into(std::size_t folder, std::vector<std::string> nodes);
-  std::size_t folders_tried(const Attempt& attempt) const;
+  bool ship_by(std::size_t way, std::vector<std::string> nodes);
+  std::size_t ways_tried(const Attempt& attempt) const;
   void remove_copies();
   void pump(milliseconds patience);
   void take(Payload payload);
@@ -66,6 +66,7 @@ class Gathering {
   void ask_alone(std::size_t node);
   void start_queued();
   void stop_all();
+  void note_copies();
   void explain();
   Silence silence_of(const NodeAnswer& node) const;
 
@@ -97,10 +98,12 @@ class Gathering {
   // A copy of our program on all nodes, and the attempt that runs it.
   struct Copy {
     std::string path;
-    std::size_t folder = 0;  // index into send_to
+    std::size_t way = 0;  // index into ways_
     std::size_t attempt = 0;
   };
   std::vector<Copy> copies_;
+  std::vector<CopyWay> ways_;
+  std::vector<std::string> complaints_;  // of sbcast; they matter if no copy could be run
 };
 
 Gathering::Gathering(const Job& job, const GatherOptions& options)
@@ -109,7 +112,8 @@ Gathering::Gathering(const Job& job, const GatherOptions& options)
       deadline_(Deadline::after(options.node_timeout + options.slack)),
       last_deadline_(Deadline::after(options.node_timeout + options.longest_delay + options.slack)),
       hedge_(Deadline::after(options.node_timeout * 3 / 10)),
-      states_(job.hosts.size()) {
+      states_(job.hosts.size()),
+      ways_(copy_ways(options.send_to.empty() ? copy_folders() : options.send_to)) {
   for (const std::string& host : job.hosts) {
     index_.emplace(host, result_.nodes.size());
     result_.nodes.emplace_back();
@@ -224,53 +228,55 @@ bool Gathering::cannot_run(const Attempt& attempt, const std::string& host) {
          said.find(what + "Permission denied") != std::string::npos;
 }
 
-// Sends a copy to the next folder that has not been tried on these nodes.
+// Sends a copy in the next way that has not been tried on these nodes.
 void Gathering::ship_to(const std::vector<std::string>& nodes) {
-  std::map<std::size_t, std::vector<std::string>> by_folder;
+  std::map<std::size_t, std::vector<std::string>> by_way;
   for (const std::string& node : nodes) {
-    by_folder[states_[index_.find(node)->second].sent_agent].push_back(node);
+    by_way[states_[index_.find(node)->second].sent_agent].push_back(node);
   }
-  for (auto& [first, group] : by_folder) {
-    std::size_t folder = first;
-    while (folder < options_.send_to.size() && !ship_into(folder, group)) {
-      ++folder;
+  for (auto& [first, group] : by_way) {
+    std::size_t way = first;
+    while (way < ways_.size() && !ship_by(way, group)) {
+      ++way;
     }
     for (const std::string& node : group) {
       NodeState& state = states_[index_.find(node)->second];
-      state.sent_agent = folder + 1;
-      state.settled = state.settled || folder >= options_.send_to.size();
+      state.sent_agent = way + 1;
+      state.settled = state.settled || way >= ways_.size();
     }
   }
 }
 
 // Returns false if the folder does not take a copy.
-bool Gathering::ship_into(std::size_t folder, std::vector<std::string> nodes) {
+bool Gathering::ship_by(std::size_t way, std::vector<std::string> nodes) {
+  const auto& [folder, from_memory] = ways_[way];
   AgentStep step = step_for(std::move(nodes), false);
-  step.agent_path = options_.send_to[folder] + "/" + unique_name();
-  step.agent_args.insert(step.agent_args.end(), {"--delete-self", step.agent_path});
-  const Status sent = send_program(job_, options_.agent_path, step.agent_path,
+  const std::string path = folder + "/" + unique_name();
+  run_copy(step, path, from_memory);
+  const Status sent = send_program(job_, options_.agent_path, path,
                                    Deadline::after(std::min(deadline_.left(), kMaxShipment)));
   if (!sent) {
-    result_.notes.push_back(sent.error().what);
+    complaints_.push_back(sent.error().what);
     return false;
   }
   auto attempt = Attempt::start(step, options_.run);
   if (!attempt) {
-    result_.notes.push_back(attempt.error().what);
+    complaints_.push_back(attempt.error().what);
     return true;
   }
-  log_line(LogLevel::kInfo, "sent a copy of oddrank to " + options_.send_to[folder]);
+  log_line(LogLevel::kInfo,
+           "sent a copy of oddrank to " + folder + (from_memory ? ", to be run from memory" : ""));
   attempts_.push_back(*std::move(attempt));
-  copies_.push_back({step.agent_path, folder, attempts_.size() - 1});
+  copies_.push_back({path, way, attempts_.size() - 1});
   return true;
 }
 
-// Returns how many folders had been tried when this attempt was started.
-std::size_t Gathering::folders_tried(const Attempt& attempt) const {
-  const auto found = std::find_if(copies_.begin(), copies_.end(), [&attempt](const Copy& copy) {
-    return copy.path == attempt.program();
+// Returns how many ways had been tried when this attempt was started.
+std::size_t Gathering::ways_tried(const Attempt& attempt) const {
+  const auto found = std::find_if(copies_.begin(), copies_.end(), [&](const Copy& copy) {
+    return &attempts_[copy.attempt] == &attempt;
   });
-  return found == copies_.end() ? 0 : found->folder + 1;
+  return found == copies_.end() ? 0 : found->way + 1;
 }
 
 // Removes the copies that no agent has deleted: those that could not be run, and those on nodes
@@ -376,7 +382,7 @@ void Gathering::conclude_first(const Attempt& first) {
 }
 
 void Gathering::conclude_alone(const Attempt& attempt) {
-  const std::size_t tried = folders_tried(attempt);
+  const std::size_t tried = ways_tried(attempt);
   std::vector<std::string> lacking;
   for (const std::string& host : attempt.nodes()) {
     const auto found = index_.find(host);
@@ -494,10 +500,33 @@ Silence Gathering::silence_of(const NodeAnswer& node) const {
     }
   }
   silence.agent_text = node.agent_text;
+  silence.no_copy_runs = node.lacks_program && node.copied_to.empty();
   return silence;
 }
 
+// Notes which nodes lack the program, and how a copy was run there.
+void Gathering::note_copies() {
+  bool all_run = true;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    NodeAnswer& node = result_.nodes[i];
+    node.lacks_program = states_[i].sent_agent > 0;
+    for (const Copy& copy : copies_) {
+      if (attempts_[copy.attempt].heard_of(node.host)) {
+        node.copied_to = ways_[copy.way].folder;
+        node.from_memory = ways_[copy.way].from_memory;
+      }
+    }
+    all_run = all_run && (!node.lacks_program || !node.copied_to.empty());
+  }
+  if (!all_run) {
+    result_.notes.insert(result_.notes.end(), complaints_.begin(), complaints_.end());
+  }
+  const auto notes = copy_notes(result_.nodes, options_.agent_path);
+  result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
+}
+
 void Gathering::explain() {
+  note_copies();
   for (const Attempt& attempt : attempts_) {
     result_.notes.insert(result_.notes.end(), attempt.refusals().begin(), attempt.refusals().end());
   }

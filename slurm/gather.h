@@ -6,7 +6,7 @@
 // `node_timeout`, or report why it does not (encode_doing()).
 //
 // If a node lacks the file, a copy is sent (shipment.h) to the first folder from which it can be
-// run; the agent deletes it, and where none has started it is removed.
+// run, or else run from memory; the agent deletes it, and where none has started it is removed.
 //
 // Nodes that are silent when most others have started, or when srun gave up, are retried once, each
 // with its own srun, so that one dead node does not take others with it. When gather() returns,
@@ -26,9 +26,9 @@
 namespace oddrank::slurm {
 
 struct GatherOptions : AgentOptions {
-  // Node-local folders that the agent is copied to, tried in turn. Not a shared one: each agent
-  // deletes its copy.
-  std::vector<std::string> send_to = {"/tmp", "/dev/shm"};
+  // Node-local folders that the agent is copied to, tried in turn (shipment.h). Not a shared one:
+  // each agent deletes its copy. Empty: copy_folders().
+  std::vector<std::string> send_to = {};
   // Time beyond node_timeout for SLURM to start the agents and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;

@@ -12,10 +12,33 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "slurm/answers.h"
 #include "slurm/job.h"
 #include "slurm/launch.h"
 
 namespace oddrank::slurm {
+
+// A way to run a copy of this program on a node.
+struct CopyWay {
+  std::string folder;  // where the copy goes
+  // Programs may not be run from the folder ("noexec"): python3 of the node reads the copy into
+  // memory (memfd_create) and runs it there.
+  bool from_memory = false;
+};
+
+// Returns the folders of a node that a copy is sent to, in this order: /tmp, /dev/shm,
+// $SLURM_TMPDIR and $TMPDIR of our own environment, /run/user/UID.
+std::vector<std::string> copy_folders();
+
+// Returns all ways, in the order in which they are tried: each folder, and then each from memory.
+std::vector<CopyWay> copy_ways(const std::vector<std::string>& folders);
+
+// Makes the step run the copy at `path`, which deletes itself when it starts.
+void run_copy(AgentStep& step, const std::string& path, bool from_memory);
+
+// Returns one note for all nodes that ran a copy in the same way.
+std::vector<std::string> copy_notes(const std::vector<NodeAnswer>& nodes,
+                                    const std::string& program);
 
 // Copies `program` to `path` on all nodes of the job. The error says on which nodes it failed and
 // why; nothing is left there.

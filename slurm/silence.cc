@@ -13,8 +13,10 @@ std::string what_happened(const Silence& silence) {
   }
   if (!silence.exit.empty()) {
     const std::string said = first_complaint(silence.agent_text);
-    return "its agent ended without an answer: " + silence.exit +
-           (said.empty() ? "" : " (" + said + ")");
+    const std::string what = silence.no_copy_runs
+                                 ? "oddrank is not there, and no copy of it could be run: "
+                                 : "its agent ended without an answer: ";
+    return what + silence.exit + (said.empty() ? "" : " (" + said + ")");
   }
   if (!silence.launch_failure.empty()) {
     return "SLURM could not start an agent there: " + silence.launch_failure;

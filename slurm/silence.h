@@ -15,6 +15,7 @@ struct Silence {
   std::uint64_t total = 0;     // 0: no frame came
   std::string launch_failure;  // srun's: "Communication connection failure"
   std::string exit;            // srun's: "Exited with exit code 2"
+  bool no_copy_runs = false;   // the program is not there, and no copy could be run
   std::string agent_text;      // stderr of the agent, or of SLURM in its place
   std::string complaint;       // srun's, about the step as a whole
   std::string node_state;      // sinfo's: "down (bad memory)"

@@ -71,13 +71,14 @@ enum class LogKind : std::uint8_t {
   kWarning,              // of NCCL
   kInit,                 // of NCCL: a communicator is being made, or is complete
   kTaskEnd,              // of srun: "srun: error: n1: task 3: Exited with exit code 1"
+  kTaskStatus,           // of slurmstepd: task `rank` has ended, with the status `sequence`
 };
 
 struct LogLine {
   std::uint32_t node = 0;
   LogKind kind = LogKind::kWarning;
   std::int32_t rank = -1;      // global, from the line or its file; -1 = unknown
-  std::int64_t sequence = -1;  // of a timeout
+  std::int64_t sequence = -1;  // of a timeout; of kTaskStatus: what wait(2) returned
   StringId op{};               // of a timeout, "all_reduce"
   // Global ranks that a desync report names; of kTaskEnd: tasks of the step that have ended.
   std::vector<std::int32_t> behind;

@@ -52,6 +52,7 @@ enum class WaitHow : std::uint8_t {
   kFiles,     // poll, select, epoll: Wait::awaited
   kLockFile,  // polls the lock file Wait::path
   kFrozen,    // by its cgroup
+  kObject,    // at an object (queue.Queue, Event) that only the holder's thread has, too
 };
 
 // Other processes that a wait is about, as their frames show.

@@ -22,9 +22,10 @@ class ProcessFiles {
   ProcessFiles& operator=(ProcessFiles&&) = delete;
   virtual ~ProcessFiles() = default;
 
-  virtual std::string link(int fd) const = 0;    // "/data/x", "pipe:[123]", "anon_inode:[eventfd]"
-  virtual std::string info(int fd) const = 0;    // text of /proc/PID/fdinfo/FD
-  virtual std::string locked_files() const = 0;  // text of /proc/locks
+  virtual std::string link(int fd) const = 0;  // "/data/x", "pipe:[123]", "anon_inode:[eventfd]"
+  virtual std::string folder() const { return {}; }  // the working folder; "" = unknown
+  virtual std::string info(int fd) const = 0;        // text of /proc/PID/fdinfo/FD
+  virtual std::string locked_files() const = 0;      // text of /proc/locks
   virtual std::string mounts() const { return {}; }  // text of /proc/PID/mountinfo
   // freezer.state of the process's cgroup of version 1: "FROZEN".
   virtual std::string freezer() const { return {}; }

@@ -153,9 +153,10 @@ void read_path_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   const auto path_index = static_cast<std::size_t>(info.path_argument);
   wait.path = read_c_string(context.target, Addr{context.thread.syscall->arguments[path_index]});
   const int directory = info.fd_argument >= 0 ? int_argument(context, info.fd_argument) : AT_FDCWD;
-  if (directory != AT_FDCWD && !wait.path.starts_with('/')) {
-    const std::string base = context.files.link(directory);
-    wait.path = wait.path.empty() ? base : base + "/" + wait.path;
+  if (!wait.path.starts_with('/') && (directory != AT_FDCWD || !wait.path.empty())) {
+    const std::string base =
+        directory == AT_FDCWD ? context.files.folder() : context.files.link(directory);
+    wait.path = wait.path.empty() ? base : base.empty() ? wait.path : base + "/" + wait.path;
   }
   wait.detail = "in " + wait.syscall_name + "() of " +
                 (wait.path.empty() ? "a path that could not be read" : wait.path);

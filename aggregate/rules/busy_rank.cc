@@ -6,6 +6,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -27,14 +28,15 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kBusyRank, ranks, Evidence::kAbsence);
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
+  const RankView& first = end.view();
   if (first.motion.cpu_us < kLongEnoughUs) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   if (finding.confidence == Confidence::kNone) {
     return {};
   }
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     const auto frame = input.view.model().user_frame(*rank.sample());
     return "runs code of its own" +
            (frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string());

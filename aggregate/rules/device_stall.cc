@@ -15,7 +15,7 @@ std::vector<Finding> device_stall(const RuleInput& input) {
   // Work on the device may itself be a collective: so no more than likely.
   Finding finding = accuse(input, Kind::kDeviceStall, ranks, Evidence::kAbsence);
   const RankView& first = input.view.ranks()[ranks.front()];
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     const WaitsFor wait = waits_for(input.view, rank);
     return wait.path.empty() ? std::string("waits for its device")
                              : "waits for its device " + wait.path;

@@ -7,6 +7,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/wait_sentence.h"
 #include "aggregate/view/wait_words.h"
 #include "base/printable.h"
@@ -38,12 +39,13 @@ std::vector<Finding> external_wait(const RuleInput& input) {
   if (finding.confidence > Confidence::kLikely) {
     finding.confidence = Confidence::kLikely;  // only file names show that the peer is outside
   }
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
+  const RankView& first = end.view();
   if (!input.view.model().story(*first.sample(), Story::kExternal) &&
       !reads_terminal(input.view, first)) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     if (reads_terminal(input.view, rank)) {
       return "waits for somebody to type at " + waits_for(input.view, rank).path;
     }

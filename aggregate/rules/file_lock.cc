@@ -6,6 +6,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/wait_words.h"
 #include "base/shell_words.h"
 
@@ -26,7 +27,9 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
     text += " on " + wait.path;
   }
   if (is_left_behind(rank)) {
-    return text + ", which is stale: the process that made it is gone";
+    return text + (wait.pid == 0
+                       ? std::string(", which is stale: the process that made it is gone")
+                       : fmt::format(", which is stale: pid {}, which made it, is gone", wait.pid));
   }
   if (wait.holder_alive == snapshot::Known::kNo) {
     return text + "; the process that took it is gone, one that inherited it has it";
@@ -36,7 +39,8 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
 
 // Returns the rank that has the lock which `at` waits for; kNone if no rank has it, or `at` itself.
 std::size_t holder_of(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const WaitEnd end(input.view, input.view.ranks()[at]);
+  const RankView& rank = end.view();
   if (rank.leader == nullptr || rank.leader->wait.on != snapshot::WaitOn::kFileLock) {
     return JobView::kNone;
   }
@@ -57,7 +61,8 @@ std::vector<Finding> by_holder(const RuleInput& input) {
       continue;
     }
     const RankView& rank = input.view.ranks()[holder];
-    const RankView& waiter = input.view.ranks()[at];
+    const WaitEnd end(input.view, input.view.ranks()[at]);
+    const RankView& waiter = end.view();
     // A rank that polls moves by design: that is no evidence against the wait.
     const bool polls = waiter.leader->wait.inferred;
     Finding finding =
@@ -90,7 +95,8 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kFileLock, ranks, Evidence::kOwnStall);
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
+  const RankView& first = end.view();
   const WaitsFor wait = waits_for(input.view, first);
   const bool holder_known =
       wait.pid == 0 || input.view.process(first.process->node, wait.pid) != nullptr;
@@ -98,7 +104,7 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     finding.confidence =
         std::min(finding.confidence, Confidence::kPossible);  // the holder may be a rank's process
   }
-  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     return file_lock_predicate(input.view, rank);
   });
   const bool local = wait.pid != 0 && wait.holder_alive == snapshot::Known::kYes;
@@ -108,6 +114,11 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   } else if (local) {
     finding.advice.push_back(
         fmt::format("{}oddrank node {}  (the holder)", on_host(first), wait.pid));
+  } else if (first.leader->wait.how == snapshot::WaitHow::kLockFile) {
+    finding.advice.push_back(fmt::format("{}ls -l {}; lsof {}  (made when, open where?)",
+                                         on_host(first), shell_quoted(wait.path),
+                                         shell_quoted(wait.path)));
+    finding.advice.emplace_back("if the process that made it is gone, remove it");
   } else {
     finding.advice.push_back(
         fmt::format("{}cat /proc/locks; lsof {}", on_host(first), shell_quoted(wait.path)));

@@ -5,6 +5,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/wait_words.h"
 #include "base/shell_words.h"
 
@@ -30,7 +31,19 @@ bool opens_named_pipe(const JobView& view, const RankView& rank) {
   return rank.leader != nullptr && view.text(rank.leader->wait.wchan) == "wait_for_partner";
 }
 
+// Returns which process should read from a pipe that is full.
+std::string reader_words(const JobView& view, const RankView& rank) {
+  const pid_t reader = rank.leader->wait.holder_pid;
+  return reader == 0 ? std::string("which process should read from it is not known")
+                     : fmt::format("pid {}{} does not read from it", reader,
+                                   has_reader_outside(view, rank) ? ", outside of the job," : "");
+}
+
 std::string io_predicate(const JobView& view, const RankView& rank) {
+  if (waits_for_reader(view, rank)) {
+    return fmt::format("writes to a pipe that is full (fd {}): {}", rank.leader->wait.fd,
+                       reader_words(view, rank));
+  }
   const std::string call =
       rank.leader == nullptr ? "" : system_call_words(view, *rank.leader, true);
   if (call.empty()) {
@@ -47,6 +60,14 @@ std::vector<std::string> io_advice(const JobView& view, const RankView& rank) {
     return {fmt::format("{}lsof {}  (which process should open the other end?)", on_host(rank),
                         shell_quoted(wait.path)),
             "start that process; if there is none, remove the pipe"};
+  }
+  if (waits_for_reader(view, rank)) {
+    const pid_t reader = rank.leader->wait.holder_pid;
+    return {reader == 0 ? fmt::format("{}lsof -p {} +E  (who has the other end of fd {}?)",
+                                      on_host(rank), rank.pid(), rank.leader->wait.fd)
+                        : fmt::format("{}ps -fp {}; oddrank node {}  (the reader)", on_host(rank),
+                                      reader, reader),
+            "let the reader go on reading, or send this output to a file"};
   }
   std::vector<std::string> advice = {fmt::format(
       "{}cat /proc/{}/stack  (as root: what the kernel waits in)", on_host(rank), rank.pid())};
@@ -65,7 +86,8 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   if (ranks.empty()) {
     return {};
   }
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
+  const RankView& first = end.view();
   const bool d_state = first.state() == 'D';
   const bool lasting = stays_in_d(first);
   Finding finding = accuse(input, Kind::kIoStall, ranks,
@@ -76,10 +98,11 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   if (finding.confidence == Confidence::kNone) {
     return {};
   }
-  finding.summary = sentence(
+  finding.summary = sentence_of_end(
       input, ranks, [&input](const RankView& rank) { return io_predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {
-    culprit.waits_for.what = snapshot::WaitOn::kFile;
+    const bool pipe = waits_for_reader(input.view, first);
+    culprit.waits_for.what = pipe ? snapshot::WaitOn::kPipe : snapshot::WaitOn::kFile;
   }
   finding.advice = io_advice(input.view, first);
   finding.disproves = {"the rank leaving state D by itself"};

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/wait_words.h"
@@ -111,6 +112,10 @@ static_assert(std::count(kRowsByPlace.begin(), kRowsByPlace.end(), nullptr) == 0
 
 }  // namespace
 
+bool is_crashed(const RuleInput& /*input*/, const RankView& rank) {
+  return rank.crashed();
+}
+
 bool is_stopped(const RuleInput& input, const RankView& rank) {
   return is_held_still(input.view, rank);
 }
@@ -143,8 +148,7 @@ bool has_doomed_child(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_in_io(const RuleInput& input, const RankView& rank) {
-  (void)input;
-  return rank.state() == 'D' ||
+  return rank.state() == 'D' || waits_for_reader(input.view, rank) ||
          (rank.leader != nullptr && rank.leader->wait.on == WaitOn::kFile && rank.state() != 'R');
 }
 
@@ -213,16 +217,19 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   if (waits_for_key(view, rank)) {
     return true;
   }
-  if (rank.leader == nullptr) {
+  const WaitEnd end(view, rank);
+  const RankView& last = end.view();
+  if (last.leader == nullptr) {
     return false;
   }
-  if (rank.polls) {
-    return rank.polls == PollOn::kKey || rank.polls == PollOn::kFile ||
-           rank.polls == PollOn::kLockFile || rank.polls == PollOn::kDatabase ||
-           rank.polls == PollOn::kReady || rank.polls == PollOn::kConnection;
+  if (last.polls) {
+    return last.polls == PollOn::kKey || last.polls == PollOn::kFile ||
+           last.polls == PollOn::kLockFile || last.polls == PollOn::kDatabase ||
+           last.polls == PollOn::kReady || last.polls == PollOn::kConnection;
   }
-  const WaitOn on = rank.leader->wait.on;
-  return on == WaitOn::kSocket || on == WaitOn::kPipe || on == WaitOn::kFileLock;
+  const snapshot::Wait& wait = last.leader->wait;
+  return wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
+         (wait.on == WaitOn::kPipe && !has_reader_outside(view, last));
 }
 
 bool talks_to_service(const JobView& view, const RankView& rank) {
@@ -236,6 +243,17 @@ bool reads_terminal(const JobView& view, const RankView& rank) {
   }
   const std::string_view path = view.text(rank.leader->wait.path);
   return path.starts_with("/dev/pts/") || path.starts_with("/dev/tty") || path == "/dev/console";
+}
+
+bool waits_for_reader(const JobView& view, const RankView& rank) {
+  return rank.process != nullptr && rank.leader != nullptr && rank.state() != 'R' &&
+         rank.leader->wait.on == WaitOn::kPipe &&
+         view.text(rank.leader->wait.syscall_name).find("write") != std::string_view::npos &&
+         awaited_process(view, *rank.process) == nullptr;
+}
+
+bool has_reader_outside(const JobView& view, const RankView& rank) {
+  return waits_for_reader(view, rank) && rank.leader->wait.holder_pid != 0 && view.all_read();
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {
@@ -273,14 +291,15 @@ Kind local_story(const RuleInput& input, std::size_t at) {
   if (rank.presence == Presence::kUnread) {
     return Kind::kUnknown;
   }
+  const WaitEnd end(input.view, rank);
   for (const KindRow* row : kRowsByPlace) {
-    if (row->story.applies(input, rank)) {
+    if (row->story.applies(input, row->story.at_end ? end.view() : rank)) {
       return row->kind;
     }
   }
   // A rank without a stack may be in the very call that the others wait in.
   return rank.sample() == nullptr || input.view.model().fold(*rank.sample()).frames.empty() ||
-                 may_wait_for_unread(input, rank)
+                 may_wait_for_unread(input, end.view())
              ? Kind::kUnknown
              : Kind::kSkippedCollective;
 }

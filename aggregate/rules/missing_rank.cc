@@ -71,6 +71,9 @@ std::string absence_predicate(const JobView& view, const RankPast& past, const R
   if (const auto* left = child_left_by(view, rank); left != nullptr) {
     return fmt::format("is gone; pid {}, which it started, lives on", left->pid);
   }
+  if (std::string ended = past.ended_by_step(rank); !ended.empty()) {
+    return ended;
+  }
   if (std::string ended = past.ended_by_srun(rank); !ended.empty()) {
     return ended;
   }

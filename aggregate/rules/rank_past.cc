@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "aggregate/view/wait_words.h"
 #include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
@@ -45,6 +46,20 @@ bool RankPast::shows_that_tasks_are_ranks(const RankView& rank) const {
 
 bool RankPast::was_there(const RankView& rank) const {
   return rank.presence == Presence::kAbsent && rank.rank < came_;
+}
+
+std::string RankPast::ended_by_step(const RankView& rank) const {
+  constexpr std::int64_t kMaxStatus = 0xffff;
+  if (rank.presence != Presence::kAbsent || rank.rank < 0) {
+    return {};
+  }
+  for (const snapshot::LogLine& line : view_.capture().collectives.log) {
+    if (line.kind == snapshot::LogKind::kTaskStatus && line.rank == rank.rank &&
+        line.sequence >= 0 && line.sequence <= kMaxStatus) {
+      return "has ended: " + exit_words(static_cast<std::int32_t>(line.sequence)) + ", says SLURM";
+    }
+  }
+  return {};
 }
 
 std::string RankPast::ended_by_srun(const RankView& rank) const {

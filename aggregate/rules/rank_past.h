@@ -20,6 +20,10 @@ class RankPast {
   // come.
   bool was_there(const RankView& rank) const;
 
+  // Returns "has ended: exit code 0, says SLURM", from the daemon of the rank's own step; "" if
+  // that says nothing: it knows for as long as another task of the node runs.
+  std::string ended_by_step(const RankView& rank) const;
+
   // Returns "has ended: "Exited with exit code 3", says srun", from the job's output; "" if that
   // says nothing. Only words: the output may be another attempt's, so it decides no kind. The tasks
   // of the step must be the ranks, and it must be the first step of a job that was not requeued.

@@ -9,6 +9,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_words.h"
@@ -81,6 +82,23 @@ std::int64_t oldest_young_wait(const JobView& view) {
     }
   }
   return oldest;
+}
+
+// Tells of the end of the rank's wait, which is not in the rank's own thread.
+void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, WaitsFor& waits) {
+  const RankView& last = end.view();
+  const bool moves =
+      last.motion.measured && !last.motion.still() && finding.kind != Kind::kBusyRank;
+  if (moves || !last.motion.measured) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  } else if (end.is_guessed()) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  }
+  waits = waits_for(input.view, last);
+  if (waits.pid == 0) {
+    waits.pid = last.pid();
+    waits.tid = last.leader->tid;
+  }
 }
 
 }  // namespace
@@ -279,6 +297,15 @@ std::string sentence(const RuleInput& input,
   return input.first_to_stop ? all + "; " + quiet_words(input, ranks.front()) : all;
 }
 
+std::string sentence_of_end(const RuleInput& input,
+                            const std::vector<std::size_t>& ranks,
+                            const std::function<std::string(const RankView&)>& predicate) {
+  return sentence(input, ranks, [&](const RankView& rank) {
+    const WaitEnd end(input.view, rank);
+    return end.way_words() + predicate(end.view());
+  });
+}
+
 Culprit culprit_of(const JobView& view, const RankView& rank) {
   return {rank.rank, rank.host, rank.pid(), rank.leader == nullptr ? 0 : rank.leader->tid,
           waits_for(view, rank)};
@@ -291,16 +318,26 @@ Finding accuse(const RuleInput& input,
   Finding finding;
   finding.kind = kind;
   finding.confidence = Confidence::kCertain;
+  std::vector<ChainLink> links;
   for (const std::size_t at : ranks) {
     const RankView& rank = input.view.ranks()[at];
     finding.confidence = std::min(finding.confidence, judge(input, at, evidence));
+    Culprit culprit = culprit_of(input.view, rank);
+    if (row_of(kind).story.at_end) {
+      const WaitEnd end(input.view, rank);
+      if (!end.is_own()) {
+        take_end(input, end, finding, culprit.waits_for);
+      }
+      links = at == ranks.front() ? end.thread_links() : links;
+    }
     if (finding.culprits.size() < kMaxCulprits) {
-      finding.culprits.push_back(culprit_of(input.view, rank));
+      finding.culprits.push_back(std::move(culprit));
     }
   }
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
                       : chain_from(input.view, input.graph, ranks.front());
+  finding.chain.insert(finding.chain.end(), links.begin(), links.end());
   finding.ground = input.ground;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
   const bool vague = input.ground == Ground::kVague &&

@@ -123,6 +123,12 @@ std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate);
 
+// Returns the same, if `predicate` tells of the process and thread in which the rank's wait ends
+// (wait_end.h): "rank 4 (n0, pid 3121) waits for its child process pid 71, which is stuck in ...".
+std::string sentence_of_end(const RuleInput& input,
+                            const std::vector<std::size_t>& ranks,
+                            const std::function<std::string(const RankView&)>& predicate);
+
 // Returns "all_reduce in default group #4 at train.py:61": the leader's call; its line if the call
 // has a number.
 std::string call_at_words(const RuleInput& input, const RankView& rank);
@@ -131,7 +137,8 @@ std::string call_at_words(const RuleInput& input, const RankView& rank);
 Culprit culprit_of(const JobView& view, const RankView& rank);
 
 // Makes a finding with culprits, chain, ground, the number of ranks that it explains, and
-// confidence (the lowest of its ranks).
+// confidence (the lowest of its ranks). If the kind is told where waits end (wait_end.h), so are
+// the culprits' waits; an end that moves, or that frames alone lead to, lowers the confidence.
 Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,

@@ -18,6 +18,7 @@
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/wait_words.h"
@@ -47,8 +48,20 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   return (sleeps ? "sleeps" : frame ? "is" : "is elsewhere") + where;
 }
 
+// Returns what the process or thread does in which the rank's wait ends.
+std::string end_words(const RuleInput& input, const RankView& rank) {
+  const WaitEnd end(input.view, rank);
+  const bool framed = input.view.model().user_frame(*end.view().sample()).has_value();
+  return end.is_own() || framed ? end.way_words() + elsewhere(input, end.view())
+                                : end.way_words() + stuck_words(input.view, *end.view().process);
+}
+
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
-  finding.advice.push_back(fmt::format("{}oddrank node {}", on_host(rank), rank.pid()));
+  const WaitEnd end(input.view, rank);
+  finding.advice.push_back(fmt::format("{}oddrank node {}", on_host(rank), end.view().pid()));
+  if (!end.is_own()) {
+    return;  // it is on its way, and waits
+  }
   for (const Slot& slot : input.graph.slots) {
     if (slot.absent.empty() || slot.inside.empty()) {
       continue;
@@ -269,7 +282,7 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
                            : counted.is_past ? Evidence::kOwnStall
                                              : Evidence::kAbsence);
   finding.summary =
-      sentence(input, ranks, [&input](const RankView& rank) { return elsewhere(input, rank); });
+      sentence(input, ranks, [&input](const RankView& rank) { return end_words(input, rank); });
   finding.summary += counted.words;
   if (input.flight != nullptr && is_from_memory(*input.flight)) {
     finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));

@@ -1,9 +1,11 @@
 // A rank is in state T (stopped) or t (held by a tracer), or frozen by its cgroup. Its frames may
-// show it in the very call that the others wait in; it still takes no part.
+// show it in the very call that the others wait in; it still takes no part. The same of a child of
+// the rank that the rank waits for.
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -35,13 +37,14 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kStoppedRank, stopped, Evidence::kState);
   // That the rank is in state T needs no waiting ranks; that this is the cause does.
-  const RankView& first = input.view.ranks()[stopped.front()];
-  finding.summary =
-      sentence(input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });
+  const WaitEnd first_end(input.view, input.view.ranks()[stopped.front()]);
+  const RankView& first = first_end.view();
+  finding.summary = sentence_of_end(
+      input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });
   for (Culprit& culprit : finding.culprits) {
-    const RankView& rank = input.view.ranks()[input.view.index_of(culprit.rank) == JobView::kNone
-                                                  ? stopped.front()
-                                                  : input.view.index_of(culprit.rank)];
+    const std::size_t at = input.view.index_of(culprit.rank);
+    const WaitEnd end(input.view, input.view.ranks()[at == JobView::kNone ? stopped.front() : at]);
+    const RankView& rank = end.view();
     const bool traced = rank.state() == 't';
     culprit.waits_for.what = traced ? snapshot::WaitOn::kDebugger : snapshot::WaitOn::kSignal;
     culprit.waits_for.detail = traced                        ? "held by a tracer"

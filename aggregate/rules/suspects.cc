@@ -12,6 +12,7 @@
 #include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
@@ -37,16 +38,19 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.leader == nullptr) {
     return false;
   }
-  if (rank.polls || waits_for_key(input.view, rank)) {
+  const WaitEnd end(input.view, rank);
+  const RankView& last = end.view();
+  if (last.polls || waits_for_key(input.view, last)) {
     return true;
   }
-  switch (rank.leader->wait.on) {
+  switch (last.leader->wait.on) {
     case WaitOn::kLock:
     case WaitOn::kThread:
-      return !waits_for_worker(input.view, rank);
+      // What a child waits for is of its own rank: it has no part in calls of the job.
+      return last.process == rank.process && !waits_for_worker(input.view, rank);
     case WaitOn::kPipe:
     case WaitOn::kSocket:
-      return awaited_process(input.view, *rank.process) == nullptr;
+      return awaited_process(input.view, *last.process) == nullptr;
     default:
       return false;
   }
@@ -57,15 +61,25 @@ bool lacks_holder(const snapshot::ThreadCapture& thread) {
   return thread.wait.holder_pid == 0 && thread.wait.holder_alive != snapshot::Known::kNo;
 }
 
+// Returns whether it is unknown which process should read from the pipe: it may be another rank's.
+bool lacks_reader(const JobView& view, const RankView& rank) {
+  return waits_for_reader(view, rank) && !has_reader_outside(view, rank);
+}
+
+// Returns whether frames or the file show that somebody outside of the job is to answer.
+bool is_answered_outside(const JobView& view, const RankView& rank) {
+  return reads_terminal(view, rank) || talks_to_service(view, rank);
+}
+
 bool is_partial(const RankView& rank) {
   return rank.presence == Presence::kUnread ||
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
 
-// Returns whether the kernel says that the rank cannot go on.
+// Returns whether the kernel says that the rank cannot go on, or could not.
 bool is_held(const RuleInput& input, const RankView& rank) {
   return rank.presence == Presence::kDead || rank.presence == Presence::kAbsent ||
-         is_held_still(input.view, rank) || rank.state() == 'D';
+         is_held_still(input.view, rank) || rank.state() == 'D' || rank.crashed();
 }
 
 // Returns whether a story explains a rank although no rank is seen to wait for it.
@@ -334,10 +348,13 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
     case Kind::kDeviceStall:
       return Stand::kVague;
     case Kind::kExternalWait:
-      return reads_terminal(input.view, rank) || talks_to_service(input.view, rank) ? Stand::kRoot
-                                                                                    : Stand::kVague;
+      return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? Stand::kRoot
+                                                                               : Stand::kVague;
     case Kind::kFileLock:
-      return lacks_holder(*rank.leader) ? Stand::kVague : Stand::kRoot;
+      return lacks_holder(*WaitEnd(input.view, rank).view().leader) ? Stand::kVague : Stand::kRoot;
+    case Kind::kIoStall:
+      return lacks_reader(input.view, WaitEnd(input.view, rank).view()) ? Stand::kVague
+                                                                        : Stand::kRoot;
     case Kind::kSkippedCollective:
     case Kind::kBusyRank:
       return waits_for_somebody(input, rank) ? Stand::kVague : Stand::kRoot;

@@ -151,6 +151,14 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
               "_pin_memory_loop",
               "pin-memory thread"),
 
+    by_python(
+        Story::kPoolWorker, "multiprocessing/pool.py", "worker", "multiprocessing.Pool worker"),
+    by_python(Story::kPoolWorker,
+              "concurrent/futures/process.py",
+              "_process_worker",
+              "process pool worker"),
+    by_python(Story::kPoolWorker, "loky/process_executor.py", "_process_worker", "loky worker"),
+
     by_python(Story::kQueueIdle, "multiprocessing/queues.py", "get", "waits for work"),
     by_python(Story::kQueueIdle, "multiprocessing/connection.py", "poll", "waits for work"),
     by_python(Story::kQueueFeeder, "multiprocessing/queues.py", "_feed", "sends a queue's items"),

@@ -35,6 +35,7 @@ struct FramePattern {
 enum class Story : std::uint8_t {
   kLoader,        // waits for batches of its input pipeline
   kLoaderWorker,  // is a worker of an input pipeline
+  kPoolWorker,    // is a worker process of a pool
   kQueueIdle,     // waits to be given work: no sign of trouble
   kQueueFeeder,   // sends what other threads put into a queue
   kFailed,        // handles an error, or runs an exit handler

@@ -31,6 +31,11 @@ ThreadChain follow_threads(const ProcessCapture& process, const ThreadCapture& f
     if (seen != chain.way.end()) {
       chain.circle.assign(seen, chain.way.end());
       chain.way.erase(seen, chain.way.end());
+      if (std::any_of(chain.circle.begin(), chain.circle.end(), [](const ThreadCapture* each) {
+            return each->wait.how == snapshot::WaitHow::kObject;
+          })) {
+        return {{&from}, {}};
+      }
       break;
     }
     chain.way.push_back(thread);

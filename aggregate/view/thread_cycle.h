@@ -19,7 +19,9 @@ const snapshot::ThreadCapture* awaited_thread(const snapshot::ProcessCapture& pr
 
 // Follows the owners from `from` on. `way`: the threads before the circle, or all of them if there
 // is none (`from` first, each waits for the next; the last waits for no thread). `circle`: each
-// waits for the next, the last for the first; empty if there is none.
+// waits for the next, the last for the first; empty if there is none. Threads that have an object
+// in common are no circle: a queue's other user may be another than the one that is seen. Then
+// `way` is `from` alone.
 struct ThreadChain {
   ThreadList way;
   ThreadList circle;

@@ -225,6 +225,8 @@ std::string Sentence::doing() const {
       return files_words();
     case WaitHow::kFrozen:
       return frozen_words();
+    case WaitHow::kObject:
+      return fmt::format("waits at an object that only thread {} has, too", wait_.holder_tid);
     case WaitHow::kTold:
     case WaitHow::kPythonLock:
     case WaitHow::kLockFile:

@@ -11,6 +11,7 @@
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_sentence.h"
 #include "base/printable.h"
+#include "base/signals/signal_name.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
@@ -223,8 +224,10 @@ const ThreadCapture* deciding_thread(const JobView& view, const ProcessCapture& 
 
 std::string child_words(const JobView& view, const ProcessCapture& child) {
   for (const ThreadCapture& thread : child.threads) {
-    if (!thread.samples.empty()) {
-      if (const auto hit = view.model().story(thread.samples.back(), Story::kLoaderWorker)) {
+    for (const Story story : {Story::kLoaderWorker, Story::kPoolWorker}) {
+      const auto hit =
+          thread.samples.empty() ? std::nullopt : view.model().story(thread.samples.back(), story);
+      if (hit) {
         return std::string(hit->pattern->words);
       }
     }
@@ -290,6 +293,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
       snapshot::is_frozen(rank.leader->wait, view.text(rank.leader->wait.wchan), state)) {
     prefix = std::string(kFrozenWords) + ": ";
   }
+  if (rank.crashed()) {
+    prefix = "crashed (" + signal_name(rank.process->crash.signal) + "): ";
+  }
   if (rank.leader == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)
                           : fmt::format("stopped (state {})", state);
@@ -338,6 +344,14 @@ std::string thread_wait_words(const JobView& view,
   if (wait.on == WaitOn::kGil || thread.wants_gil) {
     return "waits for the GIL" +
            (wait.holder_tid != 0 ? fmt::format(", held by tid {}", wait.holder_tid) : "");
+  }
+  if (wait.on == WaitOn::kFileLock) {
+    const std::string path = path_words(view, wait);
+    const std::string lock = path.empty() ? "a file lock" : "the file lock " + path;
+    return wait.holder_pid == 0
+               ? "waits for " + lock
+               : fmt::format("waits for {}, {} pid {}", lock,
+                             wait.holder_alive == Known::kNo ? "made by" : "of", wait.holder_pid);
   }
   if (wait.holder_pid != 0 && wait.holder_pid != process.pid) {
     const ProcessCapture* holder = view.process(process.node, wait.holder_pid);

@@ -22,7 +22,7 @@ std::string system_call_words(const JobView& view,
                               const snapshot::ThreadCapture& thread,
                               bool with_wchan);
 
-// Returns "DataLoader worker" or "child process".
+// Returns "DataLoader worker", "process pool worker" or "child process".
 std::string child_words(const JobView& view, const snapshot::ProcessCapture& child);
 
 // Returns "rank 3", or the result of child_words.

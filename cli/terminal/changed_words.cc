@@ -21,6 +21,29 @@ struct Piece {
   bool is_word = false;
 };
 
+// Returns whether the word is a unit of time, perhaps with a sign after it.
+bool is_time_unit(std::string_view word) {
+  word = word.substr(0, word.find_last_not_of(",.;:)") + 1);
+  return std::find(kTimeUnits.begin(), kTimeUnits.end(), word) != kTimeUnits.end();
+}
+
+// Makes "for 2.2 s" three pieces that are no words: a line has no age while what it tells is young,
+// and is the same line when it has one.
+void leave_out_ages(std::vector<Piece>& pieces) {
+  std::vector<Piece*> words;
+  for (Piece& piece : pieces) {
+    if (piece.is_word) {
+      words.push_back(&piece);
+    }
+  }
+  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+    if (words[i]->text == "for" && is_digit(words[i + 1]->text.front()) &&
+        is_time_unit(words[i + 2]->text)) {
+      words[i]->is_word = words[i + 1]->is_word = words[i + 2]->is_word = false;
+    }
+  }
+}
+
 std::vector<Piece> pieces_of(std::string_view line) {
   std::vector<Piece> pieces;
   while (!line.empty()) {
@@ -37,6 +60,7 @@ std::vector<Piece> pieces_of(std::string_view line) {
     pieces.push_back({line.substr(0, size), !is_color && !is_blank});
     line.remove_prefix(size);
   }
+  leave_out_ages(pieces);
   return pieces;
 }
 
@@ -44,7 +68,8 @@ std::vector<std::string_view> words_of(const std::vector<Piece>& pieces) {
   std::vector<std::string_view> words;
   for (const Piece& piece : pieces) {
     if (piece.is_word) {
-      words.push_back(piece.text);
+      const bool ends_a_part = piece.text.size() > 1 && piece.text.back() == ',';
+      words.push_back(piece.text.substr(0, piece.text.size() - (ends_a_part ? 1 : 0)));
     }
   }
   return words;
@@ -73,10 +98,7 @@ bool is_time(const std::vector<std::string_view>& words, std::size_t at) {
   if (word.empty() || !is_digit(word.front())) {
     return false;
   }
-  std::string_view unit = at + 1 < words.size() ? words[at + 1] : std::string_view();
-  unit = unit.substr(0, unit.find_last_not_of(",.;:)") + 1);
-  return std::find(kTimeUnits.begin(), kTimeUnits.end(), unit) != kTimeUnits.end() ||
-         contains(word, ":");
+  return (at + 1 < words.size() && is_time_unit(words[at + 1])) || contains(word, ":");
 }
 
 using Words = std::vector<std::string_view>;
@@ -88,7 +110,7 @@ std::string marked(const std::vector<Piece>& pieces, const Words* before) {
   for (const Piece& piece : pieces) {
     bool changed = false;
     if (piece.is_word) {
-      changed = before == nullptr || (before->at(at) != piece.text && !is_time(words, at));
+      changed = before == nullptr || (before->at(at) != words[at] && !is_time(words, at));
       ++at;
     }
     line += changed ? "\x1b[7m" + std::string(piece.text) + "\x1b[27m" : std::string(piece.text);

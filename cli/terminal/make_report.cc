@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kDefaultPause = 5;     // seconds between two captures
 constexpr std::size_t kMaxPause = 3600;      // seconds
 constexpr std::size_t kMaxTitleError = 400;  // bytes
-constexpr int kLookForInterrupt_ms = 100;
+constexpr int kLookForInterrupt = 100;       // ms
 
 std::string time_of_day() {
   const std::time_t now = std::time(nullptr);
@@ -37,7 +37,7 @@ std::string time_of_day() {
 bool pause_for(std::size_t seconds, const std::atomic<bool>& stop) {
   const auto end = steady_clock::now() + std::chrono::seconds(seconds);
   while (!stop && steady_clock::now() < end) {
-    ::poll(nullptr, 0, kLookForInterrupt_ms);
+    ::poll(nullptr, 0, kLookForInterrupt);
   }
   return !stop;
 }

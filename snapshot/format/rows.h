@@ -61,7 +61,7 @@ constexpr WaitOn last_value(WaitOn /*type*/) {
   return WaitOn::kNothing;
 }
 constexpr WaitHow last_value(WaitHow /*type*/) {
-  return WaitHow::kFrozen;
+  return WaitHow::kObject;
 }
 constexpr Ending last_value(Ending /*type*/) {
   return Ending::kAfterException;
@@ -103,7 +103,7 @@ constexpr RasPresence last_value(RasPresence /*type*/) {
   return RasPresence::kMemory;
 }
 constexpr LogKind last_value(LogKind /*type*/) {
-  return LogKind::kTaskEnd;
+  return LogKind::kTaskStatus;
 }
 constexpr JobSource last_value(JobSource /*type*/) {
   return JobSource::kReport;

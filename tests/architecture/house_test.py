@@ -87,6 +87,7 @@ REVIEWED_OPENS = {
     "node/examine_node.cc": 1,
     "node/log_growth.cc": 1,
     "node/sources/collect_hardware.cc": 2,
+    "node/sources/collect_step_tasks.cc": 1,
     "node/sources/dump_files.cc": 4,
     "node/sources/ras_services.cc": 1,
     "ranks/process_facts.cc": 2,

@@ -4,6 +4,8 @@ data is lost, no process of oddrank is left, and the job goes on."""
 
 import contextlib
 import os
+import pty
+import select
 import shlex
 import shutil
 import signal
@@ -291,6 +293,30 @@ class FaultsTest(unittest.TestCase):
         self.check_culprit(run.json(), run)
         proc_facts.wait_until(lambda: self.lab.job_state(self.job.id) == "RUNNING",
                               "the new one knows the job")
+
+    def test_14_a_terminal_shows_who_is_waited_for_and_ctrl_c_gives_the_verdict_so_far(self):
+        self.enterContext(self.agent_through("n2", HELD))
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        process = subprocess.Popen(  # pylint: disable=consider-using-with
+            [Options.oddrank, "job", self.job.id, "--json", "-", "--interval", "500ms", "--timeout", "10m"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True, env=self.environment())
+        os.close(slave)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        shown = bytearray()
+
+        def shows(words):
+            if select.select([master], [], [], 0.2)[0]:
+                shown.extend(os.read(master, 65536))
+            return words in shown.decode(errors="replace")
+        proc_facts.wait_until(lambda: shows("3 of 4 nodes, waiting for n2 (reading)"),
+                              "the terminal names the node that is waited for", every=0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=180)
+        run = Run(subprocess.CompletedProcess(process.args, process.returncode, out, shown.decode()))
+        self.check_partial(run, "n2", "interrupted while its agent was reading")
+        self.assertEqual(run.json()["coverage"]["nodes_answered"], 3, run)
 
     def test_80_a_rank_is_killed(self):
         self.killed = {7}

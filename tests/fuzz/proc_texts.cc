@@ -17,12 +17,14 @@
 #include "base/split.h"
 #include "ranks/process_role.h"
 #include "ranks/rank_identity.h"
-#include "ranks/slurm_step.h"
+#include "ranks/slurm/slurm_step.h"
+#include "ranks/slurm/step_tasks.h"
 #include "waits/cgroups.h"
 #include "waits/ends/socket_table.h"
 #include "waits/file_locks.h"
 #include "waits/mounts.h"
 #include "waits/node/kernel_log.h"
+#include "waits/node/lost_servers.h"
 #include "waits/node/node_pressure.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -37,6 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)ranks::parse_ranks(text);
   (void)ranks::step_of_cgroups(text);
   (void)ranks::step_of_title(text);
+  (void)ranks::step_socket(text, "7.0");
+  (void)ranks::parse_step_tasks(text);
   std::vector<std::string> arguments;
   for (const std::string_view word : split(text.substr(0, 4096), '\0')) {
     arguments.emplace_back(word);
@@ -44,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)ranks::role_of(arguments, text.substr(0, 15));
   (void)ranks::is_python(arguments);
   (void)waits::parse_memory_kill(text);
+  (void)waits::parse_server_word(text);
   (void)waits::parse_oom_kills(text);
   (void)waits::parse_throttling(text);
   (void)waits::parse_pressure(text);

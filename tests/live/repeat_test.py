@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import proc_facts
 
 DEADLINE_S = 120
 LOCK = """
@@ -52,6 +53,8 @@ class Job:
                                         "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": self.port})
         if rank == 0:
             assert process.stdout.readline() == "ready\n"
+        call = (proc_facts.READ, proc_facts.FLOCK)[rank]
+        proc_facts.wait_until(lambda: proc_facts.in_call(process.pid, call), f"rank {rank} waits")
         return process
 
     def end(self):

@@ -4,8 +4,11 @@
   tight    as fast as they can
   lock     rank 1 takes a lock that it already has, after the first byte
   ended    rank 1 ends at once, in order; rank 0 polls for a file
+  failed   the same, with exit code 3
+  killed   the same, by SIGKILL
 """
 import os
+import signal
 import socket
 import sys
 import threading
@@ -49,11 +52,18 @@ def take_twice():
         lock.acquire()
 
 
+def end(folder, how):
+    open(folder + "/rank-1-ends", "w").close()
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.exit(3 if how == "failed" else 0)
+
+
 def main(folder, how):
     rank = int(os.environ.get("RANK") or os.environ["SLURM_PROCID"])
-    if how == "ended" and rank == 1:
-        return
-    if how == "ended":
+    if how in ("ended", "failed", "killed"):
+        if rank == 1:
+            end(folder, how)
         while not os.path.exists(folder + "/never"):
             time.sleep(0.1)
     peer = connect(folder, rank)

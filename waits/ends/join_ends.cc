@@ -1,4 +1,6 @@
-// If the other end has one user, that is the holder; if it has several, none is named.
+// If the other end has one user, that is the holder. If it has several, the one that started all
+// others: a shell between a program and its reader has the pipe, too, and waits for the program.
+// Else none is named.
 #include "waits/ends/join_ends.h"
 
 #include <algorithm>
@@ -60,6 +62,9 @@ class Joiner {
 
   // Joins with the other end on this node, in the same network namespace. Returns a note.
   std::string join_local(std::size_t process, std::uint64_t other, Wait& wait);
+
+  // Returns the one of the processes that started all others, directly or not; 0 if there is none.
+  pid_t first_of_family(const std::vector<pid_t>& pids) const;
 
   // Returns the rank that all of them belong to, if it is one of them: workers inherit its
   // descriptors.
@@ -185,8 +190,9 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
                       (call.find("read") == std::string_view::npos && !own->readable);
   const auto [is_own, owners, users] = owners_.other_end(inode, pid, writes);
   const char* end = writes ? "reading" : "writing";
-  if (users.size() == 1 || owners.size() == 1) {
-    const pid_t holder = users.size() == 1 ? users.front() : owners.front();
+  const pid_t first = first_of_family(users.empty() ? owners : users);
+  if (first != 0 || owners.size() == 1) {
+    const pid_t holder = first != 0 ? first : owners.front();
     set_holder(holder, wait);
     wait.inferred = owners.size() > 1;
     note(file, std::string("pid ") + std::to_string(holder) + " has it open for " + end +
@@ -260,6 +266,24 @@ std::string Joiner::join_local(std::size_t process, std::uint64_t other, Wait& w
     return "the other end is pid " + std::to_string(rank) + " and processes that it started";
   }
   return "the other end is open in " + list(others);
+}
+
+pid_t Joiner::first_of_family(const std::vector<pid_t>& pids) const {
+  if (pids.size() == 1) {
+    return pids.front();
+  }
+  std::vector<pid_t> first = pids;
+  for (const ProcessCapture& process : capture_.processes) {
+    if (std::find(pids.begin(), pids.end(), process.parent) != pids.end()) {
+      std::erase(first, process.pid);
+    }
+  }
+  for (const auto& [pid, parent] : node_.parents) {
+    if (std::find(pids.begin(), pids.end(), parent) != pids.end()) {
+      std::erase(first, pid);
+    }
+  }
+  return first.size() == 1 ? first.front() : 0;
 }
 
 pid_t Joiner::rank_of(const std::vector<pid_t>& pids) const {

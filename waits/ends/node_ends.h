@@ -43,6 +43,7 @@ struct NodeEnds {
   std::vector<OpenEnd> ends;
   std::vector<SocketTable> sockets;
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
+  std::map<pid_t, pid_t> parents;         // of the processes in `ends` that are not in the capture
   std::vector<OpenFile> files;  // polled lock files, and the processes that have them open
   // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
   // TCP connection has been silent. Only in the network namespace of the agent.

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "attach/proc_fds.h"
 #include "attach/proc_pids.h"
+#include "attach/proc_stat.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
 #include "waits/awaited_files.h"
@@ -66,6 +69,7 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
   if (!fds) {
     return;
   }
+  const std::size_t before = node.ends.size();
   for (const attach::OpenFd& fd : *fds) {
     if (fd.kind == attach::FdKind::kPipe && wanted.pipes.contains(fd.inode)) {
       add_pipe(fd, pid, process, node);
@@ -74,6 +78,11 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
     } else if (fd.kind == attach::FdKind::kSocket &&
                (wanted.all_sockets || wanted.sockets.contains(fd.inode))) {
       node.ends.push_back({fd.inode, true, true, true, process, pid});
+    }
+  }
+  if (process == kOutside && node.ends.size() > before) {
+    if (const auto stat = attach::read_proc_stat(pid)) {
+      node.parents[pid] = stat->parent;
     }
   }
 }
@@ -100,12 +109,23 @@ struct LonelyPipes {
   Inodes own;      // only the waiting process has it; at most its parent has it too
 };
 
+// Returns whether one process could read what another one writes. (All ranks may share the writing
+// end of their output.)
+bool has_two_ends(const std::map<pid_t, PipeEnds>& pipe) {
+  return std::any_of(pipe.begin(), pipe.end(), [&pipe](const auto& reader) {
+    return reader.second.readable &&
+           std::any_of(pipe.begin(), pipe.end(), [&reader](const auto& writer) {
+             return writer.second.writable && writer.first != reader.first;
+           });
+  });
+}
+
 LonelyPipes without_other_end(const Inodes& pipes, const NodeEnds& node) {
   const EndOwners owners(node);
   LonelyPipes lonely;
   for (const std::uint64_t inode : pipes) {
     const auto& of_pipe = owners.of_pipe(inode);
-    if (of_pipe.size() < 2) {
+    if (!has_two_ends(of_pipe)) {
       const PipeEnds ends = of_pipe.empty() ? PipeEnds() : of_pipe.begin()->second;
       (ends.readable && ends.writable ? lonely.own : lonely.unknown).insert(inode);
     }

@@ -38,6 +38,7 @@ class LiveFiles final : public ProcessFiles {
   explicit LiveFiles(pid_t pid) : pid_(pid) {}
 
   std::string link(int fd) const override;
+  std::string folder() const override;
   std::string info(int fd) const override;
   std::string locked_files() const override;
   std::string mounts() const override;
@@ -54,6 +55,10 @@ class LiveFiles final : public ProcessFiles {
 std::string LiveFiles::link(int fd) const {
   const auto open = attach::read_fd(pid_, fd);
   return open ? open->link : std::string();
+}
+
+std::string LiveFiles::folder() const {
+  return attach::read_process_link(pid_, "cwd").value_or(std::string());
 }
 
 std::string LiveFiles::info(int fd) const {

@@ -186,7 +186,9 @@ LockFileOwner owner_of_lock_file(const Capture& capture,
 
 pid_t number_in_lock_file(std::string_view text, std::string_view host) {
   const auto words = split_blanks(text);
-  if (words.empty() || words.size() > 2 || (words.size() == 2 && words[1] != host)) {
+  const bool named = words.size() < 2 || words[1] == host;
+  const bool timed = words.size() < 3 || parse_number<std::uint64_t>(words[2]).has_value();
+  if (words.empty() || words.size() > 3 || !named || !timed) {
     return 0;
   }
   const auto number = parse_number<pid_t>(words[0]);
@@ -229,6 +231,7 @@ void name_lock_file_owners(Capture& capture, std::chrono::milliseconds patience)
       wait.holder_alive = snapshot::Known::kYes;
       add_note(capture, wait, "pid " + std::to_string(*owner) + " is written in it");
     } else {
+      wait.holder_pid = -*owner;
       wait.holder_alive = snapshot::Known::kNo;
       add_note(capture, wait,
                "pid " + std::to_string(-static_cast<std::int64_t>(*owner)) +

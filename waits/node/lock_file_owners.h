@@ -22,7 +22,8 @@ void name_lock_file_owners(snapshot::Capture& capture,
                            std::chrono::milliseconds patience = std::chrono::milliseconds{500});
 
 // Returns the pid in the text of a lock file; 0 if there is none. The text may hold nothing else
-// but the name of this host (filelock writes both).
+// but the name of this host, and after that one word more (filelock writes both; from 4.0 on also
+// when the process started).
 pid_t number_in_lock_file(std::string_view text, std::string_view host);
 
 }  // namespace oddrank::waits

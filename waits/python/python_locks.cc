@@ -13,6 +13,7 @@
 #include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
 #include "waits/python/lock_objects.h"
+#include "waits/python/object_providers.h"
 #include "waits/python/python_futures.h"
 
 namespace oddrank::waits {
@@ -58,6 +59,10 @@ class PythonLocks {
 
   std::optional<FutureWait> future(const SampledThread& thread) {
     return find_future_wait(python_, values_, thread);
+  }
+
+  const SampledThread* provider(const SampledThread& thread) {
+    return find_provider(python_, values_, thread);
   }
 
   // For an import lock, returns the thread that imports the module, and the module's name.
@@ -176,6 +181,8 @@ class Resolver {
 
   void resolve_lock(const SampledThread& thread, pid_t tid, ThreadWait& wait);
 
+  void resolve_provider(const SampledThread& thread, ThreadWait& wait);
+
   PythonSample& python_;
   PythonLocks locks_;
   const std::vector<ThreadState>& states_;
@@ -199,6 +206,9 @@ void Resolver::resolve(pid_t tid, ThreadWait& wait) {
     resolve_future(*future, wait);
   } else {
     resolve_lock(*thread, tid, wait);
+    if (wait.holder_tid == 0 && wait.holder_alive == Known::kUnknown) {
+      resolve_provider(*thread, wait);
+    }
   }
 }
 
@@ -269,6 +279,18 @@ void Resolver::resolve_lock(const SampledThread& thread, pid_t tid, ThreadWait& 
                    python_.place(holders.front().frame));
   } else if (lock || !holders.empty()) {
     tell(wait, "Python lock, which does not say who holds it");
+  }
+}
+
+void Resolver::resolve_provider(const SampledThread& thread, ThreadWait& wait) {
+  if (const SampledThread* provider = locks_.provider(thread)) {
+    set_holder(*provider, wait);
+    if (wait.holder_tid != 0) {
+      wait.inferred = true;
+      wait.how = WaitHow::kObject;
+      wait.lock = {};
+      wait.detail.clear();
+    }
   }
 }
 

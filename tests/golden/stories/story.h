@@ -33,12 +33,14 @@ struct Story {
 std::vector<Story> stories_of_progress();      // healthy, slow, busy_rank
 std::vector<Story> stories_of_lost_ranks();    // missing_rank, stopped_rank
 std::vector<Story> stories_of_failed_ranks();  // failed_rank, early_exit, rendezvous
+std::vector<Story> stories_of_crashes();       // crashed_rank
 std::vector<Story> stories_of_collectives();   // skipped and mismatched
 std::vector<Story> stories_of_order();         // collective_order, p2p_order
 std::vector<Story> stories_of_circles();       // resource_cycle
 std::vector<Story> stories_of_nobody();        // below_host, unknown
 std::vector<Story> stories_of_children();      // input_stall, child_deadlock
 std::vector<Story> stories_of_files();         // io_stall, file_lock
+std::vector<Story> stories_of_ends();          // where a wait of a worker or thread ends
 std::vector<Story> stories_of_locks();         // lock_deadlock, gil_deadlock
 std::vector<Story> stories_of_outside();       // external_wait, device_stall
 

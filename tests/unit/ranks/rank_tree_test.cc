@@ -399,6 +399,10 @@ TEST_CASE("requested processes, ranks or not") {
   CHECK(node.ranks(for_pids({90})) == "-1:90 0:100 1:110[111]");
   CHECK(node.ranks(for_pids({999})).empty());
   CHECK(node.decide(for_pids({110})).expected.empty());
+  CHECK(node.decide(for_pids({110})).obstacle ==
+        "1 more rank runs here, but only the given processes were read");
+  CHECK(node.decide(for_pids({100, 110})).obstacle.empty());
+  CHECK(node.decide(for_pids({60})).obstacle.empty());
 }
 
 TEST_CASE("a missing process is explained") {

@@ -261,8 +261,62 @@ exit 13
   check_answers(result);
   CHECK(slurm.calls() == "all\nn0\nn0\nall\n");
   CHECK(slurm.text("removed").find("/bin/rm -f -- /tmp/oddrank-") != std::string::npos);
-  REQUIRE_FALSE(result.notes.empty());
-  CHECK(result.notes[0].find("n0: No such file or directory") != std::string::npos);
+  CHECK(result.notes == std::vector<std::string>{
+                            "/shared/oddrank is not on n0: a copy was sent there, into /dev/shm"});
+  CHECK(result.nodes[0].lacks_program);
+  CHECK(result.nodes[0].copied_to == "/dev/shm");
+  CHECK_FALSE(result.nodes[0].from_memory);
+}
+
+TEST_CASE("if programs may be run from no folder, python3 of the node runs the copy from memory") {
+  FakeSlurm slurm(1);
+  slurm.options.send_to = {"/none", "/tmp"};
+  slurm.write("sbcast", R"(#!/bin/sh
+case "$*" in
+*/none/*) echo 'sbcast: error: REQUEST_FILE_BCAST(n0): No such file or directory' >&2; exit 1;;
+esac
+)");
+  slurm.write("all.sh", R"(case "$arguments" in
+*/bin/rm*) echo "$arguments" >> $FAKE/removed; exit 0;;
+esac
+echo "0: slurmstepd: error: execve(): /shared/oddrank: No such file or directory" >&2
+exit 2
+)");
+  constexpr const char* kForbidden = R"(program=${arguments##*--delete-self }
+echo "0: slurmstepd: error: execve(): $program: Permission denied" >&2
+echo "srun: error: n0: task 0: Exited with exit code 13" >&2
+exit 13
+)";
+  SECTION("it does") {
+    slurm.write("n0.sh", std::string(R"(case "$arguments" in
+*"/usr/bin/env python3 "*" /tmp/oddrank-"*) cat $FAKE/n0.hello $FAKE/n0.frames; exit 0;;
+esac
+)") + kForbidden);
+    const GatherResult result = slurm.gather_ok();
+    check_answers(result);
+    CHECK(result.nodes[0].from_memory);
+    REQUIRE(result.notes.size() == 1);
+    CHECK(result.notes[0].ends_with(
+        "into /tmp, and run from memory, because no folder lets programs run"));
+  }
+  SECTION("there is none") {
+    slurm.write("n0.sh", std::string(R"(case "$arguments" in
+*"/usr/bin/env python3 "*)
+echo "0: /usr/bin/env: 'python3': No such file or directory" >&2
+echo "srun: error: n0: task 0: Exited with exit code 127" >&2
+exit 127;;
+esac
+)") + kForbidden);
+    const GatherResult result = slurm.gather_ok();
+    CHECK(result.nodes[0].why.starts_with(
+        "oddrank is not there, and no copy of it could be run: Exited with exit code 127 "
+        "(/usr/bin/env: 'python3': No such file or directory)"));
+    CHECK(result.nodes[0].copied_to.empty());
+    REQUIRE_FALSE(result.notes.empty());
+    CHECK(result.notes[0].find("n0: No such file or directory") != std::string::npos);
+    // Both copies are removed: one was forbidden, of the other it is not known.
+    CHECK(slurm.text("removed").find("/bin/rm -f -- /tmp/oddrank-") != std::string::npos);
+  }
 }
 
 TEST_CASE("when all have answered, an srun that goes on gets SIGTERM") {

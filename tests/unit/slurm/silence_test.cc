@@ -29,6 +29,10 @@ TEST_CASE("a silent node's reason is the most telling one") {
   CHECK(why_silent(silence) ==
         "its agent ended without an answer: Exited with exit code 2 "
         "(execve(): /no/such: No such file or directory)");
+  silence.no_copy_runs = true;
+  CHECK(why_silent(silence) ==
+        "oddrank is not there, and no copy of it could be run: Exited with exit code 2 "
+        "(execve(): /no/such: No such file or directory)");
   silence.received = 12;
   silence.total = 300;
   CHECK(why_silent(silence) == "its answer arrived incomplete: 12 of 300 pieces");

@@ -34,6 +34,7 @@ class FakeFiles final : public ProcessFiles {
   std::string mounted;
   std::string freezes;
 
+  std::string folder() const override { return "/home/ada"; }
   std::string link(int fd) const override { return links.count(fd) > 0 ? links.at(fd) : ""; }
   std::string info(int fd) const override { return infos.count(fd) > 0 ? infos.at(fd) : ""; }
   std::string locked_files() const override { return locks; }
@@ -395,12 +396,15 @@ TEST_CASE("a path relative to a directory gets the directory's name") {
   scene.files.links[4] = "/data";
   scene.target.add_memory(Addr{0x5000}, std::string_view("a/b\0", 4));
   CHECK(scene.blocked_in(SYS_newfstatat, {4, 0x5000, 0, 0}).path == "/data/a/b");
+  const auto here = static_cast<std::uint32_t>(AT_FDCWD);
+  CHECK(scene.blocked_in(SYS_openat, {here, 0x5000, 0}).path == "/home/ada/a/b");
 }
 
 TEST_CASE("a path without an end is cut") {
   WaitScene scene;
   scene.target.add_memory(Addr{0x5000}, std::string(10000, 'x'));
-  CHECK(scene.blocked_in(SYS_open, {0x5000, 0, 0}).path.size() == 4096);
+  CHECK(scene.blocked_in(SYS_open, {0x5000, 0, 0}).path.size() ==
+        std::string("/home/ada/").size() + 4096);
 }
 
 TEST_CASE("sleeping, signals and unknown system calls") {

@@ -271,7 +271,7 @@ std::vector<Pipeline> all_pipelines() {
        {Schedule::kGpipe, Schedule::kOneForwardOneBackward, Schedule::kInterleaved}) {
     for (const int microbatches : {1, 4}) {
       for (const bool reduces : {true, false}) {
-        for (const std::size_t ahead : {2, 6}) {
+        for (const std::size_t ahead : {std::size_t{2}, std::size_t{6}}) {
           const Pipeline one{schedule, microbatches, reduces, ahead, 0};
           if (Run(programs_of(one, 2), ahead).is_over()) {
             all.push_back(one);
@@ -316,7 +316,7 @@ TEST_CASE("pipelines: a ring that has lost its beginning does not take a microba
     if (it.microbatches == 1 || it.ahead > 2) {
       continue;
     }
-    for (const std::size_t keeps : {9, 64}) {
+    for (const std::size_t keeps : {std::size_t{9}, std::size_t{64}}) {
       it.keeps = keeps;
       for (const int step : {0, 3}) {
         CAPTURE(static_cast<int>(it.schedule), it.microbatches, it.reduces, it.ahead, keeps, step);

@@ -46,6 +46,23 @@ tests::CaptureBuilder ended_task(const std::string& tasks, const std::string& st
   return job;
 }
 
+TEST_CASE("missing_rank: how SLURM's daemon says that a task ended") {
+  const auto summary_of = [](std::int32_t rank, std::int64_t status) {
+    tests::CaptureBuilder job = ended_task("8", "0");
+    job.capture.collectives.log.push_back({.kind = snapshot::LogKind::kTaskStatus,
+                                           .rank = rank,
+                                           .sequence = status,
+                                           .behind = {rank}});
+    return diagnose(job.capture).verdict.summary;
+  };
+  CHECK(contains(summary_of(7, 0), "rank 7 (n0) has ended: exit code 0, says SLURM"));
+  CHECK(contains(summary_of(7, 9), "rank 7 (n0) has ended: killed by signal 9, says SLURM"));
+  // Another rank, which has a process; and what is no status.
+  CHECK_FALSE(contains(summary_of(6, 0), "says SLURM"));
+  CHECK_FALSE(contains(summary_of(7, -1), "says SLURM"));
+  CHECK_FALSE(contains(summary_of(7, 0x10000), "says SLURM"));
+}
+
 TEST_CASE("missing_rank: srun's words, if its tasks are the ranks of the first step") {
   const auto summary_of = [](tests::CaptureBuilder job) {
     const Diagnosis report = diagnose(job.capture);

@@ -73,6 +73,23 @@ TEST_CASE("several processes with the other end: no holder is named") {
   CHECK(scene.build.says(reader) == "open for writing in pids 20, 30");
 }
 
+TEST_CASE("of a shell and the programs that it started, the shell is waited for") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  const auto shell = scene.add(20, false, true);
+  const auto program = scene.add(30, false, true);
+  const auto other = scene.add(40, false, true);
+  scene.build.process(shell).parent = 10;
+  scene.build.process(program).parent = 20;
+  scene.build.process(other).parent = 30;
+  scene.waits(reader, "read", "pipe:[31]");
+  CHECK(scene.join(reader).holder_pid == 20);
+  CHECK(scene.build.wait(reader).inferred);
+  scene.build.wait(reader).holder_pid = 0;
+  scene.build.process(other).parent = 10;  // the reader's second child
+  CHECK(scene.join(reader).holder_pid == 0);
+}
+
 TEST_CASE("a pipe whose other end is in the process alone, or in no process") {
   const bool has_both = GENERATE(true, false);
   Node scene;

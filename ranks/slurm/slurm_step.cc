@@ -1,4 +1,4 @@
-#include "ranks/slurm_step.h"
+#include "ranks/slurm/slurm_step.h"
 
 #include <algorithm>
 #include <cstdint>

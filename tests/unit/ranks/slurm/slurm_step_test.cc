@@ -1,4 +1,4 @@
-#include "ranks/slurm_step.h"
+#include "ranks/slurm/slurm_step.h"
 
 #include "tests/support/catch.h"
 #include "tests/unit/ranks/node_table.h"

@@ -1,0 +1,43 @@
+// How tasks of a SLURM step ended that are gone, as the step's own daemon on the node knows it:
+// slurmstepd keeps the state of each of its tasks for as long as one of them runs there. Then it
+// exits, and SLURM knows no task's end any more: accounting has only the step's.
+//
+// It answers everybody on its node over a local socket, as `scontrol listpids` asks it. Sources:
+// src/common/stepd_api.c and src/slurmd/slurmstepd/req.c of SLURM 20.11, 22.05, 24.11 and 26.05, in
+// which request, answer and the number of the request are the same. All numbers are in the byte
+// order of the machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oddrank::ranks {
+
+// What a client sends first, and the daemon answers: the version of its protocol.
+inline constexpr std::int32_t kStepProtocol = 45 << 8;    // of 26.05
+inline constexpr std::int32_t kOldestProtocol = 36 << 8;  // of 20.11
+inline constexpr std::int32_t kTaskInfoRequest = 14;      // REQUEST_STEP_TASK_INFO
+inline constexpr std::uint32_t kMaxStepTasks = 65536;     // of one node
+inline constexpr std::size_t kStepTaskSize = 17;          // of a task in the answer
+
+struct EndedTask {
+  std::int32_t task = -1;   // its number in the step, SLURM_PROCID
+  std::int32_t status = 0;  // as wait(2) has it
+
+  bool operator==(const EndedTask&) const = default;
+};
+
+// Returns the path of the socket on which the daemon of a step ("4711.0") listens, from the text of
+// /proc/net/unix: "/var/spool/slurmd/n1_4711.0"; "" if there is none, or more than one.
+std::string step_socket(std::string_view table, std::string_view step);
+
+// Parses the tasks of an answer, without their number before them; returns those that have ended.
+// kBadData if the bytes are no such list.
+Result<std::vector<EndedTask>> parse_step_tasks(std::string_view bytes);
+
+}  // namespace oddrank::ranks

@@ -1,0 +1,23 @@
+// Finds the thread that is to provide what another thread waits for at a Python object: the item or
+// the room of a queue.Queue, the setting of an Event, the notice of a Condition, the release of a
+// Semaphore.
+//
+// Such an object does not record who will touch it. But a thread that will has it at hand: in a
+// variable of one of its frames, or in an attribute of such a variable. Heuristic: a global
+// variable is not seen, and a thread may have the object for another purpose. So a thread is named
+// only if it is the only one that has the object and does not wait at it, too; and the wait is
+// marked as inferred.
+#pragma once
+
+#include "cpython/python_sample.h"
+#include "waits/python/frame_values.h"
+
+namespace oddrank::waits {
+
+// Returns null if the thread does not wait at such an object, or no thread or several could provide
+// what it waits for.
+const cpython::SampledThread* find_provider(cpython::PythonSample& python,
+                                            FrameValues& values,
+                                            const cpython::SampledThread& waiter);
+
+}  // namespace oddrank::waits
