@@ -103,6 +103,24 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   return {base, std::min(world, base + local_world)};
 }
 
+// Returns on how many nodes the job runs, by what launchers tell its processes; 0 if none does.
+std::size_t nodes_told(const Capture& capture, std::int32_t world) {
+  std::int32_t nodes = 0;
+  for (const ProcessCapture& process : capture.processes) {
+    if (!process.is_rank) {
+      continue;
+    }
+    for (const std::string_view name : {"GROUP_WORLD_SIZE", "SLURM_NNODES"}) {
+      nodes = std::max(nodes, number_variable(capture, process, name));
+    }
+    const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
+    if (local_world > 0 && local_world <= world) {
+      nodes = std::max(nodes, (world + local_world - 1) / local_world);
+    }
+  }
+  return static_cast<std::size_t>(nodes);
+}
+
 bool has_moved(const snapshot::GroupCounter& counter) {
   return (counter.collectives_before >= 0 && counter.collectives > counter.collectives_before) ||
          (counter.transfers_before >= 0 && counter.transfers > counter.transfers_before);
@@ -317,8 +335,11 @@ void JobView::add_missing_ranks() {
   auto& ranges = absence.local_ranges;
   std::sort(ranges.begin(), ranges.end());
   ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+  // Hosts are given by hand: that they are all of the job's, the launcher must have said.
+  const std::size_t told =
+      capture_.job.source == JobSource::kHosts ? nodes_told(capture_, world) : 0;
   absence.whole_job =
-      (capture_.job.source == JobSource::kSlurm || capture_.job.source == JobSource::kHosts ||
+      (capture_.job.source == JobSource::kSlurm || (told > 0 && nodes_answered_ >= told) ||
        (capture_.job.source == JobSource::kReport && !capture_.job.id.empty())) &&
       nodes_answered_ > 0 && nodes_answered_ >= nodes_expected_;
   for (const std::int32_t rank : expected) {

@@ -94,6 +94,34 @@ TEST_CASE("a rank is absent only if its node was searched") {
   }
 }
 
+TEST_CASE("hosts that were given by hand are all of the job's only if its launcher says so") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kHosts;
+  SECTION("nobody says how many there are") {
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("torchrun has started its agents on these four") {
+    set_variable(job, "GROUP_WORLD_SIZE", "4");
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("torchrun has started agents on five") {
+    set_variable(job, "GROUP_WORLD_SIZE", "5");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("two ranks a node make four nodes") {
+    set_variable(job, "LOCAL_WORLD_SIZE", "2");
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("one rank a node makes eight") {
+    set_variable(job, "LOCAL_WORLD_SIZE", "1");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("SLURM's step has more nodes than were given") {
+    set_variable(job, "SLURM_NNODES", "6");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+}
+
 TEST_CASE("one node knows its own ranks from the variables that their launcher set") {
   CaptureBuilder job = without_7();
   job.capture.job.source = snapshot::JobSource::kNode;
