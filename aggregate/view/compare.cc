@@ -27,17 +27,11 @@ constexpr std::uint64_t kIdleShare = 1000;
 struct Side {
   explicit Side(const Capture& capture) : model(capture.tables), view(capture, model) {}
 
-  std::string place(const RankView& rank);
   std::string phase(const RankView& rank) const { return phase_of(view, rank); }
 
   FrameModel model;
   JobView view;
 };
-
-std::string Side::place(const RankView& rank) {
-  const auto* sample = rank.sample();
-  return sample == nullptr ? std::string() : model.fold(*sample).key;
-}
 
 // Uses host and pid only if there is no rank number.
 std::tuple<std::int32_t, std::string, pid_t> identity(const RankView& rank) {
@@ -122,8 +116,10 @@ Found find_change(Side& before,
   if (earlier->pid() != later->pid() || earlier->process->start_us != later->process->start_us) {
     return {Change::kRestarted, "another process now"};
   }
-  const std::string old_place = before.place(*earlier);
-  const std::string place = after.place(*later);
+  const Reach reach =
+      std::min(before.model.reach(*earlier->sample()), after.model.reach(*later->sample()));
+  const std::string old_place = before.model.place(*earlier->sample(), reach);
+  const std::string place = after.model.place(*later->sample(), reach);
   if (old_place.empty() || place.empty()) {
     return {Change::kUnknown, "not read both times"};
   }

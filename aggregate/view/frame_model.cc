@@ -277,6 +277,38 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   return folded;
 }
 
+Reach FrameModel::reach(const ThreadSample& sample) const {
+  if (!tables_.stacks().contains(sample.stack)) {
+    return Reach::kWhole;
+  }
+  const snapshot::Stack& stack = tables_.stack(sample.stack);
+  switch (stack.end) {
+    case snapshot::StackEnd::kRunningTorn:
+    case snapshot::StackEnd::kGone:
+      return Reach::kNothing;
+    case snapshot::StackEnd::kRunning:
+    case snapshot::StackEnd::kTorn:
+    case snapshot::StackEnd::kBadMemory:
+      return Reach::kPython;
+    default:
+      return stack.merge == snapshot::MergeState::kPythonOnly ? Reach::kPython : Reach::kWhole;
+  }
+}
+
+std::string FrameModel::place(const ThreadSample& sample, Reach reach) {
+  std::string key;
+  if (reach == Reach::kWhole) {
+    key = fold(sample).key;
+  } else if (reach == Reach::kPython) {
+    for (const ShownFrame& frame : fold(sample).frames) {
+      if (frame.kind == FrameKind::kPython) {
+        key += fmt::format("{}|{}|{}\n", frame.name, frame.file, frame.line);
+      }
+    }
+  }
+  return key;
+}
+
 const FoldedStack& FrameModel::fold(const ThreadSample& sample) {
   const auto [at, is_new] = folded_.try_emplace({sample.stack, sample.python_stack});
   if (is_new) {

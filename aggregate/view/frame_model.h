@@ -49,6 +49,13 @@ struct FoldedStack {
   std::string key;
 };
 
+// How much of a stack can be compared with another one of the same thread.
+enum class Reach : std::uint8_t {
+  kNothing = 0,  // its frames may be of two instants
+  kPython,       // it ran: native frames are missing, or are of another instant than Python's
+  kWhole,
+};
+
 struct StoryHit {
   const StoryPattern* pattern = nullptr;
   snapshot::FrameId frame{};
@@ -63,6 +70,11 @@ class FrameModel {
   const FoldedStack& fold(const snapshot::ThreadSample& sample);
   // Folds the same, each frame with those that were inlined into it.
   FoldedStack fold_with_inlined(const snapshot::ThreadSample& sample);
+  // Returns where the thread was, by as much of its frames as `reach` says; "" if nothing of that
+  // was read. Two samples are compared by the smaller reach of both: that the native frames were
+  // read but once is no motion.
+  std::string place(const snapshot::ThreadSample& sample, Reach reach);
+  Reach reach(const snapshot::ThreadSample& sample) const;
   // Returns all frames as they were read: native and Python, in call order; native ones first if
   // the two do not match.
   std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample& sample) const;

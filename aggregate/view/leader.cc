@@ -148,8 +148,9 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
     return motion;
   }
   for (std::size_t at = 1; at < samples.size(); ++at) {
-    const std::string& before = model.fold(samples[at - 1]).key;
-    const std::string& after = model.fold(samples[at]).key;
+    const Reach reach = std::min(model.reach(samples[at - 1]), model.reach(samples[at]));
+    const std::string before = model.place(samples[at - 1], reach);
+    const std::string after = model.place(samples[at], reach);
     motion.stack = motion.stack || (before != after && !before.empty() && !after.empty());
     motion.locals = motion.locals || samples[at].locals_changed;
   }

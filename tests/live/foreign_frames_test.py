@@ -74,7 +74,7 @@ class ForeignFrames(unittest.TestCase):
             subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC", "-x", "c", "-",
                             "-o", f"{folder}/cyx.so"], input=LIBRARY, check=True, encoding="utf-8")
             names, run = self.names(CALLER, f"{folder}/cyx.so")
-        self.assertEqual(names, ["read", "callback", "cyx.cy_inner", "cyx.Model.forward", "main",
+        self.assertEqual(names, ["read", "callback", "cyx.cy_inner", "cyx.Model.forward", "run", "main",
                                  "<module>"], run)
 
     @harness.only_with(importlib.util.find_spec("greenlet"))

@@ -28,6 +28,18 @@ Motion motion_of(const ThreadSpec& spec, std::size_t samples = 2) {
   return measure_motion(thread, model);
 }
 
+// Returns the motion of a thread of which the last sample was read like this.
+Motion motion_to(const ThreadSpec& spec, snapshot::StackEnd end, snapshot::MergeState merge) {
+  CaptureBuilder job({"n0"}, 1);
+  auto& thread = job.thread(job.rank(0, "n0", 10), spec);
+  snapshot::Stack stack = job.capture.tables.stack(thread.samples.back().stack);
+  stack.end = end;
+  stack.merge = merge;
+  thread.samples.back().stack = job.capture.tables.stack(stack);
+  FrameModel model(job.capture.tables);
+  return measure_motion(thread, model);
+}
+
 }  // namespace
 
 TEST_CASE("the main thread speaks for the rank") {
@@ -63,6 +75,21 @@ TEST_CASE("a thread that changed its place moved") {
   const Motion motion = motion_of(tests::training_on());
   CHECK(motion.stack);
   CHECK_FALSE(motion.still());
+}
+
+TEST_CASE("a stack that was read less completely than before is no motion") {
+  ThreadSpec waits = tests::sleeping();
+  waits.frames = {tests::py("load", "/home/u/train.py", 7),
+                  tests::py("main", "/home/u/train.py", 9)};
+  waits.earlier = tests::Frames{tests::native("read", "/lib/ext.so")} + waits.frames;
+  using snapshot::MergeState;
+  using snapshot::StackEnd;
+  CHECK_FALSE(motion_to(waits, StackEnd::kRunning, MergeState::kPythonOnly).stack);
+  CHECK(motion_to(waits, StackEnd::kComplete, MergeState::kMerged).stack);
+  waits.frames.front() = tests::py("load", "/home/u/train.py", 8);
+  CHECK(motion_to(waits, StackEnd::kRunning, MergeState::kPythonOnly).stack);
+  CHECK(motion_to(waits, StackEnd::kTorn, MergeState::kMerged).stack);
+  CHECK_FALSE(motion_to(waits, StackEnd::kRunningTorn, MergeState::kPythonOnly).stack);
 }
 
 TEST_CASE("a thread that sleeps is still, one that computes is not") {
