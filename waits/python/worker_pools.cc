@@ -31,6 +31,20 @@ constexpr std::array kPoolFutureWaits = {
     FramePattern{"shutdown", "concurrent/futures/process.py"},
 };
 
+// joblib 1.3 to 1.6 polls; other users of loky wait for a future.
+constexpr std::array kLokyWaits = {
+    FramePattern{"_retrieve", "joblib/parallel.py"},
+    FramePattern{"result", "concurrent/futures/_base.py"},
+};
+// distributed 2026.8: the client runs an event loop in a thread, and the main thread waits for it.
+constexpr std::array kDaskWaits = {
+    FramePattern{"sync", "distributed/utils.py"},
+};
+constexpr std::array kThreadQueueGet = {
+    FramePattern{"get", "queue.py"},
+    FramePattern{"_worker", "distributed/threadpoolexecutor.py"},
+};
+
 constexpr std::array kPools = {
     WorkerPool{"DataLoader worker", WaitOn::kInput, kLoaderWaits,
                FramePattern{"_worker_loop", "torch/utils/data/_utils/worker.py"}, kQueueGet,
@@ -39,6 +53,10 @@ constexpr std::array kPools = {
                FramePattern{"_process_worker", "concurrent/futures/process.py"}, kQueueGet, ""},
     WorkerPool{"multiprocessing.Pool worker", WaitOn::kChild, kPoolWaits,
                FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, ""},
+    WorkerPool{"loky worker", WaitOn::kChild, kLokyWaits,
+               FramePattern{"_process_worker", "loky/process_executor.py"}, kQueueGet, ""},
+    WorkerPool{"dask worker", WaitOn::kChild, kDaskWaits,
+               FramePattern{"_worker", "distributed/threadpoolexecutor.py"}, kThreadQueueGet, ""},
 };
 
 constexpr std::array kChildJoins = {
