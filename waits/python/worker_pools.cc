@@ -45,6 +45,19 @@ constexpr std::array kThreadQueueGet = {
     FramePattern{"_worker", "distributed/threadpoolexecutor.py"},
 };
 
+// multiprocess, a fork of multiprocessing, and datasets 5, which polls a queue that its workers
+// fill.
+constexpr std::array kForkedPoolWaits = {
+    FramePattern{"get", "multiprocess/pool.py"},
+    FramePattern{"wait", "multiprocess/pool.py"},
+    FramePattern{"next", "multiprocess/pool.py"},
+    FramePattern{"join", "multiprocess/pool.py"},
+    FramePattern{"iflatmap_unordered", "datasets/utils/py_utils.py"},
+};
+constexpr std::array kForkedQueueGet = {
+    FramePattern{"get", "multiprocess/queues.py"},
+};
+
 constexpr std::array kPools = {
     WorkerPool{"DataLoader worker", WaitOn::kInput, kLoaderWaits,
                FramePattern{"_worker_loop", "torch/utils/data/_utils/worker.py"}, kQueueGet,
@@ -53,6 +66,8 @@ constexpr std::array kPools = {
                FramePattern{"_process_worker", "concurrent/futures/process.py"}, kQueueGet, ""},
     WorkerPool{"multiprocessing.Pool worker", WaitOn::kChild, kPoolWaits,
                FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, ""},
+    WorkerPool{"multiprocess.Pool worker", WaitOn::kChild, kForkedPoolWaits,
+               FramePattern{"worker", "multiprocess/pool.py"}, kForkedQueueGet, ""},
     WorkerPool{"loky worker", WaitOn::kChild, kLokyWaits,
                FramePattern{"_process_worker", "loky/process_executor.py"}, kQueueGet, ""},
     WorkerPool{"dask worker", WaitOn::kChild, kDaskWaits,
