@@ -147,4 +147,13 @@ std::string crash_words(const JobView& view, const ProcessCapture& process) {
   return words + (message.empty() ? "" : "; it said: \"" + printable(message, 500) + "\"");
 }
 
+std::string crash_predicate(const JobView& view, const ProcessCapture& process) {
+  const ThreadCapture* thread = crashed_thread(process);
+  const std::string place = thread == nullptr ? "" : crash_place(view, *thread, process.crash);
+  if (process.crash.signal == SIGABRT) {
+    return "called abort()" + (place.empty() ? "" : " " + place);
+  }
+  return "crashed by " + crash_cause(process) + (place.empty() ? "" : ", " + place);
+}
+
 }  // namespace oddrank::aggregate

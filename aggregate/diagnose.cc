@@ -259,6 +259,9 @@ Diagnosis diagnose(const JobView& view) {
   const std::optional<FlightReport> flight = analyze_flight_of(capture);
   const FlightReport* recorders = flight ? &*flight : nullptr;
   report.verdict = decide(make_input(view, graph, groups, recorders));
+  if (recorders != nullptr && is_from_memory(*recorders)) {
+    report.steps = rank_steps(recorders->job);
+  }
   report.sources = find_sources(view, recorders, report.verdict);
   report.coverage = cover(view);
   report.job = job_words(capture);

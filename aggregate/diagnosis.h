@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/flight/flight_steps.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/compare.h"
@@ -79,6 +80,7 @@ struct Diagnosis {
   Coverage coverage;
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
   std::vector<ReportedSlot> slots;
+  std::vector<RankStep> steps;         // of ranks whose recorders were read from memory; by rank
   std::vector<SourceFinding> sources;  // other than the stacks; their sentences are among the notes
   std::vector<std::string> notes;
   std::optional<Comparison> since;  // compared with an earlier capture, if there is one

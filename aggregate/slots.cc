@@ -122,7 +122,8 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
 bool goes_on(const RankView& rank) {
   const char state = rank.state();
   return rank.presence == Presence::kRead && rank.leader != nullptr && !rank.stays_stopped() &&
-         rank.process->ending == snapshot::Ending::kNone && rank.process->exception == StringId{} &&
+         !rank.crashed() && rank.process->ending == snapshot::Ending::kNone &&
+         rank.process->exception == StringId{} &&
          rank.leader->wait.how != snapshot::WaitHow::kFrozen && state != 'D' && state != 'Z' &&
          state != 'X';
 }
@@ -207,7 +208,8 @@ bool may_have_left(const Slot& slot, std::int32_t rank) {
 }
 
 bool takes_part(const RankView& rank) {
-  if (rank.leader == nullptr || !rank.leader->call || rank.presence == Presence::kDead) {
+  if (rank.leader == nullptr || !rank.leader->call || rank.presence == Presence::kDead ||
+      rank.crashed()) {
     return false;
   }
   const char state = rank.state();

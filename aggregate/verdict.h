@@ -33,6 +33,7 @@ enum class Kind : std::uint8_t {
   kRendezvous,
   kExternalWait,
   kFailedRank,
+  kCrashedRank,
   kDeviceStall,
   kBusyRank,
   kBelowHost,

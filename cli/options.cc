@@ -133,8 +133,8 @@ void add_capture_options(Command& command, node::CaptureOptions& options) {
   add_fr_option(command, options.fr);
   command
       .option("--fr-memory", options.newest_calls,
-              "How many of the newest calls of each group to keep from flight recorders in memory "
-              "[64]; 0 keeps all")
+              "How many of the newest calls of each group to keep from flight recorders in memory, "
+              "and four times as many sends and receives [64]; 0 keeps all")
       .value("N")
       .group(group);
   command.flag("!--no-ras", options.ras, "Do not ask NCCL's RAS service").group(group);

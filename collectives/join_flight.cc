@@ -10,6 +10,7 @@
 
 #include "collectives/group_join.h"
 #include "snapshot/flight_calls.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -95,8 +96,14 @@ class Joiner {
   bool fits(const FlightEntry& entry, std::string_view function) const;
   // Drops a number that the recorder gives to another operation.
   void check_number(CollectiveCall& call) const;
+  // Returns the oldest of the open receives, or of the open sends if nothing is received: what a
+  // device computes with was received before. nullptr if they are from or to several ranks.
+  const FlightEntry* awaited_transfer() const;
+  // Returns the global rank of the other side; -1: unknown.
+  std::int32_t peer_of(const FlightEntry& entry) const;
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
+  bool add_transfer(const FlightEntry& entry, CollectiveCall& call) const;
 
   ProcessCapture& process_;
   const FlightRecord& record_;
@@ -165,7 +172,7 @@ void Joiner::say(CollectiveCall& call, const FlightEntry& entry, std::string_vie
   const std::string before(tables_.text(call.evidence));
   call.evidence = tables_.string(fmt::format("{}{}flight recorder: {} #{} has not ended{}", before,
                                              before.empty() ? "" : ", ", tables_.text(entry.op),
-                                             entry.sequence, more));
+                                             entry.is_p2p ? entry.transfer : entry.sequence, more));
 }
 
 void Joiner::check_number(CollectiveCall& call) const {
@@ -237,20 +244,65 @@ const FlightEntry* Joiner::sole_open(const ThreadCapture& thread) const {
   return open.size() == 1 ? open.front() : nullptr;
 }
 
+const FlightEntry* Joiner::awaited_transfer() const {
+  for (const std::string_view op : {"recv", "send"}) {
+    const FlightEntry* oldest = nullptr;
+    bool several = false;
+    for (const FlightEntry& entry : record_.entries) {
+      if (!entry.is_p2p || entry.group >= record_.groups.size() || tables_.text(entry.op) != op ||
+          snapshot::has_ended(entry, tables_)) {
+        continue;
+      }
+      several = several ||
+                (oldest != nullptr && (oldest->group != entry.group || oldest->peer != entry.peer));
+      oldest = oldest == nullptr ? &entry : oldest;
+    }
+    if (oldest != nullptr) {
+      return several || !record_.from_memory ? nullptr : oldest;
+    }
+  }
+  return nullptr;
+}
+
+std::int32_t Joiner::peer_of(const FlightEntry& entry) const {
+  const FlightGroup& group = record_.groups[entry.group];
+  const auto known = std::find_if(process_.groups.begin(), process_.groups.end(),
+                                  [&group](const auto& one) { return one.name == group.name; });
+  if (known == process_.groups.end() || entry.peer < 0 || entry.peer >= known->size) {
+    return -1;
+  }
+  const std::vector<std::int32_t> members = snapshot::ranks_of(tables_.text(known->members));
+  const auto at = static_cast<std::size_t>(entry.peer);
+  return members.empty() && known->is_default ? entry.peer : at < members.size() ? members[at] : -1;
+}
+
+bool Joiner::add_transfer(const FlightEntry& entry, CollectiveCall& call) const {
+  call.kind = tables_.text(entry.op) == "send" ? CallKind::kSend : CallKind::kRecv;
+  call.op = entry.op;
+  call.peer = peer_of(entry);
+  return call.peer >= 0;
+}
+
 void Joiner::add_call(ThreadCapture& thread) {
   const FlightEntry* entry = oldest_open(nullptr);
+  const FlightEntry* transfer = awaited_transfer();
+  if (transfer != nullptr && (entry == nullptr || transfer->record < entry->record)) {
+    entry = transfer;
+  }
   if (thread.tid != process_.pid || thread.wait.on != snapshot::WaitOn::kDevice ||
       entry == nullptr || !stood_still(*entry)) {
     return;
   }
+  CollectiveCall call;
   const std::string_view function = function_of_recorded(tables_.text(entry->op));
-  if (function.empty()) {
+  if (entry == transfer ? !add_transfer(*entry, call) : function.empty()) {
     return;
   }
-  CollectiveCall call;
-  call.op = tables_.string(function);
   fill_group(record_.groups[entry->group], call);
-  call.sequence = entry->sequence;
+  if (entry != transfer) {
+    call.op = tables_.string(function);
+    call.sequence = entry->sequence;
+  }
   say(call, *entry, ", and the thread waits for its device");
   thread.call = call;
 }

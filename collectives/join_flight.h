@@ -1,6 +1,6 @@
 // Joins the dumps of flight recorders to the calls that threads are in. A dump adds the number of a
 // call within its group, which frames do not show; its group, if the frames do not show it either;
-// and the call itself of a rank that only waits for its device.
+// and the call itself, also a send or receive, of a rank that only waits for its device.
 //
 // A dump may be old: a job that wrote one while it was healthy may hang an hour later in the same
 // line, with other numbers. So an entry counts only if it was itself stuck: the dump was written

@@ -59,7 +59,7 @@ class PageData {
   std::int64_t group_of(const aggregate::RankView& rank) const;
 
   Json groups();
-  static std::string motion_words(const aggregate::RankView& rank);
+  std::string motion_words(const aggregate::RankView& rank) const;
 
   // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion, coordinates.
   Json ranks();
@@ -162,17 +162,20 @@ Json PageData::groups() {
   return json;
 }
 
-std::string PageData::motion_words(const aggregate::RankView& rank) {
+std::string PageData::motion_words(const aggregate::RankView& rank) const {
+  const aggregate::RankStep* step = aggregate::step_of(report_.steps, rank.rank);
+  const std::string in_step = step == nullptr ? "" : aggregate::step_words(*step);
   const aggregate::Motion& motion = rank.motion;
   if (!motion.measured) {
-    return "";
+    return in_step;
   }
   if (motion.still()) {
-    return "did not move between the samples";
+    return "did not move between the samples" + (in_step.empty() ? "" : ", " + in_step);
   }
   std::string words = motion.stack ? "was elsewhere in the second sample"
                       : motion.cpu ? "at the same place in both samples, and used the CPU"
                                    : "at the same place in both samples, and woke in between";
+  words += in_step.empty() ? "" : ", " + in_step;
   return motion.cpu_us == 0 ? words : fmt::format("{} ({} us)", words, motion.cpu_us);
 }
 

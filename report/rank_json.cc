@@ -32,7 +32,7 @@ using snapshot::ThreadSample;
 
 namespace {
 
-constexpr std::size_t kMaxFields = 18;  // of a rank
+constexpr std::size_t kMaxFields = 19;  // of a rank
 
 // Writes a frame with py-spy's field names where py-spy has the field, and our own for the rest.
 Json frame_json(const aggregate::JobView& view, snapshot::FrameId id) {
@@ -371,7 +371,10 @@ std::size_t listed_objects(const aggregate::JobView& view, const ProcessCapture&
   return std::min(objects, kMaxListedOfProcess);
 }
 
-Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads) {
+Json rank_json(const aggregate::JobView& view,
+               const aggregate::RankView& rank,
+               const aggregate::RankStep* step,
+               bool with_threads) {
   Json row = object_for(kMaxFields);
   row["rank"] = or_null_if(rank.rank, -1);
   row["host"] = or_null(rank.host);
@@ -384,6 +387,14 @@ Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, 
   row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
   if (!rank.process->groups.empty()) {
     row["groups"] = rank_groups_json(view, *rank.process);
+  }
+  if (step != nullptr) {
+    row["step"] = {{"number", step->step},
+                   {"behind", step->behind},
+                   {"group", printable(step->group)},
+                   {"of", step->transfers ? "transfers" : "collectives"},
+                   {"calls", step->calls},
+                   {"newest", step->newest}};
   }
   row["children"] = Json::array();
   for (const ProcessCapture* child : rank.children) {

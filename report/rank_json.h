@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "aggregate/flight/flight_steps.h"
 #include "aggregate/view/job_view.h"
 #include "report/json_values.h"
 #include "snapshot/process_capture.h"
@@ -14,7 +15,10 @@ namespace oddrank::report {
 std::size_t listed_objects(const aggregate::JobView& view, const snapshot::ProcessCapture& process);
 
 // Writes a row of "ranks"; the rank must have a process. If threads are not requested, writes their
-// number instead.
-Json rank_json(const aggregate::JobView& view, const aggregate::RankView& rank, bool with_threads);
+// number instead. `step`: null if it is unknown.
+Json rank_json(const aggregate::JobView& view,
+               const aggregate::RankView& rank,
+               const aggregate::RankStep* step,
+               bool with_threads);
 
 }  // namespace oddrank::report

@@ -190,7 +190,9 @@ std::string indented(const Json& json) {
 
 // Writes row by row: a tree of all rows of a large job would take many times the memory of the
 // text.
-void add_ranks(const aggregate::JobView& view, std::string& text) {
+void add_ranks(const aggregate::Diagnosis& report,
+               const aggregate::JobView& view,
+               std::string& text) {
   constexpr std::size_t kUsualRow = 800;     // without threads
   constexpr std::size_t kUsualObject = 420;  // in one line
   const Listing listing = listing_of(view);
@@ -203,7 +205,8 @@ void add_ranks(const aggregate::JobView& view, std::string& text) {
     if (rank.process == nullptr) {
       continue;
     }
-    const Json row = rank_json(view, rank, listing.with_threads);
+    const Json row =
+        rank_json(view, rank, aggregate::step_of(report.steps, rank.rank), listing.with_threads);
     text += text.size() == begin ? "[\n    " : ",\n    ";
     if (listing.indented) {
       text += indented(Json::array({row})).substr(6);
@@ -234,7 +237,7 @@ std::string report_json(const aggregate::Diagnosis& report, const aggregate::Job
   add("verdict", indented(verdict_json(report.verdict)));
   add("groups", indented(groups_json(report)));
   text += ",\n  \"ranks\": ";
-  add_ranks(view, text);
+  add_ranks(report, view, text);
   add("collectives", indented(collectives_json(report)));
   add("notes", indented(report.notes));
   if (!report.sources.empty()) {

@@ -107,6 +107,15 @@ std::string calls_lines(const aggregate::Diagnosis& report, const Style& style) 
   return text.empty() ? text : '\n' + text;
 }
 
+// Prints which ranks are in other steps than the others, by their own counts of calls.
+std::string skew_text(const aggregate::Diagnosis& report, const Style& style) {
+  std::string text;
+  for (const std::string& line : aggregate::skew_lines(report.steps)) {
+    text += style.paragraph(text.empty() ? "Steps " : "      ", line, kWhyIndent);
+  }
+  return text.empty() ? text : '\n' + text;
+}
+
 // Prints what changed since an earlier capture.
 std::string since_lines(const aggregate::Diagnosis& report, const Style& style) {
   if (!report.since) {
@@ -255,8 +264,8 @@ std::string report_text(const aggregate::Diagnosis& report,
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
                      unread_lines(report, style) + chain_lines(report, style) +
-                     calls_lines(report, style) + since_lines(report, style) +
-                     group_lines(report, style, options.full_stacks) +
+                     calls_lines(report, style) + skew_text(report, style) +
+                     since_lines(report, style) + group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;

@@ -47,17 +47,21 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
   }
 }
 
+std::optional<LeaderPast::WallTime> LeaderPast::last_motion() const {
+  return ran_at_ && *ran_at_ <= moved_at_.value_or(start_) ? ran_at_ : moved_at_;
+}
+
+std::chrono::milliseconds LeaderPast::still_for(WallTime now) const {
+  const auto motion = last_motion();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      motion && *motion < now ? now - *motion : WallTime::duration(0));
+}
+
 std::string LeaderPast::motion_words(WallTime now) const {
-  const auto words = [now](std::string_view what, WallTime when) {
-    return std::string(what) + clock_text(when) + " (" + span_words(now - when) +
-           " before this capture)";
-  };
-  const WallTime seen = moved_at_.value_or(start_);
-  if (ran_at_ && *ran_at_ <= seen) {
-    return words("last moved at ", *ran_at_);
-  }
-  return moved_at_ ? words("last moved at ", *moved_at_)
-                   : words("has not moved since the watch began at ", start_);
+  const auto motion = last_motion();
+  const WallTime when = motion.value_or(start_);
+  return std::string(motion ? "last moved at " : "has not moved since the watch began at ") +
+         clock_text(when) + " (" + span_words(now - when) + " before this capture)";
 }
 
 std::string LeaderPast::words(WallTime now) const {

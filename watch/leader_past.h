@@ -25,6 +25,10 @@ class LeaderPast {
   // `moved`: whether it has moved since the sample before; false for the first one.
   void add(const RankSign& sign, bool moved, WallTime now);
 
+  // Returns for how long it has not moved, by the time that words() names; 0 if that is only the
+  // start of the watch.
+  std::chrono::milliseconds still_for(WallTime now) const;
+
   // Returns "last moved at 14:03:12 (5 min before this capture), last seen in poll (io.py:7);
   // before: step (train.py:20) 14:02:42". The time is that of the last sample that saw it move, or
   // the kernel's last run of its main thread if that was earlier. If neither is known, "has not
@@ -36,6 +40,7 @@ class LeaderPast {
     std::string where;
     WallTime last_seen;
   };
+  std::optional<WallTime> last_motion() const;
   std::string motion_words(WallTime now) const;
 
   std::deque<Place> places_;  // latest first

@@ -57,7 +57,8 @@ std::string name_of(const RankSign& sign) {
 struct Reason {
   pid_t pid = 0;  // of the rank that does not move; 0: SIGUSR1
   std::string who;
-  milliseconds quiet{0};
+  milliseconds quiet{0};  // as samples have seen it
+  milliseconds still{0};  // as the kernel knows it: longer, if the watch came later
 
   bool asked() const { return pid == 0; }
 };
@@ -292,7 +293,8 @@ void Watch::check() {
     stall_said_ = false;
   }
   if (due) {
-    capture({quiet->last.pid, name_of(quiet->last), so_long});
+    capture({quiet->last.pid, name_of(quiet->last), so_long,
+             std::max(so_long, quiet->past.still_for(Wall::now()))});
   }
 }
 
@@ -306,7 +308,7 @@ std::vector<PastFile> Watch::pasts() const {
 
 void Watch::report(const Examination& examination, const Reason& reason) {
   std::string text = reason.asked() ? "capture requested by SIGUSR1"
-                                    : reason.who + " has not moved for " + span_words(reason.quiet);
+                                    : reason.who + " has not moved for " + span_words(reason.still);
   text += "\n" + examination.text;
   if (!examination.capture.empty()) {
     text += std::string(kWatcherWords) + "saved " + examination.capture +
@@ -376,7 +378,7 @@ void Watch::capture(const Reason& reason) {
   if (!examination) {
     say((reason.asked()
              ? ""
-             : reason.who + " has not moved for " + span_words(reason.quiet) + ", and ") +
+             : reason.who + " has not moved for " + span_words(reason.still) + ", and ") +
         "it could not be captured: " + examination.error().what);
     alarm_.raise(reason.quiet);
     return;

@@ -36,6 +36,7 @@ std::vector<Finding> made_by_some(const RuleInput& input);
 std::vector<Finding> launchers_wait(const RuleInput& input);
 std::vector<Finding> external_wait(const RuleInput& input);
 std::vector<Finding> failed_rank(const RuleInput& input);
+std::vector<Finding> crashed_rank(const RuleInput& input);
 std::vector<Finding> device_stall(const RuleInput& input);
 std::vector<Finding> busy_rank(const RuleInput& input);
 std::vector<Finding> resource_cycle(const RuleInput& input);
@@ -46,6 +47,7 @@ std::vector<Finding> unknown(const RuleInput& input);   // always returns one fi
 
 // --- what a rank's own place shows (local_story.h) ---
 
+bool is_crashed(const RuleInput& input, const RankView& rank);
 bool is_stopped(const RuleInput& input, const RankView& rank);
 bool is_in_lock_circle(const RuleInput& input, const RankView& rank);
 bool is_in_gil_circle(const RuleInput& input, const RankView& rank);
@@ -117,7 +119,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kStoppedRank,
      .name = "stopped_rank",
      .rule = stopped_rank,
-     .story = {1, is_stopped, true},  // explains the rank, wherever it was stopped
+     .story = {2, is_stopped, true},  // explains the rank, wherever it was stopped
      .one_sample = true},
     // Also the story of a rank that is in code of its own and has none of the other stories.
     {.kind = Kind::kSkippedCollective,
@@ -138,30 +140,30 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kInputStall,
      .name = "input_stall",
      .rule = input_stall,
-     .story = {8, is_in_input},
+     .story = {9, is_in_input},
      .place_only = true},
     {.kind = Kind::kChildDeadlock,
      .name = "child_deadlock",
      .rule = child_deadlock,
-     .story = {6, has_doomed_child},
+     .story = {7, has_doomed_child},
      .one_sample = true},
     {.kind = Kind::kIoStall,
      .name = "io_stall",
      .rule = io_stall,
-     .story = {7, is_in_io, true},
+     .story = {8, is_in_io, true},
      .place_only = true},
     {.kind = Kind::kFileLock,
      .name = "file_lock",
      .rule = file_lock,
-     .story = {9, is_in_file_lock, true}},
+     .story = {10, is_in_file_lock, true}},
     {.kind = Kind::kLockDeadlock,
      .name = "lock_deadlock",
      .rule = lock_deadlock,
-     .story = {2, is_in_lock_circle}},
+     .story = {3, is_in_lock_circle}},
     {.kind = Kind::kGilDeadlock,
      .name = "gil_deadlock",
      .rule = lock_deadlock,
-     .story = {3, is_in_gil_circle}},
+     .story = {4, is_in_gil_circle}},
     {.kind = Kind::kRendezvous,
      .name = "rendezvous",
      .rule = rendezvous,
@@ -171,19 +173,24 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kExternalWait,
      .name = "external_wait",
      .rule = external_wait,
-     .story = {11, is_outside, true}},
+     .story = {12, is_outside, true}},
     {.kind = Kind::kFailedRank,
      .name = "failed_rank",
      .rule = failed_rank,
-     .story = {4, is_failed}},
+     .story = {5, is_failed}},
+    {.kind = Kind::kCrashedRank,
+     .name = "crashed_rank",
+     .rule = crashed_rank,
+     .story = {1, is_crashed},  // explains the rank, wherever it was
+     .one_sample = true},
     {.kind = Kind::kDeviceStall,
      .name = "device_stall",
      .rule = device_stall,
-     .story = {10, is_in_device, true}},
+     .story = {11, is_in_device, true}},
     {.kind = Kind::kBusyRank,
      .name = "busy_rank",
      .rule = busy_rank,
-     .story = {13, is_busy, true},
+     .story = {14, is_busy, true},
      .pace = Pace::kBusy,
      .place_only = true},
     {.kind = Kind::kBelowHost,
@@ -196,14 +203,14 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kEarlyExit,
      .name = "early_exit",
      .rule = early_exit,
-     .story = {5, is_ending},
+     .story = {6, is_ending},
      .one_sample = true},
     // The verdict if no rule finds anything; never an alternative, and the only kind that needs no
     // confidence. Also the story of a rank about which nothing can be said.
     {.kind = Kind::kUnknown,
      .name = "unknown",
      .job_rule = unknown,
-     .story = {12, is_in_unread_call},
+     .story = {13, is_in_unread_call},
      .ground = Ground::kNothing,
      .names_culprits = false,
      .tone = Tone::kOpen},

@@ -112,6 +112,10 @@ static_assert(std::count(kRowsByPlace.begin(), kRowsByPlace.end(), nullptr) == 0
 
 }  // namespace
 
+bool is_crashed(const RuleInput& /*input*/, const RankView& rank) {
+  return rank.crashed();
+}
+
 bool is_stopped(const RuleInput& input, const RankView& rank) {
   return is_held_still(input.view, rank);
 }

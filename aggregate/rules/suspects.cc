@@ -78,10 +78,10 @@ bool is_partial(const RankView& rank) {
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
 
-// Returns whether the kernel says that the rank cannot go on.
+// Returns whether the kernel says that the rank cannot go on, or could not.
 bool is_held(const RuleInput& input, const RankView& rank) {
   return rank.presence == Presence::kDead || rank.presence == Presence::kAbsent ||
-         is_held_still(input.view, rank) || rank.state() == 'D';
+         is_held_still(input.view, rank) || rank.state() == 'D' || rank.crashed();
 }
 
 // Returns whether a story explains a rank although no rank is seen to wait for it.

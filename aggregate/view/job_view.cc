@@ -1,6 +1,7 @@
 #include "aggregate/view/job_view.h"
 
 #include <algorithm>
+#include <csignal>
 #include <limits>
 #include <optional>
 #include <set>
@@ -146,6 +147,15 @@ bool RankView::stays_stopped() const {
   }
   return std::all_of(leader->samples.begin(), leader->samples.end(),
                      [&stopped](const ThreadSample& each) { return stopped(each.state); });
+}
+
+bool RankView::crashed() const {
+  if (process == nullptr || !process->crash.is_own(process->pid) ||
+      process->ending != snapshot::Ending::kNone) {
+    return false;
+  }
+  const bool by_leader = leader != nullptr && leader->tid == process->crash.tid && !leader->call;
+  return process->crash.signal != SIGABRT || by_leader;
 }
 
 JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {

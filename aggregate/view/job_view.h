@@ -67,6 +67,9 @@ struct RankView {
   // Returns whether the leader was in state T or t in every sample: another tool may stop a thread
   // for an instant.
   bool stays_stopped() const;
+  // Returns whether it ended itself by a fault or abort(), and not because others made it wait or
+  // end: watchdogs abort from threads of their own, and a process that ends may crash on its way.
+  bool crashed() const;
 };
 
 // Returns whether the process has exited: what remains is a zombie.

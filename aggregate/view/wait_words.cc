@@ -11,6 +11,7 @@
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/wait_sentence.h"
 #include "base/printable.h"
+#include "base/signals/signal_name.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
@@ -291,6 +292,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   if (rank.leader != nullptr &&
       snapshot::is_frozen(rank.leader->wait, view.text(rank.leader->wait.wchan), state)) {
     prefix = std::string(kFrozenWords) + ": ";
+  }
+  if (rank.crashed()) {
+    prefix = "crashed (" + signal_name(rank.process->crash.signal) + "): ";
   }
   if (rank.leader == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)

@@ -151,12 +151,14 @@ std::optional<FlightRecord> RingReader::read_as(const Ring& ring, const Recorder
 
 std::vector<RawEntry> RingReader::chosen(const std::vector<RawEntry>& all,
                                          const RecorderLayout& layout) const {
-  std::map<std::uint64_t, std::size_t> seen;
+  std::map<std::pair<std::uint64_t, bool>, std::size_t> seen;  // by group, transfers apart
   std::vector<RawEntry> kept;
   for (std::size_t i = all.size(); i-- > 0;) {
     const bool ended = all[i].at<std::uint8_t>(layout.retired) == 1 ||
                        all[i].at<std::uint8_t>(layout.completed + 8) == 1;
-    if (++seen[all[i].at<std::uint64_t>(layout.group_id)] <= request_.newest || !ended) {
+    const bool is_transfer = all[i].at<std::uint8_t>(layout.is_p2p) == 1;
+    const std::size_t most = request_.newest * (is_transfer ? kTransfersForCall : 1);
+    if (++seen[{all[i].at<std::uint64_t>(layout.group_id), is_transfer}] <= most || !ended) {
       kept.push_back(all[i]);
     }
   }

@@ -25,10 +25,14 @@ namespace oddrank::collectives {
 
 struct RecorderRequest {
   Addr recorder{};  // the object
-  // How many of the newest calls of each group are kept, besides those that have not ended and the
-  // last one of each group; 0: all.
+  // How many of the newest collectives of each group are kept, besides those that have not ended;
+  // 0: all calls.
   std::size_t newest = 0;
 };
+
+// So many sends and receives of a group are kept for each collective: a step of a pipeline has
+// some for each microbatch, and what repeats shows only in two steps.
+inline constexpr std::size_t kTransfersForCall = 4;
 
 // Returns the calls (FlightRecord::from_memory), without rank, process and time. kNotFound: the
 // recorder is off, or nothing was recorded. kBadData: it is no recorder of a known layout. `what`

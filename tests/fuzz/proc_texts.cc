@@ -24,6 +24,7 @@
 #include "waits/file_locks.h"
 #include "waits/mounts.h"
 #include "waits/node/kernel_log.h"
+#include "waits/node/lost_servers.h"
 #include "waits/node/node_pressure.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -47,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)ranks::role_of(arguments, text.substr(0, 15));
   (void)ranks::is_python(arguments);
   (void)waits::parse_memory_kill(text);
+  (void)waits::parse_server_word(text);
   (void)waits::parse_oom_kills(text);
   (void)waits::parse_throttling(text);
   (void)waits::parse_pressure(text);

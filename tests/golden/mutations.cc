@@ -323,6 +323,9 @@ void stand_as(Capture& capture, std::int32_t rank, std::int32_t other) {
   const auto moved = [&](pid_t id) {
     return id >= from.pid && id < from.pid + 1000 ? to.pid + (id - from.pid) : id;
   };
+  to.crash = from.crash;
+  to.crash.tid = moved(from.crash.tid);
+  to.crash.sender = moved(from.crash.sender);
   to.threads = from.threads;
   for (ThreadCapture& thread : to.threads) {
     thread.tid = moved(thread.tid);

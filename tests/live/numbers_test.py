@@ -6,6 +6,7 @@ compares what `oddrank node` reads from their memory with what the ranks know.
 """
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -73,6 +74,17 @@ def swaps():
         for group in (two, one) if (rank, step) == (1, 4) else (one, two):
             dist.all_reduce(torch.ones(4), group=group)
 
+def runs_ahead():
+    # Rank 1 has begun the call that rank 0 waits in, and works meanwhile. Rank 2 has not made it.
+    for step in range(5):
+        dist.all_reduce(torch.ones(4))
+    last()
+    if rank == 0:
+        dist.all_reduce(torch.ones(4))
+    elif rank == 1:
+        work = dist.all_reduce(torch.ones(4), async_op=True)
+    signal.pause()
+
 def uneven():
     # Rank 1 has one batch less than the others, which wait in DDP's backward, in one of two groups.
     other = dist.new_group(list(range(world)))
@@ -96,7 +108,9 @@ class Numbers(unittest.TestCase):
 
     @harness.only_in_full
     def test_a_rank_left_out_a_call_of_a_loop_and_has_ended_it(self):
-        verdict = self.check(Job(self, PROGRAM, "skips", 3).diagnose(), "skipped_collective", "certain", 1)
+        found = Job(self, PROGRAM, "skips", 3).diagnose()
+        verdict = self.check(found, "skipped_collective", "certain", 1)
+        self.assertEqual([rank["step"]["behind"] for rank in found[1]["ranks"]], [0, 1, 0])
         self.assertIn("all_reduce in default group #6", verdict["summary"])
         self.assertIn("its last call there was #5, and it has left the loop around",
                       verdict["summary"])
@@ -111,7 +125,9 @@ class Numbers(unittest.TestCase):
 
     def test_a_rank_left_out_a_call_and_waits_in_another_group(self):
         job = Job(self, PROGRAM, "waits_elsewhere")
-        verdict = self.check(job.diagnose(), "collective_order", "certain", 1)
+        found = job.diagnose()
+        verdict = self.check(found, "collective_order", "certain", 1)
+        self.check_steps(job, found[1])
         self.assertRegex(verdict["summary"], r"rank 1 in all_reduce in group 1 \{0-3\} #4 at \S*train.py:\d+")
         odd, others = verdict["last_calls"]
         self.assertEqual((odd["ranks"], odd["named"], odd["earlier"]), ("1", True, False))
@@ -123,6 +139,19 @@ class Numbers(unittest.TestCase):
         self.assertEqual(names(others["calls"]), [*both, ("default", 4, True)])
         self.assertRegex(odd["calls"][-1]["place"], r"^waits_elsewhere \(train.py:\d+\)$")
         self.check_dumps(job)
+
+    def check_steps(self, job, report):
+        """Each step has one call in each group; rank 1 has made one call less in the default group."""
+        at = [(rank["step"]["number"], rank["step"]["newest"], rank["step"]["behind"],
+               rank["step"]["calls"], rank["step"]["group"]) for rank in report["ranks"]]
+        last = (4, 4, 0, 1, "default group")
+        self.assertEqual(at, [last, (3, 3, 1, 1, "default group"), last, last])
+        page = self.enterContext(harness.scratch()) + "/page.html"
+        run = job.run("--html", page)
+        self.assertIn("Steps rank 1 is at call 3, ranks 0,2-3 at call 4 of default group "
+                      "(1 a step: about step 4)", re.sub(r"\s+", " ", run.out), run)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("about step 3 by its own calls, 1 step behind", file.read())
 
     def check_dumps(self, job):
         """Has PyTorch and oddrank read what is written as dumps."""
@@ -161,6 +190,11 @@ class Numbers(unittest.TestCase):
         verdict = self.check(Job(self, PROGRAM, "swaps", 2).diagnose(), "collective_order", "likely", 1)
         self.assertIn("rank 1 has not called what its own calls before foretell",
                       verdict["summary"])
+
+    def test_a_call_that_nobody_waits_for_yet_is_a_call(self):
+        job = Job(self, PROGRAM, "runs_ahead", 3)
+        verdict = self.check(job.diagnose(), "skipped_collective", "likely", 2)
+        self.assertIn("its last call there was #5", verdict["summary"])
 
     def test_batches_are_uneven(self):
         found = Job(self, PROGRAM, "uneven", 3).diagnose()

@@ -225,11 +225,14 @@ class Cluster:
             raise ClusterError(f"node {node} is down")
         return inits[0]
 
+    def node_command(self, node, command):
+        """Returns the command that runs another one on a node, as ssh would."""
+        return ["nsenter", f"--target={self.node_init(node)}", "--mount", "--uts", "--ipc", "--net",
+                "--pid", "--root", "--wd", *(str(part) for part in command)]
+
     def node_exec(self, node, command, timeout=120, **options):
         """Runs a command on a node, as ssh would."""
-        enter = ["nsenter", f"--target={self.node_init(node)}", "--mount", "--uts", "--ipc",
-                 "--net", "--pid", "--root", "--wd"]
-        return subprocess.run(enter + [str(part) for part in command], stdin=subprocess.DEVNULL,
+        return subprocess.run(self.node_command(node, command), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=timeout, check=False,
                               env=self._environment(), **options)
 

@@ -5,6 +5,7 @@ programs are parts of a test, which names the part that each rank runs.
 A program tells its end by `last()` (PREAMBLE): it is called before the call that hangs.
 """
 
+import json
 import os
 import re
 import resource
@@ -32,7 +33,7 @@ def last():
     os.rename(path + ".new", path)
 """
 ENDING = """
-dist.init_process_group("gloo")
+dist.init_process_group(os.environ.get("JOB_BACKEND", "gloo"))
 globals()[sys.argv[1]]()
 """
 
@@ -42,6 +43,7 @@ class Job:
 
     def __init__(self, test, program, part, ranks=4, python=None, **more):
         self.test = test
+        self.python = python or training_job.find_torch_python()
         self.folder = test.enterContext(harness.scratch())
         self.port, reserved = training_job.reserve_port()
         test.addCleanup(reserved.close)
@@ -55,7 +57,7 @@ class Job:
         for rank in range(ranks):
             os.mkdir(self.place(rank))
             self.ranks.append(subprocess.Popen(
-                [python or training_job.find_torch_python(), path, part],
+                [self.python, path, part],
                 env={**env, "RANK": str(rank), "LOCAL_RANK": str(rank)},
                 stdin=subprocess.DEVNULL, cwd=self.place(rank)))
         test.addCleanup(self.end)
@@ -107,6 +109,14 @@ class Job:
         """Returns the run of `oddrank node` and its JSON."""
         run = self.run("--json", "-", "-q", *more)
         return run, run.json()
+
+    def dumped(self, path):
+        """Returns the calls in a flight recorder's dump, as the job's own Python reads it."""
+        code = ("import json, pickle, sys\n"
+                "json.dump(pickle.load(open(sys.argv[1], 'rb'))['entries'], sys.stdout)")
+        said = subprocess.run([self.python, "-c", code, path], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=True, timeout=120)
+        return json.loads(said.stdout)
 
     def diagnose_cores(self, cores):
         """Returns the run of `oddrank core` and its JSON."""

@@ -45,8 +45,8 @@ std::optional<MemoryKill> parse_memory_kill(std::string_view record) {
   return MemoryKill{*pid, std::move(name), *at};
 }
 
-std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
-  std::vector<MemoryKill> kills;
+void each_kernel_record(const std::function<void(std::string_view record)>& visit,
+                        std::chrono::milliseconds patience) {
   const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const Deadline end = Deadline::after(patience);
   std::array<char, kMaxRecord> record{};
@@ -58,13 +58,22 @@ std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
     if (size <= 0) {
       break;
     }
-    if (auto kill = parse_memory_kill({record.data(), static_cast<std::size_t>(size)})) {
-      kills.push_back(*std::move(kill));
-    }
-    if (kills.size() > kMaxKills) {
-      kills.erase(kills.begin());
-    }
+    visit({record.data(), static_cast<std::size_t>(size)});
   }
+}
+
+std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
+  std::vector<MemoryKill> kills;
+  each_kernel_record(
+      [&kills](std::string_view record) {
+        if (auto kill = parse_memory_kill(record)) {
+          kills.push_back(*std::move(kill));
+        }
+        if (kills.size() > kMaxKills) {
+          kills.erase(kills.begin());
+        }
+      },
+      patience);
   return kills;
 }
 

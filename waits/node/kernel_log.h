@@ -1,10 +1,12 @@
-// Finds processes that the kernel killed for lack of memory, and when, in its log.
+// The kernel's log: reads its records, and finds processes that it killed for lack of memory, and
+// when.
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +25,12 @@ struct MemoryKill {
 // is about something else.
 std::optional<MemoryKill> parse_memory_kill(std::string_view record);
 
-// Returns all kills that the log still has, oldest first. Empty if it may not be read. Takes at
-// most `patience`; never waits for another record.
+// Visits the records that the log still has, oldest first, with their heads ("3,1234,5678901,-;").
+// None if it may not be read. Takes at most `patience`; never waits for another record.
+void each_kernel_record(const std::function<void(std::string_view record)>& visit,
+                        std::chrono::milliseconds patience = std::chrono::milliseconds{100});
+
+// Returns all kills that the log still has, oldest first. Empty if it may not be read.
 std::vector<MemoryKill> read_memory_kills(
     std::chrono::milliseconds patience = std::chrono::milliseconds{100});
 

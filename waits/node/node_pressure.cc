@@ -18,6 +18,7 @@
 #include "waits/cgroups.h"
 #include "waits/mounts.h"
 #include "waits/node/kernel_log.h"
+#include "waits/node/lost_servers.h"
 #include "waits/node/node_load.h"
 #include "waits/node/stuck_processes.h"
 
@@ -152,6 +153,20 @@ void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& no
   }
 }
 
+// Returns the time after boot by the kernel log's clock, which does not run while a machine sleeps.
+std::uint64_t since_boot_us() {
+  timespec now{};
+  return ::clock_gettime(CLOCK_MONOTONIC, &now) == 0
+             ? static_cast<std::uint64_t>(now.tv_sec) * kSecondUs
+             : 0;
+}
+
+void add_lost_servers(std::vector<std::string>& notes) {
+  for (std::string& note : lost_servers(read_server_words(), since_boot_us())) {
+    notes.push_back(std::move(note));
+  }
+}
+
 // Adds kills since the first rank began; earlier ones do not concern the job.
 void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes) {
   constexpr std::size_t kMaxKillNotes = 8;
@@ -159,11 +174,10 @@ void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes
   for (const snapshot::ProcessCapture& process : capture.processes) {
     begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
   }
-  timespec now{};
-  if (begun_us == UINT64_MAX || ::clock_gettime(CLOCK_MONOTONIC, &now) != 0) {
+  const std::uint64_t now_us = since_boot_us();
+  if (begun_us == UINT64_MAX || now_us == 0) {
     return;
   }
-  const auto now_us = static_cast<std::uint64_t>(now.tv_sec) * kSecondUs;
   std::vector<MemoryKill> kills = read_memory_kills();
   std::erase_if(kills, [begun_us](const MemoryKill& kill) {
     return kill.at_us + kSecondUs < begun_us;  // the times are from two kernel clocks
@@ -247,6 +261,7 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
     add_swap(process.pid, before, notes);
   }
   add_kills(capture, notes);
+  add_lost_servers(notes);
   add_pressure(notes);
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   notes.push_back(load_note(text_of("/proc", "loadavg"),

@@ -33,6 +33,7 @@ struct Story {
 std::vector<Story> stories_of_progress();      // healthy, slow, busy_rank
 std::vector<Story> stories_of_lost_ranks();    // missing_rank, stopped_rank
 std::vector<Story> stories_of_failed_ranks();  // failed_rank, early_exit, rendezvous
+std::vector<Story> stories_of_crashes();       // crashed_rank
 std::vector<Story> stories_of_collectives();   // skipped and mismatched
 std::vector<Story> stories_of_order();         // collective_order, p2p_order
 std::vector<Story> stories_of_circles();       // resource_cycle

@@ -107,6 +107,44 @@ TEST_CASE("a rank that waits for its device is in the oldest call that has not e
   CHECK_FALSE(leader(job, 3).call);
 }
 
+TEST_CASE("a rank that waits for its device waits for what it receives") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  Recorders recorders = third_all_reduce(looked, kSecondUs);
+  for (std::int32_t rank = 2; rank <= 6; ++rank) {
+    leader(job, rank).call.reset();
+    leader(job, rank).wait.on = snapshot::WaitOn::kDevice;
+    auto& process = job.process(tests::pid_of(rank));
+    process.groups = {snapshot::ProcessGroup{job.capture.tables.string("0"), {}, {}, true}};
+    process.groups.front().size = 8;
+    auto& record = recorders.records[static_cast<std::size_t>(rank)];
+    record.entries.back().state = snapshot::FlightState::kCompleted;
+    record.from_memory = true;
+  }
+  recorders.transfer(2, kWorld, "send", 3);  // sent before; the device needs what comes from 1
+  recorders.transfer(2, kWorld, "recv", 1);
+  recorders.transfer(2, kWorld, "recv", 1);
+  recorders.transfer(3, kWorld, "send", 4);
+  recorders.transfer(4, kWorld, "recv", 3);  // which of the two is not known
+  recorders.transfer(4, kWorld, "recv", 5);
+  recorders.transfer(5, kWorld, "recv", 4, true);
+  recorders.call("0", kWorld, {6}, "all_gather", false);
+  recorders.transfer(6, kWorld, "recv", 5);
+  recorders.into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  REQUIRE(leader(job, 2).call);
+  CHECK(leader(job, 2).call->kind == snapshot::CallKind::kRecv);
+  CHECK(leader(job, 2).call->peer == 1);
+  CHECK(leader(job, 2).call->whole_world);
+  REQUIRE(leader(job, 3).call);
+  CHECK(leader(job, 3).call->kind == snapshot::CallKind::kSend);
+  CHECK(leader(job, 3).call->peer == 4);
+  CHECK_FALSE(leader(job, 4).call);
+  CHECK_FALSE(leader(job, 5).call);
+  REQUIRE(leader(job, 6).call);  // made before
+  CHECK(leader(job, 6).call->kind == snapshot::CallKind::kCollective);
+}
+
 TEST_CASE("the only open call gives the group that the frames do not show") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (std::int32_t rank = 0; rank < 8; ++rank) {

@@ -54,6 +54,7 @@ TEST_CASE("a past tells the kernel's time if that is earlier than a sample's") {
   hung_before.add(unrun(44), false, start + seconds(1));
   CHECK(says(hung_before, "last moved at "));
   CHECK(says(hung_before, "(93 s before this capture)"));
+  CHECK(hung_before.still_for(start + seconds(50)) == seconds(93));
   hung_before.add(unrun(0), false, start + seconds(20));  // a debugger looked at it
   CHECK(says(hung_before, "(93 s before this capture)"));
 
@@ -61,6 +62,7 @@ TEST_CASE("a past tells the kernel's time if that is earlier than a sample's") {
   polls.add(unrun(0), false, start + seconds(1));
   CHECK(says(polls, "has not moved since the watch began at "));
   CHECK(says(polls, "(50 s before this capture)"));
+  CHECK(polls.still_for(start + seconds(50)) == seconds(0));
 
   LeaderPast between(start);  // two samples
   between.add(unrun(0), false, start + seconds(1));

@@ -1,0 +1,43 @@
+// Which step of its program each rank is in, by its own calls: a step is what repeats in them. The
+// number is that of the newest call divided by the calls of a step, so calls before the first step
+// shift it. How far ranks are apart is exact, and told only of ranks that count the same calls. A
+// program that makes equal calls several times a step has that many of these steps in one of its
+// own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregate/flight/flight_job.h"
+
+namespace oddrank::aggregate {
+
+struct RankStep {
+  std::int32_t rank = -1;
+  std::string group;        // whose calls are counted: "default group"
+  bool transfers = false;   // sends and receives are counted; else collectives
+  std::int64_t calls = 0;   // of these in one step of the rank
+  std::int64_t newest = 0;  // number of the newest of these calls
+  std::int64_t step = 0;    // from 1 on
+  std::int64_t behind = 0;  // whole steps behind the foremost rank that counts the same calls
+};
+
+// Returns a row for each rank whose calls repeat, by rank. The calls must have been read from
+// memory, beside the stacks.
+std::vector<RankStep> rank_steps(const FlightJob& job);
+
+// Returns the rank's row among those of rank_steps(); null if there is none.
+const RankStep* step_of(const std::vector<RankStep>& steps, std::int32_t rank);
+
+// Returns "about step 1206 by its own calls, 1 step behind".
+std::string step_words(const RankStep& step);
+
+// Returns a line for each kind of calls that are counted, if ranks differ in them: "rank 3 is at
+// call 4823, ranks 0-2 at call 4824 of default group (4 a step: about step 1206)", and for sends
+// and receives, which are each rank's own, "rank 3 is in step 5, ranks 0-2 in step 6, ...". At most
+// four lines.
+std::vector<std::string> skew_lines(const std::vector<RankStep>& steps);
+
+}  // namespace oddrank::aggregate
