@@ -35,6 +35,9 @@ class GraphBuilder {
   bool is_matched(const CollectiveCall& call, std::int32_t rank, const RankView& peer) const;
 
   void add_peer(std::size_t at);
+
+  // Adds the wait for the rank that runs a function for this one.
+  void add_server(std::size_t at);
   std::size_t process_node(const ProcessCapture& process);
 
   // Adds rank -> child -> child's child, as long as waits name processes; then the thing at the
@@ -68,6 +71,7 @@ WaitGraph GraphBuilder::run() {
   add_slots();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     add_peer(at);
+    add_server(at);
     add_processes(at);
   }
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
@@ -142,6 +146,22 @@ void GraphBuilder::add_peer(std::size_t at) {
   add_edge({at, peer, call_words(view_, call), printable(view_.text(call.evidence), 200), false});
   graph_.waits_for_rank[at] = true;
   graph_.awaited[peer] = true;
+}
+
+void GraphBuilder::add_server(std::size_t at) {
+  const RankView& rank = view_.ranks()[at];
+  if (rank.server == JobView::kNone) {
+    return;
+  }
+  const RankView& server = view_.ranks()[rank.server];
+  const auto frame =
+      server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
+  add_edge({at, rank.server, "an RPC",
+            fmt::format("thread {} of it runs {}", server.leader->tid,
+                        frame ? frame->name : std::string("a function for another rank")),
+            false});
+  graph_.waits_for_rank[at] = true;
+  graph_.awaited[rank.server] = true;
 }
 
 std::size_t GraphBuilder::process_node(const ProcessCapture& process) {

@@ -228,8 +228,15 @@ bool may_need_others(const JobView& view, const RankView& rank) {
            last.polls == PollOn::kReady || last.polls == PollOn::kConnection;
   }
   const snapshot::Wait& wait = last.leader->wait;
-  return wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
+  return wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock || is_to_be_woken(view, last) ||
          (wait.on == WaitOn::kPipe && !has_reader_outside(view, last));
+}
+
+bool is_to_be_woken(const JobView& view, const RankView& rank) {
+  const snapshot::Wait& wait = rank.leader->wait;
+  return wait.on == WaitOn::kUnknown && rank.state() == 'S' &&
+         (wait.how == snapshot::WaitHow::kFiles || wait.own_wakers ||
+          view.text(wait.path).starts_with("anon_inode:"));
 }
 
 bool talks_to_service(const JobView& view, const RankView& rank) {

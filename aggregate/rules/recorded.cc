@@ -14,6 +14,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
 #include "aggregate/sources/ras_job.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -71,6 +72,11 @@ bool may_be_named(const RuleInput& input, Kind kind, const std::vector<std::size
     const Stand stand = stand_of(input, at);
     if (kind == Kind::kCollectiveOrder) {
       return !told && (stand == Stand::kWaits || stand == Stand::kInCall);
+    }
+    // It waits for an answer, and whose is not known: the recorder does not know either.
+    const RankView& rank = input.view.ranks()[at];
+    if (rank.leader != nullptr && calls_remotely(input.view.model(), *rank.leader)) {
+      return false;
     }
     const bool suspected = std::binary_search(first.ranks.begin(), first.ranks.end(), at);
     return told ? suspected

@@ -51,6 +51,8 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
     case WaitOn::kPipe:
     case WaitOn::kSocket:
       return awaited_process(input.view, *last.process) == nullptr;
+    case WaitOn::kUnknown:
+      return is_to_be_woken(input.view, last);
     default:
       return false;
   }

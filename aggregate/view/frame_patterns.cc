@@ -164,6 +164,8 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
               "concurrent/futures/process.py",
               "_process_worker",
               "process pool worker"),
+    by_python(Story::kPoolWorker, "distributed/threadpoolexecutor.py", "_worker", "dask worker"),
+    by_python(Story::kPoolWorker, "multiprocess/pool.py", "worker", "multiprocess.Pool worker"),
     by_python(Story::kPoolWorker, "loky/process_executor.py", "_process_worker", "loky worker"),
 
     by_python(Story::kQueueIdle, "multiprocessing/queues.py", "get", "waits for work"),
@@ -246,6 +248,11 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kStore, "", "c10d::PrefixStore::", "a key of the store"),
     by_native(Story::kStore, "", "c10d::FileStore::", "a key of the store"),
     by_native(Story::kStore, "", "c10d::HashStore::", "a key of the store"),
+    by_python(Story::kRemoteCall, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"),
+    by_native(Story::kRemoteCall, "", "PyRRef::toHere", "an RPC's result"),
+    by_python(Story::kRemoteCall, "/grpc/_channel.py", "__call__", "a call of gRPC"),
+    by_python(Story::kServesCall, "/grpc/_server.py", "_call_behavior", "a call of gRPC"),
+    by_python(Story::kServesCall, "torch/distributed/rpc/internal.py", "_run_function", "an RPC"),
     by_python(
         Story::kCommunicates, "torch/distributed/distributed_c10d.py", "", "torch.distributed"),
     by_native(Story::kCommunicates, "", "c10d::", "torch.distributed"),

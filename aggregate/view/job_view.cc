@@ -11,6 +11,7 @@
 
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/view/remote_calls.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "snapshot/variable.h"
@@ -190,7 +191,36 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
       by_process_.emplace(ranks_[at].process, at);
     }
   }
+  take_servers();
   take_records();
+}
+
+// Finds the rank that the callers of RPCs wait for, if only one can be meant: if several run
+// functions for others, no frame tells whose call is whose.
+void JobView::take_servers() {
+  std::vector<RankView*> callers;
+  std::vector<std::pair<std::size_t, const snapshot::ThreadCapture*>> servers;
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    RankView& rank = ranks_[at];
+    if (rank.presence != Presence::kRead || rank.sample() == nullptr) {
+      return;  // it may be the one
+    }
+    if (calls_remotely(model_, *rank.leader)) {
+      callers.push_back(&rank);
+    } else if (const auto* thread = serving_thread(model_, *rank.process)) {
+      servers.emplace_back(at, thread);
+    }
+  }
+  if (callers.empty() || servers.size() != 1) {
+    return;
+  }
+  RankView& server = ranks_[servers.front().first];
+  server.leader = servers.front().second;
+  server.beside = find_beside(*server.process, *server.leader, model_);
+  take_poll(server);
+  for (RankView* caller : callers) {
+    caller->server = servers.front().first;
+  }
 }
 
 void JobView::take_records() {

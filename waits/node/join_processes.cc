@@ -41,10 +41,11 @@ bool stopped(const ProcessCapture& process) {
 }
 
 // Returns the state of a worker whose frames were read. Searches all threads for its loop, which
-// need not run in the main thread.
+// need not run in the main thread. If several run it, one that works is enough.
 WorkerState state_by_frames(const ProcessCapture& process,
                             const WorkerPool& pool,
                             const Tables& tables) {
+  WorkerState state = WorkerState::kNone;
   for (const ThreadCapture& thread : process.threads) {
     const auto frames = python_frames(thread, tables);
     const auto loop = std::find_if(frames.begin(), frames.end(), [&](const Frame* frame) {
@@ -60,9 +61,12 @@ WorkerState state_by_frames(const ProcessCapture& process,
     const bool idle =
         std::any_of(pool.idle.begin(), pool.idle.end(),
                     [&](const FramePattern& pattern) { return matches(pattern, *inside, tables); });
-    return idle ? WorkerState::kIdle : WorkerState::kBusy;
+    if (!idle) {
+      return WorkerState::kBusy;
+    }
+    state = WorkerState::kIdle;
   }
-  return WorkerState::kNone;
+  return state;
 }
 
 bool has_python(const ProcessCapture& process, const Tables& tables) {
@@ -162,6 +166,7 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   wait.on = pool.on;
   wait.inferred = true;
   wait.about = WaitAbout::kPool;
+  wait.how = wait.how == WaitHow::kObject ? WaitHow::kTold : wait.how;
   wait.notes = {};
   wait.pool = {};
   wait.pool.name = capture.tables.string(pool.name);
@@ -230,7 +235,9 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   for (const WorkerPool& pool : worker_pools()) {
     if (any_frame_matches(frames, pool.waiting, capture.tables)) {
       join_pool(capture, process, pool, wait);
-      return;
+      if (wait.about == WaitAbout::kPool) {
+        return;
+      }
     }
   }
   if (wait.holder_pid != 0) {

@@ -31,6 +31,33 @@ constexpr std::array kPoolFutureWaits = {
     FramePattern{"shutdown", "concurrent/futures/process.py"},
 };
 
+// joblib 1.3 to 1.6 polls; other users of loky wait for a future.
+constexpr std::array kLokyWaits = {
+    FramePattern{"_retrieve", "joblib/parallel.py"},
+    FramePattern{"result", "concurrent/futures/_base.py"},
+};
+// distributed 2026.8: the client runs an event loop in a thread, and the main thread waits for it.
+constexpr std::array kDaskWaits = {
+    FramePattern{"sync", "distributed/utils.py"},
+};
+constexpr std::array kThreadQueueGet = {
+    FramePattern{"get", "queue.py"},
+    FramePattern{"_worker", "distributed/threadpoolexecutor.py"},
+};
+
+// multiprocess, a fork of multiprocessing, and datasets 5, which polls a queue that its workers
+// fill.
+constexpr std::array kForkedPoolWaits = {
+    FramePattern{"get", "multiprocess/pool.py"},
+    FramePattern{"wait", "multiprocess/pool.py"},
+    FramePattern{"next", "multiprocess/pool.py"},
+    FramePattern{"join", "multiprocess/pool.py"},
+    FramePattern{"iflatmap_unordered", "datasets/utils/py_utils.py"},
+};
+constexpr std::array kForkedQueueGet = {
+    FramePattern{"get", "multiprocess/queues.py"},
+};
+
 constexpr std::array kPools = {
     WorkerPool{"DataLoader worker", WaitOn::kInput, kLoaderWaits,
                FramePattern{"_worker_loop", "torch/utils/data/_utils/worker.py"}, kQueueGet,
@@ -39,6 +66,12 @@ constexpr std::array kPools = {
                FramePattern{"_process_worker", "concurrent/futures/process.py"}, kQueueGet, ""},
     WorkerPool{"multiprocessing.Pool worker", WaitOn::kChild, kPoolWaits,
                FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, ""},
+    WorkerPool{"multiprocess.Pool worker", WaitOn::kChild, kForkedPoolWaits,
+               FramePattern{"worker", "multiprocess/pool.py"}, kForkedQueueGet, ""},
+    WorkerPool{"loky worker", WaitOn::kChild, kLokyWaits,
+               FramePattern{"_process_worker", "loky/process_executor.py"}, kQueueGet, ""},
+    WorkerPool{"dask worker", WaitOn::kChild, kDaskWaits,
+               FramePattern{"_worker", "distributed/threadpoolexecutor.py"}, kThreadQueueGet, ""},
 };
 
 constexpr std::array kChildJoins = {

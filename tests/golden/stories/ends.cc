@@ -179,6 +179,23 @@ CaptureBuilder thread_at_a_pipe() {
   return job;
 }
 
+// Rank 0 waits for what rank 1 runs for it in a thread, while the main thread of rank 1 waits in
+// the collective that rank 0 has not entered.
+CaptureBuilder callee_at_a_pipe() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("all_reduce"), prepare(60)));
+  replace(job, 0,
+          on_lock(pid_of(0), 0, 0x7f0020,
+                  futex_wait() +
+                      Frames{in_torch("torch::jit::PythonFutureWrapper::wait"),
+                             pkg_py("torch/distributed/rpc/api.py", "rpc_sync", 809)} +
+                      prepare(55)));
+  ThreadSpec serves =
+      at_named_pipe({pkg_py("torch/distributed/rpc/internal.py", "_run_function", 233)});
+  serves.python_name = "Dummy-1";
+  add_thread(job, 1, 7671, serves);
+  return job;
+}
+
 }  // namespace
 
 std::vector<Story> stories_of_ends() {
@@ -204,6 +221,11 @@ std::vector<Story> stories_of_ends() {
        {5},
        one_of_them_works,
        Kind::kIoStall},
+      {"callee_at_a_pipe",
+       "torch RPC: a parameter server's handler",
+       Kind::kIoStall,
+       {1},
+       callee_at_a_pipe},
       {"child_computes", "a pool that tokenises", Kind::kBusyRank, {6}, child_computes},
       {"stopped_child", "Ctrl-Z met a worker", Kind::kStoppedRank, {6}, stopped_child},
       {"child_waits_for_a_lock",

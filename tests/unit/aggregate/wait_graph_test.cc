@@ -124,4 +124,30 @@ TEST_CASE("a root that may have left its broadcast is waited for as a guess") {
   CHECK(!is_assumed(alone.graph, 0));  // no other rank can be missing
 }
 
+// Rank 2 waits for an RPC's answer; a thread of each of `servers` runs a function for another rank.
+CaptureBuilder rpc_job(const std::vector<std::int32_t>& servers) {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  ThreadSpec caller = tests::in_all_reduce();
+  caller.call.reset();
+  caller.frames = {tests::py("rpc_sync", "/x/torch/distributed/rpc/api.py", 8)};
+  tests::replace(job, 2, caller);
+  for (const std::int32_t rank : servers) {
+    ThreadSpec serves;
+    serves.frames = {tests::py("load", "/home/ada/demo/load.py", 3),
+                     tests::py("_run_function", "/x/torch/distributed/rpc/internal.py", 9)};
+    job.thread(job.process(tests::pid_of(rank)), serves).tid = tests::pid_of(rank) + 500;
+  }
+  return job;
+}
+
+TEST_CASE("the caller of an RPC waits for the only rank that runs a function for others") {
+  const Built one(rpc_job({4}));
+  CHECK(one.view.ranks()[4].leader->tid == tests::pid_of(4) + 500);
+  CHECK(one.graph.edge(2, 4) != nullptr);
+  CHECK(one.graph.roots == std::vector<std::size_t>{4});
+  const Built two(rpc_job({4, 5}));
+  CHECK(two.graph.edge(2, 4) == nullptr);
+  CHECK(two.view.ranks()[4].leader->tid == tests::pid_of(4));
+}
+
 }  // namespace oddrank::aggregate
