@@ -151,8 +151,9 @@ class NightTest(NightLab):
 
     def test_a_step_that_is_over(self):
         """Nothing is waited for or said of it, and who asks for it is told."""
-        job = self.submit("srun -N2 -n2 --overlap sleep 3600 & "
-                          f"srun -N2 -n2 --overlap /usr/bin/python3 {RANK} {self.folder} step & wait",
+        job = self.submit("srun -N2 -n2 --overlap --overcommit --mem=0 sleep 3600 & "
+                          "srun -N2 -n2 --overlap --overcommit --mem=0 "
+                          f"/usr/bin/python3 {RANK} {self.folder} step & wait",
                           "-N2", "-n2", "--overcommit")
         proc_facts.wait_until(lambda: self.ranks_of(job, 2) and len(self.steps(job)) == 2, "both steps run")
         steps = self.steps(job)
