@@ -249,11 +249,11 @@ bool ElfImage::has_own_symbols() const {
 }
 
 std::vector<NamedRange> ElfImage::variables_with_prefix(std::string_view prefix,
-                                                        std::uint64_t size,
+                                                        std::array<std::uint64_t, 2> sizes,
                                                         const ElfRange& within) const {
   std::vector<NamedRange> found;
   impl_->visit_symbols(
-      [&](const SymbolTable& part) { part.append_variables(prefix, size, within, found); });
+      [&](const SymbolTable& part) { part.append_variables(prefix, sizes, within, found); });
   return found;
 }
 

@@ -5,6 +5,7 @@
 // fewer symbols, never a crash.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,11 +57,11 @@ class ElfImage {
   // Returns whether it has a symbol table beside the dynamic one: then a local symbol that is not
   // found does not exist.
   bool has_own_symbols() const;
-  // Returns every defined variable of that size in that range of addresses whose name has the
-  // prefix, with its name as in the file. Size and address are compared first: names are spread
+  // Returns every defined variable of one of the sizes in that range of addresses whose name has
+  // the prefix, with its name as in the file. Size and address are compared first: names are spread
   // over tens of megabytes.
   std::vector<NamedRange> variables_with_prefix(std::string_view prefix,
-                                                std::uint64_t size,
+                                                std::array<std::uint64_t, 2> sizes,
                                                 const ElfRange& within) const;
 
   // Returns the file's bytes at an address of a loadable segment; an empty span if there are none.

@@ -54,11 +54,12 @@ std::optional<ElfRange> SymbolTable::find(std::string_view name) const {
 }
 
 void SymbolTable::append_variables(std::string_view prefix,
-                                   std::uint64_t size,
+                                   std::array<std::uint64_t, 2> sizes,
                                    const ElfRange& within,
                                    std::vector<NamedRange>& into) const {
   for (const Elf64_Sym& symbol : symbols_) {
-    if (symbol.st_size == size && symbol.st_value - within.address < within.size &&
+    if ((symbol.st_size == sizes[0] || symbol.st_size == sizes[1]) &&
+        symbol.st_value - within.address < within.size &&
         ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && is_defined(symbol) &&
         symbol.st_name < names_.size() && names_.substr(symbol.st_name).starts_with(prefix)) {
       into.push_back({std::string(name(symbol)), {symbol.st_value, symbol.st_size}});

@@ -7,6 +7,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,9 +40,9 @@ class SymbolTable {
   std::optional<ElfRange> find(std::string_view name) const;
   // Adds each defined function whose name has the prefix.
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
-  // Adds each defined variable of that size in that range whose name has the prefix.
+  // Adds each defined variable of one of the sizes in that range whose name has the prefix.
   void append_variables(std::string_view prefix,
-                        std::uint64_t size,
+                        std::array<std::uint64_t, 2> sizes,
                         const ElfRange& within,
                         std::vector<NamedRange>& into) const;
 

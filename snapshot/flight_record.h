@@ -14,9 +14,9 @@ namespace oddrank::snapshot {
 enum class FlightState : std::uint8_t { kScheduled = 0, kStarted, kCompleted };
 
 struct FlightEntry {
-  std::int64_t record = -1;    // of the process, ascending from 0
-  std::int64_t sequence = -1;  // of collectives within the group
-  std::int64_t created_ns = 0;
+  std::int64_t record = -1;      // of the process, ascending from 0
+  std::int64_t sequence = -1;    // of collectives within the group
+  std::int64_t created_ns = 0;   // of one that has ended, to the second if not all were kept
   std::int64_t input_count = 0;  // numbers in all input tensors together
   std::int64_t output_count = 0;
   std::uint32_t group = 0;  // index into FlightRecord::groups

@@ -57,8 +57,10 @@ constexpr std::array kNumberOffsets = std::to_array<NumberOffset>({
     {"nccl", 207, 207, 0x480},
     {"nccl", 208, 208, 0x3e0},
     {"nccl", 209, 211, 0x3e8},
-    {"nccl", 212, 212, 0x410},
+    {"nccl", 212, 213, 0x410},
     {"nccl", 214, 215, 0x418},
+    {"nccl2", 214, 214, 0x140},
+    {"nccl2", 215, 215, 0x138},
 });
 
 constexpr std::string_view kGroupClass = "ProcessGroup";

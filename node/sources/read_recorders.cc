@@ -141,6 +141,17 @@ void add_members(const snapshot::ProcessCapture& process,
   }
 }
 
+// Times take most of the room of a call in a capture, and nothing needs those of calls that have
+// ended to be exact.
+void drop_fractions(const snapshot::Tables& tables, FlightRecord& record) {
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
+  for (snapshot::FlightEntry& entry : record.entries) {
+    if (snapshot::has_ended(entry, tables)) {
+      entry.created_ns -= entry.created_ns % kSecondNs;
+    }
+  }
+}
+
 }  // namespace
 
 Result<FlightRecord> read_recorders(const Target& target,
@@ -180,6 +191,9 @@ Result<FlightRecord> read_recorders(const Target& target,
   record.rank = process.rank;
   record.pid = process.pid;
   add_members(process, tables, record);
+  if (wanted.newest != 0) {
+    drop_fractions(tables, record);
+  }
   return std::move(record);
 }
 

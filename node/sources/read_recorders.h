@@ -17,7 +17,8 @@
 namespace oddrank::node {
 
 struct RecordersWanted {
-  std::size_t newest = 0;                // how many calls of each group are kept; 0: all
+  // How many calls of each group are kept, with times to the second if they have ended; 0: all.
+  std::size_t newest = 0;
   std::vector<RecorderVariables> known;  // of libraries that need not be searched again
 };
 

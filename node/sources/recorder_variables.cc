@@ -41,21 +41,21 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
   // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
   constexpr std::string_view kPrefix = "_ZZN4c10d1";
   constexpr std::string_view kRegistry = "_ZZN4c10d17getFlightRecorder";  // 2.15
-  constexpr std::uint64_t kRegistrySize = collectives::kRegistryWords * sizeof(std::uint64_t);
+  constexpr std::uint64_t kPointerSize = sizeof(std::uint64_t);
+  constexpr std::uint64_t kRegistrySize = collectives::kRegistryWords * kPointerSize;
   RecorderVariables found{library.build_id(), library.has_own_symbols(), {}, {}};
   const auto variables = library.section(".bss");
   if (!variables) {
     return found;
   }
+  // The symbols are half a million, so they are gone through once.
   for (const elf::NamedRange& variable :
-       library.variables_with_prefix(kPrefix, sizeof(std::uint64_t), *variables)) {
-    if (is_recorder_symbol(variable.name)) {
+       library.variables_with_prefix(kPrefix, {kPointerSize, kRegistrySize}, *variables)) {
+    const bool is_pointer = variable.range.size == kPointerSize;
+    if (is_pointer && is_recorder_symbol(variable.name)) {
       found.addresses.push_back(variable.range.address);
-    }
-  }
-  for (const elf::NamedRange& variable :
-       library.variables_with_prefix(kRegistry, kRegistrySize, *variables)) {
-    if (variable.name.ends_with("E8registry")) {
+    } else if (!is_pointer && variable.name.starts_with(kRegistry) &&
+               variable.name.ends_with("E8registry")) {
       found.registries.push_back(variable.range.address);
     }
   }
