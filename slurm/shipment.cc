@@ -110,6 +110,7 @@ std::vector<std::string> copy_notes(const std::vector<NodeAnswer>& nodes,
     }
   }
   std::vector<std::string> notes;
+  notes.reserve(hosts_of.size());
   for (auto& [way, hosts] : hosts_of) {
     notes.push_back(
         program + " is not on " + compress_hosts(std::move(hosts)) +

@@ -50,11 +50,14 @@ bool RankPast::was_there(const RankView& rank) const {
 
 std::string RankPast::ended_by_step(const RankView& rank) const {
   constexpr std::int64_t kMaxStatus = 0xffff;
-  if (rank.presence != Presence::kAbsent || rank.rank < 0) {
+  // Another step, which is not in the report, may have a task of that number on another node.
+  if (rank.presence != Presence::kAbsent || !rank.launched) {
     return {};
   }
+  const auto& nodes = view_.capture().nodes;
   for (const snapshot::LogLine& line : view_.capture().collectives.log) {
     if (line.kind == snapshot::LogKind::kTaskStatus && line.rank == rank.rank &&
+        line.node < nodes.size() && printable(nodes[line.node].host) == rank.host &&
         line.sequence >= 0 && line.sequence <= kMaxStatus) {
       return "has ended: " + exit_words(static_cast<std::int32_t>(line.sequence)) + ", says SLURM";
     }

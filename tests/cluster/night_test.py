@@ -151,8 +151,9 @@ class NightTest(NightLab):
 
     def test_a_step_that_is_over(self):
         """Nothing is waited for or said of it, and who asks for it is told."""
-        job = self.submit("srun -N2 -n2 --overlap sleep 3600 & "
-                          f"srun -N2 -n2 --overlap /usr/bin/python3 {RANK} {self.folder} step & wait",
+        job = self.submit("srun -N2 -n2 --overlap --overcommit --mem=0 sleep 3600 & "
+                          "srun -N2 -n2 --overlap --overcommit --mem=0 "
+                          f"/usr/bin/python3 {RANK} {self.folder} step & wait",
                           "-N2", "-n2", "--overcommit")
         proc_facts.wait_until(lambda: self.ranks_of(job, 2) and len(self.steps(job)) == 2, "both steps run")
         steps = self.steps(job)
@@ -227,6 +228,20 @@ class NightTest(NightLab):
 
     def test_a_rank_that_was_killed_beside_others(self):
         self.check_ended_beside("killed")
+
+    def test_what_is_odd_about_a_node_or_its_set_up(self):
+        """Notes beside the verdict: who differs, and which node lacks something."""
+        for command in ("mount -t tmpfs -o size=1m tmpfs /dev/shm", "head -c 1000000 /dev/zero >/dev/shm/full"):
+            made = self.lab.node_exec("n1", ["sh", "-c", command])
+            self.assertEqual(made.returncode, 0, made)
+        self.addCleanup(self.lab.node_exec, "n1", ["umount", "-l", "/dev/shm"])
+        job = self.start("step", "bash -c '[ $SLURM_PROCID = 0 ] || export NCCL_ALGO=Tree; exec \"$@\"' bash")
+        report = self.report(job)
+        self.assertIn(report["verdict"]["kind"], ("healthy", "slow"), report)
+        notes = "\n".join(report["notes"])
+        self.assertRegex(notes, r"the set-up differs: rank 0 \(n0\) has no NCCL_ALGO, rank 1 \(n1\) has NCCL_ALGO=Tree")
+        self.assertRegex(notes, r"n1: /dev/shm of pid \d+ is 9\d% full")
+        self.assertNotIn("n0: /dev/shm", notes)
 
     # -- which job --------------------------------------------------------------------------------
 

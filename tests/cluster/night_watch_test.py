@@ -50,8 +50,9 @@ class NightWatchTest(NightLab):
 
     def test_a_watch_of_a_healthy_job_beside_sleepers(self):
         """A larger step that stands still is no reason for an alarm."""
-        job = self.submit("srun -N2 -n6 --overlap --overcommit sleep 3600 & "
-                          f"srun -N2 -n2 --overlap /usr/bin/python3 {RANK} {self.folder} step & wait",
+        job = self.submit("srun -N2 -n6 --overlap --overcommit --mem=0 sleep 3600 & "
+                          "srun -N2 -n2 --overlap --overcommit --mem=0 "
+                          f"/usr/bin/python3 {RANK} {self.folder} step & wait",
                           "-N2", "-n2", "--overcommit")
         proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1"), "the ranks are connected")
         watch, said = self.watch(job, "--on-stall", f"touch {self.folder}/alarm")

@@ -47,9 +47,10 @@ tests::CaptureBuilder ended_task(const std::string& tasks, const std::string& st
 }
 
 TEST_CASE("missing_rank: how SLURM's daemon says that a task ended") {
-  const auto summary_of = [](std::int32_t rank, std::int64_t status) {
+  const auto summary_of = [](std::int32_t rank, std::int64_t status, std::uint32_t node = 0) {
     tests::CaptureBuilder job = ended_task("8", "0");
-    job.capture.collectives.log.push_back({.kind = snapshot::LogKind::kTaskStatus,
+    job.capture.collectives.log.push_back({.node = node,
+                                           .kind = snapshot::LogKind::kTaskStatus,
                                            .rank = rank,
                                            .sequence = status,
                                            .behind = {rank}});
@@ -57,6 +58,7 @@ TEST_CASE("missing_rank: how SLURM's daemon says that a task ended") {
   };
   CHECK(contains(summary_of(7, 0), "rank 7 (n0) has ended: exit code 0, says SLURM"));
   CHECK(contains(summary_of(7, 9), "rank 7 (n0) has ended: killed by signal 9, says SLURM"));
+  CHECK_FALSE(contains(summary_of(7, 0, 1), "says SLURM"));  // a task of another step, on n1
   // Another rank, which has a process; and what is no status.
   CHECK_FALSE(contains(summary_of(6, 0), "says SLURM"));
   CHECK_FALSE(contains(summary_of(7, -1), "says SLURM"));
