@@ -150,6 +150,9 @@ class Numbers(unittest.TestCase):
         run = job.run("--html", page)
         self.assertIn("Steps rank 1 is at call 3, ranks 0,2-3 at call 4 of default group "
                       "(1 a step: about step 4)", re.sub(r"\s+", " ", run.out), run)
+        self.assertRegex(re.sub(r"\s+", " ", run.out),
+                         r"Calls rank 1: \.\.\. (\S+ \S+( \d)? #\d, ){4}all_reduce group 1 #4 \(open\) "
+                         r"ranks 0,2-3: \.\.\. .*all_reduce default #4 \(open\)")
         with open(page, encoding="utf-8") as file:
             self.assertIn("about step 3 by its own calls, 1 step behind", file.read())
 
