@@ -77,6 +77,17 @@ bool is_users(std::string_view file) {
                       [file](auto root) { return file.find(root) != std::string_view::npos; });
 }
 
+// Returns whether the module is a program or library of the user's own: not one of the system, of
+// an environment's lib folder, of an installed package, or the interpreter.
+bool is_users_module(std::string_view path) {
+  constexpr std::array<std::string_view, 6> kPlaces = {
+      "/lib/", "/lib64/", "/lib32/", "/libexec/", "/site-packages/", "/dist-packages/"};
+  const std::string_view name = base_name(path);
+  return path.starts_with('/') && !name.starts_with("python") && !name.starts_with("libpython") &&
+         std::none_of(kPlaces.begin(), kPlaces.end(),
+                      [path](auto place) { return path.find(place) != std::string_view::npos; });
+}
+
 }  // namespace
 
 std::string short_file(std::string_view path) {
@@ -184,6 +195,7 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
   }
   entry.role = role_of(frame, shown.name, file);
+  entry.users = is_users_module(file);
   entry.cython = demangle_cython(function).has_value();
   if (entry.cython) {
     entry.role = FrameRole::kKey;  // the user's program, or a library's, as if it were Python
@@ -229,8 +241,8 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {
     const Known& entry = known(frames[at]);
     const bool keep = entry.role == FrameRole::kKey ||
-                      (entry.role == FrameRole::kPlain &&
-                       (at <= first_python || entry.shown.kind == FrameKind::kPython));
+                      (entry.role == FrameRole::kPlain && (at <= first_python || entry.users ||
+                                                           entry.shown.kind == FrameKind::kPython));
     // Cython makes two functions of some: what Python calls, and what that calls.
     const bool twice = entry.cython && !folded.frames.empty() &&
                        folded.frames.back().name == entry.shown.name &&

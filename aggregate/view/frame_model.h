@@ -85,6 +85,7 @@ class FrameModel {
   struct Known {
     ShownFrame shown;
     FrameRole role = FrameRole::kPlain;
+    bool users = false;    // native: in a program or library of the user's own
     bool cython = false;   // native: a function that Cython made of the user's code
     bool unknown = false;  // native, in no module that the patterns name, and without a symbol
   };

@@ -52,6 +52,13 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kModule, kPrefix, "libpython", kInternal),
     native(kModule, kContains, ".cpython-", kInternal),
 
+    // They call the program back: a comparison function, a handler of an event.
+    native(kFunction, kExact, "qsort", kKey),
+    native(kFunction, kExact, "qsort_r", kKey),
+    native(kFunction, kExact, "bsearch", kKey),
+    native(kFunction, kExact, "uv_run", kKey),
+    native(kFunction, kExact, "ev_run", kKey),
+
     // libc and its neighbours.
     native(kModule, kPrefix, "libc.so", kLibc),
     native(kModule, kPrefix, "libc-2", kLibc),

@@ -12,10 +12,11 @@
 namespace oddrank::aggregate {
 
 enum class FrameRole : std::uint8_t {
-  kPlain = 0,    // shown inside of the innermost Python frame, or if there is no Python
-  kKey,          // shown everywhere: a communication library's own functions
-  kInternal,     // never shown
-  kLibc,         // in a run of these, only the outermost is shown: the call that was made
+  kPlain =
+      0,      // shown inside of the innermost Python frame, if there is no Python, or if the user's
+  kKey,       // shown everywhere: a communication library's own functions
+  kInternal,  // never shown
+  kLibc,      // in a run of these, only the outermost is shown: the call that was made
   kThreadStart,  // the outer end of a stack
 };
 

@@ -1,19 +1,14 @@
 #!/usr/bin/env python3
 """What an engineer may meet at night on a cluster: jobs that move, hang or have ended in ways that are easily
-taken for one another, folders that nodes do not share, disks from which nothing may be run. One cluster
-of two nodes serves all tests; each starts a job of its own."""
+taken for one another, and jobs that are hard to name."""
 
 import glob
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "support"))
@@ -21,16 +16,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import cluster
 import harness
 import proc_facts
-from cluster import Cluster
 from harness import Options, Run
-from star_job import StarJob
+from night_lab import RANK, NightLab
 
-RANK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims",
-                    "night_rank.py")
-NODES = ("n0", "n1")
 # How rank 1 ends, and what SLURM says of it.
 ENDS = {"ended": "exit code 0", "failed": "exit code 3", "killed": "killed by signal 9"}
-COPY = re.compile(r"oddrank-[0-9a-f]{16}$")
 
 
 def pmix_at_hand():
@@ -84,61 +74,7 @@ def has_containers():
             and may_make_users())
 
 
-class NightTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.lab = cls.enterClassContext(Cluster(nodes=2))
-
-    def setUp(self):
-        self.folder = self.enterContext(harness.scratch())
-
-    def end(self, job):
-        """No step of ours is left, and the job goes, so that the next one has both nodes."""
-        proc_facts.wait_until(lambda: "oddrank" not in self.lab.run_client(
-            ["squeue", "-s", "-h", "-j", job, "-o", "%j"]).stdout, "no step of ours is left")
-        self.lab.cancel(job)
-        self.lab.wait_job_state(job, ("CANCELLED", "COMPLETED", "FAILED"))
-
-    def submit(self, text, *options):
-        script = f"{self.folder}/job.sh"
-        with open(script, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/bash\n#SBATCH --output={self.folder}/log\n{text}\n")
-        job = self.lab.submit(script, *options)
-        self.addCleanup(self.end, job)
-        self.lab.wait_job_running(job)
-        return job
-
-    def ranks_of(self, job, count):
-        """Returns the pids of the job's Python ranks, as seen from here, if there are so many. They may
-        have lost SLURM's variables."""
-        pids = [pid for node in NODES for pid in self.lab.node_pids(node, space="net")
-                if proc_facts.comm(pid) == "python3"
-                and proc_facts.environ(pid).get("SLURM_JOB_ID", job) == job]
-        return pids if len(pids) == count else None
-
-    def start(self, how, *options, nodes=2):
-        job = self.submit(f"srun -N{nodes} -n2 {' '.join(options)} /usr/bin/python3 {RANK} {self.folder} {how}",
-                          f"-N{nodes}", "-n2", "--overcommit")
-        for rank in (0, 1) if how not in ENDS else ():
-            proc_facts.wait_until(lambda rank=rank: os.path.exists(f"{self.folder}/rank-{rank}"),
-                                  f"rank {rank} is connected")
-        return job
-
-    def start_star(self, nodes=2):
-        star = StarJob(self.lab, self.folder, nodes=nodes, ranks=2)
-        self.addCleanup(lambda: star.id and self.end(star.id))
-        return star.start().id
-
-    def oddrank(self, *arguments, program=None, **options):
-        return Run(self.lab.run_client([program or Options.oddrank, *arguments], **options))
-
-    def report(self, *arguments, **options):
-        run = self.oddrank("job", *arguments, "--json", "-", *harness.PATIENTLY, **options)
-        self.assertEqual(run.status, 0, run)
-        return run.json()
-
-    # -- what the ranks do ------------------------------------------------------------------------
-
+class NightTest(NightLab):
     def check_healthy(self, how):
         job = self.start(how)
         verdict = self.report(job)["verdict"]
@@ -252,7 +188,7 @@ class NightTest(unittest.TestCase):
 
     def check_ended(self, how, nodes):
         """Returns the verdict's sentence on a rank that has ended."""
-        job = self.start(how, nodes=nodes)
+        job = self.start(how, nodes=nodes, connects=False)
         proc_facts.wait_until(lambda: os.path.exists(f"{self.folder}/rank-1-ends"), "rank 1 ends")
         proc_facts.wait_until(lambda: self.ranks_of(job, 1), "rank 1 has ended")
         if how != "ended":
@@ -350,148 +286,6 @@ class NightTest(unittest.TestCase):
         run = self.oddrank(*hint[2].split(), "-q", *harness.PATIENTLY, user=hint[1])
         self.assertEqual(run.status, 0, run)
         self.assertRegex(run.out, r"^lock_deadlock( \(likely\))?: rank 1 \(n1, ")
-
-    # -- where nothing can be left or run -----------------------------------------------------------
-
-    def test_a_node_that_does_not_share_the_folder_for_answers(self):
-        job = self.start_star()
-        shared = f"{self.folder}/shared"
-        os.mkdir(shared, 0o700)
-        made = self.lab.node_exec("n1", ["mount", "-t", "tmpfs", "tmpfs", shared])
-        self.assertEqual(made.returncode, 0, made)
-        self.addCleanup(self.lab.node_exec, "n1", ["umount", shared])
-        report = self.report(job, "--via", shared)
-        self.assertEqual(report["coverage"]["read"], 2, report)
-        self.assertEqual(report["verdict"]["kind"], "io_stall", report)
-        told = [note for note in report["notes"] if "--via" in note]
-        self.assertEqual(len(told), 1, report["notes"])
-        self.assertTrue(told[0].startswith("n1: the folder of --via is not shared by this node"), told)
-        self.assertEqual(os.listdir(shared), [])
-
-    def program_for_us_alone(self):
-        """Returns the path of a copy that the nodes lack: they have a /dev/shm of their own."""
-        folder = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm", prefix="night-"))
-        subprocess.run(["objcopy", "--strip-debug", Options.oddrank, f"{folder}/oddrank"],
-                       check=True, timeout=120)
-        return f"{folder}/oddrank"
-
-    def forbid_programs(self, node, folder):
-        made = self.lab.node_exec(node, ["sh", "-c", f"mount --bind {folder} {folder} && "
-                                         f"mount -o remount,bind,noexec {folder}"])
-        self.assertEqual(made.returncode, 0, made)
-        self.addCleanup(self.lab.node_exec, node, ["umount", "-l", folder])
-
-    def check_sent(self, program, job, words):
-        """Checks the report, that it names the way of the copy, what the doctor says of it, and that
-        nothing is left."""
-        report = self.report(job, program=program)
-        self.assertEqual(report["coverage"]["read"], 2, report)
-        self.assertEqual(report["verdict"]["kind"], "io_stall", report)
-        told = [note for note in report["notes"] if program in note]
-        self.assertEqual(len(told), 1, report["notes"])
-        self.assertIn(words, told[0])
-        doctor = self.oddrank("doctor", "--job", job, program=program)
-        self.assertEqual(doctor.status, 0, doctor)
-        self.assertIn("program off (a copy in ", doctor.out)
-        self.assertIn("program: put oddrank into a folder that all nodes share", doctor.out)
-        for node in NODES:
-            self.assertEqual(self.lab.node_exec(node, ["ls", "/dev/shm"]).stdout, "")
-        # All nodes share /tmp with the tests that run beside this one.
-        proc_facts.wait_until(lambda: not [name for name in os.listdir("/tmp") if COPY.match(name)],
-                              "no copy is left in /tmp")
-
-    def test_programs_may_not_be_run_from_tmp(self):
-        """The copy goes into /dev/shm, and none stays in either folder."""
-        job = self.start_star()
-        for node in NODES:
-            self.forbid_programs(node, "/tmp")
-        self.check_sent(self.program_for_us_alone(), job, "n[0-1]: a copy was sent there, into /dev/shm")
-
-    def test_programs_may_be_run_from_no_folder(self):
-        """python3 runs it from memory. One node, since they share /tmp, where each deletes its copy."""
-        job = self.start_star(nodes=1)
-        for folder in ("/tmp", "/dev/shm"):
-            self.forbid_programs("n0", folder)
-        self.check_sent(self.program_for_us_alone(), job,
-                        "n0: a copy was sent there, into /tmp, and run from memory")
-
-    def test_programs_may_be_run_from_no_folder_and_python3_is_missing(self):
-        """The reason is a row of the report, and the doctor says what would help."""
-        job = self.start_star(nodes=1)
-        program = self.program_for_us_alone()
-        # Only what a client needs is in PATH, on the node as well.
-        tools = self.enterContext(tempfile.TemporaryDirectory(prefix="oddrank-tools-"))
-        for tool in ("srun", "scontrol", "squeue", "sinfo", "sbcast"):
-            os.symlink(shutil.which(tool), f"{tools}/{tool}")
-        for folder in ("/tmp", "/dev/shm"):
-            self.forbid_programs("n0", folder)
-        run = self.oddrank("job", job, program=program, extra_env={"PATH": tools})
-        self.assertEqual(run.status, harness.NOTHING_READ, run)
-        self.assertIn("no copy of it could be run", " ".join(run.out.split()), run)
-        self.assertIn("python3", run.out)
-        doctor = self.oddrank("doctor", "--job", job, program=program, extra_env={"PATH": tools})
-        self.assertEqual(doctor.status, harness.NOTHING_READ, doctor)
-        remedy = " ".join(doctor.out.split())
-        self.assertIn("program: put oddrank into a folder that all nodes share", remedy, doctor)
-        self.assertIn("--send-to", remedy, doctor)
-        proc_facts.wait_until(lambda: not [name for name in os.listdir("/tmp") if COPY.match(name)],
-                              "no copy is left in /tmp")
-
-    # -- the watch --------------------------------------------------------------------------------
-
-    def test_a_watch_says_at_once_that_it_cannot_save(self):
-        job = self.start("step")
-        file = f"{self.folder}/file"
-        with open(file, "wb"):
-            pass
-        run = self.oddrank("watch", "--job", job, "--save", f"{file}/save", timeout=60)
-        harness.check_trouble(self, run, "captures cannot be saved", "not a directory", status=1)
-        beside = self.oddrank("watch", "--save", f"{file}/save", "--", "/bin/sleep", "1",
-                              extra_env={"RANK": "0"})
-        self.assertEqual(beside.status, 0, beside)
-        proc_facts.wait_until(lambda: "captures cannot be saved" in beside.err, "the watcher says so")
-
-    def watch(self, job, *options):
-        """Starts `oddrank watch` on n0; returns it and a function for what it has said. (From here, jobs of
-        that number in other clusters would be seen, too.)"""
-        said = self.enterContext(open(f"{self.folder}/said", "w+b"))  # pylint: disable=consider-using-with
-        watch = self.enterContext(subprocess.Popen(  # pylint: disable=consider-using-with
-            self.lab.node_command("n0", [Options.oddrank, "watch", "--job", job, "--interval", "500ms",
-                                         "--stalled-for", "2s", *options]),
-            stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-            env=dict(os.environ, SLURM_CONF=self.lab.conf)))
-        self.addCleanup(watch.terminate)
-        return watch, lambda: " ".join(os.pread(said.fileno(), 1 << 20, 0).decode().split())
-
-    def test_a_watch_of_sleepers_says_that_nothing_trains(self):
-        job = self.submit("srun -N2 -n2 sleep 3600", "-N2", "-n2")
-        watch, said = self.watch(job)
-        proc_facts.wait_until(lambda: "nothing is watched" in said(), "the watch says so")
-        self.assertIsNone(watch.poll())
-
-    def test_a_watch_that_comes_after_the_hang(self):
-        """It says when the rank last moved, by the kernel's word, and not its own start."""
-        job = self.start_star()
-        proc_facts.wait_until(lambda: [row for row in self.report(job)["ranks"]
-                                       if row["rank"] == 0 and row["threads"][0]["quiet_s"] >= 5],
-                              "rank 0 has waited for five seconds")
-        began = time.time()
-        _, said = self.watch(job)
-        proc_facts.wait_until(lambda: "before this capture)" in said(), "an alarm")
-        moved = re.search(r"rank 0 last moved at (\d+:\d+:\d+) \((\d+) s before this capture\)", said())
-        self.assertIsNotNone(moved, said())
-        self.assertIn(moved[1], [time.strftime("%H:%M:%S", time.localtime(began - ago)) for ago in range(5, 60)])
-        self.assertGreaterEqual(int(moved[2]), 7, said())
-        still = re.search(r"oddrank watch: rank 0 has not moved for ([0-9.]+) s", said())
-        self.assertGreaterEqual(float(still[1]), 7, said())
-
-    def test_a_command_that_does_not_exist(self):
-        plain = self.lab.run_client(["srun", "-n1", "nosuchcmd"])
-        watched = Run(self.lab.run_client(["srun", "-n1", Options.oddrank, "watch", "--", "nosuchcmd"]))
-        self.assertNotEqual(plain.returncode, 0)
-        self.assertEqual(watched.status, 127, watched)
-        self.assertIn("cannot run nosuchcmd: no such file or directory", watched.err)
-
 
 if __name__ == "__main__":
     harness.main(harness.needs_cluster)

@@ -65,11 +65,43 @@ TEST_CASE("libc frames show the call that was made, under the name that people k
 }
 
 TEST_CASE("a collective below Python's frames is kept, other native frames there are not") {
-  const auto names = Folder({native("inner", "/x/ext.so"), py("f", "/a/b.py", 1),
-                             native("_ZN4c10d7Reducer17finalize_backwardEv", "/x/libtorch.so"),
-                             native("other", "/x/libtorch.so"), py("g", "/a/b.py", 2)})
-                         .names();
+  const auto names =
+      Folder({native("inner", "/x/ext.so"), py("f", "/a/b.py", 1),
+              native("_ZN4c10d7Reducer17finalize_backwardEv", "/usr/lib/libtorch.so"),
+              native("other", "/usr/lib/libtorch.so"), py("g", "/a/b.py", 2)})
+          .names();
   CHECK(names == std::vector<std::string>{"inner", "f", "c10d::Reducer::finalize_backward", "g"});
+}
+
+TEST_CASE("a program's own native frames are kept below Python's, those of libraries are not") {
+  const auto names_with = [](std::string_view module) {
+    return Folder({native("__GI___read", kLibc), py("load", "/home/u/data.py", 5),
+                   native("_PyEval_EvalFrameDefault", "/usr/lib/libpython3.11.so.1.0"),
+                   native("run_step", module), native("main", module),
+                   native("__libc_start_main", kLibc)})
+        .names();
+  };
+  using Names = std::vector<std::string>;
+  for (const auto* const module :
+       {"/home/u/sim/build/solver", "/usr/bin/solver", "/home/u/sim/build/lib.linux/step.so"}) {
+    INFO(module);
+    CHECK(names_with(module) == Names{"read", "load", "run_step", "main"});
+  }
+  for (const auto* const module :
+       {"/usr/bin/python3.11", "/opt/env/bin/python3.12", "/usr/lib/x86_64-linux-gnu/libfoo.so.1",
+        "/opt/env/lib/libfoo.so", "/home/u/.local/lib/python3.11/site-packages/foo/foo.so",
+        "/usr/local/cuda/lib64/libfoo.so", "[vdso]"}) {
+    INFO(module);
+    CHECK(names_with(module) == Names{"read", "load"});
+  }
+}
+
+TEST_CASE("what calls the program back is shown between its frames") {
+  CHECK(Folder({native("clock_nanosleep", kLibc), py("compare", "/home/u/sort.py", 5),
+                native("msort_with_tmp", kLibc), native("qsort_r", kLibc),
+                native("ffi_call", "/usr/lib/libffi.so.8"), py("<module>", "/home/u/sort.py", 9)})
+            .names() ==
+        std::vector<std::string>{"clock_nanosleep", "compare", "qsort_r", "<module>"});
 }
 
 TEST_CASE("a stack that has only internals is shown as it is") {
