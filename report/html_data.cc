@@ -164,7 +164,7 @@ Json PageData::groups() {
 
 std::string PageData::motion_words(const aggregate::RankView& rank) const {
   const aggregate::RankStep* step = aggregate::step_of(report_.steps, rank.rank);
-  const std::string in_step = step == nullptr ? "" : aggregate::step_words(*step);
+  std::string in_step = step == nullptr ? "" : aggregate::step_words(*step);
   const aggregate::Motion& motion = rank.motion;
   if (!motion.measured) {
     return in_step;

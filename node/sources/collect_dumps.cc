@@ -113,17 +113,19 @@ bool DumpReader::from_worker() {
   if (socket.empty() || !may_answer()) {
     return false;
   }
-  // NCCL's recorder comes first: gloo's exists as well, and is mostly empty. From torch 2.15 on a
-  // handler makes the recorder of the backend that it is asked for, so it is asked only for one
-  // that is in use; before, it ignores the question's end.
+  // NCCL's recorders come first: gloo's exists as well, and is mostly empty. From torch 2.15 on a
+  // handler makes the recorder of the backend that it is asked for, so nccl2's comes last if it is
+  // not known to be in use; before, the question's end is ignored.
   const bool has_nccl = std::any_of(
       process_.groups.begin(), process_.groups.end(), [this](const snapshot::ProcessGroup& group) {
         return known_.tables.text(group.backend).find("nccl") != std::string_view::npos;
       });
+  constexpr const char* kSecond = "fr_trace_json?backend=nccl2";
+  constexpr const char* kGloo = "fr_trace_json";
   for (const char* handler :
-       {"dump_nccl_trace_json", "fr_trace_json?backend=nccl2", "fr_trace_json"}) {
-    if (!has_nccl && std::string_view(handler).ends_with("nccl2")) {
-      continue;
+       {"dump_nccl_trace_json", has_nccl ? kSecond : kGloo, has_nccl ? kGloo : kSecond}) {
+    if (handler == kSecond && !has_nccl && !process_.groups.empty()) {
+      continue;  // it is not in use
     }
     const auto body =
         ask_worker(process_.pid, absolute(socket), handler, deadline_.at_most(kWorkerPatience));

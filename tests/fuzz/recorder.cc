@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "collectives/torch/recorder_maps.h"
 #include "cpython/layouts/layout.h"
 #include "tests/fuzz/memory_image.h"
 
@@ -21,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto image = fuzz::MemoryImage::read(input);
   image.into(target);
   cpython::PythonMemory memory(target, cpython::layout_3_11());
+  (void)registered_recorders(memory, attach::Addr{0x100000});
   snapshot::Tables texts;
   const auto record = read_recorder(memory, &memory, {attach::Addr{0x100000}, newest}, texts);
   const std::size_t most = image.pages().size() * fuzz::MemoryImage::kPageSize / kSmallestEntry;

@@ -130,7 +130,10 @@ def locked():
     recorder = Recorder()
     recorder.made("all_reduce", lambda: None)
     recorder.begin("broadcast")
-    recorder.filler.lock_recorder(recorder.one, True)
+    socket = os.environ.get("TORCH_WORKER_SERVER_SOCKET")
+    server = torch._C._distributed_c10d._WorkerServer(socket) if socket else None
+    if server is None:
+        recorder.filler.lock_recorder(recorder.one, True)
     last()
     dist.recv(torch.ones(1), (rank + 1) % world)
 """
@@ -248,6 +251,14 @@ class NcclRecorder(unittest.TestCase):
                                      [(f"{recorder[1]}:all_reduce", True),
                                       (f"{recorder[1]}:broadcast", False)])
                 job.end()
+
+    @harness.only_with([one for one in RECORDERS if one[1] == "nccl2"])
+    def test_the_control_plane_is_asked_for_nccl2(self):
+        """Where memory tells nothing, here since Python is not read."""
+        job = self.start(RECORDERS[-1], "locked", 2, TORCH_WORKER_SERVER_SOCKET="plane.socket")
+        run, report = job.diagnose("--no-python")
+        said = [row["text"] for row in report["sources"] if row["source"] == "flight recorder"]
+        self.assertRegex(said[0] if said else "", r"broadcast #2", run)
 
     def dumped(self, job):
         """Returns all calls that are read of each rank's recorder."""

@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import proc_facts
 import training_job
 from hung_torch_job import GCORE, Job
 
@@ -96,6 +97,27 @@ def uneven():
     dist.barrier(group=other)
 """
 
+# The main thread polls a file, which is no motion; another one makes calls until a line is read.
+POLLS_AND_CALLS = """
+import os, sys, threading, time
+import torch, torch.distributed as dist
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+def calls():
+    end = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.readline(), end.set()), daemon=True).start()
+    made = []  # no number, which would be motion in itself
+    while not end.is_set():
+        dist.all_reduce(torch.ones(4))
+        time.sleep(0.1)
+        made.append(None)
+        if len(made) == 150:
+            print("150 calls", flush=True)
+threading.Thread(target=calls, daemon=True).start()
+print("ready", flush=True)
+while not os.path.exists("there is no such file"):
+    time.sleep(0.05)
+"""
+
 
 class Numbers(unittest.TestCase):
     def check(self, found, kind, confidence, *ranks):
@@ -150,6 +172,9 @@ class Numbers(unittest.TestCase):
         run = job.run("--html", page)
         self.assertIn("Steps rank 1 is at call 3, ranks 0,2-3 at call 4 of default group "
                       "(1 a step: about step 4)", re.sub(r"\s+", " ", run.out), run)
+        self.assertRegex(re.sub(r"\s+", " ", run.out),
+                         r"Calls rank 1: \.\.\. (\S+ \S+( \d)? #\d, ){4}all_reduce group 1 #4 \(open\) "
+                         r"ranks 0,2-3: \.\.\. .*all_reduce default #4 \(open\)")
         with open(page, encoding="utf-8") as file:
             self.assertIn("about step 3 by its own calls, 1 step behind", file.read())
 
@@ -202,6 +227,30 @@ class Numbers(unittest.TestCase):
         self.assertIn("rank 1 left the calls that repeat", verdict["summary"])
         self.assertIn("ranks 0,2 in all_reduce in default group #", verdict["summary"])
         self.assertIn("rank 1 in barrier in group 1 {0-2} #1", verdict["summary"])
+
+    @harness.only_in_full
+    def test_calls_are_motion_for_the_watch(self):
+        folder = self.enterContext(harness.scratch())
+        env = {**os.environ, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1",
+               "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+        with open(f"{folder}/log", "wb") as log:
+            job = subprocess.Popen(
+                [harness.Options.oddrank, "watch", "--stalled-for", "4s", "--interval", "500ms", "--",
+                 training_job.find_torch_python(), "-c", POLLS_AND_CALLS],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=env)
+
+        def said():
+            with open(f"{folder}/log", encoding="utf-8") as file:
+                return file.read()
+        try:
+            self.assertEqual((job.stdout.readline(), job.stdout.readline()), ("ready\n", "150 calls\n"))
+            self.assertNotIn("has not moved", said())
+            job.stdin.write("\n")
+            job.stdin.flush()
+            proc_facts.wait_until(lambda: "rank 0 has not moved for" in said(), "an alarm", 120)
+        finally:
+            job.kill()
+            job.communicate(timeout=60)
 
     @harness.only_with(TORCHES)
     def test_other_versions_of_torch(self):

@@ -34,6 +34,11 @@ TEST_CASE("native functions are found mangled and readable") {
   CHECK(find_native_call("_ZN4c10d8TCPStore14waitForWorkersEv")->kind == CallKind::kRendezvous);
   REQUIRE(find_native_call("_ZN4gloo9allreduceERKNS_16AllreduceOptionsE") != nullptr);
   CHECK(find_native_call("_ZN4gloo9allreduceERKNS_16AllreduceOptionsE")->op == "all_reduce");
+  for (const char* name : {"_ZN4c10d16ProcessGroupNCCL8WorkNCCL4waitENSt6chrono8durationIlEE",
+                           "_ZN4c10d5nccl28WorkNCCL4waitENSt6chrono8durationIlEE"}) {
+    REQUIRE(find_native_call(name) != nullptr);
+    CHECK(find_native_call(name)->kind == CallKind::kCollective);
+  }
   REQUIRE(find_native_call("ncclAllReduce") != nullptr);
   CHECK(find_native_call("ncclAllReduce")->op == "all_reduce");
   REQUIRE(find_native_call("ncclCommInitRankConfig") != nullptr);
