@@ -64,7 +64,7 @@ class Workers(unittest.TestCase):
                           wait["inferred"]), ("child", worker, worker, True, True), run)
         self.assertIn(f"{words} pid {worker}: in read() of pipe:[", wait["detail"], run)
         self.assertIn("at stuck (workers.py:", wait["detail"], run)
-        self.assertNotIn(f"pid {other}", wait["detail"], run)
+        self.assertNotIn(f"worker pid {other}", wait["detail"], run)
 
     def test_a_future_of_a_process_pool_names_the_worker_that_works(self):
         self.check_worker("executor", "process pool worker")
