@@ -15,7 +15,6 @@ namespace oddrank::aggregate {
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitAbout;
-using snapshot::WaitOn;
 
 namespace {
 

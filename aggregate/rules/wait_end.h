@@ -20,8 +20,6 @@ class WaitEnd {
  public:
   // Borrows both, and the capture of the view.
   WaitEnd(const JobView& view, const RankView& rank);
-  WaitEnd(const WaitEnd&) = delete;
-  WaitEnd& operator=(const WaitEnd&) = delete;
 
   // The rank itself, if its wait leads to no other thread or process; else a view of the process
   // and thread at the end, with the number and host of the rank.
