@@ -37,7 +37,7 @@ struct Coverage {
   bool of_ranks = true;        // false: processes without a rank, which were given by pid
   std::vector<Unread> unread;  // ranks with the same host and reason are one row
 
-  bool complete() const { return read == expected; }
+  bool complete() const { return read == expected && unread.empty(); }
 };
 
 // A process that a culprit waits for, with the stack of its deciding thread.

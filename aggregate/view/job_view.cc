@@ -330,7 +330,8 @@ struct JobView::Absence {
   const NodeCapture* silent = nullptr;              // a node that did not answer, or only in part
   std::size_t silent_nodes = 0;
   std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
-  bool whole_job = false;  // every node of the job was read
+  bool whole_job = false;    // every node of the job was read
+  std::size_t nameless = 0;  // processes that were read and do not tell their rank
 };
 
 void JobView::add_missing_ranks() {
@@ -372,12 +373,17 @@ void JobView::add_missing_ranks() {
       (capture_.job.source == JobSource::kSlurm || (told > 0 && nodes_answered_ >= told) ||
        (capture_.job.source == JobSource::kReport && !capture_.job.id.empty())) &&
       nodes_answered_ > 0 && nodes_answered_ >= nodes_expected_;
+  // A process that does not tell its rank (a core file without an environment) may be any of them.
+  const auto nameless = [](const RankView& found) { return found.rank < 0; };
+  absence.nameless =
+      static_cast<std::size_t>(std::count_if(ranks_.begin(), ranks_.end(), nameless));
   for (const std::int32_t rank : expected) {
     RankView view;
     view.rank = rank;
     explain_absence(absence, view);
     ranks_.push_back(std::move(view));
   }
+  counted_twice_ = std::min(absence.nameless, expected.size());
 }
 
 // Decides whether a rank without a process is shown to be gone, or was just not seen. Only the
@@ -414,7 +420,9 @@ void JobView::explain_absence(const Absence& absence, RankView& rank) const {
     rank.presence = Presence::kAbsent;
     rank.why = "no process of this rank on any node of the job";
   } else if (capture_.job.source == JobSource::kCore) {
-    rank.why = "no core file of it was given";
+    rank.why = absence.nameless == 0
+                   ? "no core file of it was given"
+                   : "none of the core files that tell their rank is of it";
   } else {
     rank.why = "not on the nodes that were looked at";
   }

@@ -106,7 +106,9 @@ class JobView {
   bool of_ranks() const { return ranks_.empty() || !by_rank_.empty(); }
   // Returns "rank" or "process": what `ranks` are.
   std::string_view unit() const { return of_ranks() ? "rank" : "process"; }
-  std::size_t expected() const { return ranks_.size(); }
+  // Returns how many ranks there are. A process that does not tell its rank may be one of those that
+  // are missing, so it is not counted beside them.
+  std::size_t expected() const { return ranks_.size() - counted_twice_; }
   std::size_t count(Presence presence) const;
   bool all_read() const { return count(Presence::kRead) == ranks_.size(); }
   std::size_t nodes_expected() const { return nodes_expected_; }
@@ -138,6 +140,7 @@ class JobView {
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
   mutable snapshot::RankLists ranks_of_;
   std::vector<std::string> notes_;
+  std::size_t counted_twice_ = 0;
   std::size_t nodes_expected_ = 0;
   std::size_t nodes_answered_ = 0;
   std::uint64_t skew_us_ = 0;

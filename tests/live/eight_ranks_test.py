@@ -148,9 +148,14 @@ class EightRanks(unittest.TestCase):
 
     def check_cores(self, fault, who, job, by_kernel):
         if by_kernel and writes_cores_beside():
-            self.check(fault, who, job.diagnose_cores(job.kernel_cores()))
+            cores = job.kernel_cores()
         elif GCORE:
-            self.check(fault, who, job.diagnose_cores(job.gcores()))
+            cores = job.gcores()
+        else:
+            return
+        self.check(fault, who, job.diagnose_cores(cores))
+        for core in cores:  # together they would fill a disk
+            os.remove(core)
 
 
 if __name__ == "__main__":

@@ -154,6 +154,17 @@ TEST_CASE("a rank without a core is not gone, whatever the others' variables say
   CHECK(missing(job.capture).why == "no core file of it was given");
 }
 
+TEST_CASE("a core that does not tell its rank may be that of a rank without one") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kCore;
+  job.rank(-1, "n1", 99);
+  CHECK(missing(job.capture).why == "none of the core files that tell their rank is of it");
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(view.ranks().size() == 9);
+  CHECK(view.expected() == 8);
+}
+
 TEST_CASE("a leftover does not hide the rank") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.rank(3, "n1", 99).state = 'Z';
