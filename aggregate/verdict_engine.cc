@@ -40,6 +40,12 @@ bool is_independent(const Finding& first, const Finding& other) {
          !other.culprits.empty() && !share_culprits(first, other);
 }
 
+// Returns whether the finding is no alternative, but the same answer from other evidence; where the
+// evidence has a source of its own, a note has its words.
+bool says_the_same(const Finding& first, const Finding& other) {
+  return other.kind == first.kind && !other.culprits.empty() && same_culprits(first, other);
+}
+
 std::string why_not(const Finding& winner, const Finding& loser) {
   std::string reason;
   if (row_of(winner.kind).pace == Pace::kMoves) {
@@ -88,7 +94,8 @@ Verdict decide(const RuleInput& input) {
     const Finding& other = findings[at];
     if (is_independent(best, other)) {
       verdict.also.push_back({other.kind, other.confidence, other.summary, other.culprits});
-    } else if (other.kind != Kind::kUnknown && verdict.alternatives.size() < kMaxAlternatives) {
+    } else if (other.kind != Kind::kUnknown && !says_the_same(best, other) &&
+               verdict.alternatives.size() < kMaxAlternatives) {
       verdict.alternatives.push_back({other.kind, other.summary, why_not(best, other)});
     }
   }

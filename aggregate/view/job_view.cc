@@ -420,9 +420,8 @@ void JobView::explain_absence(const Absence& absence, RankView& rank) const {
     rank.presence = Presence::kAbsent;
     rank.why = "no process of this rank on any node of the job";
   } else if (capture_.job.source == JobSource::kCore) {
-    rank.why = absence.nameless == 0
-                   ? "no core file of it was given"
-                   : "none of the core files that tell their rank is of it";
+    rank.why = absence.nameless == 0 ? "no core file of it was given"
+                                     : "none of the core files that tell their rank is of it";
   } else {
     rank.why = "not on the nodes that were looked at";
   }

@@ -106,8 +106,8 @@ class JobView {
   bool of_ranks() const { return ranks_.empty() || !by_rank_.empty(); }
   // Returns "rank" or "process": what `ranks` are.
   std::string_view unit() const { return of_ranks() ? "rank" : "process"; }
-  // Returns how many ranks there are. A process that does not tell its rank may be one of those that
-  // are missing, so it is not counted beside them.
+  // Returns how many ranks there are. A process that does not tell its rank may be one of those
+  // that are missing, so it is not counted beside them.
   std::size_t expected() const { return ranks_.size() - counted_twice_; }
   std::size_t count(Presence presence) const;
   bool all_read() const { return count(Presence::kRead) == ranks_.size(); }

@@ -111,6 +111,21 @@ TEST_CASE("recorded: the rank's own stack explains more than that its call is mi
   CHECK(report.sources.at(0).agrees == true);
 }
 
+TEST_CASE("recorded: an answer that the stacks give too is a source, and no alternative") {
+  CaptureBuilder job = tests::skipped_collective_job();  // rank 3
+  Recorders recorders = recorders_of(job);
+  recorders.call("0", kWorld, {0, 1, 2, 4, 5, 6, 7}, "all_reduce", false);
+  for (snapshot::FlightRecord& record : recorders.records) {
+    record.from_memory = true;
+  }
+  recorders.into(job.capture, looked_us(job) + kSecondUs);
+  const Diagnosis report = diagnose(job.capture);
+  CHECK(report.verdict.kind == Kind::kSkippedCollective);
+  CHECK(recorded_culprits(report) == std::vector<std::int32_t>{3});
+  CHECK(report.verdict.alternatives.empty());
+  CHECK(report.sources.at(0).agrees == true);
+}
+
 TEST_CASE("recorded: a capture without dumps has no sources") {
   const Diagnosis report = diagnose(tests::input_stall_job().capture);
   CHECK(report.sources.empty());
