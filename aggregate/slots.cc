@@ -76,7 +76,8 @@ bool is_at_one_place(const JobView& view, const Slot& slot) {
 }
 
 // Guesses the world as the group only if no group is known, all waiting ranks are in one call at
-// one place of the program, and the ranks that do not wait are fewer.
+// one place of the program, and the ranks that do not wait are fewer. Where there are only two
+// ranks, one that waits can wait for nobody but the other.
 void assume_world(const JobView& view, std::vector<Slot>& slots) {
   if (slots.size() != 1 || slots.front().membership != Membership::kUnknown ||
       slots.front().kind != CallKind::kCollective) {
@@ -84,10 +85,8 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
   }
   Slot& slot = slots.front();
   const std::size_t absent = view.ranks().size() - slot.inside.size();
-  if (slot.inside.size() < 2 || absent == 0 || absent >= slot.inside.size()) {
-    return;
-  }
-  if (!is_at_one_place(view, slot)) {
+  const bool of_two = slot.inside.size() == 1 && absent == 1;
+  if (!of_two && (absent == 0 || absent >= slot.inside.size() || !is_at_one_place(view, slot))) {
     return;
   }
   slot.membership = Membership::kAssumed;

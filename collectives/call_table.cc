@@ -113,6 +113,21 @@ constexpr std::array kNativeCalls = {
     starts("bootstrapSend"),
     starts("bootstrapRecv"),
     starts("MPI_Init*", "MPI_Init"),
+    // The coordination service of JAX; up to 2025 its agent was tsl's.
+    starts("xla::DistributedRuntimeCoordinationServiceClient::Connect",
+           "jax.distributed.initialize"),
+    starts("xla::DistributedRuntimeCoordinationServiceClient::Shutdown",
+           "jax.distributed.shutdown"),
+    of_all("xla::DistributedRuntimeCoordinationServiceClient::WaitAtBarrier", "barrier"),
+    in_store("xla::DistributedRuntimeCoordinationServiceClient::BlockingKeyValueGet*"),
+    starts("xla::CoordinationServiceAgent::Connect", "jax.distributed.initialize"),
+    starts("xla::CoordinationServiceAgent::Shutdown*", "jax.distributed.shutdown"),
+    of_all("xla::CoordinationServiceAgent::WaitAtBarrier", "barrier"),
+    in_store("xla::CoordinationServiceAgent::GetKeyValue*"),
+    starts("tsl::CoordinationServiceAgentImpl::Connect", "jax.distributed.initialize"),
+    starts("tsl::CoordinationServiceAgentImpl::Shutdown*", "jax.distributed.shutdown"),
+    of_all("tsl::CoordinationServiceAgentImpl::WaitAtBarrier", "barrier"),
+    in_store("tsl::CoordinationServiceAgentImpl::GetKeyValue*"),
     NativeCall{"c10d::ProcessGroupGloo::SendWork::wait", "send", CallKind::kSend},
     NativeCall{"c10d::ProcessGroupGloo::RecvWork::wait", "recv", CallKind::kRecv},
     of_all("c10d::ProcessGroupGloo::monitoredBarrier", "monitored_barrier"),
@@ -187,7 +202,8 @@ constexpr std::array kNativeCalls = {
 
 // Every name of the table contains one of these, mangled or not: most frames are ruled out without
 // demangling them.
-constexpr std::array<std::string_view, 5> kHints = {"c10d", "gloo", "nccl", "bootstrap", "MPI_"};
+constexpr std::array<std::string_view, 6> kHints = {"c10d",      "gloo", "nccl",
+                                                    "bootstrap", "MPI_", "CoordinationService"};
 
 std::string_view last_part(std::string_view qualified) {
   const auto dot = qualified.rfind('.');

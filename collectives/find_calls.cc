@@ -312,7 +312,8 @@ CollectiveCall native_call(const CallFrames& frames,
     groups.fill(*groups.only(), call);
     evidence += ", the only group of this process";
   }
-  if (match.call->name.starts_with("MPI_")) {
+  const bool of_jax = match.call->name.starts_with("gloo::") && call.kind == CallKind::kCollective;
+  if (match.call->name.starts_with("MPI_") || of_jax) {
     take_told(*match.call, told, tables, call, evidence);
   } else if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
     read_batch(frames, match, groups, call, evidence);

@@ -1,10 +1,12 @@
 #include "node/read_threads.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/secrets/mask_secrets.h"
 #include "collectives/collect_groups.h"
+#include "collectives/gloo_world.h"
 #include "collectives/mpi/mpi_calls.h"
 #include "cpython/last_exception.h"
 #include "ranks/process_conduct.h"
@@ -22,13 +24,27 @@ void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process)
   process.world_size = told.world_size;
 }
 
-std::vector<collectives::MpiThread> threads_in_mpi(std::vector<stacks::KeptFrames>& kept) {
-  std::vector<collectives::MpiThread> threads;
-  for (stacks::KeptFrames& of_thread : kept) {
-    collectives::MpiThread& thread = threads.emplace_back();
+bool keeps_words(std::string_view path) {
+  return collectives::is_mpi_module(path) || collectives::is_jax_module(path);
+}
+
+// Returns the words of the frames in modules of one kind, of each thread that has such frames.
+template <typename Thread>
+std::vector<Thread> threads_in(const attach::Target& target,
+                               bool (*is_of_kind)(std::string_view path),
+                               const std::vector<stacks::KeptFrames>& kept) {
+  std::vector<Thread> threads;
+  for (const stacks::KeptFrames& of_thread : kept) {
+    Thread thread;
     thread.tid = of_thread.tid;
-    for (unwind::NativeFrame& frame : of_thread.frames) {
-      thread.frames.push_back(std::move(frame.words));
+    for (const unwind::NativeFrame& frame : of_thread.frames) {
+      const attach::Mapping* mapping = target.maps().find(attach::Addr{frame.pc});
+      if (mapping != nullptr && is_of_kind(mapping->path)) {
+        thread.frames.push_back(frame.words);
+      }
+    }
+    if (!thread.frames.empty()) {
+      threads.push_back(std::move(thread));
     }
   }
   return threads;
@@ -57,9 +73,14 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
     }
   };
   process.communicates = process.communicates || ranks::communicates(target.maps());
-  collect.keeps_words = collectives::is_mpi_module;
+  collect.keeps_words = keeps_words;
   ODDRANK_TRY(auto collected, stacks::collect_stacks(target, collect, tables, process));
-  collectives::collect_mpi_calls(target, threads_in_mpi(collected.kept), tables, process);
+  using collectives::JaxThread;
+  using collectives::MpiThread;
+  const auto in_mpi = threads_in<MpiThread>(target, collectives::is_mpi_module, collected.kept);
+  collectives::collect_mpi_calls(target, in_mpi, tables, process);
+  const auto in_jax = threads_in<JaxThread>(target, collectives::is_jax_module, collected.kept);
+  collectives::collect_gloo_world(target, in_jax, tables, process);
   return collected;
 }
 

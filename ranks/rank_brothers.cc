@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/parse_number.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -104,6 +109,112 @@ void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::s
   }
 }
 
+// Returns the number that `argument` carries where `other`, of a rank, carries the number of that
+// rank, and both are equal before it; nullopt otherwise.
+std::optional<std::int32_t> number_like(std::string_view argument,
+                                        std::string_view other,
+                                        std::int32_t rank) {
+  const std::string number = std::to_string(rank);
+  if (!other.ends_with(number)) {
+    return std::nullopt;
+  }
+  const std::string_view before = other.substr(0, other.size() - number.size());
+  return argument.starts_with(before) ? parse_number<std::int32_t>(argument.substr(before.size()))
+                                      : std::nullopt;
+}
+
+// Returns the rank that the process has by its command line, if that is the same as the row's but
+// for the number of the rank; nullopt otherwise.
+std::optional<std::int32_t> number_by_arguments(const RankTable& table,
+                                                std::size_t process,
+                                                const RankRow& row) {
+  const auto& own = table.facts[process].arguments;
+  const auto& other = table.facts[row.process].arguments;
+  if (own.size() != other.size()) {
+    return std::nullopt;
+  }
+  std::optional<std::int32_t> rank;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i] == other[i]) {
+      continue;
+    }
+    const auto number = number_like(own[i], other[i], row.rank);
+    if (!number || (rank && *rank != *number)) {
+      return std::nullopt;
+    }
+    rank = number;
+  }
+  return rank;
+}
+
+// The same by the command lines of all rows, if these agree and the number is free.
+std::optional<std::int32_t> number_by_arguments(const RankTable& table,
+                                                std::size_t process,
+                                                const std::vector<std::size_t>& rows) {
+  std::optional<std::int32_t> rank;
+  for (const std::size_t row : rows) {
+    const auto number = number_by_arguments(table, process, table.rows[row]);
+    if (!number || (rank && *rank != *number)) {
+      return std::nullopt;
+    }
+    rank = number;
+  }
+  const RankRow& known = table.rows[rows.front()];
+  const bool fits = rank && *rank >= 0 && *rank < known.world_size;
+  return fits && table.owner_of.count(JobRank(known.job, *rank)) == 0 ? rank : std::nullopt;
+}
+
+// Returns whether a row is below the process: then it has started ranks, and is none.
+bool has_started(const RankTable& table, std::size_t process) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const RankRow& row) {
+    const auto is_it = [process](std::size_t above) { return above == process; };
+    return table.tree.ancestor(row.process, is_it) != kNoProcess;
+  });
+}
+
+// Returns whether the process runs the same program as the row's, has a communication library, and
+// says nothing of itself.
+bool runs_same_program(const RankTable& table, std::size_t process, const RankRow& row) {
+  const ProcessFacts& facts = table.facts[process];
+  const ProcessFacts& other = table.facts[row.process];
+  return table.row_of[process] == kNoProcess && facts.asked && facts.loaded &&
+         facts.told.by == ToldBy::kNothing && !facts.stat.forked &&
+         table.tree[process].role == ProcessRole::kProgram && !table.tree[process].identity &&
+         !table.is_excluded(process) && facts.executable == other.executable &&
+         !script_of(facts.arguments).empty() &&
+         script_of(facts.arguments) == script_of(other.arguments);
+}
+
+// Adds siblings that run the ranks' own program and have not got so far that they say which rank
+// they are. Their command lines may tell; otherwise each of them may be any of the missing ones.
+void add_late_brothers(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
+  const RankRow known = table.rows[rows.front()];
+  const bool one_job = std::all_of(rows.begin(), rows.end(), [&](std::size_t row) {
+    return table.rows[row].job == known.job && table.rows[row].rank >= 0;
+  });
+  const auto ranks = static_cast<std::int32_t>(std::count_if(
+      table.rows.begin(), table.rows.end(),
+      [&known](const RankRow& row) { return row.job == known.job && row.rank >= 0; }));
+  if (!one_job || known.world_size <= ranks) {
+    return;
+  }
+  for (const std::size_t child : table.tree[parent].children) {
+    if (!runs_same_program(table, child, known) || has_started(table, child)) {
+      continue;
+    }
+    const auto rank = number_by_arguments(table, child, rows);
+    RankRow& row = table.add_row(child, true, table.stat(child).pid);
+    row.job = known.job;
+    row.world_size = known.world_size;
+    if (rank) {
+      row.rank = *rank;
+      table.owner_of.emplace(JobRank(row.job, row.rank), table.rows.size() - 1);
+    } else {
+      row.why = "a process of the job whose rank is unknown";
+    }
+  }
+}
+
 }  // namespace
 
 void add_unidentified(RankTable& table) {
@@ -121,6 +232,7 @@ void add_unidentified(RankTable& table) {
     if (table.stat(parent).pid > 1 || table.tree[parent].role == ProcessRole::kRankLauncher) {
       add_brothers(table, parent, rows);
     }
+    add_late_brothers(table, parent, rows);
   }
 }
 

@@ -6,7 +6,8 @@
 namespace oddrank::ranks {
 
 // Adds siblings of ranks that nothing identifies: zombies, processes that may not be read, and
-// processes of torch.multiprocessing that have not got as far as the others.
+// processes that have not got as far as the others (those of torch.multiprocessing, and those that
+// run the same program). One whose number does not follow from the others' has rank -1.
 void add_unidentified(RankTable& table);
 
 }  // namespace oddrank::ranks

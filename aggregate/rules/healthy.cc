@@ -1,5 +1,6 @@
 // Every rank was read and moved between the samples. For ranks outside of calls, computing counts
-// as moving; at least one rank must have changed place, or no rank may be in a call.
+// as moving; at least one rank must have changed place, or counted on around its collective, or no
+// rank may be in a call.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,6 +10,17 @@
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
+
+namespace {
+
+// Returns whether a local of the program changed while the rank was seen in collectives at one
+// place: a tight loop. Loops that wait for a store count their tries, too; these do not count.
+bool counts_on(const RankView& rank) {
+  return rank.motion.locals && rank.leader->call && !rank.polls &&
+         rank.leader->call->kind == snapshot::CallKind::kCollective;
+}
+
+}  // namespace
 
 std::vector<Finding> healthy(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
@@ -20,7 +32,8 @@ std::vector<Finding> healthy(const RuleInput& input) {
   }
   const auto changed = static_cast<std::size_t>(std::count_if(
       ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.motion.stack; }));
-  if (changed == 0 && input.anybody_in_call) {
+  if (changed == 0 && input.anybody_in_call &&
+      std::none_of(ranks.begin(), ranks.end(), counts_on)) {
     return {};  // waking up and spinning is not yet progress
   }
   Finding finding;

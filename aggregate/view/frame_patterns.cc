@@ -74,6 +74,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
 
     // Glue between Python and the libraries.
     native(kFunction, kContains, "pybind11::", kInternal),
+    native(kFunction, kContains, "nanobind::", kInternal),
     native(kFunction, kPrefix, "THP", kInternal),
     native(kFunction, kContains, "c10::Dispatcher", kInternal),
     native(kFunction, kContains, "c10::KernelFunction", kInternal),
@@ -94,6 +95,8 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
 
     // Communication libraries: shown wherever they are.
     native(kFunction, kPrefix, "c10d::", kKey),
+    // Ranks wait for each other in different functions of the transport.
+    native(kFunction, kPrefix, "gloo::transport::", kInternal),
     native(kFunction, kPrefix, "gloo::", kKey),
     native(kFunction, kPrefix, "nccl", kKey),
     native(kFunction, kPrefix, "pnccl", kKey),
@@ -110,6 +113,10 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kModule, kPrefix, "libuct", kInternal),
     native(kModule, kPrefix, "libucs", kInternal),
     native(kModule, kPrefix, "libfabric", kInternal),
+
+    // The compiler and the runtime of JAX: what it runs, the frames of the program show.
+    native(kModule, kPrefix, "libjax_common", kInternal),
+    native(kModule, kPrefix, "xla_extension", kInternal),
 
     // Python: wrappers that show nothing about the program.
     python(kModule, kContains, "<frozen importlib"),
@@ -222,6 +229,12 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kPool, "", "blas_thread_server", "BLAS pool"),
     by_native(Story::kPool, "libopenblas", "", "BLAS pool"),
     by_native(Story::kPool, "", "c10::ThreadPool::main_loop", "PyTorch pool"),
+    by_native(Story::kPool, "", "ThreadPoolTempl<...>::WaitForWork", "XLA pool"),
+    by_native(Story::kPool, "", "grpc_event_engine::", "gRPC"),
+    by_native(Story::kPool, "", "grpc_core::", "gRPC"),
+    by_native(Story::kPool, "", "CoordinationService::CheckStaleness", "JAX's coordination"),
+    by_native(
+        Story::kPool, "", "CoordinationServiceAgent::StartSendingHeartbeats", "JAX's coordination"),
     by_native(Story::kPool, "libtorch", "thread_main", "pthreadpool"),
     by_native(Story::kPool, "", "gloo::transport::tcp::Loop::run", "gloo event loop"),
     by_native(Story::kPool, "", "c10d::ProcessGroupGloo::runLoop", "gloo workers"),
@@ -243,11 +256,21 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_python(Story::kRest, "/threading.py", "_bootstrap", "threading"),
 
     by_native(Story::kEngine, "", "torch::autograd::Engine::", "autograd engine"),
+    by_native(Story::kEngine, "", "xla::cpu::", "XLA"),
+    by_native(Story::kEngine, "", "xla::gpu::", "XLA"),
     by_native(Story::kStore, "", "c10d::TCPStore::doWait", "a key of the store"),
     by_native(Story::kStore, "", "c10d::TCPStore::wait", "a key of the store"),
     by_native(Story::kStore, "", "c10d::PrefixStore::", "a key of the store"),
     by_native(Story::kStore, "", "c10d::FileStore::", "a key of the store"),
     by_native(Story::kStore, "", "c10d::HashStore::", "a key of the store"),
+    by_native(Story::kStore,
+              "",
+              "CoordinationServiceClient::BlockingKeyValueGet",
+              "a key of the coordination service"),
+    by_native(Story::kStore,
+              "",
+              "CoordinationServiceAgent::GetKeyValue",
+              "a key of the coordination service"),
     by_python(Story::kRemoteCall, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"),
     by_native(Story::kRemoteCall, "", "PyRRef::toHere", "an RPC's result"),
     by_python(Story::kRemoteCall, "/grpc/_channel.py", "__call__", "a call of gRPC"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -315,6 +316,7 @@ void JobView::take_poll(RankView& rank) {
     rank.polls.reset();
   }
   rank.motion = measure_motion(*rank.leader, model_);
+  add_main_motion(rank);
   // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
   if (rank.motion.measured && has_made_calls(rank)) {
     (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
@@ -324,14 +326,33 @@ void JobView::take_poll(RankView& rank) {
   }
 }
 
+// A thread of a library (autograd's, XLA's) runs for the main thread, where the program's counters
+// are.
+void JobView::add_main_motion(RankView& rank) {
+  if (rank.leader->has_python) {
+    return;
+  }
+  const auto& threads = rank.process->threads;
+  const auto main = std::find_if(threads.begin(), threads.end(), [&rank](const auto& thread) {
+    return thread.tid == rank.process->pid;
+  });
+  if (main != threads.end()) {
+    const Motion motion = measure_motion(*main, model_);
+    rank.motion.stack = rank.motion.stack || motion.stack;
+    rank.motion.locals = rank.motion.locals || motion.locals;
+  }
+}
+
 // What is known about ranks without a process.
 struct JobView::Absence {
   std::map<std::int32_t, const NodeCapture*> home;  // the node that the launcher put each rank on
   const NodeCapture* silent = nullptr;              // a node that did not answer, or only in part
   std::size_t silent_nodes = 0;
   std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
-  bool whole_job = false;    // every node of the job was read
-  std::size_t nameless = 0;  // processes that were read and do not tell their rank
+  bool whole_job = false;  // every node of the job was read
+  // Processes that were read and do not tell their rank: one of them may be any that is missing.
+  std::size_t nameless = 0;
+  std::map<std::string, const RankView*> alive;  // by host: one of them that has not ended
 };
 
 void JobView::add_missing_ranks() {
@@ -377,12 +398,20 @@ void JobView::add_missing_ranks() {
   const auto nameless = [](const RankView& found) { return found.rank < 0; };
   absence.nameless =
       static_cast<std::size_t>(std::count_if(ranks_.begin(), ranks_.end(), nameless));
+  std::vector<RankView> missing;
+  for (const RankView& found : ranks_) {
+    if (nameless(found) && found.presence != Presence::kDead) {
+      absence.alive.emplace(found.host, &found);
+    }
+  }
   for (const std::int32_t rank : expected) {
     RankView view;
     view.rank = rank;
     explain_absence(absence, view);
-    ranks_.push_back(std::move(view));
+    doubt_absence(absence, view);
+    missing.push_back(std::move(view));
   }
+  std::move(missing.begin(), missing.end(), std::back_inserter(ranks_));
   counted_twice_ = std::min(absence.nameless, expected.size());
 }
 
@@ -424,6 +453,19 @@ void JobView::explain_absence(const Absence& absence, RankView& rank) const {
                                      : "none of the core files that tell their rank is of it";
   } else {
     rank.why = "not on the nodes that were looked at";
+  }
+}
+
+// A rank is not gone if a process of the job that does not tell its rank lives where it should be.
+void JobView::doubt_absence(const Absence& absence, RankView& rank) {
+  if (rank.presence != Presence::kAbsent || absence.alive.empty()) {
+    return;
+  }
+  const auto there = rank.host.empty() ? absence.alive.begin() : absence.alive.find(rank.host);
+  if (there != absence.alive.end()) {
+    rank.presence = Presence::kUnread;
+    rank.launched = false;
+    rank.why = fmt::format("it may be pid {}, which does not tell its rank", there->second->pid());
   }
 }
 

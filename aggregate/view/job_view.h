@@ -122,12 +122,14 @@ class JobView {
  private:
   void add_processes();
   void take_poll(RankView& rank);
+  void add_main_motion(RankView& rank);
   void take_records();
   void take_servers();
   void add_connections(const snapshot::ProcessCapture& process);
   void add_missing_ranks();
   struct Absence;
   void explain_absence(const Absence& absence, RankView& rank) const;
+  static void doubt_absence(const Absence& absence, RankView& rank);
   void count_nodes();
 
   const snapshot::Capture& capture_;

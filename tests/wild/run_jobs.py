@@ -56,6 +56,13 @@ MPIS = {
 }
 
 
+def jax_jobs():
+    """Returns jobs whose processes meet in one way each."""
+    return {f"jax_{way}": (3, f"for rank in 0 1 2; do {PYTHON} jax_calls.py {way} {PORT} $rank 3 & done; "
+                              "wait")
+            for way in ("step", "loop", "gather", "sync", "barrier", "key_value", "init")}
+
+
 def mpi_jobs():
     """Returns jobs of programs that do one thing in MPI."""
     jobs = {}
@@ -103,7 +110,7 @@ JOBS = {
     "killed_rank_with_child": (3, f"{PYTHON} left_child.py {PORT}"),
 }
 # Jobs whose rank 1 stops for each of two reasons.
-ENGINES = mpi_jobs()
+ENGINES = {**mpi_jobs(), **jax_jobs()}
 REASONS = ("fifo", "compute")
 # What ranks do between two collectives (pieces.py) -> the reasons for which rank 1 hangs there, and
 # the kinds of verdict that say so.

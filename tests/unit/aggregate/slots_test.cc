@@ -78,6 +78,20 @@ TEST_CASE("an unknown group is guessed to be the world only if few are elsewhere
   }
 }
 
+TEST_CASE("of two ranks, one that waits waits for the other") {
+  CaptureBuilder job({"n0"}, 2);
+  job.thread(job.rank(0, "n0", 10), unknown_group());
+  job.thread(job.rank(1, "n0", 11), tests::sleeping());
+  const auto slots = slots_of(job);
+  CHECK(slots[0].membership == Membership::kAssumed);
+  CHECK(slots[0].absent == std::vector<std::size_t>{1});
+  CaptureBuilder three({"n0"}, 3);
+  three.thread(three.rank(0, "n0", 10), unknown_group());
+  three.thread(three.rank(1, "n0", 11), tests::sleeping());
+  three.thread(three.rank(2, "n0", 12), tests::sleeping());
+  CHECK(slots_of(three)[0].membership == Membership::kUnknown);
+}
+
 TEST_CASE("a rank whose own count shows that it made the call is not awaited there") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (const std::int32_t rank : {0, 1, 2, 3, 4, 5}) {

@@ -43,6 +43,12 @@ TEST_CASE("native functions are found mangled and readable") {
   CHECK(find_native_call("ncclAllReduce")->op == "all_reduce");
   REQUIRE(find_native_call("ncclCommInitRankConfig") != nullptr);
   CHECK(find_native_call("ncclCommInitRankConfig")->kind == CallKind::kRendezvous);
+  for (const char* name : {"_ZN3xla43DistributedRuntimeCoordinationServiceClient7ConnectEv",
+                           "_ZN3xla24CoordinationServiceAgent7ConnectEv",
+                           "_ZN3tsl12_GLOBAL__N_128CoordinationServiceAgentImpl7ConnectEv"}) {
+    REQUIRE(find_native_call(name) != nullptr);
+    CHECK(find_native_call(name)->kind == CallKind::kRendezvous);
+  }
   CHECK(find_native_call("MPI_Allreduce")->op == "all_reduce");
   CHECK(find_native_call("MPI_Reduce")->op == "reduce");
 }

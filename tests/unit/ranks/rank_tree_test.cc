@@ -376,6 +376,54 @@ TEST_CASE("a process that does not name its job may be a rank") {
   CHECK(all.decide().obstacle.empty());
 }
 
+TEST_CASE(
+    "a process of the ranks' program that has not met them has the number of its command line") {
+  const auto jax = [](int rank) {
+    return ToldWorld{oddrank::ranks::ToldBy::kJax, rank, 3, -1, "127.0.0.1:29500", false};
+  };
+  Node node;
+  node.add(1, 0, "bash")
+      .add(100, 1, "python train.py --id=0 --of=3")
+      .says(jax(0))
+      .add(101, 1, "python train.py --id=1 --of=3")
+      .says({})
+      .add(102, 1, "python train.py --id=2 --of=3")
+      .says(jax(2));
+  CHECK(node.ranks() == "0:100 1:101 2:102");
+
+  Node equal;  // nothing tells the number
+  equal.add(90, 1, "bash")
+      .add(100, 90, "python train.py")
+      .says(jax(0))
+      .add(101, 90, "python train.py")
+      .says({})
+      .add(102, 90, "python train.py")
+      .says(jax(2));
+  CHECK(equal.ranks() == "-1:101 0:100 2:102");
+
+  Node others;  // another program, a worker, a launcher, and one too many
+  others.add(90, 1, "bash")
+      .add(100, 90, "python train.py 0")
+      .says(jax(0))
+      .add(101, 90, "python serve.py 1")
+      .says({})
+      .add(102, 90, "python train.py 1")
+      .forked()
+      .says({})
+      .add(103, 90, "python train.py 2")
+      .says({})
+      .add(104, 103, "python train.py 2")
+      .says(jax(2));
+  CHECK(others.ranks() == "0:100 2:104");
+  Node whole;
+  whole.add(90, 1, "bash");
+  for (int rank = 0; rank < 4; ++rank) {
+    whole.add(100 + rank, 90, "python train.py " + std::to_string(rank))
+        .says(rank < 3 ? jax(rank) : ToldWorld());
+  }
+  CHECK(whole.ranks() == "0:100 1:101 2:102");
+}
+
 TEST_CASE("zombies without a job belong to no job") {
   Node node;
   node.add(1, 0, "/sbin/init").add(100, 1, "python train.py").zombie();

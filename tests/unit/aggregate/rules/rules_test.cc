@@ -365,6 +365,24 @@ TEST_CASE("healthy: a step that is sampled in the same line twice names no rank"
   CHECK(verdict_of(job).culprits.empty());
 }
 
+TEST_CASE("healthy: a tight loop is seen in its collective each time, and counts on") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  const auto count_on = [&job](std::int32_t rank) {
+    job.process(pid_of(rank)).threads[0].samples.back().locals_changed = true;
+  };
+  for (std::int32_t rank = 0; rank < 7; ++rank) {
+    count_on(rank);
+  }
+  CHECK(verdict_of(job).kind != Kind::kHealthy);
+  count_on(7);
+  CHECK(verdict_of(job).kind == Kind::kHealthy);
+  CHECK(verdict_of(job).confidence == Confidence::kLikely);
+  for (std::int32_t rank = 0; rank < 8; ++rank) {  // they try again and again to meet
+    job.process(pid_of(rank)).threads[0].call->kind = snapshot::CallKind::kRendezvous;
+  }
+  CHECK(verdict_of(job).kind != Kind::kHealthy);
+}
+
 TEST_CASE("slow: the same straggler in three samples of a job that moves") {
   ThreadSpec moves = in_all_reduce();
   moves.cpu_step_us = 60'000;

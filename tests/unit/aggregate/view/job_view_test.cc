@@ -165,6 +165,21 @@ TEST_CASE("a core that does not tell its rank may be that of a rank without one"
   CHECK(view.expected() == 8);
 }
 
+TEST_CASE("a rank is not gone while a process that does not tell its rank lives on its node") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kNode;
+  set_variable(job, "MASTER_ADDR", "127.0.0.1");
+  SECTION("it may be that rank") {
+    job.rank(-1, "n0", 99);
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+    CHECK(missing(job.capture).why == "it may be pid 99, which does not tell its rank");
+  }
+  SECTION("a zombie shows that it is gone") {
+    job.rank(-1, "n0", 99).state = 'Z';
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+}
+
 TEST_CASE("a leftover does not hide the rank") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.rank(3, "n1", 99).state = 'Z';

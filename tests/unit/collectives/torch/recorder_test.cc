@@ -226,21 +226,21 @@ TEST_CASE("recorders that are registered by backend are found, and no others") {
     std::uint64_t recorder;
   };
   constexpr std::uint64_t kMap = 0x5000;
-  constexpr std::uint64_t kFirst = 0x6000;
+  constexpr std::uint64_t kNode = 0x6000;
   const auto found = [](std::uint64_t size, std::uint64_t last) {
     test::FakeTarget target;
-    const std::array<std::uint64_t, kRegistryWords> map = {0x7000,     13, kFirst, size,
+    const std::array<std::uint64_t, kRegistryWords> map = {0x7000,     13, kNode, size,
                                                            0x3f800000, 0,  0};
     CHECK(looks_like_registry(map) == (size > 0 && size <= 16));
     target.add_object(Addr{kMap}, map);
-    target.add_object(Addr{kFirst}, Node{kFirst + 256, kFirst + 24, 5, {"nccl2"}, 0x9000});
-    target.add_object(Addr{kFirst + 256}, Node{last, kFirst + 256 + 24, 3, {"ucc"}, 0xa000});
+    target.add_object(Addr{kNode}, Node{kNode + 256, kNode + 24, 5, {"nccl2"}, 0x9000});
+    target.add_object(Addr{kNode + 256}, Node{last, kNode + 256 + 24, 3, {"ucc"}, 0xa000});
     cpython::RemoteReader reader(target);
     return registered_recorders(reader, Addr{kMap});
   };
   CHECK(found(2, 0) == std::vector<Addr>{Addr{0x9000}, Addr{0xa000}});
   CHECK(found(3, 0).empty());
-  CHECK(found(2, kFirst).empty());  // goes round
+  CHECK(found(2, kNode).empty());  // goes round
   CHECK(found(std::uint64_t{1} << 40, 0).empty());
 }
 
