@@ -4,8 +4,11 @@
 // - A tracer cannot detach from a thread that it seized but did not stop, and that thread would
 //   hang at its next signal. Only the tracer's exit releases it. So the tracer is a thread that
 //   exits soon.
-// - waitpid() is called for each thread by its tid, and never blocks: a thread in state D does
-//   not stop, and must not hold up the others.
+// - Stops are waited for by tid, and never with a call that blocks: a thread in state D does not
+//   stop, and must not hold up the others.
+// - A stop is only looked at (WNOWAIT). To take its report takes the signal on which the thread
+//   stopped out of the kernel's hands (wait_task_stopped() of Linux): if we died before we had let
+//   the thread go, the signal would be lost.
 #include "attach/thread_stop.h"
 
 #include <pthread.h>
@@ -58,6 +61,25 @@ void set_registers(const user_regs_struct& from, ThreadState& thread) {
   if (number >= 0 && is_restarted(static_cast<std::int64_t>(from.rax))) {
     thread.syscall = SyscallState{number, syscall_arguments(from)};
   }
+}
+
+// Looks whether a thread that we trace has stopped or ended; returns nullopt if there is nothing to
+// see yet. An error counts as an end.
+std::optional<siginfo_t> look_at(pid_t tid) {
+  siginfo_t seen{};
+  const int done = ::waitid(P_PID, static_cast<id_t>(tid), &seen,
+                            WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL);
+  if (done != 0 && errno != EINTR) {
+    seen.si_code = CLD_KILLED;
+    return seen;
+  }
+  return done != 0 || seen.si_pid == 0 ? std::nullopt : std::optional(seen);
+}
+
+// Takes the report of a thread's end, after which its parent is notified. Leaves stops alone.
+void take_end(pid_t tid) {
+  siginfo_t seen{};
+  static_cast<void>(::waitid(P_PID, static_cast<id_t>(tid), &seen, WEXITED | WNOHANG | __WALL));
 }
 
 // Threads that we trace. Its destructor detaches all that can be detached.
@@ -144,7 +166,7 @@ void Tracees::request(StopAttempt& attempt, Tracee& tracee) const {
   }
   tracee.phase = Phase::kWaiting;
   attempt.end = StopEnd::kLate;
-  // Fails only for a dying thread; waitpid() will show that.
+  // Fails only for a dying thread; the look at it will show that.
   static_cast<void>(ptrace_thread(PTRACE_INTERRUPT, tid, nullptr));
 }
 
@@ -156,20 +178,21 @@ void Tracees::request_all() {
 
 bool Tracees::poll(StopAttempt& attempt, Tracee& tracee) const {
   const pid_t tid = attempt.thread.tid;
-  int status = 0;
-  const pid_t got = ::waitpid(tid, &status, __WALL | WNOHANG);
-  if (got == 0 || (got < 0 && errno == EINTR)) {
+  const auto seen = look_at(tid);
+  if (!seen) {
     return false;
   }
   tracee.phase = Phase::kNotOurs;
   attempt.end = StopEnd::kGone;
-  if (got < 0 || !WIFSTOPPED(status)) {
+  if (seen->si_code != CLD_TRAPPED && seen->si_code != CLD_STOPPED) {
+    take_end(tid);
     return true;
   }
   tracee.phase = Phase::kStopped;
   // A stop without an event is a signal on its way to the thread. Our own stops have an event, and
   // so has the stop of a process that SIGSTOP had already stopped.
-  tracee.signal = (status >> 16) == 0 ? WSTOPSIG(status) : 0;
+  constexpr int kSignalBits = 8;
+  tracee.signal = seen->si_status >> kSignalBits == 0 ? seen->si_status : 0;
   user_regs_struct registers{};
   if (ptrace_thread(PTRACE_GETREGS, tid, &registers) == 0) {
     set_registers(registers, attempt.thread);
@@ -239,9 +262,7 @@ void Tracees::let_go() {
     const pid_t tid = attempts_[i].thread.tid;
     const auto signal = static_cast<std::uintptr_t>(tracees_[i].signal);
     if (ptrace_thread(PTRACE_DETACH, tid, reinterpret_cast<void*>(signal)) != 0) {  // NOLINT
-      // It was killed while we held it; its parent is notified once we have waited for it.
-      int status = 0;
-      ::waitpid(tid, &status, __WALL | WNOHANG);
+      take_end(tid);  // it was killed while we held it
     }
   }
 }

@@ -300,6 +300,39 @@ TEST_CASE("stop: stops of a thread in a storm of signals lose none") {
   CHECK(words[3] != "0");
 }
 
+// The reader may be killed at any time (by a batch system, for want of memory).
+TEST_CASE("stop: a reader that dies while it holds a thread loses none of its signals") {
+  auto victim = Victim::start({test::victim_path("signals"), "storm"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_line("ready"));
+  const auto target = LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  int held = 0;
+  for (int i = 0; i < 200; ++i) {
+    const pid_t reader = ::fork();
+    REQUIRE(reader >= 0);
+    if (reader == 0) {
+      const std::vector<ThreadState> threads{as_running(victim->pid())};
+      static_cast<void>((*target)->while_stopped(threads, kPatience,
+                                                 [](std::span<const StopAttempt>) { ::_exit(1); }));
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(reader, &status, 0) == reader);
+    held += WIFEXITED(status) && WEXITSTATUS(status) == 1 ? 1 : 0;
+  }
+  CHECK(held > 100);
+  CHECK(harm_of(victim->pid(), "RS").empty());
+  REQUIRE(victim->send("\n"));
+  const auto line = victim->wait_line("record");
+  REQUIRE(line);
+  const auto words = split_blanks(*line);
+  CAPTURE(*line);
+  REQUIRE(words.size() == 4);
+  CHECK(words[0] == words[1]);
+  CHECK(words[2] == "0");
+}
+
 // Why such threads are not stopped; and that the victim's own record shows it.
 TEST_CASE("stop: calls that a stop ends early notice it") {
   auto victim = Victim::start({test::victim_path("interrupted")});
