@@ -96,7 +96,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     // Communication libraries: shown wherever they are.
     native(kFunction, kPrefix, "c10d::", kKey),
     // Ranks wait for each other in different functions of the transport.
-    native(kFunction, kPrefix, "gloo::transport::", kInternal),
+    native(kFunction, kPrefix, "gloo::transport::", kInCall),
     native(kFunction, kPrefix, "gloo::", kKey),
     native(kFunction, kPrefix, "nccl", kKey),
     native(kFunction, kPrefix, "pnccl", kKey),

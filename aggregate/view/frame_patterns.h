@@ -16,6 +16,7 @@ enum class FrameRole : std::uint8_t {
       0,      // shown inside of the innermost Python frame, if there is no Python, or if the user's
   kKey,       // shown everywhere: a communication library's own functions
   kInternal,  // never shown
+  kInCall,    // the same, but a thread that is there is at work, not idle
   kLibc,      // in a run of these, only the outermost is shown: the call that was made
   kThreadStart,  // the outer end of a stack
 };

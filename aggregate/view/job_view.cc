@@ -321,8 +321,10 @@ void JobView::take_poll(RankView& rank) {
   if (rank.motion.measured && has_made_calls(rank)) {
     (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
   }
-  if (rank.polls && stays_in_function(*rank.leader, model_)) {
-    rank.motion.stack = rank.motion.locals = rank.motion.cpu = rank.motion.woke = false;
+  const bool rests = !rank.leader->call && !rank.polls && rests_in_loop(*this, *rank.leader);
+  if ((rank.polls || rests) && stays_in_function(*rank.leader, model_)) {
+    rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;
+    rank.motion.locals = rank.motion.locals && rests;  // it may count what it does in between
   }
 }
 

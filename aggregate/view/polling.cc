@@ -85,6 +85,13 @@ std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thr
   return std::nullopt;
 }
 
+// Returns the frames that PythonLoop::frame counts.
+const std::vector<snapshot::FrameId>& frames_of_loops(const JobView& view,
+                                                      const snapshot::ThreadSample& sample) {
+  const bool apart = sample.python_stack != snapshot::StackId{};
+  return view.capture().tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+}
+
 std::optional<Poll> find_poll(const JobView& view, const PythonLoop& loop, Whose whose) {
   const auto asks = snapshot::find_asking_call(named(view, loop), whose);
   if (!asks) {
@@ -105,6 +112,18 @@ bool only_rests(const JobView& view, const PythonLoop& loop) {
   return snapshot::only_rests(named(view, loop));
 }
 
+bool rests_in_loop(const JobView& view, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const auto& frames = frames_of_loops(view, thread.samples.back());
+  const auto own =
+      std::find_if(thread.loops.begin(), thread.loops.end(), [&](const PythonLoop& loop) {
+        return loop.frame < frames.size() && view.model().shown(frames[loop.frame]).user;
+      });
+  return own != thread.loops.end() && only_rests(view, *own);
+}
+
 std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   if (thread.samples.empty()) {
     return std::nullopt;
@@ -112,10 +131,7 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   if (auto poll = poll_of_frames(view, thread)) {
     return poll;
   }
-  const snapshot::ThreadSample& last = thread.samples.back();
-  const bool apart = last.python_stack != snapshot::StackId{};
-  const auto& frames =
-      view.capture().tables.stacks()[apart ? last.python_stack : last.stack].frames;
+  const auto& frames = frames_of_loops(view, thread.samples.back());
   for (const PythonLoop& loop : thread.loops) {
     if (loop.frame >= frames.size()) {
       continue;

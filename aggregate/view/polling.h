@@ -34,6 +34,10 @@ std::optional<Poll> poll_in(const JobView& view, const snapshot::PythonLoop& loo
 // Returns whether the loop only rests, looks at clocks and handles texts: it waits for nobody.
 bool only_rests(const JobView& view, const snapshot::PythonLoop& loop);
 
+// Returns whether the innermost of the program's own loops that the thread is in only rests: it
+// looks at variables or memory until these change, if it waits for anything.
+bool rests_in_loop(const JobView& view, const snapshot::ThreadCapture& thread);
+
 // Returns "a lock file", "a key of a store", "a file".
 std::string_view poll_noun(snapshot::PollOn on);
 

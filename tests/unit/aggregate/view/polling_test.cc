@@ -156,6 +156,26 @@ TEST_CASE("libraries' own loops: lock files, stores, databases") {
         "a key of a store by check k");
 }
 
+TEST_CASE("a rank that stays in a loop that only rests does not move, unless it counts") {
+  const auto moves = [](const std::vector<Call>& calls, bool counts) {
+    tests::CaptureBuilder job({"n0"}, 1);
+    tests::ThreadSpec spec;
+    spec.frames = kUser;
+    spec.cpu_step_us = 60'000;
+    snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
+    thread.samples.back().locals_changed = counts;
+    snapshot::PythonLoop& row = thread.loops.emplace_back();
+    for (const Call& call : calls) {
+      row.calls.push_back({job.capture.tables.string(call.name), {}});
+    }
+    FrameModel model(job.capture.tables);
+    return !JobView(job.capture, model).ranks()[0].motion.still();
+  };
+  CHECK_FALSE(moves({{"sleep", ""}}, false));  // it looks at memory in between
+  CHECK(moves({{"sleep", ""}}, true));
+  CHECK(moves({{"sleep", ""}, {"train_step", ""}}, false));
+}
+
 TEST_CASE("damaged loops are left out") {
   CHECK(polls(kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 99}}).empty());
   CHECK(polls({}, {{{{"exists", "/x"}, {"sleep", ""}}, false, 0}}).empty());
