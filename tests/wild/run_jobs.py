@@ -63,6 +63,14 @@ def jax_jobs():
             for way in ("step", "loop", "gather", "sync", "barrier", "key_value", "init")}
 
 
+def parallel_jobs():
+    """Returns jobs whose ranks share one model."""
+    start = (f"export MASTER_ADDR=127.0.0.1 MASTER_PORT={PORT} WORLD_SIZE=4; "
+             "for rank in 0 1 2 3; do RANK=$rank ")
+    return {name: (4, f"{start} {PYTHON} parallel.py {name} & done; wait")
+            for name in ("megatron", "megatron_batched", "fsdp_tp")}
+
+
 def mpi_jobs():
     """Returns jobs of programs that do one thing in MPI."""
     jobs = {}
@@ -110,7 +118,7 @@ JOBS = {
     "killed_rank_with_child": (3, f"{PYTHON} left_child.py {PORT}"),
 }
 # Jobs whose rank 1 stops for each of two reasons.
-ENGINES = {**mpi_jobs(), **jax_jobs()}
+ENGINES = {**mpi_jobs(), **jax_jobs(), **parallel_jobs()}
 REASONS = ("fifo", "compute")
 # What ranks do between two collectives (pieces.py) -> the reasons for which rank 1 hangs there, and
 # the kinds of verdict that say so.
@@ -119,9 +127,10 @@ OF_INPUT = {"fifo": ("io_stall", "input_stall"), "compute": ("busy_rank", "input
 PIECES = {
     **dict.fromkeys(("pool", "pool_spawn", "executor", "loky", "dask", "datasets_map", "child",
                      "feeder", "rpc", "pipelining", "interleaved", "checkpoint", "grpc",
-                     "zeromq"), IN_WORK),
+                     "zeromq", "ring"), IN_WORK),
     "loader": OF_INPUT, "webdataset": OF_INPUT,
-    "filelock": {"held": ("file_lock",)}, "sqlite": {"held": ("file_lock",)},
+    "filelock": {"held": ("file_lock",)}, "fasteners": {"held": ("file_lock",)},
+    "portalocker": {"held": ("file_lock",)}, "sqlite": {"held": ("file_lock",)},
     "softlock": {"held": ("file_lock",), "stale": ("file_lock",)},
     "output": {"full": ("io_stall",)}, "upload": {"silent": ("external_wait",)},
 }

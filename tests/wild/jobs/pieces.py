@@ -153,6 +153,14 @@ def take_and_stay():
     if what == "filelock":
         file = open(f"{FOLDER}/hub.lock", "w", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_EX)
+    elif what == "fasteners":
+        import fasteners as locks  # pylint: disable=import-outside-toplevel
+        kept.append(locks.InterProcessLock(f"{FOLDER}/fast.lock"))
+        kept[0].acquire()
+    elif what == "portalocker":
+        import portalocker as locks  # pylint: disable=import-outside-toplevel
+        kept.append(locks.Lock(f"{FOLDER}/port.lock"))
+        kept[0].acquire()
     elif what == "softlock":
         with open(f"{FOLDER}/soft.lock", "w", encoding="utf-8") as file:
             file.write(f"{os.getpid()}\n{socket.gethostname()}\n")
@@ -192,6 +200,30 @@ def softlock():
 
     def get():
         with locks.SoftFileLock(f"{FOLDER}/soft.lock" if told() else f"{FOLDER}/{RANK}.soft"):
+            pass
+    return get
+
+
+def fasteners():
+    import fasteners as locks  # pylint: disable=import-outside-toplevel
+
+    if place.HANG and RANK == 1:
+        outsider("fasteners")
+
+    def get():
+        with locks.InterProcessLock(f"{FOLDER}/fast.lock" if told() else f"{FOLDER}/{RANK}.fast"):
+            pass
+    return get
+
+
+def portalocker():
+    import portalocker as locks  # pylint: disable=import-outside-toplevel
+
+    if place.HANG and RANK == 1:
+        outsider("portalocker")
+
+    def get():
+        with locks.Lock(f"{FOLDER}/port.lock" if told() else f"{FOLDER}/{RANK}.port", timeout=10**6):
             pass
     return get
 
@@ -357,10 +389,59 @@ def zeromq():
     return talk
 
 
+class Ring:
+    """Slots in shared memory, as engines that serve models have them between their processes: a writer
+    fills a slot when all readers have read it, and says so by a flag that everybody polls."""
+    SLOTS = 4
+
+    def __init__(self, writer):
+        from multiprocessing import shared_memory  # pylint: disable=import-outside-toplevel
+        name = os.path.basename(FOLDER)
+        if writer:
+            self.memory = shared_memory.SharedMemory(name, create=True, size=self.SLOTS * 16)
+        dist.barrier()
+        if not writer:
+            self.memory = shared_memory.SharedMemory(name)
+        self.next = 0
+
+    def slot(self):
+        self.next = (self.next + 1) % self.SLOTS
+        return self.next * 16
+
+    def put(self, value, readers):
+        slot = self.slot()
+        while self.memory.buf[slot] == 1 and sum(self.memory.buf[slot + 1:slot + 8]) < readers:
+            time.sleep(0.001)
+        self.memory.buf[slot] = 0
+        self.memory.buf[slot + 1:slot + 9] = bytes([0] * 7 + [value])
+        self.memory.buf[slot] = 1
+
+    def get(self, reader):
+        slot = self.slot()
+        while self.memory.buf[slot] != 1 or self.memory.buf[slot + 1 + reader] == 1:
+            time.sleep(0.001)
+        value = self.memory.buf[slot + 8]
+        self.memory.buf[slot + 1 + reader] = 1
+        return value
+
+
+def ring():
+    shared = Ring(RANK == 1)
+    kept.append(shared)
+
+    def step_of_engine():
+        if RANK == 1:
+            work(told())
+            shared.put(step % 256, dist.get_world_size() - 1)
+        else:
+            shared.get(0 if RANK == 0 else 1)
+    return step_of_engine
+
+
 FORMS = {"pipelining": lambda: pipelining(False), "interleaved": lambda: pipelining(True),
          **{each.__name__: each for each in (
              pool, pool_spawn, executor, loky, dask, datasets_map, webdataset, loader, child,
-             filelock, softlock, sqlite, output, upload, feeder, rpc, checkpoint, grpc, zeromq)}}
+             filelock, softlock, fasteners, portalocker, ring, sqlite, output, upload, feeder, rpc, checkpoint, grpc, zeromq)}}
 
 
 def main():
