@@ -46,7 +46,7 @@ TEST_CASE("a pool's thread that is blocked inside its work is not idle") {
   job.thread(process, idle);
   tests::ThreadSpec busy = idle;
   busy.frames = {wait, tests::native("gloo::transport::tcp::UnboundBuffer::waitRecv", libtorch),
-                 loop};
+                 tests::native("gloo::allreduce", libtorch), loop};
   job.thread(process, busy);
   tests::ThreadSpec nameless = idle;
   nameless.frames = {wait, tests::native("", "/opt/site/libcustom.so"), loop};
