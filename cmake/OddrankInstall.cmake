@@ -24,7 +24,16 @@ install(FILES ${ODDRANK_MANUAL}/_oddrank DESTINATION ${CMAKE_INSTALL_DATADIR}/zs
 install(FILES ${ODDRANK_MANUAL}/oddrank.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY slurm/scripts DESTINATION ${CMAKE_INSTALL_DATADIR}/oddrank USE_SOURCE_PERMISSIONS)
+# The modes of the checkout depend on its umask. What has no interpreter is sourced.
+file(GLOB ODDRANK_SCRIPTS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/slurm/scripts/*)
+foreach(script IN LISTS ODDRANK_SCRIPTS)
+  file(STRINGS ${script} first_line LIMIT_COUNT 1)
+  if(first_line MATCHES "^#!")
+    install(PROGRAMS ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/oddrank/scripts)
+  else()
+    install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/oddrank/scripts)
+  endif()
+endforeach()
 if(ODDRANK_LICENCES)
   install(FILES ${ODDRANK_LICENCES}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(DIRECTORY ${ODDRANK_LICENCES}/licences DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -42,8 +51,8 @@ set(CPACK_PACKAGE_CONTACT "oddrank <oddrank@localhost>" CACHE STRING "Maintainer
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "names the rank that holds up a hung training job")
 set(CPACK_PACKAGE_DESCRIPTION
 "oddrank reads the stuck processes of a distributed training job, follows
- the waits from rank to rank, and names the rank at the root, with the
- chain of evidence. Nothing has to be prepared in the job.")
+the waits from rank to rank, and names the rank at the root, with the
+chain of evidence. Nothing has to be prepared in the job.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_FILE_NAME oddrank-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR})
@@ -55,6 +64,8 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS slurm-client)
 
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0 AND MIT AND BSL-1.0 AND BSD-3-Clause AND LGPL-3.0-or-later AND LGPL-2.1-or-later AND Zlib")
+set(CPACK_RPM_PACKAGE_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")  # else CPack's own words
+set(CPACK_RPM_PACKAGE_SUMMARY "Names the rank that holds up a hung training job")
 set(CPACK_RPM_PACKAGE_GROUP "System/Monitoring")
 set(CPACK_RPM_PACKAGE_AUTOREQPROV OFF)  # one static program
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/zsh

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests what scripts/release refuses, in a repository of its own: a tag that is missing, that is not the version of
-the tree, or of which the changelog knows no date. What it makes is checked by `scripts/release TAG --check`,
-which takes minutes."""
+the tree, or of which the changelog knows no date; and that a rehearsal notices packages that depend on more than the commit.
+What it really makes is checked by `scripts/release --check`, which takes minutes."""
 
 import os
 import shutil
@@ -78,6 +78,38 @@ class ReleaseTest(unittest.TestCase):
         with open(f"{self.tree}/CHANGELOG.md", "w", encoding="utf-8") as file:
             file.write("## 1.2.3 (2026-11-24)\n")
         self.assertIn("needs a section", self.refused("v1.2.3"))
+
+    def rehearse(self, writes):
+        """Rehearses with a stand-in for scripts/package, and one for packaging/check that says what it tried."""
+        os.mkdir(f"{self.tree}/packaging")
+        for name, text in (("scripts/package", f"mkdir -p build/packages && cd build/packages\n{writes}\n"
+                            "sha256sum -- * >SHA256SUMS"), ("packaging/check", 'echo "tried: $(cat "$1"/one.whl)"')):
+            with open(f"{self.tree}/{name}", "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/bash\nset -eu\n{text}\n")
+            os.chmod(f"{self.tree}/{name}", 0o755)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "-m", "all")
+        run = subprocess.run([f"{self.tree}/scripts/release", "--check"], stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, timeout=60, check=False)
+        return run, sorted(name for _, _, names in os.walk(f"{self.tree}/build") for name in names)
+
+    def test_a_rehearsal_needs_no_tag(self):
+        run, kept = self.rehearse("echo same >one.whl")
+        self.assertEqual((run.returncode, run.stdout), (0, "tried: same\n"), run.stderr)
+        self.assertIn("the same bytes twice", run.stderr)
+        self.assertEqual(kept, [])
+
+    def test_a_rehearsal_notices_other_bytes(self):
+        for index, writes in enumerate(("pwd >one.whl", "stat -c %a ../../scripts/lib.sh >one.whl",
+                                        "date +%Z >one.whl", "mktemp -u >one.whl")):
+            with self.subTest(writes=writes):
+                if index:
+                    self.setUp()
+                run, kept = self.rehearse(writes)
+                self.assertEqual(run.returncode, 1, run.stderr)
+                self.assertIn("the same commit gave other bytes", run.stderr)
+                self.assertEqual(kept, ["SHA256SUMS"] * 2 + ["one.whl"] * 2)
+                self.assertEqual(run.stdout, "")
 
 
 if __name__ == "__main__":
