@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -88,11 +89,30 @@ std::optional<GlooContext> ContextFinder::at(std::uint64_t address) {
 }
 
 std::string all_ranks(std::int32_t size) {
-  std::vector<std::int32_t> ranks;
-  for (std::int32_t rank = 0; rank < size; ++rank) {
-    ranks.push_back(rank);
-  }
+  std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
   return snapshot::rank_text(ranks);
+}
+
+// What the contexts that a thread's frames hold say of it.
+enum class Inside : std::uint8_t {
+  kNothing = 0,
+  kWorld,  // in contexts of the whole job alone
+  kOther,  // in one of a part of it, or of another device
+};
+
+Inside look_at(const JaxThread& thread, const GlooContext& own, ContextFinder& finder) {
+  Inside inside = Inside::kNothing;
+  for (const auto& frame : thread.frames) {
+    for (const attach::KeptWord& word : frame) {
+      const auto context = finder.at(word.value);
+      if (context && *context != own) {
+        return Inside::kOther;
+      }
+      inside = context ? Inside::kWorld : inside;
+    }
+  }
+  return inside;
 }
 
 }  // namespace
@@ -107,27 +127,21 @@ void collect_gloo_world(const attach::Target& target,
                         snapshot::Tables& tables,
                         snapshot::ProcessCapture& process) {
   ContextFinder finder(target);
-  std::vector<pid_t> inside;
+  std::vector<pid_t> in_world;
   const GlooContext own{process.rank, process.world_size};
   for (std::size_t i = 0; i < threads.size() && i < kMaxJaxThreads; ++i) {
-    bool holds_own = false;
-    for (const auto& frame : threads[i].frames) {
-      for (const attach::KeptWord& word : frame) {
-        const auto context = finder.at(word.value);
-        if (context && *context != own) {
-          return;
-        }
-        holds_own = holds_own || context;
-      }
+    const Inside inside = look_at(threads[i], own, finder);
+    if (inside == Inside::kOther) {
+      return;
     }
-    if (holds_own) {
-      inside.push_back(threads[i].tid);
+    if (inside == Inside::kWorld) {
+      in_world.push_back(threads[i].tid);
     }
   }
   CollectiveCall call;
   call.kind = CallKind::kCollective;
   for (snapshot::ThreadCapture& thread : process.threads) {
-    if (std::find(inside.begin(), inside.end(), thread.tid) == inside.end()) {
+    if (std::find(in_world.begin(), in_world.end(), thread.tid) == in_world.end()) {
       continue;
     }
     call.group = tables.string(kName);
