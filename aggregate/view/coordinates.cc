@@ -33,7 +33,8 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
     const std::string name = printable(view.text(group.label), kNameColumns);
     const std::vector<std::int32_t>& members = view.ranks_of(group.members);
     const auto at = std::find(members.begin(), members.end(), rank.rank);
-    if (name.empty() || group.is_default || at == members.end()) {
+    // In a dimension of one all ranks are alike.
+    if (name.empty() || group.is_default || members.size() < 2 || at == members.end()) {
       continue;
     }
     const auto place = static_cast<std::size_t>(at - members.begin());

@@ -42,7 +42,7 @@ TEST_CASE("coordinates: the place in each group that has a name, tp first") {
 TEST_CASE("coordinates: of many names, tp and pp are not those that are cut") {
   auto job = tests::input_stall_job();
   for (const char name : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'}) {
-    add_group(job, 5, std::string(1, name), std::string(1, name), "5");
+    add_group(job, 5, std::string(1, name), std::string(1, name), "5-6");
   }
   add_group(job, 5, "7", "tp", "4-5");
   add_group(job, 5, "9", "pp", "1,5");
@@ -55,7 +55,8 @@ TEST_CASE("coordinates: a group that fixes no place is left out") {
   add_group(job, 5, "2", "pp", "1,5");  // two places
   add_group(job, 5, "3", "pp", "5,1");
   add_group(job, 5, "4", "dp", "no ranks at all");
-  add_group(job, 5, "5", "dim2", "5");
+  add_group(job, 5, "5", "dim2", "5-6");
+  add_group(job, 5, "6", "ep", "5");  // of one rank
   CHECK(words_of(job, 5) == "dim2:0");
 }
 
