@@ -15,8 +15,8 @@ namespace oddrank::aggregate {
 using Coordinates = std::vector<std::pair<std::string, std::size_t>>;
 
 // Returns tp, cp, ep, pp and dp first, in this order, then the others by name; empty if nothing is
-// known. Leaves out groups of one rank, and a name that two groups share in which the rank has different
-// places.
+// known. Leaves out groups of one rank, and a name that two groups share in which the rank has
+// different places.
 Coordinates coordinates_of(const JobView& view, const RankView& rank);
 
 // Returns "tp1 pp0 dp3".
