@@ -21,7 +21,7 @@
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/hostlist.h"
 #include "base/printable.h"
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "aggregate/flight/flight_steps.h"
+#include "aggregate/frames/frame_model.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/compare.h"
-#include "aggregate/view/frame_model.h"
 #include "aggregate/view/locals_diff.h"
 #include "aggregate/view/quiet_span.h"
 
