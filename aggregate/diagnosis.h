@@ -61,6 +61,9 @@ struct ReportedGroup {
   QuietSpan quiet;    // of the ranks' leader threads
   bool culprit = false;
   FoldedStack stack;
+  // The main thread of its first rank, if a thread without Python (autograd's, XLA's) speaks for
+  // the rank: the lines of the program are there. Empty otherwise.
+  FoldedStack main_stack;
   std::vector<ReportedProcess> awaited;      // if the group is a culprit
   std::vector<LocalDifference> differences;  // in its ranks' locals, the most telling first
 };
