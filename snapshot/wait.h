@@ -2,7 +2,7 @@
 //
 // Facts have fields of their own. Texts are for people: no code compares them or extracts facts
 // from them. The sentence of a wait is composed where reports are worded
-// (aggregate/view/wait_sentence.h).
+// (aggregate/words/wait_sentence.h).
 #pragma once
 
 #include <sys/types.h>
