@@ -66,7 +66,7 @@ void unwind_from(test::FakeTarget& target, elf::ModuleMap& modules, std::uint64_
   thread.registers->sp = kStack;
   for (const bool all : {false, true}) {
     thread.registers->all = all;
-    thread.registers->rbp = kStack + 64;
+    thread.registers->frame_pointer = kStack + 64;
     (void)unwinder.unwind(thread, 64);
   }
 }

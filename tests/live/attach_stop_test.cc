@@ -121,7 +121,7 @@ TEST_CASE("stop: a running thread stands still while it is read, and then runs o
   REQUIRE(code != nullptr);
   CHECK(code->executable);
   CHECK((*target)->maps().find(Addr{held.registers->sp}) != nullptr);
-  CHECK((*target)->maps().find(Addr{held.registers->fs_base}) != nullptr);
+  CHECK((*target)->maps().find(Addr{held.registers->thread_pointer}) != nullptr);
   CHECK(goes_on(*running));
   CHECK(harm_of(running->victim.pid(), "R").empty());
 }

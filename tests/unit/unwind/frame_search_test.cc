@@ -83,7 +83,7 @@ TEST_CASE("frame_search: a call of the function itself comes before nearer calls
   fixture.finish({1, kCode + 0x105, kCode + 0x400, kSearchedStack, kCode + 0x205, 2});
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  const auto found = find_frames(fixture.target.maps(), memory, kSearchedStack + 3, kCode + 0x900);
+  const auto found = find_frames(fixture.target.maps(), memory, kSearchedStack + 3, 0, kCode + 0x900);
   REQUIRE(found.size() == 2);
   CHECK(found[0].proven);
   CHECK(found[0].return_address == kCode + 0x205);
@@ -99,9 +99,9 @@ TEST_CASE("frame_search: candidates are bounded, and memory that ends is no erro
   fixture.finish(std::vector<std::uint64_t>(400, kCode + 0x105));
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  CHECK(find_frames(fixture.target.maps(), memory, kSearchedStack, 0).size() == 16);
-  CHECK(find_frames(fixture.target.maps(), memory, 0x1000, 0).empty());
-  CHECK(find_frames(fixture.target.maps(), memory, ~std::uint64_t{0} - 4, 0).empty());
+  CHECK(find_frames(fixture.target.maps(), memory, kSearchedStack, 0, 0).size() == 16);
+  CHECK(find_frames(fixture.target.maps(), memory, 0x1000, 0, 0).empty());
+  CHECK(find_frames(fixture.target.maps(), memory, ~std::uint64_t{0} - 4, 0, 0).empty());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ attach::ThreadState thread_at(pid_t tid, std::uint64_t stack_pointer, std::uint6
   thread.tid = tid;
   thread.registers = attach::Registers{};
   thread.registers->sp = stack_pointer;
-  thread.registers->fs_base = fs_base;
+  thread.registers->thread_pointer = fs_base;
   return thread;
 }
 
