@@ -95,14 +95,16 @@ std::string_view end_words(StackEnd end) {
   }
 }
 
-// Checks the main threads. A thread that runs is not a fault of the node.
+// Checks the main threads. A thread that runs is not a fault of the node, and what check_access
+// tells about ranks that may not be read is not told again.
 Check check_stacks(const Capture& capture, const std::vector<const ProcessCapture*>& ranks) {
   std::size_t whole = 0;
   std::size_t all = 0;
   StackEnd worst = StackEnd::kUnknown;
   std::string module;
   for (const ProcessCapture* rank : ranks) {
-    if (rank->threads.empty() || rank->threads.front().samples.empty()) {
+    if (rank->read == ReadState::kNone || rank->threads.empty() ||
+        rank->threads.front().samples.empty()) {
       continue;
     }
     const snapshot::Stack& stack = capture.tables.stack(rank->threads.front().samples.back().stack);
