@@ -23,9 +23,10 @@ LIMIT_S = 400
 
 def cases(wanted):
     """Yields (name, sentence, function)."""
-    for name in MODULES:
-        module = importlib.import_module(name)
-        for case in module.CASES:
+    modules = {name: importlib.import_module(name) for name in MODULES}
+    for name, module, kind in [*((name, module, "CASES") for name, module in modules.items()),
+                               *((name, module, "LAST") for name, module in modules.items())]:
+        for case in getattr(module, kind, ()):
             title = f"{name}.{case.__name__}"
             if wanted in title:
                 yield title, case.__doc__.strip(), case
@@ -43,6 +44,7 @@ def run(case, pipe):
         answer = {"result": "not run", "saw": str(reason)}
     except BaseException as error:  # pylint: disable=broad-exception-caught
         traceback.print_exc()
+        answer["result"] = "failed"
         answer["saw"] = f"{type(error).__name__}: {error}"[:4000]
     answer["seconds"] = round(time.monotonic() - began, 1)
     os.write(pipe, json.dumps(answer).encode())
