@@ -99,7 +99,7 @@ def rootful_runc(guest):
 
 
 def rootful_other_user(guest):
-    """podman as root: another user inside, without and with CAP_SYS_PTRACE"""
+    """podman as root: another user inside is refused"""
     container = Container(guest)
     run = inside(container, "--user", "1234", report=False)
     check(run.status == 4 and "it belongs to user 0, we are user 1234" in run.err, run)
@@ -145,7 +145,7 @@ def rootless(guest):
 
 
 def rootless_yama(guest):
-    """The same with ptrace_scope=1: refused from outside and inside, read with --cap-add=SYS_PTRACE inside"""
+    """The same with ptrace_scope=1 and --cap-add=SYS_PTRACE: read inside"""
     rootless_users = read("/etc/subuid") if os.path.exists("/etc/subuid") else ""
     need("owner" in rootless_users, "the case before did not run")
     container = Container(guest, "--cap-add=SYS_PTRACE", uid=OWNER)

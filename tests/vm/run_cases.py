@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -88,7 +89,9 @@ def main():
         def tell(row):
             results.write(json.dumps(row) + "\n")
             results.flush()
-        tell({"kernel": platform.release(), "levels": guest.page_table_levels()})
+        # "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)" has the version of the source.
+        versions = re.findall(r" (\d+\.\d+\.\d+)", platform.version())
+        tell({"kernel": (versions or [platform.release()])[0], "levels": guest.page_table_levels()})
         for name, sentence, case in cases(options.case):
             print(f"-- {name}", flush=True)
             row = {"case": name, "sentence": " ".join(sentence.split()), **run_apart(case)}

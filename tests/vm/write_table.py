@@ -7,6 +7,7 @@
 
 import json
 import os
+import re
 import sys
 
 BEGIN, END = "<!-- made by scripts/vm --write: begin -->", "<!-- end -->"
@@ -47,7 +48,9 @@ def check(folder):
 
 
 def cell(text):
-    return " ".join(text.split()).replace("|", "\\|")
+    """Returns the text for a cell, without the numbers that differ in each run."""
+    text = re.sub(r"(?<=pid )\d+|(?<=/proc/)\d+(?=/)|(?<=/task/)\d+(?=/)", "N", " ".join(text.split()))
+    return re.sub(r"(/tmp/[a-z]+)-\d+", r"\1", text).replace("|", "\\|")
 
 
 def minutes(seconds):
@@ -58,7 +61,7 @@ def table(results):
     found = [name for name in os.listdir(results) if os.path.isdir(os.path.join(results, name))]
     machines = sorted(found, key=lambda name: (name not in ORDER, ORDER.index(name) if name in ORDER else name))
     loaded = {name: load(os.path.join(results, name)) for name in machines}
-    heads = [f"{loaded[name][0].get('kernel', '?').split('-')[0].split('+')[0]}" for name in machines]
+    heads = [loaded[name][0].get("kernel", name) for name in machines]
     lines = ["| case | " + " | ".join(heads) + " | what was seen |", "| --- |" + " --- |" * (len(machines) + 1)]
     names = list(dict.fromkeys(case for name in machines for case in loaded[name][1]))
     for case in names:
