@@ -15,19 +15,28 @@ ORDER = ["5.10", "6.1", "6.12", "sid"]
 MARKS = {"right": "yes", "failed": "**no**", "not run": "–"}
 
 
+def lines_of(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.readlines()
+    except OSError:
+        return []
+
+
 def load(folder):
     """Returns (facts of the machine, {name: row}, whether the run came to its end)."""
     facts, rows, ended = {}, {}, False
+    for name in ("before", "cases"):
+        ended = False
+        for line in lines_of(os.path.join(folder, name)):
+            row = json.loads(line)
+            if "case" in row:
+                rows[row["case"]] = row
+            elif "end" in row:
+                ended = True
+            else:
+                facts.update(row)
     try:
-        with open(os.path.join(folder, "cases"), encoding="utf-8") as file:
-            for line in file:
-                row = json.loads(line)
-                if "case" in row:
-                    rows[row["case"]] = row
-                elif "end" in row:
-                    ended = True
-                else:
-                    facts.update(row)
         with open(os.path.join(folder, "seconds"), encoding="utf-8") as file:
             facts["seconds"] = int(file.read())
     except (OSError, ValueError):
