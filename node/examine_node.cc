@@ -103,11 +103,13 @@ Check check_stacks(const Capture& capture, const std::vector<const ProcessCaptur
   StackEnd worst = StackEnd::kUnknown;
   std::string module;
   for (const ProcessCapture* rank : ranks) {
-    if (rank->read == ReadState::kNone || rank->threads.empty() ||
-        rank->threads.front().samples.empty()) {
+    if (rank->threads.empty() || rank->threads.front().samples.empty()) {
       continue;
     }
     const snapshot::Stack& stack = capture.tables.stack(rank->threads.front().samples.back().stack);
+    if (rank->read != ReadState::kFull && stack.frames.empty()) {
+      continue;
+    }
     ++all;
     if (stack.end == StackEnd::kComplete || stack.end == StackEnd::kRunning ||
         stack.end == StackEnd::kTorn || stack.end == StackEnd::kRunningTorn ||

@@ -113,7 +113,7 @@ def root_reads_user(guest):
     check(run.status == 4 and "root without CAP_SYS_PTRACE" in run.err and "--cap-add SYS_PTRACE" in run.err, run)
     container.remove()
     container = Container(guest, "--user", "1234", "--cap-add=SYS_PTRACE")
-    reads_inside(container, "--user", "0")
+    reads_inside(guest, container, "--user", "0")
     return run.said()
 
 
