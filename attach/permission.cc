@@ -3,7 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "attach/proc_stat.h"
 #include "attach/proc_view.h"
@@ -95,6 +98,19 @@ Text text_of_owner(AccessBlock block, const AccessFacts& facts) {
         "run oddrank as " + user(target.effective_uid) +
             ", or give the container that capability (--cap-add SYS_PTRACE)"};
   }
+  if (block == AccessBlock::kHidden) {
+    return {Errc::kPermission,
+            "it belongs to " + user(target.effective_uid) + ", we are " + user(self.effective_uid) +
+                ", and /proc shows other users' processes by their pids only (hidepid=1)",
+            "run oddrank as the owner of the job, or as root (`sudo oddrank ...`)"};
+  }
+  if (block == AccessBlock::kUserNamespace && facts.in_user_namespace) {
+    return {
+        Errc::kPermission,
+        "it lives in another user namespace than oddrank, which itself runs in one (a rootless "
+        "container)",
+        "run oddrank outside of its container, as the owner of the job, or as root on the host"};
+  }
   if (block == AccessBlock::kUserNamespace) {
     return {Errc::kPermission, "it lives in another user namespace (a rootless container)",
             "run oddrank inside of that container, or as root on the host"};
@@ -110,7 +126,7 @@ Text text_of_owner(AccessBlock block, const AccessFacts& facts) {
           "run oddrank as the owner of the job, or as root (`sudo oddrank ...`)"};
 }
 
-Text text_of_policy(AccessBlock block) {
+Text text_of_policy(AccessBlock block, const AccessFacts& facts) {
   switch (block) {
     case AccessBlock::kNotDumpable:
       return {Errc::kPermission,
@@ -132,6 +148,11 @@ Text text_of_policy(AccessBlock block) {
               "only a reboot with another setting of kernel.yama.ptrace_scope helps; ask the "
               "administrator"};
     default:
+      if (!facts.profile.empty()) {
+        return {Errc::kPermission,
+                "the kernel refused, and AppArmor confines oddrank by the profile " + facts.profile,
+                "allow `ptrace (read, trace),` in that profile, or run oddrank outside of it"};
+      }
       return {
           Errc::kPermission, "the kernel refused, for no reason that can be seen",
           "a seccomp filter or a security module may forbid it: run oddrank as root, outside of "
@@ -148,10 +169,23 @@ Text block_text(AccessBlock block, const AccessFacts& facts) {
     case AccessBlock::kOtherUser:
     case AccessBlock::kNoCapability:
     case AccessBlock::kUserNamespace:
+    case AccessBlock::kHidden:
       return text_of_owner(block, facts);
     default:
-      return text_of_policy(block);
+      return text_of_policy(block, facts);
   }
+}
+
+// Returns the profile in "docker-default (enforce)"; "" if nothing is enforced, or if the text is
+// another security module's. Such names come from the administrator, but are bounded all the same.
+std::string enforced_profile(std::string_view attribute) {
+  constexpr std::string_view kEnforced = " (enforce)";
+  constexpr std::size_t kMaxName = 200;
+  const std::string_view text = trim(attribute);
+  if (!text.ends_with(kEnforced)) {
+    return {};
+  }
+  return std::string(text.substr(0, text.size() - kEnforced.size()).substr(0, kMaxName));
 }
 
 }  // namespace
@@ -166,6 +200,14 @@ AccessFacts read_access_facts(pid_t pid) {
     facts.self = *self;
   }
   if (!stat || !target) {
+    // With hidepid=1 a process of another user is a folder that nobody else may enter.
+    struct stat folder {};
+    if (::stat(("/proc/" + std::to_string(pid)).c_str(), &folder) == 0 &&
+        ::access(("/proc/" + std::to_string(pid) + "/stat").c_str(), R_OK) != 0 &&
+        errno != ENOENT && errno != ESRCH) {
+      facts.exists = facts.hidden = true;
+      facts.target.effective_uid = folder.st_uid;
+    }
     return facts;
   }
   facts.exists = true;
@@ -177,6 +219,10 @@ AccessFacts read_access_facts(pid_t pid) {
   const auto own_map = read_file("/proc/self/uid_map");
   const auto its_map = read_file("/proc/" + std::to_string(pid) + "/uid_map");
   facts.same_user_namespace = !own_map || !its_map || *own_map == *its_map;
+  // The first namespace maps all ids to themselves: "0 0 4294967295".
+  facts.in_user_namespace = own_map && split_blanks(trim(*own_map)) !=
+                                           std::vector<std::string_view>{"0", "0", "4294967295"};
+  facts.profile = enforced_profile(read_file("/proc/self/attr/current", 4096).value_or(""));
   if (const auto scope = read_file("/proc/sys/kernel/yama/ptrace_scope", 16)) {
     facts.yama_scope = parse_number<int>(trim(*scope)).value_or(0);
   }
@@ -186,6 +232,9 @@ AccessFacts read_access_facts(pid_t pid) {
 AccessBlock find_block(const AccessFacts& facts) {
   if (!facts.exists || facts.state == 'X') {
     return AccessBlock::kGone;
+  }
+  if (facts.hidden) {
+    return AccessBlock::kHidden;
   }
   if (facts.kernel_thread) {
     return AccessBlock::kKernelThread;

@@ -24,6 +24,7 @@ enum class AccessBlock : std::uint8_t {
   kKernelThread,     // it has no memory of its own
   kOtherUser,        // it belongs to another user
   kNoCapability,     // we are root, but without CAP_SYS_PTRACE (a container's default)
+  kHidden,           // it belongs to another user, and /proc shows only that it exists
   kUserNamespace,    // it lives in another user namespace
   kNotDumpable,      // it (or its program file) forbids reading
   kCapabilities,     // it has capabilities that we do not have
@@ -36,14 +37,17 @@ enum class AccessBlock : std::uint8_t {
 struct AccessFacts {
   pid_t pid = 0;
   bool exists = false;
+  bool hidden = false;  // it exists, but its files in /proc are not shown to us (hidepid=1)
   char state = '?';
   bool kernel_thread = false;
   ProcStatus target;
   ProcStatus self;
   bool same_user_namespace = true;  // as far as uid_map shows
+  bool in_user_namespace = false;   // we ourselves are not in the first one
   bool dumpable = true;             // as far as the owner of its /proc files shows
   bool is_descendant = false;       // of us
   int yama_scope = 0;               // also 0 without Yama
+  std::string profile;              // of AppArmor, that confines us; "" if there is none
 };
 
 AccessFacts read_access_facts(pid_t pid);

@@ -18,8 +18,8 @@ bool sees_all() {
   return status && (status->effective_capabilities >> kSysPtraceBit & 1U) != 0;
 }
 
-// Returns the word that hides processes among the options of a mount; "" if there is none.
-std::string_view hiding_option(std::string_view options) {
+// Returns the word that hides pids among the options of a mount; "" if there is none.
+std::string_view option_that_hides(std::string_view options) {
   for (const std::string_view option : split(options, ',')) {
     if (option == "hidepid=2" || option == "hidepid=invisible" || option == "hidepid=4" ||
         option == "hidepid=ptraceable") {
@@ -29,9 +29,17 @@ std::string_view hiding_option(std::string_view options) {
   return {};
 }
 
-}  // namespace
+std::string_view option_that_closes(std::string_view options) {
+  for (const std::string_view option : split(options, ',')) {
+    if (option == "hidepid=1" || option == "hidepid=noaccess") {
+      return option;
+    }
+  }
+  return {};
+}
 
-std::string hidden_processes(std::string_view mountinfo, bool privileged) {
+// `closed`: folders that nobody else may enter count as hidden.
+std::string what_is_hidden(std::string_view mountinfo, bool privileged, bool closed) {
   std::string found = "/proc is not mounted here";
   for (const std::string_view line : split(mountinfo, '\n')) {
     // "22 1 0:21 / /proc rw,nosuid shared:5 - proc proc rw,hidepid=2": the last one is on top.
@@ -46,17 +54,39 @@ std::string hidden_processes(std::string_view mountinfo, bool privileged) {
       found = "/proc is not the kernel's file system of processes here";
       continue;
     }
-    const std::string_view option = privileged ? std::string_view() : hiding_option(rest[2]);
-    found = option.empty() ? std::string()
-                           : "/proc hides the processes of other users: it is mounted with " +
-                                 std::string(option);
+    found.clear();
+    if (privileged) {
+      continue;
+    }
+    if (const std::string_view option = option_that_hides(rest[2]); !option.empty()) {
+      found = "/proc hides the processes of other users: it is mounted with " + std::string(option);
+    } else if (const std::string_view shut = option_that_closes(rest[2]); closed && !shut.empty()) {
+      found = "/proc shows other users' processes by their pids only: it is mounted with " +
+              std::string(shut);
+    }
   }
   return found;
+}
+
+}  // namespace
+
+std::string hidden_processes(std::string_view mountinfo, bool privileged) {
+  return what_is_hidden(mountinfo, privileged, false);
+}
+
+std::string hidden_contents(std::string_view mountinfo, bool privileged) {
+  return what_is_hidden(mountinfo, privileged, true);
 }
 
 std::string hidden_processes() {
   const auto mountinfo = read_file("/proc/self/mountinfo", kMaxOwnMountinfo);
   return mountinfo ? hidden_processes(*mountinfo, sees_all())
+                   : std::string("/proc is not mounted here");
+}
+
+std::string hidden_contents() {
+  const auto mountinfo = read_file("/proc/self/mountinfo", kMaxOwnMountinfo);
+  return mountinfo ? hidden_contents(*mountinfo, sees_all())
                    : std::string("/proc is not mounted here");
 }
 

@@ -11,7 +11,12 @@ namespace oddrank::attach {
 std::string hidden_processes();
 
 // The same from the text of /proc/self/mountinfo. `privileged`: for us nothing is hidden
-// (proc(5): CAP_SYS_PTRACE). hidepid=1 hides the contents only, which reading each process shows.
+// (proc(5): CAP_SYS_PTRACE). hidepid=1 hides no pids: see hidden_contents().
 std::string hidden_processes(std::string_view mountinfo, bool privileged);
+
+// The same with hidepid=1 as well, which shows that another user's process is there, but not even
+// its name: so whoever looks for a rank finds none.
+std::string hidden_contents();
+std::string hidden_contents(std::string_view mountinfo, bool privileged);
 
 }  // namespace oddrank::attach

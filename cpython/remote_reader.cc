@@ -8,12 +8,11 @@ namespace oddrank::cpython {
 namespace {
 
 constexpr std::size_t kMaxRangeSize = std::size_t{64} << 10;
-// User space ends at 2^47 (at 2^56 with five-level paging, but a process gets that only on
-// request); the first page is never mapped. These bounds save a system call for each garbage
-// pointer.
+// User space ends at 2^47, and with five-level page tables at 2^56; the first page is never mapped.
+// These bounds save a system call for most garbage pointers.
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kLowest = kPageBytes;
-constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
+constexpr std::uint64_t kHighest = std::uint64_t{1} << 56;
 
 // Adds the pages that will probably be read next. Lists and stacks are followed step by step, and
 // most of their members were allocated one after another: if a neighbouring page is known, the walk

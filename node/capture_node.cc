@@ -263,7 +263,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   steps.done(words_of_processes(capture));
   if (capture.processes.empty()) {
     const auto& notes = capture.nodes.front().notes;
-    if (const std::string hidden = attach::hidden_processes(); !hidden.empty()) {
+    if (const std::string hidden = attach::hidden_contents(); !hidden.empty()) {
       return fail(Errc::kPermission,
                   "no rank could be seen on " + capture.nodes.front().host + ": " + hidden,
                   "run oddrank as the owner of the job or as root, or mount /proc without hidepid");

@@ -95,7 +95,8 @@ std::string_view end_words(StackEnd end) {
   }
 }
 
-// Checks the main threads. A thread that runs is not a fault of the node.
+// Checks the main threads. A thread that runs is not a fault of the node, and what check_access
+// tells about ranks that may not be read is not told again.
 Check check_stacks(const Capture& capture, const std::vector<const ProcessCapture*>& ranks) {
   std::size_t whole = 0;
   std::size_t all = 0;
@@ -106,6 +107,9 @@ Check check_stacks(const Capture& capture, const std::vector<const ProcessCaptur
       continue;
     }
     const snapshot::Stack& stack = capture.tables.stack(rank->threads.front().samples.back().stack);
+    if (rank->read != ReadState::kFull && stack.frames.empty()) {
+      continue;
+    }
     ++all;
     if (stack.end == StackEnd::kComplete || stack.end == StackEnd::kRunning ||
         stack.end == StackEnd::kTorn || stack.end == StackEnd::kRunningTorn ||

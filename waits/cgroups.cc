@@ -81,14 +81,30 @@ std::string cgroup_folder(std::string_view cgroups,
   return second ? folder_of(*second, mountinfo) : std::string();
 }
 
+std::string state_of_events(std::string_view events) {
+  for (const std::string_view line : split(events, '\n')) {
+    if (line == "frozen 1") {
+      return "FROZEN";
+    }
+    if (line == "frozen 0") {
+      return "THAWED";
+    }
+  }
+  return {};
+}
+
 std::string freezer_state(pid_t pid) {
   const auto cgroups = read_file("/proc/" + std::to_string(pid) + "/cgroup", kMaxCgroupText);
   const auto mounts = cgroups ? read_file("/proc/self/mountinfo", kMaxMountinfo) : cgroups;
   const std::string folder =
       cgroups && mounts ? cgroup_folder(*cgroups, *mounts, "freezer") : std::string();
-  const auto state = folder.empty() ? Result<std::string>(std::string())
-                                    : read_file(folder + "/freezer.state", 64);
-  return state ? std::string(trim(*state)) : std::string();
+  if (folder.empty()) {
+    return {};
+  }
+  if (const auto state = read_file(folder + "/freezer.state", 64)) {
+    return std::string(trim(*state));
+  }
+  return state_of_events(read_file(folder + "/cgroup.events", kMaxCgroupText).value_or(""));
 }
 
 }  // namespace oddrank::waits

@@ -1,5 +1,5 @@
-// Finds the cgroups of a process, and whether the freezer of version 1 has frozen it. (The place
-// where a thread sleeps shows the freezer of version 2: snapshot/freezer.h.)
+// Finds the cgroups of a process, and whether the freezer has frozen it. (The place where a thread
+// sleeps shows the freezer of version 2, if the kernel tells it: snapshot/freezer.h.)
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,11 @@ std::string cgroup_folder(std::string_view cgroups,
                           std::string_view mountinfo,
                           std::string_view controller);
 
-// Reads freezer.state of version 1 for the cgroup of a live process, which includes the cgroups
-// above it: "THAWED", "FREEZING", "FROZEN"; "" if there is no such file. Reads only kernel files.
+// Reads the freezer's state of the cgroup of a live process, which includes the cgroups above it:
+// "THAWED", "FREEZING", "FROZEN"; "" if there is no such file. Reads only kernel files.
 std::string freezer_state(pid_t pid);
+
+// The same from the text of version 2's cgroup.events.
+std::string state_of_events(std::string_view events);
 
 }  // namespace oddrank::waits

@@ -265,11 +265,14 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
   note_timeout(context, *info, wait);
 }
 
-// Since Linux 6.1 the freezer of version 1 leaves a thread where it sleeps, in state D: only the
-// cgroup itself shows it.
+// Only the cgroup itself shows a frozen thread in two cases: since Linux 6.1 the freezer of version
+// 1 leaves it where it sleeps, in state D; and kernels such as Debian's 5.10 know no place where a
+// thread sleeps (wchan is always "0"), so that version 2's cannot be seen in state S.
 bool is_frozen(const WaitContext& context) {
-  return snapshot::sleeps_in_freezer(context.thread.wchan, context.thread.state) ||
-         (context.thread.state == 'D' && context.files.freezer() == "FROZEN");
+  const attach::ThreadState& thread = context.thread;
+  const bool unplaced = thread.state == 'S' && (thread.wchan.empty() || thread.wchan == "0");
+  return snapshot::sleeps_in_freezer(thread.wchan, thread.state) ||
+         ((thread.state == 'D' || unplaced) && context.files.freezer() == "FROZEN");
 }
 
 void read_traced(const WaitContext& context, ThreadWait& wait) {

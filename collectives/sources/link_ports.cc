@@ -68,7 +68,9 @@ snapshot::LinkPort read_port(const std::string& folder, snapshot::Tables& tables
   port.state = tables.string(word_of(folder + "state"));
   port.physical = tables.string(word_of(folder + "phys_state"));
   port.rate = tables.string(line_of(folder + "rate"));
-  port.link_downed = counter(folder + "counters/link_downed");
+  // Soft-RoCE and some adapters count it among the counters of the driver.
+  port.link_downed = std::max(counter(folder + "counters/link_downed"),
+                              counter(folder + "hw_counters/link_downed"));
   port.errors = sum_of(folder, kErrors);
   port.transferred = sum_of(folder, kTraffic);
   return port;

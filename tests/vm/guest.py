@@ -158,7 +158,7 @@ class Guest(contextlib.ExitStack):
         old = read(path).strip()
         if old != str(value):
             write(path, value)
-            self.undo(lambda: contextlib.suppress(OSError).__enter__() or write(path, old))
+            self.undo(write, path, old)
 
     def folder(self, name):
         """Makes a folder that everybody may enter."""
@@ -191,7 +191,9 @@ class Guest(contextlib.ExitStack):
 
     def rank(self, program=SLEEPER, uid=0, **options):
         """Starts a rank: a Python program that says "ready"."""
-        return self.start([PYTHON, self.program(program)], uid, **options)
+        process = self.start([PYTHON, self.program(program)], uid, **options)
+        in_state(process.pid, "S")
+        return process
 
     def end(self, process):
         with contextlib.suppress(OSError):
@@ -216,10 +218,10 @@ class Guest(contextlib.ExitStack):
 
     def reads_well(self, pid, uid=0, frame="wait_for_data", **options):
         """Checks that oddrank reads the Python stack of this rank, and leaves it as it was."""
-        before = state(pid)
+        in_state(pid, "S")
         run = self.oddrank("node", pid, uid=uid, **options)
         check(frame in run.frames(), f"no frame {frame}: {run}")
-        self.unharmed(pid, before)
+        self.unharmed(pid)
         return run
 
     def refused(self, pid, uid, *words, **options):

@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -23,9 +24,10 @@ LIMIT_S = 400
 
 def cases(wanted):
     """Yields (name, sentence, function)."""
-    for name in MODULES:
-        module = importlib.import_module(name)
-        for case in module.CASES:
+    modules = {name: importlib.import_module(name) for name in MODULES}
+    for name, module, kind in [*((name, module, "CASES") for name, module in modules.items()),
+                               *((name, module, "LAST") for name, module in modules.items())]:
+        for case in getattr(module, kind, ()):
             title = f"{name}.{case.__name__}"
             if wanted in title:
                 yield title, case.__doc__.strip(), case
@@ -43,6 +45,7 @@ def run(case, pipe):
         answer = {"result": "not run", "saw": str(reason)}
     except BaseException as error:  # pylint: disable=broad-exception-caught
         traceback.print_exc()
+        answer["result"] = "failed"
         answer["saw"] = f"{type(error).__name__}: {error}"[:4000]
     answer["seconds"] = round(time.monotonic() - began, 1)
     os.write(pipe, json.dumps(answer).encode())
@@ -86,7 +89,9 @@ def main():
         def tell(row):
             results.write(json.dumps(row) + "\n")
             results.flush()
-        tell({"kernel": platform.release(), "levels": guest.page_table_levels()})
+        # "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)" has the version of the source.
+        versions = re.findall(r" (\d+\.\d+\.\d+)", platform.version())
+        tell({"kernel": (versions or [platform.release()])[0], "levels": guest.page_table_levels()})
         for name, sentence, case in cases(options.case):
             print(f"-- {name}", flush=True)
             row = {"case": name, "sentence": " ".join(sentence.split()), **run_apart(case)}

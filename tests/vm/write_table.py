@@ -7,6 +7,7 @@
 
 import json
 import os
+import re
 import sys
 
 BEGIN, END = "<!-- made by scripts/vm --write: begin -->", "<!-- end -->"
@@ -14,19 +15,28 @@ ORDER = ["5.10", "6.1", "6.12", "sid"]
 MARKS = {"right": "yes", "failed": "**no**", "not run": "–"}
 
 
+def lines_of(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.readlines()
+    except OSError:
+        return []
+
+
 def load(folder):
     """Returns (facts of the machine, {name: row}, whether the run came to its end)."""
     facts, rows, ended = {}, {}, False
+    for name in ("before", "cases"):
+        ended = False
+        for line in lines_of(os.path.join(folder, name)):
+            row = json.loads(line)
+            if "case" in row:
+                rows[row["case"]] = row
+            elif "end" in row:
+                ended = True
+            else:
+                facts.update(row)
     try:
-        with open(os.path.join(folder, "cases"), encoding="utf-8") as file:
-            for line in file:
-                row = json.loads(line)
-                if "case" in row:
-                    rows[row["case"]] = row
-                elif "end" in row:
-                    ended = True
-                else:
-                    facts.update(row)
         with open(os.path.join(folder, "seconds"), encoding="utf-8") as file:
             facts["seconds"] = int(file.read())
     except (OSError, ValueError):
@@ -47,7 +57,9 @@ def check(folder):
 
 
 def cell(text):
-    return " ".join(text.split()).replace("|", "\\|")
+    """Returns the text for a cell, without the numbers that differ in each run."""
+    text = re.sub(r"(?<=pid )\d+|(?<=/proc/)\d+(?=/)|(?<=/task/)\d+(?=/)", "N", " ".join(text.split()))
+    return re.sub(r"(/tmp/[a-z]+)-\d+", r"\1", text).replace("|", "\\|")
 
 
 def minutes(seconds):
@@ -58,7 +70,7 @@ def table(results):
     found = [name for name in os.listdir(results) if os.path.isdir(os.path.join(results, name))]
     machines = sorted(found, key=lambda name: (name not in ORDER, ORDER.index(name) if name in ORDER else name))
     loaded = {name: load(os.path.join(results, name)) for name in machines}
-    heads = [f"{loaded[name][0].get('kernel', '?').split('-')[0].split('+')[0]}" for name in machines]
+    heads = [loaded[name][0].get("kernel", name) for name in machines]
     lines = ["| case | " + " | ".join(heads) + " | what was seen |", "| --- |" + " --- |" * (len(machines) + 1)]
     names = list(dict.fromkeys(case for name in machines for case in loaded[name][1]))
     for case in names:

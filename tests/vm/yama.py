@@ -3,7 +3,7 @@
 import os
 import time
 
-from guest import ODDRANK, OWNER, PYTHON, check, read, wait_until
+from guest import ODDRANK, OWNER, PYTHON, check, in_state, read, wait_until, write
 
 SCOPE = "kernel/yama/ptrace_scope"
 WATCHED = """
@@ -80,13 +80,14 @@ def scope_2_watch(guest):
         process = guest.start([ODDRANK, "watch", "--stalled-for", "3s", "--interval", "500ms", "--", PYTHON,
                                guest.program(WATCHED)], OWNER, stderr=file)
     wait_until(lambda: "ptrace_scope" in read(log), f"it says why; the log: {read(log)}", 60)
+    in_state(process.pid, "S")
     guest.unharmed(process.pid)
     return next(line.strip() for line in read(log).splitlines() if "ptrace_scope" in line)
 
 
 def scope_3(guest):
     """ptrace_scope=3: nobody reads, root included, until the next boot"""
-    guest.set_sysctl(SCOPE, 3)
+    write(f"/proc/sys/{SCOPE}", 3)
     pid = guest.rank(uid=OWNER).pid
     guest.refused(pid, OWNER, "Yama", "ptrace_scope 3", "reboot")
     run = guest.refused(pid, 0, "Yama", "ptrace_scope 3", "reboot")
@@ -94,3 +95,4 @@ def scope_3(guest):
 
 
 CASES = (scope_0, scope_1, scope_1_node, scope_1_watch, scope_2, scope_2_watch)
+LAST = (scope_3,)  # it cannot be undone

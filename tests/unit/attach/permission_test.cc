@@ -43,6 +43,10 @@ TEST_CASE("each rule that forbids reading is found") {
     facts.exists = false;
     CHECK(find_block(facts) == AccessBlock::kGone);
   }
+  SECTION("hidden by /proc") {
+    facts.hidden = true;
+    CHECK(find_block(facts) == AccessBlock::kHidden);
+  }
   SECTION("zombie") {
     facts.state = 'Z';
     CHECK(find_block(facts) == AccessBlock::kZombie);
@@ -96,6 +100,22 @@ TEST_CASE("Yama's four settings") {
   CHECK(find_block(facts) == AccessBlock::kNone);
   facts.yama_scope = 3;
   CHECK(find_block(facts) == AccessBlock::kYamaNobody);
+}
+
+TEST_CASE("the remedy follows from where oddrank itself runs") {
+  AccessFacts facts = readable();
+  facts.same_user_namespace = false;
+  CHECK(describe_block(find_block(facts), facts, "read").hint.find("inside of that container") !=
+        std::string::npos);
+  facts.in_user_namespace = true;
+  CHECK(describe_block(find_block(facts), facts, "read").hint.find("outside of its container") !=
+        std::string::npos);
+  facts = readable();
+  facts.profile = "site-tools";
+  const auto error = describe_block(find_block(facts), facts, "read");
+  CHECK(error.what.find("AppArmor confines oddrank by the profile site-tools") !=
+        std::string::npos);
+  CHECK(error.hint.find("ptrace (read, trace)") != std::string::npos);
 }
 
 TEST_CASE("each block is a sentence with a remedy") {

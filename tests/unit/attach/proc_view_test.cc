@@ -16,6 +16,12 @@ TEST_CASE("a /proc that hides processes is told from one that shows them", "[att
   CHECK(hidden_processes("22 1 0:21 / /proc rw - proc proc rw,hidepid=invisible\n", false)
             .find("invisible") != std::string::npos);
   CHECK(hidden_processes("22 1 0:21 / /proc rw - proc proc rw,hidepid=1\n", false).empty());
+  CHECK(hidden_contents("22 1 0:21 / /proc rw - proc proc rw,hidepid=noaccess\n", false) ==
+        "/proc shows other users' processes by their pids only: it is mounted with "
+        "hidepid=noaccess");
+  CHECK(hidden_contents("22 1 0:21 / /proc rw - proc proc rw,hidepid=1\n", true).empty());
+  CHECK(hidden_contents(hiding, false) == hidden_processes(hiding, false));
+  CHECK(hidden_contents(plain, false).empty());
 }
 
 TEST_CASE("the mount on top of /proc counts", "[attach]") {

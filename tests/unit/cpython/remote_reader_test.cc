@@ -93,8 +93,8 @@ TEST_CASE("memory that ends behind the wanted page is no error", "[cpython]") {
   // The lowest and the highest page there can be.
   CHECK_FALSE(reader.value<std::uint64_t>(Addr{kPage}));
   CHECK_FALSE(reader.value<std::uint64_t>(Addr{2 * kPage}));
-  CHECK_FALSE(reader.value<std::uint64_t>(Addr{(std::uint64_t{1} << 47) - 2 * kPage}));
-  CHECK_FALSE(reader.value<std::uint64_t>(Addr{(std::uint64_t{1} << 47) - kPage}));
+  CHECK_FALSE(reader.value<std::uint64_t>(Addr{(std::uint64_t{1} << 56) - 2 * kPage}));
+  CHECK_FALSE(reader.value<std::uint64_t>(Addr{(std::uint64_t{1} << 56) - kPage}));
 }
 
 TEST_CASE("a refresh reads the pages of the last sample at once, as they are now", "[cpython]") {

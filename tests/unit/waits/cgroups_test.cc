@@ -39,6 +39,13 @@ TEST_CASE("a cgroup that cannot be seen from here has no folder") {
   CHECK(cgroup_folder("", kBoth, "memory").empty());
 }
 
+TEST_CASE("version 2 tells whether it is frozen among its events") {
+  CHECK(state_of_events("populated 1\nfrozen 1\n") == "FROZEN");
+  CHECK(state_of_events("populated 1\nfrozen 0\n") == "THAWED");
+  CHECK(state_of_events("populated 1\n").empty());
+  CHECK(state_of_events("").empty());
+}
+
 TEST_CASE("no process has no freezer") {
   CHECK(freezer_state(1 << 23).empty());
 }

@@ -201,7 +201,10 @@ TEST_CASE("a frozen thread that sleeps on is recognised by its cgroup") {
   scene.files.freezes = "FREEZING";
   CHECK(scene.wait().on == WaitOn::kUnknown);
   scene.files.freezes = "FROZEN";
-  scene.main().state = 'S';  // other states do not read the cgroup
+  scene.main().state = 'S';
+  scene.main().wchan = "0";  // a kernel that does not tell where a thread sleeps
+  CHECK(scene.wait().how == WaitHow::kFrozen);
+  scene.main().wchan = "hrtimer_nanosleep";  // elsewhere, state S does not read the cgroup
   CHECK(scene.says(scene.wait()) == "sleeps (nanosleep)");
 }
 

@@ -69,6 +69,7 @@ TEST_CASE("ports: state and counters; missing ones are unknown") {
   sysfs.write(port + "counters/port_xmit_data", "1000\n");
   sysfs.write(port + "counters/port_rcv_data", "500\n");
   sysfs.write("mlx5_1/ports/1/state", "1: DOWN\n");
+  sysfs.write("mlx5_1/ports/1/hw_counters/link_downed", "3\n");  // as of Soft-RoCE
   sysfs.write("mlx5_1/ports/nonsense/state", "1: DOWN\n");
   snapshot::Tables tables;
   const auto ports = read_link_ports(sysfs.path(), tables);
@@ -82,6 +83,7 @@ TEST_CASE("ports: state and counters; missing ones are unknown") {
   CHECK(ports[0].errors == 42);
   CHECK(ports[0].transferred == 1500);
   CHECK(tables.text(ports[1].state) == "DOWN");
+  CHECK(ports[1].link_downed == 3);
   CHECK(ports[1].errors == -1);
   CHECK(ports[1].transferred == -1);
   CHECK(read_link_ports(sysfs.path() + "/nowhere", tables).empty());
