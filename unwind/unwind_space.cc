@@ -120,6 +120,9 @@ int UnwindSpace::access_memory(unw_word_t address, unw_word_t* value) {
     return -UNW_EINVAL;
   }
   *value = *word;
+  if (log_ && address >= registers->sp && address < memory_.stack_end()) {
+    log_->push_back({address, *word});
+  }
   return 0;
 }
 
@@ -148,8 +151,12 @@ int UnwindSpace::find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind
   where.u.rti.segbase = table->header;
   where.u.rti.table_data = table->entries;
   where.u.rti.table_len = table->count;  // in words, as large as an entry
+  // It also reads the pointer to the personality routine, which is in no file and which we do not
+  // use.
+  memory_.set_reading_tables(true);
   const int found =
       UNW_OBJ(dwarf_search_unwind_table)(space_, ip, &where, info, need_unwind_info, this);
+  memory_.set_reading_tables(false);
   notes.no_table = notes.no_table || found < 0;
   return found;
 }
@@ -163,6 +170,7 @@ int UnwindSpace::access_register(int number, unw_word_t* value) {
       *value = registers->sp;
       return 0;
     case UNW_X86_64_RBP:
+      log_.reset();
       if (!registers->all && !frame_pointer) {
         notes.needs_frame_pointer = true;
         notes.needs_registers = true;
@@ -188,13 +196,15 @@ int UnwindSpace::access_register(int number, unw_word_t* value) {
     default:
       return access_argument(number, value);
   }
+  log_.reset();
   notes.needs_registers = notes.needs_registers || !registers->all;
   return registers->all ? 0 : -UNW_EBADREG;
 }
 
 // The arguments of the system call are still in their registers. vfork() keeps its return address
 // in one, since the child overwrites the stack.
-int UnwindSpace::access_argument(int number, unw_word_t* value) const {
+int UnwindSpace::access_argument(int number, unw_word_t* value) {
+  log_.reset();
   static constexpr std::array kArguments = {UNW_X86_64_RDI, UNW_X86_64_RSI, UNW_X86_64_RDX,
                                             UNW_X86_64_R10, UNW_X86_64_R8,  UNW_X86_64_R9};
   const auto* const found = std::find(kArguments.begin(), kArguments.end(), number);
