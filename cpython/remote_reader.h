@@ -64,7 +64,7 @@ class RemoteReader {
  private:
   static constexpr std::uint64_t kPageSize = 4096;
   static constexpr std::size_t kMaxPages = 8192;  // 32 MiB; then the cache starts anew
-  static constexpr std::size_t kBlockPages = 32;
+  static constexpr std::size_t kBlockPages = 16;
   struct Page {
     std::uint64_t number = 0;  // address / kPageSize
     std::size_t got = 0;       // bytes from its start
