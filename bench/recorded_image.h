@@ -1,8 +1,8 @@
 // The memory of a process, as far as reading its stacks needed it, kept in a file: so that reading
 // it again executes the same instructions on every machine.
 //
-// Of files, only the program's is kept, and of that only what names symbols: finding a Python needs
-// it. Unwinding is done without files; the tables are then read from memory.
+// One file is kept, the program's, and only what names symbols: finding a Python needs it.
+// Unwinding is done without files; the tables are then read from memory.
 #pragma once
 
 #include <map>

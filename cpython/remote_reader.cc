@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <new>
+#include <utility>
 
 namespace oddrank::cpython {
 namespace {
@@ -59,6 +60,11 @@ RemoteReader::Block::Block() {
     throw std::bad_alloc();    // as if it came from operator new
   }
   bytes_ = static_cast<std::byte*>(memory);
+}
+
+RemoteReader::Block& RemoteReader::Block::operator=(Block&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
 }
 
 RemoteReader::Block::~Block() {

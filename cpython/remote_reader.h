@@ -77,10 +77,7 @@ class RemoteReader {
     Block();
     ~Block();
     Block(Block&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)) {}
-    Block& operator=(Block&& other) noexcept {
-      std::swap(bytes_, other.bytes_);
-      return *this;
-    }
+    Block& operator=(Block&& other) noexcept;
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
     std::byte* bytes() const { return bytes_; }
