@@ -17,6 +17,7 @@ class Candidate:
         self.name, self.commands, self.at_once, self.every = name, commands, at_once, every
         self.before, self.fails = before, fails
         self.seconds, self.cpu, self.peak_kib = [], [], 0
+        self.failed = False  # in any round
 
     def run(self):
         """Runs the commands, which counts as one round."""
@@ -33,6 +34,7 @@ class Candidate:
             if pid in running:
                 process = running.pop(pid)
                 process.returncode = os.waitstatus_to_exitcode(status)
+                self.failed = self.failed or process.returncode != 0
                 if process.returncode != 0 and not self.fails:
                     sys.exit(f"{' '.join(process.args)[:200]} failed with {process.returncode}")
                 cpu += usage.ru_utime + usage.ru_stime

@@ -46,7 +46,7 @@ class Result:
         """The usual table of commands that ran in turn."""
         baseline = baseline or candidates[0]
         self.table(["", "rounds", "CPU time, ms", "wall time, ms", "peak memory, MiB", "CPU time, ratio"],
-                   [[each.name, len(each.seconds), f"{each.cpu_ms:.1f}", f"{each.median * 1e3:.1f}",
+                   [[each.name + (" (exits with an error)" if each.failed else ""), len(each.seconds), f"{each.cpu_ms:.1f}", f"{each.median * 1e3:.1f}",
                      f"{each.peak_kib / 1024:.1f}", f"{each.cpu_ms / baseline.cpu_ms:.1f}"]
                     for each in candidates])
         self.raw["candidates"] = [{"name": each.name, "seconds": each.seconds, "cpu": each.cpu,

@@ -30,12 +30,12 @@ def _alone(bench, result, pids):
     texts = [str(pid) for pid in pids]
     candidates = [Candidate("oddrank, one sample", [[bench.oddrank, "node", "--samples", "1", *texts]]),
                   Candidate("py-spy dump", [[bench.peers.program("py-spy"), "dump", "-p", pid]
-                                            for pid in texts])]
+                                            for pid in texts], fails=True)]
     result.versions = {"py-spy": bench.peers.versions()["py-spy"]}
     alternate(candidates, bench.rounds)
     result.candidates(candidates)
     ours, theirs = candidates
-    if theirs.cpu_ms < ours.cpu_ms:
+    if not theirs.failed and theirs.cpu_ms < ours.cpu_ms:
         result.ahead.append("`py-spy dump`, which reads Python's frames only, is ahead: "
                             f"{theirs.cpu_ms / 1e3:.2f} s of CPU time beside {ours.cpu_ms / 1e3:.2f} s.")
     return ours
