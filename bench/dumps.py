@@ -12,10 +12,12 @@ FRAMES = [{"name": name, "filename": f"/job/{file}", "line": line} for name, fil
 
 def entry(record, sequence, pg, op, shape, ended, dtype="Float"):
     number, description = pg
+    rows, columns = shape
+    rows = {"all_gather": rows * GROUP, "reduce_scatter": rows // GROUP}.get(op, rows)
     return {"record_id": record, "pg_id": int(number), "process_group": (number, description),
             "collective_seq_id": sequence, "p2p_seq_id": 0, "op_id": sequence,
             "profiling_name": f"nccl:{op}", "time_created_ns": 1_700_000_000_000_000_000 + record,
-            "input_sizes": [list(shape)], "input_dtypes": [dtype], "output_sizes": [list(shape)],
+            "input_sizes": [list(shape)], "input_dtypes": [dtype], "output_sizes": [[rows, columns]],
             "output_dtypes": [dtype], "state": "completed" if ended else "scheduled",
             "time_discovered_started_ns": None, "time_discovered_completed_ns": None,
             "retired": ended, "timeout_ms": 600000, "is_p2p": False, "frames": FRAMES,

@@ -75,8 +75,8 @@ def _compare_answers(bench, result, python, module):
     result.table([f"what is wrong with rank {dumps.FAULTY} of {dumps.FAULT_RANKS}", "oddrank fr", "fr_trace"],
                  rows)
     result.notes.append(f"The rank is named in {right[0]} of {len(FAULTS)} jobs by `oddrank fr`, in {right[1]} by "
-                        "`fr_trace`. Its answer counts as right if the first line about a culprit or about "
-                        "missing ranks names that rank alone.")
+                        "`fr_trace`. Its answer counts as right if what it says of culprits and of missing "
+                        "ranks names that rank alone.")
     if right[1] > right[0]:
         result.ahead.append("`fr_trace` is ahead in answers.")
 
@@ -91,9 +91,8 @@ def _ours_names(text, rank):
 
 
 def _theirs_names(text, rank):
-    """Returns whether a line that tells what is wrong names this rank and no other."""
-    for line in text.splitlines():
-        named = re.search(r"(?:missing ranks|Culprit rank|from ranks)[: ]*\{?([\d, ]+)\}?", line)
-        if named:
-            return {int(number) for number in re.findall(r"\d+", named.group(1))} == {rank}
-    return False
+    """Returns whether all lines that blame somebody blame this rank and no other."""
+    blamed = set()
+    for ranks in re.findall(r"(?:missing ranks|Culprit rank|from ranks)[: ]*\{?(\d[\d, ]*)", text):
+        blamed.update(int(number) for number in re.findall(r"\d+", ranks))
+    return blamed == {rank}
