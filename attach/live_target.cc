@@ -174,7 +174,7 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
     return fail(gone(pid_));
   }
   for (const pid_t tid : tids) {
-    if (auto state = read_thread_state(pid_, tid)) {
+    if (auto state = tasks_.state(tid)) {
       name_restarted_call(*this, *state);
       states.push_back(*std::move(state));
     }
@@ -186,7 +186,7 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
 }
 
 Result<ThreadState> LiveTarget::thread(pid_t tid) const {
-  auto state = read_thread_state(pid_, tid);
+  auto state = tasks_.state(tid);
   if (state) {
     name_restarted_call(*this, *state);
   }
@@ -194,7 +194,7 @@ Result<ThreadState> LiveTarget::thread(pid_t tid) const {
 }
 
 Result<ThreadState> LiveTarget::motion(pid_t tid) const {
-  auto state = read_thread_motion(pid_, tid);
+  auto state = tasks_.motion(tid);
   if (state) {
     name_restarted_call(*this, *state);
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "attach/target.h"
+#include "attach/task_files.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -54,7 +55,11 @@ class LiveTarget final : public Target {
 
  private:
   LiveTarget(pid_t pid, std::string name, std::uint64_t start_us, UniqueFd memory)
-      : pid_(pid), name_(std::move(name)), start_us_(start_us), memory_(std::move(memory)) {}
+      : pid_(pid),
+        name_(std::move(name)),
+        start_us_(start_us),
+        memory_(std::move(memory)),
+        tasks_(pid) {}
 
   // Reads with process_vm_readv; returns how many requests, counted from the first, are done.
   std::size_t read_batch(std::span<ReadRequest> requests) const;
@@ -65,6 +70,7 @@ class LiveTarget final : public Target {
   std::string name_;
   std::uint64_t start_us_;  // distinguishes the process from a later one with the same pid
   UniqueFd memory_;
+  mutable TaskFiles tasks_;  // what it keeps open saves work only
   mutable bool use_pread_ = false;
   mutable bool maps_read_ = false;
   mutable MemoryMap maps_;

@@ -7,12 +7,9 @@
 #include <cerrno>
 #include <string>
 
-#include "attach/proc_stat.h"
-#include "attach/proc_status.h"
-#include "attach/task_path.h"
+#include "attach/task_files.h"
 #include "base/directory.h"
 #include "base/parse_number.h"
-#include "base/read_file.h"
 #include "base/split.h"
 
 namespace oddrank::attach {
@@ -31,27 +28,6 @@ std::optional<std::uint64_t> hex(std::string_view word) {
 Result<BlockedIn> bad_syscall(std::string_view text) {
   return fail(Errc::kBadData,
               "not a line of /proc/TID/syscall: " + std::string(text.substr(0, 80)));
-}
-
-// The registers are read before the counters: if a thread moves in between, its counters differ
-// from those of an earlier reading.
-void take_call(pid_t pid, pid_t tid, ThreadState& state) {
-  if (const auto text = read_record(task_path(pid, tid, "syscall"), 512)) {
-    if (auto blocked = parse_proc_syscall(*text)) {
-      state.syscall = blocked->syscall;
-      state.registers = blocked->registers;
-    }
-  }
-}
-
-void take_status(const ProcStatus& status, ThreadState& state) {
-  state.voluntary_switches = status.voluntary_switches;
-  state.involuntary_switches = status.involuntary_switches;
-  state.tracer = status.tracer;
-  state.blocked_signals = status.blocked;
-  if (!status.ns_pids.empty()) {
-    state.target_tid = status.ns_pids.back();
-  }
 }
 
 }  // namespace
@@ -128,41 +104,7 @@ Result<std::vector<pid_t>> read_tids(pid_t pid) {
 }
 
 Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
-  ODDRANK_TRY(const ProcStat stat, read_thread_stat(pid, tid));
-  ThreadState state;
-  state.tid = tid;
-  state.target_tid = tid;
-  state.name = stat.name;
-  state.state = stat.state;
-  state.cpu = stat.cpu;
-  state.cpu_us = stat.cpu_us;
-  take_call(pid, tid, state);
-  if (const auto text = read_record(task_path(pid, tid, "wchan"), 256); text && *text != "0") {
-    state.wchan = std::string(trim(*text));
-  }
-  if (const auto text = read_record(task_path(pid, tid, "status"), kMaxStatusBytes)) {
-    if (const auto status = parse_proc_status(*text)) {
-      take_status(*status, state);
-    }
-  }
-  return state;
-}
-
-Result<ThreadState> read_thread_motion(pid_t pid, pid_t tid) {
-  ThreadState state;
-  state.tid = tid;
-  state.target_tid = tid;
-  take_call(pid, tid, state);
-  auto text = read_record(task_path(pid, tid, "status"), kMaxStatusBytes);
-  if (!text) {
-    return fail(text.error().code == Errc::kNotFound
-                    ? Error{Errc::kGone, "pid " + std::to_string(tid) + " does not exist", {}}
-                    : std::move(text).error());
-  }
-  ODDRANK_TRY(const ProcStatus status, parse_proc_status(*text));
-  take_status(status, state);
-  state.state = status.state;
-  return state;
+  return TaskFiles(pid).state(tid);
 }
 
 }  // namespace oddrank::attach

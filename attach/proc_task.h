@@ -35,7 +35,4 @@ Result<std::vector<pid_t>> read_tids(pid_t pid);
 // exited.
 Result<ThreadState> read_thread_state(pid_t pid, pid_t tid);
 
-// Reads only what shows whether the thread has moved (Target::motion).
-Result<ThreadState> read_thread_motion(pid_t pid, pid_t tid);
-
 }  // namespace oddrank::attach

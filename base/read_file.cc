@@ -55,6 +55,17 @@ Result<std::string> read_record(const std::string& path, std::size_t limit) {
   return read_until(fd.get(), path, limit, EndsAt::kShortRead);
 }
 
+Result<std::string> read_record_of(int fd, const std::string& path, std::size_t limit) {
+  return read_until(fd, path, limit, EndsAt::kShortRead);
+}
+
+Result<std::string> reread_record(int fd, const std::string& path, std::size_t limit) {
+  if (::lseek(fd, 0, SEEK_SET) != 0) {
+    return fail(errno_code(errno), "cannot read " + path + " again: " + errno_text(errno));
+  }
+  return read_record_of(fd, path, limit);
+}
+
 Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
   return read_until(fd, path, limit, EndsAt::kEmptyRead);
 }

@@ -23,6 +23,11 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t limit)
 // last one. Saves a system call a file.
 Result<std::string> read_record(const std::string& path, std::size_t limit);
 
+// The same of an open file, from its present position, or (reread_record) from its start again;
+// `path` is for the message.
+Result<std::string> read_record_of(int fd, const std::string& path, std::size_t limit);
+Result<std::string> reread_record(int fd, const std::string& path, std::size_t limit);
+
 // Returns the target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.
 Result<std::string> read_link(const std::string& path);
 

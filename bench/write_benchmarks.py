@@ -1,77 +1,110 @@
 #!/usr/bin/env python3
 """Makes docs/benchmarks.md and its plots of the JSON files of bench/run.
 
-    write_benchmarks.py RESULTS DOCS        (run by bench/run --write; needs matplotlib)
+    write_benchmarks.py RESULTS DOCS NAME...      (run by bench/run --write; needs matplotlib)
 """
 
 import json
 import os
-import statistics
 import sys
 
 import matplotlib
 matplotlib.use("svg")
 # pylint: disable=wrong-import-position
 import matplotlib.pyplot as plt
+from result import goal_text
 
-TITLES = {"one": "One rank", "node": "Eight ranks of a node", "threads": "5,000 threads",
-          "ranks": "200 small Python ranks", "scale": "Reports of many ranks",
-          "start": "Start of the program"}
+OURS, OTHERS = "#2a6fb0", ["#9aa5b1", "#c08030", "#60a060"]
+HEAD = """# Benchmarks
+
+Made by one command, `bench/run --write`, which measures again on your machine and says what each name does. Unless a table says
+otherwise, the values are medians, and the candidates of one table ran in turn. CPU time is that of all processes of a command. Ratios
+within a table are worth more than its seconds: they do not change with the machine's speed, and little with its other work.
+"""
 
 
-def median_ms(candidate, key):
-    return statistics.median(candidate[key]) * 1e3
-
-
-def plot(result, path):
-    names = [each["name"] for each in result["candidates"]]
-    times = [median_ms(each, "cpu") for each in result["candidates"]]
-    figure, axes = plt.subplots(figsize=(7, 0.5 + 0.4 * len(names)))
-    axes.barh(names, times, color=["#2a6fb0"] + ["#9aa5b1"] * (len(names) - 1))
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.set_xlabel("CPU time, ms (median; logarithmic)")
+def plot(spec, path):
+    plt.rcParams["svg.hashsalt"] = "oddrank"  # the same numbers give the same file
+    if spec["kind"] == "bars":
+        names = spec["labels"]
+        figure, axes = plt.subplots(figsize=(7, 0.7 + 0.35 * len(names)))
+        ours = [name.startswith("oddrank") for name in names]
+        axes.barh(names, spec["values"], color=[OURS if own else OTHERS[0] for own in ours])
+        axes.invert_yaxis()
+        axes.set_xscale("log")
+        axes.set_xlabel(spec["unit"] + " (logarithmic)")
+    else:
+        figure, axes = plt.subplots(figsize=(7, 3.2))
+        for at, (label, values) in enumerate(spec["series"].items()):
+            axes.plot(spec["x"], values, marker="o", label=label,
+                      color=OURS if at == 0 else OTHERS[(at - 1) % len(OTHERS)])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel(spec["x_title"])
+        axes.set_ylabel(spec["unit"])
+        axes.legend()
+        axes.grid(True, which="major", alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
 
+def table(spec):
+    lines = ["| " + " | ".join(spec["columns"]) + " |",
+             "|" + "|".join("---" if at == 0 else "--:" for at in range(len(spec["columns"]))) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in spec["rows"]]
+
+
 def section(result, docs):
-    name, candidates = result["name"], result["candidates"]
     machine = result["machine"]
-    lines = [f"## {TITLES[name]}", "",
-             f"{result['at']}: {machine['cpu']}, {machine['cores']} cores, kernel {machine['kernel']}, "
-             f"load {machine['load']:.0f}."]
+    lines = [f"## {result['title']}", "", " ".join(result["about"].split()), ""]
+    facts = f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f} before it"
     if result["versions"]:
-        lines.append("Versions: " + ", ".join(f"{peer} {version}" for peer, version
-                                               in sorted(result["versions"].items())) + ".")
-    lines += ["", "| | runs | CPU time, ms | wall time, ms | peak memory, MiB |", "|---|--:|--:|--:|--:|"]
-    for each in candidates:
-        lines.append(f"| {each['name']} | {len(each['seconds'])} | {median_ms(each, 'cpu'):.1f} | "
-                     f"{median_ms(each, 'seconds'):.1f} | {each['peak_kib'] / 1024:.1f} |")
-    ahead = [each["name"] for each in candidates[1:]
-             if name in ("one", "node") and median_ms(each, "cpu") < median_ms(candidates[0], "cpu")]
-    if ahead:
-        lines += ["", f"Less CPU time than oddrank is needed by: {', '.join(ahead)}."]
-    if len(candidates) > 1:
-        plot(result, os.path.join(docs, "benchmarks", name + ".svg"))
-        lines += ["", f"![{TITLES[name]}](benchmarks/{name}.svg)"]
-    return lines + [""]
+        facts += "; " + ", ".join(f"{name} {version}"
+                                  for name, version in sorted(result["versions"].items()))
+    lines += [facts + ".", ""]
+    for spec in result["tables"]:
+        lines += table(spec) + [""]
+    for note in result["notes"]:
+        lines += [note, ""]
+    for note in result["ahead"]:
+        lines += ["**" + note + "**", ""]
+    for spec in result["plots"]:
+        plot(spec, os.path.join(docs, "benchmarks", spec["name"] + ".svg"))
+        lines += [f"![{result['title']}](benchmarks/{spec['name']}.svg)", ""]
+    flame = os.path.join(docs, "benchmarks", f"flame-{result['name']}.svg")
+    if os.path.exists(flame):
+        lines += [f"Where the time goes: [flame graph](benchmarks/flame-{result['name']}.svg) (`bench/flame`).", ""]
+    return lines
+
+
+def goals(results):
+    rows = [[result["title"], goal_text(goal), "reached" if goal["reached"] else "**missed**"]
+            for result in results for goal in result["goals"]]
+    if not rows:
+        return []
+    return ["## Goals", "", *table({"columns": ["benchmark", "goal: measured", ""], "rows": rows}), ""]
 
 
 def main():
-    results, docs = sys.argv[1:3]
+    folder, docs, names = sys.argv[1], sys.argv[2], sys.argv[3:]
     os.makedirs(os.path.join(docs, "benchmarks"), exist_ok=True)
-    lines = ["# Benchmarks", "",
-             "Made by `bench/run --write`, which measures again on your machine. Medians; the candidates of",
-             "one table ran in turn. CPU time is that of all processes of a command: it says more than wall",
-             "time if the machine had other work (`load`). oddrank reads native and Python frames, merges",
-             "them, joins waits and finds a verdict; the others print stacks, `py-spy dump` Python's only.", ""]
-    for name in TITLES:
-        path = os.path.join(results, name + ".json")
+    results = []
+    for name in names:
+        path = os.path.join(folder, name + ".json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                lines += section(json.load(file), docs)
+                results.append(json.load(file))
+    if not results:
+        sys.exit(f"no results in {folder}")
+    machines = {(each["machine"]["cpu"], each["machine"]["cores"], each["machine"]["memory_gib"],
+                 each["machine"]["kernel"]) for each in results}
+    lines = [HEAD]
+    for cpu, cores, memory, kernel in sorted(machines):
+        lines.append(f"Machine: {cpu}, {cores} cores, {memory} GiB, kernel {kernel}.\n")
+    lines += goals(results)
+    for result in results:
+        lines += section(result, docs)
     with open(os.path.join(docs, "benchmarks.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
 

@@ -1,8 +1,12 @@
 #include "cpython/remote_reader.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <new>
+#include <utility>
 
 namespace oddrank::cpython {
 namespace {
@@ -48,6 +52,26 @@ std::size_t slot_of(std::uint64_t number, std::size_t slots) {
 
 }  // namespace
 
+RemoteReader::Block::Block() {
+  void* memory = ::mmap(nullptr, kBlockPages * kPageSize, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) {  // NOLINT: the macro has a cast
+    throw std::bad_alloc();    // as if it came from operator new
+  }
+  bytes_ = static_cast<std::byte*>(memory);
+}
+
+RemoteReader::Block& RemoteReader::Block::operator=(Block&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+RemoteReader::Block::~Block() {
+  if (bytes_ != nullptr) {
+    ::munmap(bytes_, kBlockPages * kPageSize);
+  }
+}
+
 std::uint32_t RemoteReader::find(std::uint64_t number) const {
   if (index_.empty()) {
     return kNoPage;
@@ -70,7 +94,7 @@ void RemoteReader::add(std::uint64_t number) {
   };
   pages_.push_back({number, 0, false});
   if (blocks_.size() * kBlockPages < pages_.size()) {
-    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kBlockPages * kPageSize));
+    blocks_.emplace_back();
   }
   if (2 * pages_.size() <= index_.size()) {
     place(pages_.size() - 1);
@@ -83,7 +107,7 @@ void RemoteReader::add(std::uint64_t number) {
 }
 
 std::byte* RemoteReader::bytes_of(std::size_t page) {
-  return blocks_[page / kBlockPages].get() + page % kBlockPages * kPageSize;
+  return blocks_[page / kBlockPages].bytes() + page % kBlockPages * kPageSize;
 }
 
 void RemoteReader::forget() {

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "attach/target.h"
@@ -70,6 +70,21 @@ class RemoteReader {
     std::size_t got = 0;       // bytes from its start
     bool used = false;         // not only fetched
   };
+  // The bytes of some pages. The kernel provides their memory at once: taking it page by page,
+  // while it copies into them, costs as much as the copying.
+  class Block {
+   public:
+    Block();
+    ~Block();
+    Block(Block&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)) {}
+    Block& operator=(Block&& other) noexcept;
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+    std::byte* bytes() const { return bytes_; }
+
+   private:
+    std::byte* bytes_ = nullptr;
+  };
   // The page that was used last.
   struct LastPage {
     std::uint64_t number = 0;
@@ -89,7 +104,7 @@ class RemoteReader {
 
   const attach::Target& target_;
   std::vector<Page> pages_;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;  // the bytes of pages_; reused after refresh()
+  std::vector<Block> blocks_;  // the bytes of pages_; reused after refresh()
   // Open addressing by page number; a power of two long, at most half full.
   std::vector<std::uint32_t> index_;
   LastPage last_;

@@ -107,7 +107,7 @@ Status check_pids(const DiscoverOptions& options, std::vector<std::string>& note
 Status discover(const DiscoverOptions& options, Capture& capture) {
   std::vector<std::string> notes;
   ODDRANK_TRY_STATUS(check_pids(options, notes));
-  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts());
+  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(options.pids));
   for (int round = 0; round < kMaxAskingRounds; ++round) {
     const std::vector<std::size_t> which = processes_to_ask(facts, options);
     if (which.empty()) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -46,8 +48,42 @@ FactsRead refusal(const Error& error) {
   return error.code == Errc::kPermission ? FactsRead::kRefused : FactsRead::kNone;
 }
 
-// Reads the details of one process, in the child.
-void read_details(ProcessFacts& facts) {
+// Returns the processes that can say something about the given ones: those above them, and all that
+// the given ones' parents have started. Others are neither their wrappers nor their brothers.
+std::set<pid_t> family_of(const std::vector<ProcessFacts>& all, const std::vector<pid_t>& given) {
+  std::map<pid_t, pid_t> parents;
+  std::multimap<pid_t, pid_t> children;
+  for (const ProcessFacts& facts : all) {
+    parents.emplace(facts.stat.pid, facts.stat.parent);
+    children.emplace(facts.stat.parent, facts.stat.pid);
+  }
+  std::set<pid_t> family;
+  std::vector<pid_t> open;
+  for (const pid_t pid : given) {
+    const auto parent = parents.find(pid);
+    const bool has_brothers = parent != parents.end() && parent->second > 1;
+    open.push_back(has_brothers ? parent->second : pid);
+    for (auto above = parent; above != parents.end() && family.insert(above->second).second;) {
+      above = parents.find(above->second);
+    }
+  }
+  while (!open.empty()) {
+    const pid_t pid = open.back();
+    open.pop_back();
+    const auto [first, last] = children.equal_range(pid);
+    for (auto child = first; child != last; ++child) {
+      if (family.insert(child->second).second) {
+        open.push_back(child->second);
+      }
+    }
+  }
+  family.insert(given.begin(), given.end());
+  return family;
+}
+
+// Reads the details of one process, in the child. `with_libraries`: whether it is to be looked at
+// for a library, too, which takes as long as all the rest.
+void read_details(ProcessFacts& facts, bool with_libraries) {
   const std::string folder = "/proc/" + std::to_string(facts.stat.pid);
   if (const auto text = read_file(folder + "/cmdline", kMaxCommandText)) {
     facts.arguments = split_arguments(*text);
@@ -60,7 +96,7 @@ void read_details(ProcessFacts& facts) {
   if (environment) {
     facts.environment = *std::move(environment);
     const auto identity = identify_rank(facts.environment, true);
-    facts.loaded = (!identity || identity->outside_step) &&
+    facts.loaded = with_libraries && (!identity || identity->outside_step) &&
                    role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
                    communicates(facts.stat.pid);
   }
@@ -213,7 +249,7 @@ void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFac
   }
 }
 
-Result<std::vector<ProcessFacts>> read_process_facts() {
+Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given) {
   ODDRANK_TRY(const std::vector<pid_t> pids, attach::list_pids());
   std::vector<ProcessFacts> all;
   all.reserve(pids.size());
@@ -225,7 +261,10 @@ Result<std::vector<ProcessFacts>> read_process_facts() {
       all.push_back(std::move(facts));
     }
   }
-  read_details_of(all, read_details);
+  const std::set<pid_t> family = family_of(all, given);
+  read_details_of(all, [&](ProcessFacts& facts) {
+    read_details(facts, given.empty() || family.contains(facts.stat.pid));
+  });
   add_slurm_steps(all, cgroups_of, is_of_root);
   return all;
 }

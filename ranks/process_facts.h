@@ -44,9 +44,10 @@ struct ProcessFacts {
   ToldWorld told;
 };
 
-// Returns all processes of our pid namespace but kernel threads. Precondition: the caller has one
-// thread (it forks).
-Result<std::vector<ProcessFacts>> read_process_facts();
+// Returns all processes of our pid namespace but kernel threads. `given`: the processes that are
+// asked for; if there are any, only their family is looked at for libraries. Precondition: the
+// caller has one thread (it forks).
+Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given);
 
 // Does the part that may block: calls `read_details` for each process in a child and takes over all
 // but `stat`. Separate, so that a test can make one process never answer. A process that does not

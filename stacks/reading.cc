@@ -159,14 +159,22 @@ void ProcessReader::read_round(std::vector<Reading>& readings, bool first) {
     }
   }
   read_python(readings, to_be_read);
+  std::vector<Reading*> wanted;
+  std::vector<const ThreadState*> states;
   for (Reading& reading : readings) {
-    if (!to_be_read(reading)) {
-      continue;
+    if (to_be_read(reading)) {
+      wanted.push_back(&reading);
+      states.push_back(&reading.state);
     }
-    if (options_.native) {
-      reading.native = unwinder_.unwind(reading.state, options_.frame_limit);
+  }
+  if (options_.native) {
+    auto stacks = unwinder_.unwind_all(states, options_.frame_limit);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i]->native = std::move(stacks[i]);
     }
-    look_again(reading);
+  }
+  for (Reading* reading : wanted) {
+    look_again(*reading);
   }
 }
 

@@ -15,12 +15,15 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "snapshot/frame.h"
 #include "unwind/call_site.h"
 #include "unwind/frame_search.h"
+#include "unwind/known_walk.h"
 #include "unwind/machine/registers.h"
 #include "unwind/unwind_space.h"
 
@@ -32,6 +35,9 @@ using snapshot::StackEnd;
 // How far a stack is followed to check a guess, and how often in one stack.
 constexpr std::size_t kMaxTrialFrames = 512;
 constexpr std::size_t kMaxTrials = 64;
+// A thread is compared with so many known walks, so that the work grows with the threads only.
+constexpr std::size_t kMaxTriesOfThread = 6;
+constexpr std::size_t kMaxReadAtOnce = std::size_t{1} << 20;
 
 std::uint64_t register_of(unw_cursor_t& cursor, int number) {
   unw_word_t value = 0;
@@ -77,6 +83,16 @@ struct NativeUnwinder::Impl {
   NativeStack walk(unw_cursor_t& cursor, std::uint64_t stack_pointer, std::size_t limit);
   // Unwinds once the space's memory is the thread's.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit);
+  // Does the same, and returns what recognises the same stack of other threads, if that is
+  // possible.
+  std::optional<KnownWalk> unwind_to_know(const attach::ThreadState& thread,
+                                          std::size_t limit,
+                                          NativeStack& stack);
+  // Reads the decisive parts of the stacks of these threads, and calls `found` with the frames of
+  // those that are where the walk was.
+  void recognise(const KnownWalk& walk,
+                 std::span<const attach::ThreadState* const> threads,
+                 const std::function<void(std::size_t, NativeStack)>& found) const;
 };
 
 NativeUnwinder::Impl::Impl(const attach::Target& the_target, elf::ModuleMap& modules)
@@ -328,6 +344,104 @@ NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std:
   }
   // One less: vfork() pops its return address, so it has no frame of its own.
   return walk(cursor, space.registers->sp - 1, limit);
+}
+
+std::optional<KnownWalk> NativeUnwinder::Impl::unwind_to_know(const attach::ThreadState& thread,
+                                                              std::size_t limit,
+                                                              NativeStack& stack) {
+  space.begin_log();
+  stack = unwind(thread, limit);
+  auto words = space.take_log();
+  const bool decided_by_stack =
+      words && stack.end == StackEnd::kComplete && trials_left == kMaxTrials && guessed.empty() &&
+      !thread.registers->all && !space.memory().read_others() &&
+      std::none_of(stack.frames.begin(), stack.frames.end(), [this](const NativeFrame& frame) {
+        return frame.flags != 0 || is_kept(frame.pc);
+      });
+  if (!decided_by_stack) {
+    return std::nullopt;
+  }
+  return KnownWalk::of(stack, thread.registers->sp, space.memory().stack_end(), *std::move(words));
+}
+
+void NativeUnwinder::Impl::recognise(
+    const KnownWalk& walk,
+    std::span<const attach::ThreadState* const> threads,
+    const std::function<void(std::size_t, NativeStack)>& found) const {
+  const std::size_t at_once =
+      std::clamp<std::size_t>(kMaxReadAtOnce / std::max<std::size_t>(walk.bytes(), 1), 1, 4096);
+  std::vector<std::byte> bytes;
+  std::vector<attach::ReadRequest> requests;
+  for (std::size_t first = 0; first < threads.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, threads.size() - first);
+    bytes.resize(count * walk.bytes());
+    requests.clear();
+    std::span<std::byte> rest(bytes);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const KnownWalk::Piece& piece : walk.pieces()) {
+        requests.push_back({attach::Addr{threads[first + i]->registers->sp + piece.offset},
+                            rest.first(piece.size)});
+        rest = rest.subspan(piece.size);
+      }
+    }
+    target.read_many(requests);
+    const std::size_t pieces = walk.pieces().size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto own = std::span(requests).subspan(i * pieces, pieces);
+      const bool whole = std::all_of(own.begin(), own.end(), [](const auto& request) {
+        return request.got == request.into.size();
+      });
+      if (!whole) {
+        continue;
+      }
+      const auto of_thread = std::span(bytes).subspan(i * walk.bytes(), walk.bytes());
+      if (auto stack = walk.of_thread(threads[first + i]->registers->sp, of_thread)) {
+        found(first + i, *std::move(stack));
+      }
+    }
+  }
+}
+
+std::vector<NativeStack> NativeUnwinder::unwind_all(
+    std::span<const attach::ThreadState* const> threads, std::size_t limit) {
+  std::vector<NativeStack> stacks(threads.size());
+  std::vector<std::size_t> tries(threads.size());
+  std::vector<bool> done(threads.size());
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;  // by program counter
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (threads[i]->registers && !threads[i]->registers->all) {
+      places[threads[i]->registers->pc].push_back(i);
+    }
+  }
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (done[i]) {
+      continue;
+    }
+    if (!threads[i]->registers) {
+      stacks[i] = unwind(*threads[i], limit);
+      continue;
+    }
+    impl_->space.memory().start_thread(threads[i]->registers->sp);
+    done[i] = true;
+    const auto walk = impl_->unwind_to_know(*threads[i], limit, stacks[i]);
+    if (!walk) {
+      continue;
+    }
+    std::vector<const attach::ThreadState*> others;
+    std::vector<std::size_t> of;
+    for (const std::size_t other : places[threads[i]->registers->pc]) {
+      if (!done[other] && tries[other] < kMaxTriesOfThread) {
+        ++tries[other];
+        others.push_back(threads[other]);
+        of.push_back(other);
+      }
+    }
+    impl_->recognise(*walk, others, [&](std::size_t at, NativeStack stack) {
+      stacks[of[at]] = std::move(stack);
+      done[of[at]] = true;
+    });
+  }
+  return stacks;
 }
 
 NativeStack NativeUnwinder::unwind(const attach::ThreadState& thread, std::size_t limit) {

@@ -5,35 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "attach/kept_word.h"
 #include "attach/target.h"
 #include "elf/elf_range.h"
 #include "elf/module_map.h"
-#include "snapshot/stack.h"
+#include "unwind/native_stack.h"
 #include "unwind/stack_copy.h"
 
 namespace oddrank::unwind {
-
-// Words of its part of the stack that are kept of one frame.
-inline constexpr std::size_t kMaxKeptWords = 192;
-
-struct NativeFrame {
-  std::uint64_t pc = 0;    // absolute; in outer frames the return address
-  std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
-  std::uint8_t flags = 0;  // snapshot::FrameFlag
-  int signal = 0;          // of a signal frame: which one was delivered; 0 = unknown
-  std::vector<attach::KeptWord> words = {};  // only of code for which keep_words() was asked
-};
-
-struct NativeStack {
-  std::vector<NativeFrame> frames;  // innermost first
-  snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
-  // The stack ends here because the next step needs a register that only a stop can provide. Not
-  // set where no table says what the register is for: a stop would make the stack no longer.
-  bool needs_registers = false;
-};
 
 class NativeUnwinder {
  public:
@@ -50,6 +31,10 @@ class NativeUnwinder {
 
   // Unwinds a thread that was blocked when its registers were read. At most `limit` frames.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);
+  // Unwinds threads that were blocked when their registers were read, in the same order. One that
+  // is where another one was takes a small part of a read (known_walk.h).
+  std::vector<NativeStack> unwind_all(std::span<const attach::ThreadState* const> threads,
+                                      std::size_t limit = 4096);
   // Unwinds a thread that was stopped; it may be running again.
   NativeStack unwind(const attach::ThreadState& thread,
                      const StackCopy& copy,

@@ -8,7 +8,7 @@ namespace {
 
 // The rest of a deeper stack is read page by page.
 constexpr std::uint64_t kBulk = std::uint64_t{1} << 20;
-// The pages of one thread; beyond this a stack counts as unreadable.
+// The pages of one thread, or of all tables; beyond this they count as unreadable.
 constexpr std::size_t kMaxPages = 16384;
 
 }  // namespace
@@ -25,6 +25,7 @@ bool UnwindMemory::Bytes::copy_to(std::uint64_t from, std::span<std::byte> into)
 void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
   pages_.clear();
   stacks_.clear();
+  read_others_ = false;
   const attach::Mapping* mapping = target_.maps().find(attach::Addr{stack_pointer});
   if (mapping == nullptr) {
     return;
@@ -39,6 +40,7 @@ void UnwindMemory::start_thread(std::uint64_t stack_pointer) {
 void UnwindMemory::start_thread(const StackCopy& copy) {
   pages_.clear();
   stacks_.clear();
+  read_others_ = false;
   for (const CopiedMemory& memory : copy) {
     stacks_.push_back({memory.address, memory.bytes});
   }
@@ -106,15 +108,17 @@ bool UnwindMemory::read_file(std::uint64_t address, std::span<std::byte> into) {
 }
 
 bool UnwindMemory::read_pages(std::uint64_t address, std::span<std::byte> into) {
+  read_others_ = read_others_ || !reading_tables_;
+  Pages& pages = reading_tables_ ? table_pages_ : pages_;
   while (!into.empty()) {
     const std::uint64_t start = address & ~std::uint64_t{kPage - 1};
-    auto page = pages_.find(start);
-    if (page == pages_.end()) {
+    auto page = pages.find(start);
+    if (page == pages.end()) {
       std::array<std::byte, kPage> bytes{};
-      if (pages_.size() >= kMaxPages || !target_.read(attach::Addr{start}, bytes)) {
+      if (pages.size() >= kMaxPages || !target_.read(attach::Addr{start}, bytes)) {
         return false;
       }
-      page = pages_.emplace(start, bytes).first;
+      page = pages.emplace(start, bytes).first;
     }
     const std::size_t from = address - start;
     const std::size_t count = std::min(kPage - from, into.size());

@@ -32,6 +32,18 @@ class UnwindMemory {
   // Does the same with copies made before, which must outlive the work on this thread.
   void start_thread(const StackCopy& copy);
 
+  // The stack that start_thread() copied: its end, or 0 if it could not be copied at once.
+  std::uint64_t stack_end() const {
+    return stacks_.empty() ? 0 : stacks_.front().address + stacks_.front().bytes.size();
+  }
+  // Returns whether anything was read of this thread beside that stack and the files of modules.
+  bool read_others() const { return read_others_; }
+
+  // While set, pages that are read belong to unwind tables and to what they point at: they do not
+  // change, so they are kept for all threads, and no frame depends on more of them than the tables
+  // say.
+  void set_reading_tables(bool reading) { reading_tables_ = reading; }
+
   // Keeps bytes that are not the target's, and returns the address at which they can then be read:
   // in the kernel's half, where no target has memory.
   std::uint64_t hold(std::vector<std::byte> bytes);
@@ -58,9 +70,13 @@ class UnwindMemory {
   std::vector<Bytes> stacks_;
   std::vector<Bytes> segments_;  // of files, seen so far
   std::size_t last_segment_ = 0;
+  bool read_others_ = false;
+  bool reading_tables_ = false;
   std::vector<std::vector<std::byte>> held_;
   std::uint64_t next_held_ = 0xffff800000000000;
-  std::unordered_map<std::uint64_t, std::array<std::byte, kPage>> pages_;
+  using Pages = std::unordered_map<std::uint64_t, std::array<std::byte, kPage>>;
+  Pages pages_;        // of this thread
+  Pages table_pages_;  // of all threads
 };
 
 }  // namespace oddrank::unwind

@@ -127,6 +127,9 @@ int UnwindSpace::access_memory(unw_word_t address, unw_word_t* value) {
     return -UNW_EINVAL;
   }
   *value = without_signature(address, *word) & ~marks_at(address);
+  if (log_ && address >= registers->sp && address < memory_.stack_end()) {
+    log_->push_back({address, *word});
+  }
   return 0;
 }
 
@@ -188,8 +191,12 @@ int UnwindSpace::find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind
   where.u.rti.segbase = table->header;
   where.u.rti.table_data = table->entries;
   where.u.rti.table_len = table->count;  // in words, as large as an entry
+  // It also reads the pointer to the personality routine, which is in no file and which we do not
+  // use.
+  memory_.set_reading_tables(true);
   const int found =
       UNW_OBJ(dwarf_search_unwind_table)(space_, ip, &where, info, need_unwind_info, this);
+  memory_.set_reading_tables(false);
   notes.no_table = notes.no_table || found < 0;
   if (found >= 0 && info->unwind_info != nullptr && signature_of(*registers) != 0) {
     // The first four members of libunwind's struct dwarf_cie_info, the same in 1.1 to 1.8: the
@@ -212,6 +219,7 @@ int UnwindSpace::access_register(int number, unw_word_t* value) {
       *value = registers->sp;
       return 0;
     case RegisterRole::kFramePointer:
+      log_.reset();
       if (!registers->all && !frame_pointer) {
         notes.needs_frame_pointer = true;
         notes.needs_registers = true;
@@ -230,13 +238,15 @@ int UnwindSpace::access_register(int number, unw_word_t* value) {
     case RegisterRole::kOther:
       return -UNW_EBADREG;
   }
+  log_.reset();
   notes.needs_registers = notes.needs_registers || !registers->all;
   return registers->all ? 0 : -UNW_EBADREG;
 }
 
 // The arguments of the system call are still in their registers. On x86-64 vfork() keeps its return
 // address in one, since the child overwrites the stack.
-int UnwindSpace::access_argument(std::size_t index, unw_word_t* value) const {
+int UnwindSpace::access_argument(std::size_t index, unw_word_t* value) {
+  log_.reset();
   if (!syscall || syscall->number < 0) {
     return -UNW_EBADREG;
   }

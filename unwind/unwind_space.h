@@ -13,9 +13,12 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "attach/target.h"
 #include "elf/module_map.h"
+#include "unwind/known_walk.h"
 #include "unwind/unwind_memory.h"
 #include "unwind/unwind_table.h"
 
@@ -53,13 +56,20 @@ class UnwindSpace {
   int step(unw_cursor_t& cursor);
   StepNotes notes;
 
+  // Words of the stack that steps have read since begin_log(); nullopt if they read a register,
+  // too: the stack alone does not decide about the frames.
+  void begin_log() { log_.emplace(); }
+  std::optional<std::vector<KnownWalk::Word>> take_log() {
+    return std::exchange(log_, std::nullopt);
+  }
+
  private:
   friend struct UnwindCallbacks;
 
   const std::optional<UnwindTable>& table_of(const elf::Module& module);
   int find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind_info);
   int access_register(int number, unw_word_t* value);
-  int access_argument(std::size_t index, unw_word_t* value) const;
+  int access_argument(std::size_t index, unw_word_t* value);
   int access_memory(unw_word_t address, unw_word_t* value);
 
   std::uint64_t without_signature(std::uint64_t address, std::uint64_t word);
@@ -73,6 +83,7 @@ class UnwindSpace {
   std::unordered_map<const elf::Module*, std::optional<UnwindTable>> tables_;
   std::unordered_map<std::uint64_t, std::uint64_t> marks_;  // word -> its bytes that are hidden
   std::size_t words_left_ = 0;                              // of the current step
+  std::optional<std::vector<KnownWalk::Word>> log_;
 };
 
 }  // namespace oddrank::unwind

@@ -76,6 +76,7 @@ REVIEWED_OPENS = {
     "attach/mapping_query.cc": 1,
     "attach/permission.cc": 1,
     "attach/proc_fds.cc": 2,
+    "attach/task_files.cc": 2,
     "attach/proc_root.cc": 2,
     "attach/proc_stat.cc": 1,
     "attach/proc_status.cc": 1,

@@ -166,5 +166,46 @@ TEST_CASE("native_unwind: damaged tables end stacks early, but never the tool") 
   }
 }
 
+TEST_CASE("native_unwind: threads at one place are recognised, each with its own stack") {
+  Thread thread;
+  thread.target.add_real_file(test::kLoadedPath, test::sample_path());
+  const std::uint64_t caller = thread.address_of("_start") + 8;
+  constexpr std::size_t kCount = 5;
+  std::vector<std::uint64_t> words(kStackSize / sizeof(std::uint64_t));
+  std::vector<attach::ThreadState> states;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    words[i * 64] = i == 3 ? 0 : caller;  // the fourth was called from nowhere
+    states.push_back(thread.state);
+    states.back().tid = static_cast<pid_t>(10 + i);
+    states.back().registers->pc = thread.address_of("main");
+    states.back().registers->sp = kStack + i * 512;
+  }
+  thread.set_stack(words);
+  std::vector<const attach::ThreadState*> all;
+  for (const auto& state : states) {
+    all.push_back(&state);
+  }
+  elf::ModuleMap modules(thread.target);
+  NativeUnwinder unwinder(thread.target, modules);
+  (void)unwinder.unwind(states[0]);  // the tables are known from here on
+  const std::size_t before = thread.target.read_calls();
+  const auto stacks = unwinder.unwind_all(all);
+  // The first stack, the decisive words of all others at once, and the fourth's own stack.
+  CHECK(thread.target.read_calls() - before == 3);
+  REQUIRE(stacks.size() == kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    NativeUnwinder fresh(thread.target, modules);
+    const NativeStack alone = fresh.unwind(states[i]);
+    CHECK(stacks[i].end == alone.end);
+    REQUIRE(stacks[i].frames.size() == alone.frames.size());
+    for (std::size_t at = 0; at < alone.frames.size(); ++at) {
+      CHECK(stacks[i].frames[at].pc == alone.frames[at].pc);
+      CHECK(stacks[i].frames[at].cfa == alone.frames[at].cfa);
+    }
+  }
+  CHECK(stacks[3].frames.size() == 1);
+  CHECK(stacks[4].frames.size() == 2);
+}
+
 }  // namespace
 }  // namespace oddrank::unwind

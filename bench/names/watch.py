@@ -1,22 +1,17 @@
-#!/usr/bin/env python3
-"""Measures what `oddrank watch` costs beside one rank of eight threads, as a share of one core: the CPU
-time of the watcher and all its readers, from /proc, over a minute.
+"""What `oddrank watch` costs beside one rank of eight threads, as a share of one core."""
 
-    bench/watch_bench.py [--oddrank build/release/oddrank] [--seconds 60]
-
-It samples every second instead of every ten, so that there is something to measure. A hanging rank
-shows the cost of a sample that finds nothing new. A running rank, whose frames are wanted in each
-sample (an eighth of --stalled-for), shows the cost of a sample that reads frames. With the default
-settings there is a sample of the first kind every ten seconds, and one of the second kind every 37.5
-seconds.
-"""
-
-import argparse
 import os
 import subprocess
 import sys
 import time
 
+from result import Result
+
+SECONDS = 25
+ABOUT = """The CPU time of the watcher and of all its readers, from /proc, over {seconds} s. It samples every second instead of every ten, so that there
+is something to measure. A hanging rank shows the cost of a sample that finds nothing new. A running rank, whose frames are wanted in each
+sample (an eighth of `--stalled-for`), shows that of a sample that reads frames. With the default settings there is a sample of the first kind
+every ten seconds, and one of the second kind every 37.5 seconds."""
 RANK = """
 import sys, threading, time
 def work(depth, stuck):
@@ -58,10 +53,25 @@ def find_watcher(rank):
     sys.exit("nobody watches")
 
 
-def measure(options, how, stalled_for):
-    """Returns the CPU time of a sample in milliseconds, and the number of samples measured."""
+def measure(bench):
+    result = Result("watch", "The watcher beside a rank", ABOUT.format(seconds=SECONDS))
+    bench.say("watch: beside a rank that hangs, and one that runs")
+    still = _sample_ms(bench.oddrank, "hung", "1h")
+    frames = _sample_ms(bench.oddrank, "runs", "8s")
+    result.table(["a sample", "CPU time, ms"], [["of a rank that has not run", f"{still:.2f}"],
+                                                ["of the frames of one that ran", f"{frames:.2f}"]])
+    result.table(["by default, beside a rank that", "share of one core"],
+                 [[name, f"{cost / 10:.4f} %"] for name, cost in (
+                     ("hangs", still / DEFAULT_LOOK_S),
+                     ("runs", still / DEFAULT_LOOK_S + frames / DEFAULT_FRAMES_S))])
+    result.raw.update(still=still, frames=frames)
+    return result
+
+
+def _sample_ms(oddrank, how, stalled_for):
+    """Returns the CPU time of a sample in milliseconds."""
     victim = subprocess.Popen(
-        [options.oddrank, "watch", "--interval", "1s", "--stalled-for", stalled_for, "--",
+        [oddrank, "watch", "--interval", "1s", "--stalled-for", stalled_for, "--",
          sys.executable, "-c", RANK, how], stdout=subprocess.PIPE, text=True,
         env=dict(os.environ, RANK="0", WORLD_SIZE="1", MASTER_ADDR="b",
                  MASTER_PORT=f"bench{os.getpid()}"))
@@ -71,29 +81,9 @@ def measure(options, how, stalled_for):
         watcher = find_watcher(victim.pid)
         time.sleep(5)  # the first samples fill the caches
         before = cpu_ms(watcher)
-        time.sleep(options.seconds)
-        return (cpu_ms(watcher) - before) / options.seconds
+        time.sleep(SECONDS)
+        return (cpu_ms(watcher) - before) / SECONDS
     finally:
         victim.kill()
         victim.wait()
         victim.stdout.close()
-
-
-def main():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--oddrank", default=f"{root}/build/release/oddrank")
-    parser.add_argument("--seconds", type=int, default=60)
-    options = parser.parse_args()
-    still = measure(options, "hung", "1h")
-    frames = measure(options, "runs", "8s")
-    print(f"a look at a rank that has not run   {still:6.2f} ms of CPU time")
-    print(f"a look at the frames of one that ran {frames:5.2f} ms")
-    for name, cost in (("hung", still / DEFAULT_LOOK_S),
-                       ("running", still / DEFAULT_LOOK_S + frames / DEFAULT_FRAMES_S)):
-        print(f"by default, {name:8} {cost / 10:.4f} % of one core")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,52 @@
+// The files of a process's threads in /proc/PID/task, read again and again with few system calls:
+// the folder stays open, and so do two files of the first threads, until the object is gone.
+//
+// Whether a thread has run is told by its schedstat: how long it has run, and how often it was
+// given a CPU. Reading it costs a seventh of what its status costs, which has the counts of context
+// switches.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "attach/target.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oddrank::attach {
+
+class TaskFiles {
+ public:
+  // Opens the folder; if that fails, reading says why.
+  explicit TaskFiles(pid_t pid);
+
+  // Reads a thread; fields that may not be read stay empty. Fails with kGone if it has exited.
+  Result<ThreadState> state(pid_t tid);
+  // Reads only what shows whether the thread has moved since state() (Target::motion).
+  Result<ThreadState> motion(pid_t tid);
+
+ private:
+  // What state() found, to be compared with.
+  struct Seen {
+    ThreadState state;
+    std::string ran;  // its schedstat, before anything else was read; "" if that tells nothing
+    UniqueFd ran_file;
+    UniqueFd call_file;
+  };
+
+  Result<std::string> read(pid_t tid, const char* file, std::size_t limit) const;
+  UniqueFd open(pid_t tid, const char* file) const;
+  // Returns what the thread does now, if it has not run since it was seen; nullopt if it may have.
+  std::optional<ThreadState> unmoved(const Seen& seen, pid_t tid) const;
+
+  pid_t pid_;
+  UniqueFd folder_;
+  std::size_t files_left_;  // that may be kept open
+  std::unordered_map<pid_t, Seen> seen_;
+};
+
+}  // namespace oddrank::attach

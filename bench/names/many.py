@@ -1,0 +1,56 @@
+"""Many threads of one process, many small ranks, and the start of the program."""
+
+import os
+import subprocess
+
+import process_groups
+from compare import Candidate, alternate
+from result import Result
+
+
+def threads(bench):
+    result = Result("threads", "One process of 5,000 threads",
+                    "A Python process, all of whose threads but one wait for a lock. It has one Python frame a thread.")
+    with process_groups.threads(5000) as pids:
+        ours = _alone(bench, result, pids)
+    result.goal("CPU time of one sample", 3, ours.cpu_ms / 1e3, " s")
+    return result
+
+
+def ranks(bench):
+    result = Result("ranks", "200 small Python ranks",
+                    "Each reads from a socket that nobody writes to. All are ranks of one job.")
+    with process_groups.ranks(200) as pids:
+        ours = _alone(bench, result, pids)
+    result.goal("CPU time of one sample", 2, ours.cpu_ms / 1e3, " s")
+    return result
+
+
+def _alone(bench, result, pids):
+    texts = [str(pid) for pid in pids]
+    candidates = [Candidate("oddrank, one sample", [[bench.oddrank, "node", "--samples", "1", *texts]]),
+                  Candidate("py-spy dump", [[bench.peers.program("py-spy"), "dump", "-p", pid]
+                                            for pid in texts], fails=True)]
+    result.versions = {"py-spy": bench.peers.versions()["py-spy"]}
+    alternate(candidates, bench.rounds)
+    result.candidates(candidates)
+    ours, theirs = candidates
+    if not theirs.failed and theirs.cpu_ms < ours.cpu_ms:
+        result.ahead.append("`py-spy dump`, which reads Python's frames only, is ahead: "
+                            f"{theirs.cpu_ms / 1e3:.2f} s of CPU time beside {ours.cpu_ms / 1e3:.2f} s.")
+    return ours
+
+
+def start(bench):
+    result = Result("start", "The program", "Its size, and what its start costs: `oddrank --version`.")
+    size = os.path.getsize(bench.oddrank) / 2**20
+    kinds = subprocess.run(["file", "-b", bench.oddrank], capture_output=True, text=True,
+                           check=False).stdout if os.path.exists("/usr/bin/file") else ""
+    candidate = Candidate("oddrank --version", [[bench.oddrank, "--version"]])
+    alternate([candidate], 31)
+    result.candidates([candidate])
+    result.notes.append(f"The program has {size:.1f} MiB" + (", statically linked." if "static" in kinds
+                                                            else "."))
+    result.goal("size of the program", 8, size, " MiB")
+    result.goal("wall time of a start", 3, candidate.median * 1e3, " ms")
+    return result

@@ -1,0 +1,56 @@
+"""A hung rank with 151 threads, and a node of eight of them: oddrank beside what people use."""
+
+from compare import Candidate, alternate
+from hung_job import HungJob
+from result import Result, median_ms
+
+ABOUT = """Eight gloo ranks of PyTorch hang in `all_reduce`, since rank 3 sleeps in its loader; each has {threads} threads, 21
+of them Python's. oddrank takes one sample: it reads native and Python frames, merges them, joins the waits of all ranks and gives
+a verdict (with one rank: what each thread waits for). The others print stacks; `py-spy dump` without `--native` prints Python's
+only, and pauses the process for it."""
+GOALS = {"eu-stack": 60, "py-spy dump --native": 40, "pystack remote --native-all": 30, "gdb": 200}
+
+
+def measure(bench, names):
+    """Returns the results of `one` and `node`, or of one of them."""
+    results = []
+    with HungJob() as job:
+        for name, pids in (("one", job.pids[:1]), ("node", job.pids)):
+            if name in names:
+                bench.say(f"{name}: {len(pids)} of {job.threads} threads in all")
+                results.append(_compare(bench, name, pids, job.threads // len(job.pids)))
+    return results
+
+
+def _compare(bench, name, pids, threads):
+    result = Result(name, "One rank" if name == "one" else "Eight ranks of a node, one after the other",
+                    ABOUT.format(threads=threads))
+    result.versions = bench.peers.versions()
+    ours = Candidate("oddrank", [[bench.oddrank, "node", "--samples", "1", *map(str, pids)]])
+    candidates = [ours]
+    for peer, commands in bench.peers.commands(pids):
+        # Those that take seconds run in every third round, or once.
+        every = 1 if peer == "py-spy dump" else bench.rounds if peer == "gdb" else 3
+        candidates.append(Candidate(peer, commands, every=every, fails=True))
+    alternate(candidates, bench.rounds)
+    result.candidates(candidates)
+    result.bars(name, "CPU time, ms", [each.name for each in candidates],
+                [each.cpu_ms for each in candidates])
+    for each in candidates[1:]:
+        if not each.failed and each.cpu_ms < ours.cpu_ms:
+            result.ahead.append(f"`{each.name}` is ahead: it needs {each.cpu_ms:.0f} ms of CPU time where "
+                                f"oddrank needs {ours.cpu_ms:.0f} ms.")
+    if name == "one":
+        result.goal("CPU time of one rank", 20, ours.cpu_ms, " ms")
+        return result
+    for each in candidates[1:]:
+        if each.name in GOALS:
+            result.goal(f"CPU time of `{each.name}` ÷ oddrank's", GOALS[each.name],
+                        each.cpu_ms / ours.cpu_ms, "", at_least=True)
+        elif each.name == "py-spy dump":
+            result.goal("CPU time of eight ranks ÷ that of `py-spy dump` without native frames", 1,
+                        ours.cpu_ms / each.cpu_ms, "")
+            result.goal("wall time of eight ranks ÷ that of `py-spy dump` without native frames", 1,
+                        median_ms(ours.seconds) / median_ms(each.seconds), "")
+    result.goal("peak memory of the largest process, eight ranks", 12, ours.peak_kib / 1024, " MiB")
+    return result

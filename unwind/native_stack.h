@@ -1,0 +1,32 @@
+// The native frames of one thread, as they were unwound: addresses, no names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "attach/kept_word.h"
+#include "snapshot/stack.h"
+
+namespace oddrank::unwind {
+
+// Words of its part of the stack that are kept of one frame.
+inline constexpr std::size_t kMaxKeptWords = 192;
+
+struct NativeFrame {
+  std::uint64_t pc = 0;    // absolute; in outer frames the return address
+  std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
+  std::uint8_t flags = 0;  // snapshot::FrameFlag
+  int signal = 0;          // of a signal frame: which one was delivered; 0 = unknown
+  std::vector<attach::KeptWord> words = {};  // only of code for which keep_words() was asked
+};
+
+struct NativeStack {
+  std::vector<NativeFrame> frames;  // innermost first
+  snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
+  // The stack ends here because the next step needs a register that only a stop can provide. Not
+  // set where no table says what the register is for: a stop would make the stack no longer.
+  bool needs_registers = false;
+};
+
+}  // namespace oddrank::unwind
