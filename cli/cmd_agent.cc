@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -28,7 +27,7 @@ struct AgentOptions {
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
   std::string run;      // the word of whoever started this agent (slurm/frames.h)
   bool framed = false;
-  bool after_stdin = false;  // begin when stdin ends: whoever is to read the answer listens then
+  bool after_stdin = false;  // begin with a line on stdin: whoever is to read the answer listens then
   node::NodeRequest request;
   node::CaptureOptions capture;
 };
@@ -56,12 +55,13 @@ void end_when_nobody_waits(std::chrono::milliseconds timeout) {
       static_cast<unsigned>((std::chrono::ceil<std::chrono::seconds>(timeout) + kGrace).count()));
 }
 
-void wait_for_end_of_stdin() {
-  std::array<char, 4096> ignored{};
+// Returns also if stdin ends.
+void wait_for_line() {
+  char byte = 0;
   ssize_t count = 0;
   do {
-    count = ::read(STDIN_FILENO, ignored.data(), ignored.size());
-  } while (count > 0 || (count < 0 && errno == EINTR));
+    count = ::read(STDIN_FILENO, &byte, 1);
+  } while ((count == 1 && byte != '\n') || (count < 0 && errno == EINTR));
 }
 
 // Returns what is sent through stdout: the capture, or the note that names it in the shared folder.
@@ -88,7 +88,7 @@ int run_agent(AgentOptions& options) {
     end_when_nobody_waits(options.capture.timeout + node::longest_sampling(options.capture));
   }
   if (options.after_stdin) {
-    wait_for_end_of_stdin();
+    wait_for_line();
   }
   if (options.request.host.empty()) {
     options.request.host = own_variable("SLURMD_NODENAME");

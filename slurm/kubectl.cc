@@ -73,8 +73,8 @@ class PodShells : public RemoteShells {
   const KubectlOptions& options_;
 };
 
-// What a container says before kubectl has attached to it is lost, so the agent waits until its stdin
-// ends: kubectl opens that when it attaches, and ours is empty.
+// What a container says before kubectl has attached to it is lost, so the agent waits for a line on
+// its stdin.
 std::vector<std::string> debug_words(const Pod& pod, const KubectlOptions& options) {
   std::vector<std::string> words{"debug",  pod.name,   "--image",          options.debug_image,
                                  "--target", pod.container, "--stdin", "--quiet", "--arguments-only"};
@@ -92,6 +92,7 @@ ProgramCall PodShells::call(std::size_t node, bool ship) const {
   if (!options_.debug_image.empty()) {
     ProgramCall call;
     call.argv = kubectl_words(options_, debug_words(pod, options_));
+    call.stdin_stays_open = true;
     return call;
   }
   std::vector<std::string> words{"exec"};
