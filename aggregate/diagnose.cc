@@ -21,7 +21,7 @@
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/hostlist.h"
 #include "base/printable.h"
 
@@ -122,6 +122,18 @@ bool is_culprit(const Verdict& verdict, const RankView& rank) {
       });
 }
 
+// Returns where the program stands, if a thread of a library speaks for the rank.
+FoldedStack main_stack_of(const JobView& view, const RankView& rank) {
+  if (rank.leader == nullptr || rank.leader->has_python || rank.leader->tid == rank.pid()) {
+    return {};
+  }
+  const auto& threads = rank.process->threads;
+  const auto main = std::find_if(threads.begin(), threads.end(), [&rank](const auto& thread) {
+    return thread.tid == rank.pid() && thread.has_python && !thread.samples.empty();
+  });
+  return main == threads.end() ? FoldedStack() : view.model().fold(main->samples.back());
+}
+
 ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Group& group) {
   ReportedGroup row;
   std::vector<std::string> hosts;
@@ -155,6 +167,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
   row.phase = group.phase;
   row.state = group.state;
   row.stack = group.stack;
+  row.main_stack = main_stack_of(view, view.ranks()[group.ranks.front()]);
   row.differences = diff_locals(view, group.ranks);
   return row;
 }

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "aggregate/flight/flight_steps.h"
+#include "aggregate/frames/frame_model.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/compare.h"
-#include "aggregate/view/frame_model.h"
 #include "aggregate/view/locals_diff.h"
 #include "aggregate/view/quiet_span.h"
 
@@ -61,6 +61,9 @@ struct ReportedGroup {
   QuietSpan quiet;    // of the ranks' leader threads
   bool culprit = false;
   FoldedStack stack;
+  // The main thread of its first rank, if a thread without Python (autograd's, XLA's) speaks for
+  // the rank: the lines of the program are there. Empty otherwise.
+  FoldedStack main_stack;
   std::vector<ReportedProcess> awaited;      // if the group is a culprit
   std::vector<LocalDifference> differences;  // in its ranks' locals, the most telling first
 };

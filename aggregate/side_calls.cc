@@ -9,7 +9,7 @@
 
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::aggregate {

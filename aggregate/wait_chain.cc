@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/circles.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -12,7 +12,7 @@
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/thread_classes.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/version.h"
 #include "report/html_tables.h"
@@ -148,6 +148,9 @@ Json PageData::groups() {
     row["culprit"] = group.culprit;
     row["stack"] = tables_.stack(group.stack);
     row["awaited"] = Json::array();
+    if (!group.main_stack.frames.empty()) {
+      row["awaited"].push_back({"the main thread", "", tables_.stack(group.main_stack)});
+    }
     for (const aggregate::ReportedProcess& process : group.awaited) {
       row["awaited"].push_back({fmt::format("its {}, pid {}", process.what, process.pid),
                                 process.stuck, tables_.stack(process.stack)});

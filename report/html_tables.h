@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 
 namespace oddrank::report {
 

@@ -11,7 +11,7 @@
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/thread_classes.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "report/style.h"
 #include "report/tasks_text.h"

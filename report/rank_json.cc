@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
+#include "aggregate/frames/frame_model.h"
 #include "aggregate/interpreter_words.h"
 #include "aggregate/view/coordinates.h"
-#include "aggregate/view/frame_model.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/demangle.h"
 #include "base/hex.h"
 #include "base/signals/signal_name.h"

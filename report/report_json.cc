@@ -92,19 +92,26 @@ Json difference_json(const aggregate::LocalDifference& difference) {
   return json;
 }
 
+Json frames_json(const aggregate::FoldedStack& stack) {
+  Json frames = Json::array();
+  for (const aggregate::ShownFrame& frame : stack.frames) {
+    frames.push_back(frame.place().empty() ? frame.name
+                                           : fmt::format("{} ({})", frame.name, frame.place()));
+  }
+  return frames;
+}
+
 Json groups_json(const aggregate::Diagnosis& report) {
   Json groups = Json::array();
   for (const aggregate::ReportedGroup& group : report.groups) {
-    Json frames = Json::array();
-    for (const aggregate::ShownFrame& frame : group.stack.frames) {
-      frames.push_back(frame.place().empty() ? frame.name
-                                             : fmt::format("{} ({})", frame.name, frame.place()));
-    }
     Json row;
     row["ranks"] = aggregate::format_ranks(group.ranks);
     row["count"] = group.count;
     row["phase"] = group.phase;
-    row["frames"] = std::move(frames);
+    row["frames"] = frames_json(group.stack);
+    if (!group.main_stack.frames.empty()) {
+      row["main_thread_frames"] = frames_json(group.main_stack);
+    }
     row["hosts"] = or_null(group.hosts);
     row["state"] = group.state;
     if (group.quiet.tells()) {

@@ -20,6 +20,7 @@ constexpr std::size_t kMaxWaitingFrames =
     3;  // of a culprit that waits for a process shown below it
 constexpr std::size_t kMaxAwaitedFrames = 2;
 constexpr std::size_t kMaxGroupFrames = 4;
+constexpr std::size_t kMaxMainFrames = 3;
 constexpr std::size_t kMaxGroupsWithStack = 3;
 constexpr std::size_t kMaxGroups = 12;
 constexpr std::size_t kMaxDifferences = 3;
@@ -201,6 +202,9 @@ std::string group_lines(const aggregate::Diagnosis& report, const Style& style, 
     text += difference_lines(group, style, full);
     if (full || shown < kMaxGroupsWithStack) {
       text += style.stack_lines(group.stack, 4, frames_shown(group));
+      if (!group.main_stack.frames.empty()) {
+        text += "  the main thread:\n" + style.stack_lines(group.main_stack, 4, kMaxMainFrames);
+      }
       for (const aggregate::ReportedProcess& process : group.awaited) {
         text += fmt::format("  its {}, pid {}{}:{}\n", process.what, process.pid,
                             after_comma(process.quiet.words()),

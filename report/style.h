@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 #include "report/text_options.h"
 
 namespace oddrank::report {

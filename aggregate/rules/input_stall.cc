@@ -7,7 +7,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/shell_words.h"
 
 namespace oddrank::aggregate {

@@ -12,7 +12,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 

@@ -7,7 +7,7 @@
 #include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/thread_cycle.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {

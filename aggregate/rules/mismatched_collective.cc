@@ -7,7 +7,7 @@
 
 #include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 

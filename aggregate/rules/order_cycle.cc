@@ -11,7 +11,7 @@
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/printable.h"

@@ -15,7 +15,7 @@
 #include "aggregate/rules/suspects.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/remote_calls.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -10,7 +10,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -9,7 +9,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -12,8 +12,8 @@
 #include "aggregate/rules/wait_end.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_words.h"
 #include "aggregate/wait_chain.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
 

@@ -21,7 +21,7 @@
 #include "aggregate/rules/wait_end.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/frames/frame_model.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/view/frame_model.h"
 
 namespace oddrank::aggregate {
 namespace {

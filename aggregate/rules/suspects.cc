@@ -16,7 +16,7 @@
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/parse_number.h"
 
 namespace oddrank::aggregate {

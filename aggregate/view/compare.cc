@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/job_view.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "snapshot/epochs.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 char state_class(char state) {

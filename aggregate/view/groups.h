@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {

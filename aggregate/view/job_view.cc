@@ -1,7 +1,6 @@
 #include "aggregate/view/job_view.h"
 
 #include <algorithm>
-#include <csignal>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -11,39 +10,19 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/leader.h"
+#include "aggregate/view/missing_ranks.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/remote_calls.h"
-#include "base/parse_number.h"
 #include "base/printable.h"
-#include "snapshot/variable.h"
 
 namespace oddrank::aggregate {
 
 using snapshot::Capture;
-using snapshot::JobSource;
 using snapshot::NodeCapture;
 using snapshot::PollOn;
 using snapshot::ProcessCapture;
-using snapshot::ReadState;
-using snapshot::ThreadSample;
 
 namespace {
-
-// A larger world size is a damaged number, not a job.
-constexpr std::int32_t kMaxWorld = 1 << 17;
-
-// Returns whether the node was read completely: then a rank that was not found there does not
-// exist.
-bool was_looked_at(const NodeCapture& node) {
-  return node.answered && node.why.empty();
-}
-
-std::int32_t number_variable(const Capture& capture,
-                             const ProcessCapture& process,
-                             std::string_view name) {
-  const auto text = snapshot::variable_of(capture.tables, process, name);
-  return text ? parse_number<std::int32_t>(*text).value_or(-1) : -1;
-}
 
 // Picks the better of two processes that both claim to be this rank: a leftover must not hide the
 // rank.
@@ -52,75 +31,6 @@ bool better(const ProcessCapture& a, const ProcessCapture& b) {
     return std::tuple(!is_dead(process), process.read, process.start_us);
   };
   return worth(a) > worth(b);
-}
-
-Presence presence_of(const ProcessCapture& process) {
-  if (is_dead(process)) {
-    return Presence::kDead;
-  }
-  switch (process.read) {
-    case ReadState::kFull:
-      return Presence::kRead;
-    case ReadState::kPartial:
-      return Presence::kPartial;
-    case ReadState::kNone:
-      break;
-  }
-  // Returns whether /proc gave a state letter.
-  return process.state == '?' ? Presence::kUnread : Presence::kPartial;
-}
-
-std::int32_t world_size(const Capture& capture) {
-  std::int32_t size = capture.job.world_size;
-  for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && capture.job.world_size <= 0) {
-      size = std::max(size, process.world_size);
-    }
-  }
-  return size > 0 && size <= kMaxWorld ? size : -1;
-}
-
-bool is_loopback(std::string_view address) {
-  return address == "localhost" || address.substr(0, 4) == "127." || address == "::1";
-}
-
-// Returns the ranks that must be on the node of `process`, according to its launcher; empty if
-// unknown.
-std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
-                                                  const ProcessCapture& process,
-                                                  std::int32_t world) {
-  // A job without variables has the address at which its ranks meet for its name.
-  const std::string_view job = capture.tables.text(process.job_key);
-  const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
-  if (is_loopback(address.value_or(job.substr(0, job.rfind(':'))))) {
-    return {0, world};  // all ranks are on this machine
-  }
-  const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
-  if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
-      process.local_rank > process.rank) {
-    return {0, 0};
-  }
-  // Launchers number ranks node by node; if LOCAL_WORLD_SIZE == world, these are all of them.
-  const std::int32_t base = process.rank - process.local_rank;
-  return {base, std::min(world, base + local_world)};
-}
-
-// Returns on how many nodes the job runs, by what launchers tell its processes; 0 if none does.
-std::size_t nodes_told(const Capture& capture, std::int32_t world) {
-  std::int32_t nodes = 0;
-  for (const ProcessCapture& process : capture.processes) {
-    if (!process.is_rank) {
-      continue;
-    }
-    for (const std::string_view name : {"GROUP_WORLD_SIZE", "SLURM_NNODES"}) {
-      nodes = std::max(nodes, number_variable(capture, process, name));
-    }
-    const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
-    if (local_world > 0 && local_world <= world) {
-      nodes = std::max(nodes, (world + local_world - 1) / local_world);
-    }
-  }
-  return static_cast<std::size_t>(nodes);
 }
 
 bool has_moved(const snapshot::GroupCounter& counter) {
@@ -144,43 +54,12 @@ bool has_made_calls(const RankView& rank) {
 
 }  // namespace
 
-bool is_dead(const ProcessCapture& process) {
-  return process.state == 'Z' || process.state == 'X';
-}
-
-char RankView::state() const {
-  if (sample() != nullptr && sample()->state != '?') {
-    return sample()->state;
-  }
-  return process == nullptr ? '?' : process->state;
-}
-
-const ThreadSample* RankView::sample() const {
-  return leader == nullptr || leader->samples.empty() ? nullptr : &leader->samples.back();
-}
-
-bool RankView::stays_stopped() const {
-  const auto stopped = [](char state) { return state == 'T' || state == 't'; };
-  if (leader == nullptr || leader->samples.empty()) {
-    return process != nullptr && stopped(process->state);
-  }
-  return std::all_of(leader->samples.begin(), leader->samples.end(),
-                     [&stopped](const ThreadSample& each) { return stopped(each.state); });
-}
-
-bool RankView::crashed() const {
-  if (process == nullptr || !process->crash.is_own(process->pid) ||
-      process->ending != snapshot::Ending::kNone) {
-    return false;
-  }
-  const bool by_leader = leader != nullptr && leader->tid == process->crash.tid && !leader->call;
-  return process->crash.signal != SIGABRT || by_leader;
-}
-
 JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {
   count_nodes();
   add_processes();
-  add_missing_ranks();
+  MissingRanks missing = find_missing_ranks(capture_, ranks_, nodes_expected_, nodes_answered_);
+  std::move(missing.ranks.begin(), missing.ranks.end(), std::back_inserter(ranks_));
+  counted_twice_ = missing.may_be_found;
   std::sort(ranks_.begin(), ranks_.end(), [](const RankView& a, const RankView& b) {
     return std::tuple(a.rank, a.host, a.pid()) < std::tuple(b.rank, b.host, b.pid());
   });
@@ -342,132 +221,6 @@ void JobView::add_main_motion(RankView& rank) {
     const Motion motion = measure_motion(*main, model_);
     rank.motion.stack = rank.motion.stack || motion.stack;
     rank.motion.locals = rank.motion.locals || motion.locals;
-  }
-}
-
-// What is known about ranks without a process.
-struct JobView::Absence {
-  std::map<std::int32_t, const NodeCapture*> home;  // the node that the launcher put each rank on
-  const NodeCapture* silent = nullptr;              // a node that did not answer, or only in part
-  std::size_t silent_nodes = 0;
-  std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
-  bool whole_job = false;  // every node of the job was read
-  // Processes that were read and do not tell their rank: one of them may be any that is missing.
-  std::size_t nameless = 0;
-  std::map<std::string, const RankView*> alive;  // by host: one of them that has not ended
-};
-
-void JobView::add_missing_ranks() {
-  Absence absence;
-  std::set<std::int32_t> expected;
-  const std::int32_t world = world_size(capture_);
-  for (std::int32_t rank = 0; rank < world; ++rank) {
-    expected.insert(rank);
-  }
-  for (const NodeCapture& node : capture_.nodes) {
-    for (const std::int32_t rank : node.expected_ranks) {
-      if (rank >= 0 && rank < kMaxWorld) {
-        expected.insert(rank);
-        absence.home.emplace(rank, &node);
-      }
-    }
-    if (!was_looked_at(node)) {
-      absence.silent = &node;
-      ++absence.silent_nodes;
-    }
-  }
-  for (const RankView& found : ranks_) {
-    expected.erase(found.rank);
-    const auto [first, end] = local_range(capture_, *found.process, world);
-    // A rank without a core may still exist.
-    const std::uint32_t node = found.process->node;
-    const bool whole = node >= capture_.nodes.size() || was_looked_at(capture_.nodes[node]);
-    if (first < end && whole && capture_.job.source != JobSource::kCore) {
-      absence.local_ranges.emplace_back(first, end, found.host);
-    }
-  }
-  auto& ranges = absence.local_ranges;
-  std::sort(ranges.begin(), ranges.end());
-  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
-  // Hosts are given by hand: that they are all of the job's, the launcher must have said.
-  const std::size_t told =
-      capture_.job.source == JobSource::kHosts ? nodes_told(capture_, world) : 0;
-  absence.whole_job =
-      (capture_.job.source == JobSource::kSlurm || (told > 0 && nodes_answered_ >= told) ||
-       (capture_.job.source == JobSource::kReport && !capture_.job.id.empty())) &&
-      nodes_answered_ > 0 && nodes_answered_ >= nodes_expected_;
-  // A process that does not tell its rank (a core file without an environment) may be any of them.
-  const auto nameless = [](const RankView& found) { return found.rank < 0; };
-  absence.nameless =
-      static_cast<std::size_t>(std::count_if(ranks_.begin(), ranks_.end(), nameless));
-  std::vector<RankView> missing;
-  for (const RankView& found : ranks_) {
-    if (nameless(found) && found.presence != Presence::kDead) {
-      absence.alive.emplace(found.host, &found);
-    }
-  }
-  for (const std::int32_t rank : expected) {
-    RankView view;
-    view.rank = rank;
-    explain_absence(absence, view);
-    doubt_absence(absence, view);
-    missing.push_back(std::move(view));
-  }
-  std::move(missing.begin(), missing.end(), std::back_inserter(ranks_));
-  counted_twice_ = std::min(absence.nameless, expected.size());
-}
-
-// Decides whether a rank without a process is shown to be gone, or was just not seen. Only the
-// first is evidence.
-void JobView::explain_absence(const Absence& absence, RankView& rank) const {
-  const auto say_silent = [&rank](const NodeCapture& node) {
-    rank.host = printable(node.host);
-    rank.why = node.why.empty() ? "node did not answer" : printable(node.why);
-  };
-  if (const auto home = absence.home.find(rank.rank); home != absence.home.end()) {
-    if (!was_looked_at(*home->second)) {
-      say_silent(*home->second);
-      return;
-    }
-    rank.host = printable(home->second->host);
-    rank.launched = true;
-    rank.presence = Presence::kAbsent;
-    rank.why = "no process of this rank on its node";
-    return;
-  }
-  for (const auto& [first, end, host] : absence.local_ranges) {
-    if (rank.rank >= first && rank.rank < end) {
-      rank.presence = Presence::kAbsent;
-      rank.host = host;
-      rank.why = "no process of this rank on its node";
-      return;
-    }
-  }
-  if (absence.silent_nodes == 1) {
-    say_silent(*absence.silent);
-  } else if (absence.silent_nodes > 1) {
-    rank.why = fmt::format("on one of {} nodes that did not answer", absence.silent_nodes);
-  } else if (absence.whole_job) {
-    rank.presence = Presence::kAbsent;
-    rank.why = "no process of this rank on any node of the job";
-  } else if (capture_.job.source == JobSource::kCore) {
-    rank.why = absence.nameless == 0 ? "no core file of it was given"
-                                     : "none of the core files that tell their rank is of it";
-  } else {
-    rank.why = "not on the nodes that were looked at";
-  }
-}
-
-// A rank is not gone if a process of the job that does not tell its rank lives where it should be.
-void JobView::doubt_absence(const Absence& absence, RankView& rank) {
-  if (rank.presence != Presence::kAbsent || absence.alive.empty()) {
-    return;
-  }
-  const auto there = rank.host.empty() ? absence.alive.begin() : absence.alive.find(rank.host);
-  if (there != absence.alive.end()) {
-    rank.presence = Presence::kUnread;
-    rank.launched = false;
-    rank.why = fmt::format("it may be pid {}, which does not tell its rank", there->second->pid());
   }
 }
 

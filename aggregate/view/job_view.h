@@ -12,68 +12,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
+#include "aggregate/view/rank_view.h"
 #include "snapshot/capture.h"
-#include "snapshot/loops/poll_on.h"
 #include "snapshot/rank_lists.h"
 
 namespace oddrank::aggregate {
-
-enum class Presence : std::uint8_t {
-  kRead = 0,
-  kPartial,  // /proc gave something (state, wchan); stacks are missing or incomplete
-  kUnread,   // it may exist: its node did not answer, or it could not be read
-  kAbsent,   // expected on a node that was read, and not found there
-  kDead,     // exists as a zombie
-};
-
-// What changed between the samples of a leader thread.
-struct Motion {
-  bool measured = false;  // two samples at least
-  bool stack = false;     // it was elsewhere
-  bool locals = false;    // its Python functions have other values: it is further on
-  bool cpu = false;       // it used the CPU
-  bool woke = false;      // it slept and woke more than once
-  std::uint64_t cpu_us = 0;
-
-  bool still() const { return measured && !stack && !locals && !cpu && !woke; }
-};
-
-struct RankView {
-  std::int32_t rank = -1;  // -1: a process given by pid, without a rank
-  std::string host;        // "" = unknown
-  Presence presence = Presence::kUnread;
-  std::string why;                                        // if presence is not kRead
-  const snapshot::ProcessCapture* process = nullptr;      // null if none is known
-  std::vector<const snapshot::ProcessCapture*> children;  // by pid
-  const snapshot::ThreadCapture* leader = nullptr;        // null: no thread was read
-  // Other threads of the process that are in a call of a communication library for the program. The
-  // leader does not wait for them.
-  std::vector<const snapshot::ThreadCapture*> beside;
-  Motion motion;
-  std::optional<snapshot::PollOn> polls;  // what the leader asks for again and again, and waits for
-  // The rank that runs a function for the leader, which waits for the result; an index into
-  // JobView::ranks(), or JobView::kNone. That rank's leader is the thread that runs it.
-  std::size_t server = static_cast<std::size_t>(-1);
-  bool launched = false;  // the launcher says that it started this rank, on a node that answered
-  // Its calls, if they were read from its memory beside the stacks; null if not.
-  const snapshot::FlightRecord* recorded = nullptr;
-
-  pid_t pid() const { return process == nullptr ? 0 : process->pid; }
-  // Returns the leader's state letter in its last sample, or else that of the process; '?' if
-  // unknown.
-  char state() const;
-  const snapshot::ThreadSample* sample() const;  // the leader's last
-  // Returns whether the leader was in state T or t in every sample: another tool may stop a thread
-  // for an instant.
-  bool stays_stopped() const;
-  // Returns whether it ended itself by a fault or abort(), and not because others made it wait or
-  // end: watchdogs abort from threads of their own, and a process that ends may crash on its way.
-  bool crashed() const;
-};
-
-// Returns whether the process has exited: what remains is a zombie.
-bool is_dead(const snapshot::ProcessCapture& process);
 
 class JobView {
  public:
@@ -126,10 +70,6 @@ class JobView {
   void take_records();
   void take_servers();
   void add_connections(const snapshot::ProcessCapture& process);
-  void add_missing_ranks();
-  struct Absence;
-  void explain_absence(const Absence& absence, RankView& rank) const;
-  static void doubt_absence(const Absence& absence, RankView& rank);
   void count_nodes();
 
   const snapshot::Capture& capture_;

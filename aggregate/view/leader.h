@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 #include "aggregate/view/job_view.h"
 #include "snapshot/process_capture.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 
 namespace oddrank::aggregate {
 namespace {

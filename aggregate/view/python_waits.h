@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 #include "snapshot/thread_capture.h"
 
 namespace oddrank::aggregate {

@@ -3,7 +3,7 @@
 // holds the caller up, whatever the main thread waits in.
 #pragma once
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
-#include "aggregate/view/frame_model.h"
-#include "aggregate/view/wait_words.h"
+#include "aggregate/frames/frame_model.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {

@@ -44,7 +44,7 @@ function showGroups() {
       ...group.differ.map((words) => make("p", { class: "bad" }, words)),
       stackTable(group.stack),
       ...group.awaited.flatMap(([what, stuck, stack]) =>
-        [make("h4", {}, what, ": ", make("span", { class: "soft" }, stuck)), stackTable(stack)])));
+        [make("h4", {}, stuck === "" ? what : `${what}: `, make("span", { class: "soft" }, stuck)), stackTable(stack)])));
   });
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"

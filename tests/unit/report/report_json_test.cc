@@ -1,6 +1,7 @@
 #include "report/report_json.h"
 
 #include "aggregate/diagnose.h"
+#include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
@@ -63,6 +64,31 @@ TEST_CASE("the JSON has the fields of format 1") {
   CHECK(frame["kind"] == "native");
   CHECK(frame["line"].is_null());
   CHECK(json["collectives"][0]["absent"] == "5");
+}
+
+TEST_CASE("the program's lines are there if a library's thread speaks for the rank") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  tests::ThreadSpec waits = tests::sleeping();
+  waits.wait.on = snapshot::WaitOn::kThread;
+  waits.frames = {tests::native("pthread_cond_wait", "libc.so.6"),
+                  tests::py("train_step", "/u/train.py", 41)};
+  job.thread(process, waits);
+  tests::ThreadSpec engine = tests::in_all_reduce();
+  engine.has_python = false;
+  engine.frames = {
+      tests::native("_ZN5torch8autograd6Engine11thread_mainERKSt10shared_ptrIiE", "libtorch.so")};
+  job.thread(process, engine);
+
+  const Json group = json_of(job.capture)["groups"][0];
+  CHECK(group["frames"].size() == 1);
+  CHECK(group["main_thread_frames"].back() == "train_step (u/train.py:41)");
+  const std::string text = report_text(aggregate::diagnose(job.capture), job.capture, {});
+  CHECK(text.find("the main thread:\n") != std::string::npos);
+  CHECK(text.find("train_step") != std::string::npos);
+
+  process.threads.back().has_python = true;
+  CHECK_FALSE(json_of(job.capture)["groups"][0].contains("main_thread_frames"));
 }
 
 TEST_CASE("unknown values are null") {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::waits {

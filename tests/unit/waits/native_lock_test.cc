@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"

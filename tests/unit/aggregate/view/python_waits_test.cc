@@ -1,6 +1,6 @@
 #include "aggregate/view/python_waits.h"
 
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "waits/native_lock_names.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "aggregate/view/wait_words.h"
+#include "aggregate/words/wait_words.h"
 
 #include <array>
 #include <csignal>
@@ -9,7 +9,7 @@
 #include "aggregate/view/leader.h"
 #include "aggregate/view/python_waits.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
 #include "snapshot/freezer.h"

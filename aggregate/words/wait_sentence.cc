@@ -1,4 +1,4 @@
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "aggregate/view/frame_model.h"
+#include "aggregate/frames/frame_model.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "aggregate/view/frame_patterns.h"
+#include "aggregate/frames/frame_patterns.h"
 
 #include <array>
 

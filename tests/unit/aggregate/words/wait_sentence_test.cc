@@ -1,5 +1,5 @@
 // The words for each fact of a wait.
-#include "aggregate/view/wait_sentence.h"
+#include "aggregate/words/wait_sentence.h"
 
 #include <string>
 

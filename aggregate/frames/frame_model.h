@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate/view/frame_patterns.h"
+#include "aggregate/frames/frame_patterns.h"
 #include "snapshot/tables.h"
 #include "snapshot/thread_capture.h"
 

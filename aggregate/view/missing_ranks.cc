@@ -1,0 +1,264 @@
+#include "aggregate/view/missing_ranks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/parse_number.h"
+#include "base/printable.h"
+#include "snapshot/variable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::Capture;
+using snapshot::JobSource;
+using snapshot::NodeCapture;
+using snapshot::ProcessCapture;
+
+namespace {
+
+// A larger world size is a damaged number, not a job.
+constexpr std::int32_t kMaxWorld = 1 << 17;
+
+// Returns whether the node was read completely: then a rank that was not found there does not
+// exist.
+bool was_looked_at(const NodeCapture& node) {
+  return node.answered && node.why.empty();
+}
+
+std::int32_t number_variable(const Capture& capture,
+                             const ProcessCapture& process,
+                             std::string_view name) {
+  const auto text = snapshot::variable_of(capture.tables, process, name);
+  return text ? parse_number<std::int32_t>(*text).value_or(-1) : -1;
+}
+
+std::int32_t world_size(const Capture& capture) {
+  std::int32_t size = capture.job.world_size;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && capture.job.world_size <= 0) {
+      size = std::max(size, process.world_size);
+    }
+  }
+  return size > 0 && size <= kMaxWorld ? size : -1;
+}
+
+bool is_loopback(std::string_view address) {
+  return address == "localhost" || address.substr(0, 4) == "127." || address == "::1";
+}
+
+// Returns the ranks that must be on the node of `process`, according to its launcher; empty if
+// unknown.
+std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
+                                                  const ProcessCapture& process,
+                                                  std::int32_t world) {
+  // A job without variables has the address at which its ranks meet for its name.
+  const std::string_view job = capture.tables.text(process.job_key);
+  const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
+  if (is_loopback(address.value_or(job.substr(0, job.rfind(':'))))) {
+    return {0, world};  // all ranks are on this machine
+  }
+  const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
+  if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
+      process.local_rank > process.rank) {
+    return {0, 0};
+  }
+  // Launchers number ranks node by node; if LOCAL_WORLD_SIZE == world, these are all of them.
+  const std::int32_t base = process.rank - process.local_rank;
+  return {base, std::min(world, base + local_world)};
+}
+
+// Returns on how many nodes the job runs, by what launchers tell its processes; 0 if none does.
+std::size_t nodes_told(const Capture& capture, std::int32_t world) {
+  std::int32_t nodes = 0;
+  for (const ProcessCapture& process : capture.processes) {
+    if (!process.is_rank) {
+      continue;
+    }
+    for (const std::string_view name : {"GROUP_WORLD_SIZE", "SLURM_NNODES"}) {
+      nodes = std::max(nodes, number_variable(capture, process, name));
+    }
+    const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
+    if (local_world > 0 && local_world <= world) {
+      nodes = std::max(nodes, (world + local_world - 1) / local_world);
+    }
+  }
+  return static_cast<std::size_t>(nodes);
+}
+
+// What is known about ranks without a process.
+struct Absence {
+  JobSource source = JobSource::kNode;
+  std::map<std::int32_t, const NodeCapture*> home;  // the node that the launcher put each rank on
+  const NodeCapture* silent = nullptr;              // a node that did not answer, or only in part
+  std::size_t silent_nodes = 0;
+  std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
+  bool whole_job = false;  // every node of the job was read
+  // Processes that were read and do not tell their rank: one of them may be any that is missing.
+  std::size_t nameless = 0;
+  std::map<std::string, const RankView*> alive;  // by host: one of them that has not ended
+};
+
+void look_at_nodes(const Capture& capture, Absence& absence) {
+  for (const NodeCapture& node : capture.nodes) {
+    for (const std::int32_t rank : node.expected_ranks) {
+      if (rank >= 0 && rank < kMaxWorld) {
+        absence.home.emplace(rank, &node);
+      }
+    }
+    if (!was_looked_at(node)) {
+      absence.silent = &node;
+      ++absence.silent_nodes;
+    }
+  }
+}
+
+void look_at_found(const Capture& capture,
+                   const std::vector<RankView>& found,
+                   std::int32_t world,
+                   Absence& absence) {
+  for (const RankView& each : found) {
+    const auto [first, end] = local_range(capture, *each.process, world);
+    const std::uint32_t node = each.process->node;
+    const bool whole = node >= capture.nodes.size() || was_looked_at(capture.nodes[node]);
+    // A rank without a core may still exist.
+    if (first < end && whole && absence.source != JobSource::kCore) {
+      absence.local_ranges.emplace_back(first, end, each.host);
+    }
+    // A process that does not tell its rank (a core file without an environment) may be any of
+    // them.
+    if (each.rank < 0) {
+      ++absence.nameless;
+      if (each.presence != Presence::kDead) {
+        absence.alive.emplace(each.host, &each);
+      }
+    }
+  }
+  auto& ranges = absence.local_ranges;
+  std::sort(ranges.begin(), ranges.end());
+  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+}
+
+// Returns whether `answered` nodes are all nodes of the job, and not only those that were asked.
+bool is_whole_job(const Capture& capture, std::int32_t world, std::size_t answered) {
+  switch (capture.job.source) {
+    case JobSource::kSlurm:
+      return true;
+    case JobSource::kReport:
+      return !capture.job.id.empty();
+    case JobSource::kHosts: {
+      // Hosts are given by hand: that they are all of the job's, the launcher must have said.
+      const std::size_t told = nodes_told(capture, world);
+      return told > 0 && answered >= told;
+    }
+    default:
+      return false;
+  }
+}
+
+void say_silent(const NodeCapture& node, RankView& rank) {
+  rank.host = printable(node.host);
+  rank.why = node.why.empty() ? "node did not answer" : printable(node.why);
+}
+
+void say_gone(const std::string& host, const char* why, RankView& rank) {
+  rank.presence = Presence::kAbsent;
+  rank.host = host;
+  rank.why = why;
+}
+
+// Explains a rank whose node is not known.
+void explain_homeless(const Absence& absence, RankView& rank) {
+  if (absence.silent_nodes == 1) {
+    say_silent(*absence.silent, rank);
+  } else if (absence.silent_nodes > 1) {
+    rank.why = fmt::format("on one of {} nodes that did not answer", absence.silent_nodes);
+  } else if (absence.whole_job) {
+    say_gone("", "no process of this rank on any node of the job", rank);
+  } else if (absence.source == JobSource::kCore) {
+    rank.why = absence.nameless == 0 ? "no core file of it was given"
+                                     : "none of the core files that tell their rank is of it";
+  } else {
+    rank.why = "not on the nodes that were looked at";
+  }
+}
+
+// Decides whether a rank without a process is shown to be gone, or was just not seen.
+void explain_absence(const Absence& absence, RankView& rank) {
+  constexpr const char* kNotOnNode = "no process of this rank on its node";
+  if (const auto home = absence.home.find(rank.rank); home != absence.home.end()) {
+    const NodeCapture& node = *home->second;
+    if (!was_looked_at(node)) {
+      say_silent(node, rank);
+      return;
+    }
+    say_gone(printable(node.host), kNotOnNode, rank);
+    rank.launched = true;
+    return;
+  }
+  for (const auto& [first, end, host] : absence.local_ranges) {
+    if (rank.rank >= first && rank.rank < end) {
+      say_gone(host, kNotOnNode, rank);
+      return;
+    }
+  }
+  explain_homeless(absence, rank);
+}
+
+// A rank is not gone if a process of the job that does not tell its rank lives where it should be.
+void doubt_absence(const Absence& absence, RankView& rank) {
+  if (rank.presence != Presence::kAbsent || absence.alive.empty()) {
+    return;
+  }
+  const auto there = rank.host.empty() ? absence.alive.begin() : absence.alive.find(rank.host);
+  if (there != absence.alive.end()) {
+    rank.presence = Presence::kUnread;
+    rank.launched = false;
+    rank.why = fmt::format("it may be pid {}, which does not tell its rank", there->second->pid());
+  }
+}
+
+}  // namespace
+
+MissingRanks find_missing_ranks(const Capture& capture,
+                                const std::vector<RankView>& found,
+                                std::size_t nodes_expected,
+                                std::size_t nodes_answered) {
+  const std::int32_t world = world_size(capture);
+  Absence absence;
+  absence.source = capture.job.source;
+  look_at_nodes(capture, absence);
+  look_at_found(capture, found, world, absence);
+  absence.whole_job = is_whole_job(capture, world, nodes_answered) && nodes_answered > 0 &&
+                      nodes_answered >= nodes_expected;
+
+  std::set<std::int32_t> missing;
+  for (std::int32_t rank = 0; rank < world; ++rank) {
+    missing.insert(rank);
+  }
+  for (const auto& entry : absence.home) {
+    missing.insert(entry.first);
+  }
+  for (const RankView& each : found) {
+    missing.erase(each.rank);
+  }
+  MissingRanks result;
+  for (const std::int32_t rank : missing) {
+    RankView view;
+    view.rank = rank;
+    explain_absence(absence, view);
+    doubt_absence(absence, view);
+    result.ranks.push_back(std::move(view));
+  }
+  result.may_be_found = std::min(absence.nameless, result.ranks.size());
+  return result;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,61 @@
+#include "aggregate/view/rank_view.h"
+
+#include <algorithm>
+#include <csignal>
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::ReadState;
+using snapshot::ThreadSample;
+
+bool is_dead(const ProcessCapture& process) {
+  return process.state == 'Z' || process.state == 'X';
+}
+
+Presence presence_of(const ProcessCapture& process) {
+  if (is_dead(process)) {
+    return Presence::kDead;
+  }
+  switch (process.read) {
+    case ReadState::kFull:
+      return Presence::kRead;
+    case ReadState::kPartial:
+      return Presence::kPartial;
+    case ReadState::kNone:
+      break;
+  }
+  // Returns whether /proc gave a state letter.
+  return process.state == '?' ? Presence::kUnread : Presence::kPartial;
+}
+
+char RankView::state() const {
+  if (sample() != nullptr && sample()->state != '?') {
+    return sample()->state;
+  }
+  return process == nullptr ? '?' : process->state;
+}
+
+const ThreadSample* RankView::sample() const {
+  return leader == nullptr || leader->samples.empty() ? nullptr : &leader->samples.back();
+}
+
+bool RankView::stays_stopped() const {
+  const auto stopped = [](char state) { return state == 'T' || state == 't'; };
+  if (leader == nullptr || leader->samples.empty()) {
+    return process != nullptr && stopped(process->state);
+  }
+  return std::all_of(leader->samples.begin(), leader->samples.end(),
+                     [&stopped](const ThreadSample& each) { return stopped(each.state); });
+}
+
+bool RankView::crashed() const {
+  if (process == nullptr || !process->crash.is_own(process->pid) ||
+      process->ending != snapshot::Ending::kNone) {
+    return false;
+  }
+  const bool by_leader = leader != nullptr && leader->tid == process->crash.tid && !leader->call;
+  return process->crash.signal != SIGABRT || by_leader;
+}
+
+}  // namespace oddrank::aggregate
