@@ -148,11 +148,14 @@ std::string kubectl_complaint(int status, std::string_view said) {
     return "";  // kubectl exits as the command in the pod does
   }
   for (const std::string_view line : split(said, '\n')) {
-    if (line.starts_with("error:") || line.starts_with("Error from server") ||
+    if (line.starts_with("error:") || line.starts_with("Error:") || line.starts_with("Error from server") ||
         line.starts_with("Unable to connect") || line.starts_with("The connection to the server")) {
       std::string why = "kubectl: " + std::string(trim(line).substr(0, kMaxKubectlWords));
       if (why.find("orbidden") != std::string::npos) {
         why += "; you need the right to create pods/exec";
+      }
+      if (why.find("unknown profile") != std::string::npos) {
+        why += "; kubectl before 1.27 needs --debug-profile ''";
       }
       return why;
     }
