@@ -96,6 +96,16 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
+// Returns a pipe with one empty line in it.
+Result<Pipe> make_line() {
+  ODDRANK_TRY(Pipe made, make_pipe());
+  ::fcntl(made.read.get(), F_SETFL, 0);  // here the program has that end
+  if (::write(made.write.get(), "\n", 1) != 1) {
+    return fail(Errc::kIo, "cannot write to a pipe: " + errno_text(errno));
+  }
+  return made;
+}
+
 // Runs in the parent if the program could not be executed: the child has reported that and is about
 // to exit. Boost does not wait for that, and would leave a zombie.
 void reap_failed_child(pid_t pid) {
@@ -159,12 +169,18 @@ Result<ChildCommand> ChildCommand::start(const ProgramCall& command) {
   if (command.argv.empty()) {
     return fail(Errc::kUsage, "no program to start");
   }
-  ODDRANK_TRY(const UniqueFd in, open_input(command.stdin_path));
+  Pipe in;
+  if (command.stdin_stays_open) {
+    ODDRANK_TRY(in, make_line());
+  } else {
+    ODDRANK_TRY(in.read, open_input(command.stdin_path));
+  }
   ODDRANK_TRY(Pipe out, make_pipe());
   ODDRANK_TRY(Pipe err, make_pipe());
   try {
-    ODDRANK_TRY(const pid_t pid, launch(command, {in.get(), out.write.get(), err.write.get()}));
-    return ChildCommand(pid, std::move(out.read), std::move(err.read), command.never_kill);
+    ODDRANK_TRY(const pid_t pid, launch(command, {in.read.get(), out.write.get(), err.write.get()}));
+    return ChildCommand(pid, std::move(in.write), std::move(out.read), std::move(err.read),
+                        command.never_kill);
   } catch (const std::exception& thrown) {
     return fail(Errc::kIo, "cannot start " + command.argv.front() + ": " + thrown.what());
   }
@@ -172,6 +188,7 @@ Result<ChildCommand> ChildCommand::start(const ProgramCall& command) {
 
 ChildCommand::ChildCommand(ChildCommand&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
+      in_(std::move(other.in_)),
       out_(std::move(other.out_)),
       err_(std::move(other.err_)),
       never_kill_(other.never_kill_),
@@ -180,6 +197,7 @@ ChildCommand::ChildCommand(ChildCommand&& other) noexcept
 
 ChildCommand& ChildCommand::operator=(ChildCommand&& other) noexcept {
   std::swap(pid_, other.pid_);  // ours is stopped by the destructor of `other`
+  std::swap(in_, other.in_);
   std::swap(out_, other.out_);
   std::swap(err_, other.err_);
   std::swap(never_kill_, other.never_kill_);

@@ -23,6 +23,9 @@ namespace oddrank {
 struct ProgramCall {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a '/' in it
   std::string stdin_path;         // file for its stdin; empty: /dev/null
+  // Its stdin is a pipe with an empty line in it instead, which stays open as long as we hold the
+  // command: kubectl detaches from a container when its stdin ends.
+  bool stdin_stays_open = false;
   // The whole environment as "NAME=value"; nullopt: ours.
   std::optional<std::vector<std::string>> environment;
   // The program gets SIGTERM but never SIGKILL, and may take long to exit. srun needs this: while
@@ -70,11 +73,16 @@ class ChildCommand {
   std::optional<ProgramEnd> stop(std::chrono::milliseconds grace, const OutputSink& sink);
 
  private:
-  ChildCommand(pid_t pid, UniqueFd out, UniqueFd err, bool never_kill)
-      : pid_(pid), out_(std::move(out)), err_(std::move(err)), never_kill_(never_kill) {}
+  ChildCommand(pid_t pid, UniqueFd in, UniqueFd out, UniqueFd err, bool never_kill)
+      : pid_(pid),
+        in_(std::move(in)),
+        out_(std::move(out)),
+        err_(std::move(err)),
+        never_kill_(never_kill) {}
   bool wait_for_end(std::chrono::milliseconds patience, const OutputSink& sink);
 
   pid_t pid_ = -1;  // -1: moved from
+  UniqueFd in_;    // our end of its stdin, if that stays open
   UniqueFd out_;
   UniqueFd err_;
   bool never_kill_ = false;

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -26,6 +27,7 @@ struct AgentOptions {
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
   std::string run;      // the word of whoever started this agent (slurm/frames.h)
   bool framed = false;
+  bool after_stdin = false;  // begin with a line on stdin: whoever is to read the answer listens then
   node::NodeRequest request;
   node::CaptureOptions capture;
 };
@@ -53,6 +55,15 @@ void end_when_nobody_waits(std::chrono::milliseconds timeout) {
       static_cast<unsigned>((std::chrono::ceil<std::chrono::seconds>(timeout) + kGrace).count()));
 }
 
+// Returns also if stdin ends.
+void wait_for_line() {
+  char byte = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(STDIN_FILENO, &byte, 1);
+  } while ((count == 1 && byte != '\n') || (count < 0 && errno == EINTR));
+}
+
 // Returns what is sent through stdout: the capture, or the note that names it in the shared folder.
 // If this node does not share that folder, the capture says so.
 std::string answer_of(const AgentOptions& options,
@@ -75,6 +86,9 @@ int run_agent(AgentOptions& options) {
   delete_shipped_copy(options.shipped);
   if (options.framed) {
     end_when_nobody_waits(options.capture.timeout + node::longest_sampling(options.capture));
+  }
+  if (options.after_stdin) {
+    wait_for_line();
   }
   if (options.request.host.empty()) {
     options.request.host = own_variable("SLURMD_NODENAME");
@@ -142,6 +156,7 @@ void add_agent_command(Parser& parser) {
       .value("NAME");
   command.option("--box", options->box).hidden();
   command.option("--run", options->run).hidden();
+  command.flag("--after-stdin", options->after_stdin).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
   add_locals_options(command, options->capture.read);

@@ -93,6 +93,8 @@ void add_hosts_command(Parser& parser) {
       "Examples:\n"
       "  oddrank hosts n[0-3]                     all ranks of these hosts\n"
       "  oddrank hosts @hostfile --json out.json  hosts from a file, also as JSON\n"
+      "  oddrank hosts @$PBS_NODEFILE             in a job of PBS\n"
+      "  oddrank hosts $LSB_HOSTS                 in a job of LSF\n"
       "  oddrank hosts n0,n1 --ssh 'ssh -p 2222 -i key'");
   command.runs([options] { return run_hosts(*options); });
 }

@@ -22,6 +22,8 @@ struct KubeOptions {
   std::string name_space;
   std::string container;
   std::string agent;
+  std::string debug_image;
+  std::string debug_profile = "sysadmin";
   std::size_t at_once = 64;
   node::CaptureOptions capture;
   OutputOptions output;
@@ -34,6 +36,8 @@ Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
   kubectl.kubectl = command_words(options.kubectl);
   kubectl.name_space = options.name_space;
   kubectl.container = options.container;
+  kubectl.debug_image = options.debug_image;
+  kubectl.debug_profile = options.debug_profile;
   kubectl.at_once = options.at_once;
   if (!options.agent.empty()) {
     kubectl.agent_path = options.agent;
@@ -89,6 +93,16 @@ void add_kube_command(Parser& parser) {
       .option("--agent", options->agent,
               "Path of oddrank in the containers [same as here; copied if missing]")
       .value("PATH");
+  command
+      .option("--debug", options->debug_image,
+              "Start a container of this image in each pod instead (kubectl debug), for pods whose "
+              "containers may not read processes or have no shell")
+      .value("IMAGE");
+  command
+      .option("--debug-profile", options->debug_profile,
+              "What that container may do; '' for kubectl before 1.27, which knows no profiles")
+      .value("NAME")
+      .shows_default();
   command.option("--at-once", options->at_once, "Number of pods to ask at the same time, 1 to 1024")
       .between(1, 1024)
       .shows_default();
@@ -101,11 +115,12 @@ void add_kube_command(Parser& parser) {
       "container,\n"
       "it is copied there, run, and removed again. That needs a shell in the image, and the right\n"
       "to read processes: the same user, or root with SYS_PTRACE. You need the right to create\n"
-      "pods/exec.\n\n"
+      "pods/exec, or with --debug to patch pods/ephemeralcontainers.\n\n"
       "Examples:\n"
       "  oddrank kube llama -n train                    the pods of the job llama\n"
       "  oddrank kube -l app=llama --html hang.html     pods by their labels\n"
-      "  oddrank kube llama --kubectl 'kubectl --context prod'");
+      "  oddrank kube llama --kubectl 'kubectl --context prod'\n"
+      "  oddrank kube llama --debug REGISTRY/oddrank    an image of one file: docs/kubernetes.md");
   command.runs([options] { return run_kube(*options); });
 }
 

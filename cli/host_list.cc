@@ -1,9 +1,11 @@
 #include "cli/host_list.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/hostlist.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -19,9 +21,23 @@ struct Hosts {
   std::set<std::string> seen;
 
   Status add(std::string_view text);
-  // Adds the hosts of a file, a list in each line; '#' begins a comment.
+  // Adds the hosts of a file, a list in each line; '#' begins a comment. Hostfiles of MPI say how
+  // many ranks fit on a host ("n0 slots=8", "n0:8"), and PBS writes a line for each.
   Status add_file(const std::string& path);
 };
+
+// Returns the word of a hostfile without a number of slots; "" if it is nothing else.
+std::string_view without_slots(std::string_view word) {
+  if (word.find('=') != std::string_view::npos) {
+    return {};
+  }
+  const std::size_t colon = word.find(':');
+  if (colon != std::string_view::npos && colon == word.rfind(':') && colon + 1 < word.size() &&
+      std::all_of(word.begin() + static_cast<std::ptrdiff_t>(colon) + 1, word.end(), is_digit)) {
+    return word.substr(0, colon);
+  }
+  return word;
+}
 
 Status Hosts::add(std::string_view text) {
   auto listed = expand_hosts(text);
@@ -43,7 +59,9 @@ Status Hosts::add(std::string_view text) {
 Status Hosts::add_file(const std::string& path) {
   ODDRANK_TRY(const std::string text, read_file(path, kMaxHostFileBytes));
   for (const std::string_view line : split(text, '\n')) {
-    ODDRANK_TRY_STATUS(add(line.substr(0, line.find('#'))));
+    for (const std::string_view word : split_blanks(line.substr(0, line.find('#')))) {
+      ODDRANK_TRY_STATUS(add(without_slots(word)));
+    }
   }
   return ok();
 }

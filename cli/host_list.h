@@ -8,9 +8,9 @@
 
 namespace oddrank::cli {
 
-// Returns each host once, in the order of first mention. In a file, '#' begins a comment. Errors:
-// kNotFound and kPermission (the file), kUsage (no host, or text that
-// is not a list of hosts).
+// Returns each host once, in the order of first mention. In a file, '#' begins a comment,
+// and numbers of slots (MPI's hostfiles) count for nothing. Errors: kNotFound and kPermission (the
+// file), kUsage (no host, or text that is not a list of hosts).
 Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& words);
 
 }  // namespace oddrank::cli

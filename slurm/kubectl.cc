@@ -61,6 +61,7 @@ class PodShells : public RemoteShells {
 
   std::size_t size() const override { return pods_.size(); }
   std::string host(std::size_t node) const override { return pods_[node].name; }
+  bool can_ship() const override { return options_.debug_image.empty(); }
   ProgramCall call(std::size_t node, bool ship) const override;
   std::string complaint(const ProgramEnd& end, std::string_view said) const override {
     return kubectl_complaint(end.code, said);
@@ -72,8 +73,28 @@ class PodShells : public RemoteShells {
   const KubectlOptions& options_;
 };
 
+// What a container says before kubectl has attached to it is lost, so the agent waits for a line on
+// its stdin.
+std::vector<std::string> debug_words(const Pod& pod, const KubectlOptions& options) {
+  std::vector<std::string> words{"debug",  pod.name,   "--image",          options.debug_image,
+                                 "--target", pod.container, "--stdin", "--quiet", "--arguments-only"};
+  if (!options.debug_profile.empty()) {
+    words.insert(words.end(), {"--profile", options.debug_profile});
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), options.agent_args.begin(), options.agent_args.end());
+  words.insert(words.end(), {"--after-stdin", "--host", pod.name});
+  return words;
+}
+
 ProgramCall PodShells::call(std::size_t node, bool ship) const {
   const Pod& pod = pods_[node];
+  if (!options_.debug_image.empty()) {
+    ProgramCall call;
+    call.argv = kubectl_words(options_, debug_words(pod, options_));
+    call.stdin_stays_open = true;
+    return call;
+  }
   std::vector<std::string> words{"exec"};
   if (ship) {
     words.emplace_back("--stdin");
@@ -127,11 +148,14 @@ std::string kubectl_complaint(int status, std::string_view said) {
     return "";  // kubectl exits as the command in the pod does
   }
   for (const std::string_view line : split(said, '\n')) {
-    if (line.starts_with("error:") || line.starts_with("Error from server") ||
+    if (line.starts_with("error:") || line.starts_with("Error:") || line.starts_with("Error from server") ||
         line.starts_with("Unable to connect") || line.starts_with("The connection to the server")) {
       std::string why = "kubectl: " + std::string(trim(line).substr(0, kMaxKubectlWords));
       if (why.find("orbidden") != std::string::npos) {
         why += "; you need the right to create pods/exec";
+      }
+      if (why.find("unknown profile") != std::string::npos) {
+        why += "; kubectl before 1.27 needs --debug-profile ''";
       }
       return why;
     }

@@ -17,6 +17,10 @@ struct KubectlOptions : ShellOptions {
   std::vector<std::string> kubectl{"kubectl"};  // the program and the user's options for it
   std::string name_space = {};                  // "": kubectl's own default
   std::string container = {};                   // "": each pod's default one, or else its first
+  // Not "": a container of this image is started beside that one (kubectl debug), instead of exec.
+  // The image's entrypoint is the agent's program. Such a container stays in the pod's record.
+  std::string debug_image = {};
+  std::string debug_profile = "sysadmin";  // what it may do; "": kubectl's default
 };
 
 struct Pod {

@@ -211,7 +211,8 @@ bool ShellGathering::advance(Session& session) {
     return false;
   }
   const int code = running ? -1 : session.exit()->code;
-  if ((code == kNoSuchProgram || code == kNotExecutable) && !session.shipped()) {
+  if ((code == kNoSuchProgram || code == kNotExecutable) && !session.shipped() &&
+      shells_.can_ship()) {
     if (start(session.node(), true)) {
       return false;
     }

@@ -35,6 +35,8 @@ class RemoteShells {
   virtual std::size_t size() const = 0;
   // The name that the host has in reports, and its agent in its answer.
   virtual std::string host(std::size_t node) const = 0;
+  // Returns whether a host that lacks the binary can be sent it.
+  virtual bool can_ship() const { return true; }
   // Returns the command that runs remote_script() there. `ship`: the binary is sent on stdin.
   virtual ProgramCall call(std::size_t node, bool ship) const = 0;
   // Returns why the program itself failed, as a sentence without the host; "" if the script did.

@@ -27,8 +27,8 @@ bool is_time_unit(std::string_view word) {
   return std::find(kTimeUnits.begin(), kTimeUnits.end(), word) != kTimeUnits.end();
 }
 
-// Makes "for 2.2 s" three pieces that are no words: a line has no age while what it tells is young,
-// and is the same line when it has one.
+// Makes "for 2.2 s" and "for 2.2 s to 3 s" pieces that are no words: a line has no age while what it
+// tells is young, then one, or two if those that it tells of differ, and is the same line all the time.
 void leave_out_ages(std::vector<Piece>& pieces) {
   std::vector<Piece*> words;
   for (Piece& piece : pieces) {
@@ -36,10 +36,15 @@ void leave_out_ages(std::vector<Piece>& pieces) {
       words.push_back(&piece);
     }
   }
-  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
-    if (words[i]->text == "for" && is_digit(words[i + 1]->text.front()) &&
-        is_time_unit(words[i + 2]->text)) {
-      words[i]->is_word = words[i + 1]->is_word = words[i + 2]->is_word = false;
+  const auto is_age = [&words](std::size_t at, std::string_view preposition) {
+    return at + 2 < words.size() && words[at]->text == preposition &&
+           is_digit(words[at + 1]->text.front()) && is_time_unit(words[at + 2]->text);
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (is_age(i, "for")) {
+      const std::size_t size = is_age(i + 3, "to") ? 6 : 3;
+      std::for_each_n(words.begin() + static_cast<std::ptrdiff_t>(i), size,
+                      [](Piece* word) { word->is_word = false; });
     }
   }
 }

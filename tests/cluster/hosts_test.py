@@ -53,7 +53,7 @@ def needs_sshd():
 # Speaks as kubectl does, of pods that are nodes of the cluster; KUBECTL_PODS has a line for each, as its
 # jsonpath prints them, and their processes.
 KUBECTL = """#!/usr/bin/python3
-import os, subprocess, sys
+import os, subprocess, sys, threading
 words = sys.argv[1:]
 if words[:2] != ["--namespace", "train"]:
     sys.exit('Error from server (Forbidden): pods is forbidden: User "eve" cannot list resource "pods"')
@@ -65,15 +65,30 @@ if words[:2] == ["get", "pods"]:
     print("".join(line + chr(10) for line in pods
                   if not wanted or f'"{{key}}":"{{value}}"' in line), end="")
     sys.exit(0)
-assert words[0] == "exec", words
 split = words.index("--")
+inside = ["--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd"]
+if words[0] == "debug":
+    # The image's entrypoint is oddrank. kubectl passes stdin on, and detaches when that ends.
+    assert words[2:split] == ["--image", "registry/oddrank", "--target", "trainer", "--stdin", "--quiet",
+                              "--arguments-only", *{profile!r}], words
+    agent = subprocess.Popen(["nsenter", f"--target={{inits[words[1]]}}", *inside, {oddrank!r}, *words[split + 1:]],
+                             stdin=subprocess.PIPE)
+    def forward():
+        for line in sys.stdin.buffer:
+            agent.stdin.write(line)
+            agent.stdin.flush()
+        agent.kill()
+        os._exit(0)
+    threading.Thread(target=forward, daemon=True).start()
+    agent.wait()
+    os._exit(0)
+assert words[0] == "exec", words
 interactive = "--stdin" in words[:split]
 pod, = [word for word in words[1:split] if word in inits or word.startswith("gone")]
 assert words[words.index("--container") + 1] == "trainer", words
 if pod not in inits:
     sys.exit(f'Error from server (NotFound): pods "{{pod}}" not found')
-end = subprocess.run(["nsenter", f"--target={{inits[pod]}}", "--mount", "--uts", "--ipc", "--net", "--pid",
-                      "--root", "--wd", "env", "TMPDIR={folder}/tmp", *words[split + 1:]],
+end = subprocess.run(["nsenter", f"--target={{inits[pod]}}", *inside, "env", "TMPDIR={folder}/tmp", *words[split + 1:]],
                      stdin=None if interactive else subprocess.DEVNULL).returncode
 if end:
     print(f"command terminated with exit code {{end}}", file=sys.stderr)
@@ -141,7 +156,7 @@ class HostsTest(unittest.TestCase):
         self.assertEqual([(row["rank"], row["host"]) for row in report["verdict"]["culprits"]],
                          [(0, "n0")])
 
-    def kubectl(self, *more):
+    def kubectl(self, *more, profile=("--profile", "sysadmin")):
         """Writes a stand-in for kubectl whose pods train-0 and train-1 are n0 and n1."""
         def line(name, phase, labels):
             return "\t".join((name, phase, "trainer", "sidecar trainer", "{" + labels + "}"))
@@ -151,7 +166,7 @@ class HostsTest(unittest.TestCase):
                   line("other-0", "Running", '"training.kubeflow.org/job-name":"llama-2"'), *
                   (line(name, phase, labels) for name, phase in more)],
             inits={f"train-{at}": self.lab.node_init(f"n{at}") for at in (0, 1)},
-            folder=self.folder))
+            folder=self.folder, oddrank=Options.oddrank, profile=list(profile)))
         os.chmod(f"{self.folder}/kubectl", 0o755)
         return "--kubectl", f"{self.folder}/kubectl", "-n", "train"
 
@@ -174,6 +189,12 @@ class HostsTest(unittest.TestCase):
         self.check_pods(self.oddrank("kube", "llama", *self.kubectl(), "--json", "-",
                                      program=program))
         self.assertEqual(os.listdir(f"{self.folder}/tmp"), [])
+
+    def test_pods_by_containers_of_their_own(self):
+        for more, profile in (((), ("--profile", "sysadmin")), (("--debug-profile", ""), ())):
+            run = self.oddrank("kube", "llama", *self.kubectl(profile=profile), "--debug", "registry/oddrank",
+                               *more, "--json", "-")
+            self.check_pods(run)
 
     def test_pods_that_do_not_run_or_are_gone_are_rows(self):
         kubectl = self.kubectl(("train-2", "Pending"), ("gone-3", "Running"))

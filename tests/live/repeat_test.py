@@ -40,20 +40,20 @@ CODES = re.compile("\x1b\\[[?0-9;]*[A-Za-z]")
 
 
 class Job:
-    """Rank 0 has a lock and reads; rank 1 wants the lock."""
+    """Rank 0 has a lock and reads; ranks 1 and 2 want the lock."""
 
     def __init__(self, folder):
         self.port = str(20000 + os.getpid() % 10000)
-        self.ranks = [self.start(rank, f"{folder}/lock") for rank in range(2)]
+        self.ranks = [self.start(rank, f"{folder}/l") for rank in range(3)]
 
     def start(self, rank, lock):
         process = subprocess.Popen([sys.executable, "-c", LOCK, lock], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2",
+                                   env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "3",
                                         "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": self.port})
         if rank == 0:
             assert process.stdout.readline() == "ready\n"
-        call = (proc_facts.READ, proc_facts.FLOCK)[rank]
+        call = proc_facts.FLOCK if rank else proc_facts.READ
         proc_facts.wait_until(lambda: proc_facts.in_call(process.pid, call), f"rank {rank} waits")
         return process
 
@@ -115,13 +115,14 @@ def plain(text):
 
 class RepeatTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="oddrank-test-")
+        folder = tempfile.TemporaryDirectory(prefix="o", dir="/tmp")  # short, since long titles leave ages out
         self.addCleanup(folder.cleanup)
         self.job = Job(folder.name)
         self.addCleanup(self.job.end)
 
     def start(self, rows, *more):
-        terminal = Terminal(rows, "--select", f"127.0.0.1:{self.job.port}", "--samples", "1", *more)
+        terminal = Terminal(rows, "--select", f"127.0.0.1:{self.job.port}", "--samples", "1",
+                            *more)
         self.addCleanup(terminal.close)
         return terminal
 
@@ -136,6 +137,17 @@ class RepeatTest(unittest.TestCase):
         self.job.ranks[0].stdin.write("\n")
         self.job.ranks[0].stdin.flush()
         terminal.wait_for("the news", lambda frame: "second_place" in "".join(MARKED.findall(frame)))
+
+    def test_ages_are_no_news_whether_they_differ_or_not(self):
+        """"for 2.1 s" becomes "for 2.1 s to 2.2 s" and the like, since two ranks never begin to wait at once."""
+        terminal = self.start(60, "--watch=0")
+
+        def shows(pattern):
+            return lambda frame: re.search(rf"ranks: 1-2 .* for [\d.]+ s{pattern}\r$", plain(frame), re.MULTILINE)
+        terminal.wait_for("ages that differ", shows(" to .*"))
+        terminal.wait_for("one age", shows(""))
+        titles = [line for line in terminal.shown.splitlines() if "ranks: " in plain(line) and "1-2" in line]
+        self.assertEqual([line for line in titles if MARKED.search(line)], [])
 
     def test_ctrl_c_ends_it_with_the_whole_report(self):
         terminal = self.start(8, "--watch=3600")

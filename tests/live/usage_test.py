@@ -5,6 +5,7 @@ a screen.
     usage_test.py --oddrank PATH
 """
 
+import json
 import os
 import re
 import subprocess
@@ -83,6 +84,20 @@ class UsageTest(unittest.TestCase):
         for hosts in ("n[1-999999999]", "n[1-65536],m[1-65536]", "r[1-999]n[1-999]", "n[2-1]", "n[1"):
             self.assertLess(len(self.refused("hosts", hosts).splitlines()), 4)
             self.assertLess(len(self.refused("doctor", "--hosts", hosts).splitlines()), 4)
+
+    def test_hosts_of_other_schedulers(self):
+        """PBS's $PBS_NODEFILE has a line for each rank, LSF's $LSB_HOSTS a word; MPI's hostfiles have slots."""
+        with harness.scratch() as folder:
+            for name, text in (("pbs", "n0\nn0\nn1\n"), ("mpi", "n0 slots=8 max_slots=9  # x\n\nn1:4\n"),
+                               ("bare", "# nodes\nn[0-1]\n"), ("ssh", "#!/bin/sh\nexit 255\n")):
+                with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+                    file.write(text)
+            os.chmod(f"{folder}/ssh", 0o755)
+            for words in ([f"@{folder}/pbs"], [f"@{folder}/mpi"], [f"@{folder}/bare"], ["n0", "n0", "n1"],
+                          ["n0 n0 n1"], ["n0,n1"], ["n[0-1]"]):
+                report = json.loads(run("hosts", *words, "--ssh", f"{folder}/ssh", "--json", "-").stdout)
+                self.assertEqual(report["job"]["hosts"], ["n0", "n1"], words)
+            self.assertEqual(run("hosts", f"@{folder}/nosuch").returncode, harness.NOTHING_READ)
 
     def test_what_others_named_does_not_reach_a_terminal_raw(self):
         for command in (("report",), ("fr",), ("core",), ("hosts",), ("node", "--"), ("job",),

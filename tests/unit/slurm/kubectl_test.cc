@@ -58,6 +58,8 @@ TEST_CASE("kubectl: its own failures are told from those of the agent") {
         "kubectl: Error from server (NotFound): pods \"x\" not found");
   CHECK(kubectl_complaint(1, "Error from server (Forbidden): pods is forbidden")
             .find("the right to create pods/exec") != std::string::npos);
+  CHECK(kubectl_complaint(1, "Error: unknown profile 'sysadmin'\n") ==
+        "kubectl: Error: unknown profile 'sysadmin'; kubectl before 1.27 needs --debug-profile ''");
 }
 
 }  // namespace
