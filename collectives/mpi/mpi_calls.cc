@@ -262,6 +262,7 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
         for (const MpiRequest& one : objects.requests_at(word.value)) {
           if (one.tag >= -1) {
             add_request(one, in_array);
+            counts.add(word, one.communicator.receives);
           }
         }
         continue;
