@@ -20,6 +20,9 @@ using snapshot::ThreadCapture;
 
 namespace {
 
+constexpr std::size_t kNoEnd = static_cast<std::size_t>(-1);
+constexpr std::size_t kSeveralEnds = static_cast<std::size_t>(-2);
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(const JobView& view);
@@ -34,7 +37,14 @@ class GraphBuilder {
   // program.
   bool is_matched(const CollectiveCall& call, std::int32_t rank, const RankView& peer) const;
 
+  // Adds the wait for the other side of a transfer; for each of those that are possible, if there
+  // are several.
   void add_peer(std::size_t at);
+  // Marks waits for one of several ranks as guesses, unless all of these end at one and the same
+  // rank: then it does not matter which of them it is.
+  void settle_possible();
+  // Returns the only rank, by component, at which its waits end: one that waits for no rank.
+  std::vector<std::size_t> find_ends() const;
 
   // Adds the wait for the rank that runs a function for this one.
   void add_server(std::size_t at);
@@ -51,6 +61,7 @@ class GraphBuilder {
   WaitGraph graph_;
   std::map<const ProcessCapture*, std::size_t> process_nodes_;
   std::map<std::string, std::size_t> resource_nodes_;
+  std::vector<std::size_t> possible_;  // edges, each one of several
 };
 
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
@@ -85,6 +96,7 @@ WaitGraph GraphBuilder::run() {
     graph_.component_size.resize(std::max(graph_.component_size.size(), component + 1));
     ++graph_.component_size[component];
   }
+  settle_possible();
   return std::move(graph_);
 }
 
@@ -138,14 +150,72 @@ void GraphBuilder::add_peer(std::size_t at) {
   if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
     return;
   }
-  const std::size_t peer = call.peer < 0 ? JobView::kNone : view_.index_of(call.peer);
-  if (peer == JobView::kNone || peer == at || is_matched(call, rank.rank, view_.ranks()[peer])) {
-    graph_.opaque[at] = true;
+  std::vector<std::int32_t> peers = view_.ranks_of(call.peers);
+  if (call.peer >= 0) {
+    peers = {call.peer};
+  }
+  const std::string evidence = printable(view_.text(call.evidence), 200);
+  for (const std::int32_t number : peers) {
+    const std::size_t peer = view_.index_of(number);
+    if (peer == JobView::kNone || peer == at ||
+        (peers.size() == 1 && is_matched(call, rank.rank, view_.ranks()[peer]))) {
+      graph_.opaque[at] = true;
+      continue;
+    }
+    if (peers.size() > 1) {
+      possible_.push_back(graph_.edges.size());
+    }
+    add_edge({at, peer, call_words(view_, call), evidence, peers.size() > 1});
+    graph_.waits_for_rank[at] = true;
+    graph_.awaited[peer] = true;
+  }
+  graph_.opaque[at] = graph_.opaque[at] || peers.empty();
+}
+
+std::vector<std::size_t> GraphBuilder::find_ends() const {
+  std::vector<std::size_t> end(graph_.component_size.size(), kNoEnd);
+  const auto add = [&end](std::size_t component, std::size_t other) {
+    if (other != kNoEnd) {
+      std::size_t& known = end[component];
+      known = known == kNoEnd || known == other ? other : kSeveralEnds;
+    }
+  };
+  std::vector<std::vector<std::size_t>> nodes(end.size());
+  for (std::size_t node = 0; node < graph_.nodes.size(); ++node) {
+    nodes[graph_.component[node]].push_back(node);
+  }
+  // What is waited for has a lower number.
+  for (std::size_t component = 0; component < nodes.size(); ++component) {
+    for (const std::size_t node : nodes[component]) {
+      if (graph_.nodes[node].kind == NodeKind::kRank && !graph_.waits_for_rank[node]) {
+        add(component, node);
+      }
+      for (const std::size_t to : graph_.out[node]) {
+        add(component, end[graph_.component[to]]);
+      }
+    }
+  }
+  return end;
+}
+
+void GraphBuilder::settle_possible() {
+  if (possible_.empty()) {
     return;
   }
-  add_edge({at, peer, call_words(view_, call), printable(view_.text(call.evidence), 200), false});
-  graph_.waits_for_rank[at] = true;
-  graph_.awaited[peer] = true;
+  const std::vector<std::size_t> ends = find_ends();
+  std::map<std::size_t, std::set<std::size_t>> of_waiter;
+  for (const std::size_t at : possible_) {
+    const GraphEdge& edge = graph_.edges[at];
+    of_waiter[edge.from].insert(ends[graph_.component[edge.to]]);
+  }
+  for (const std::size_t at : possible_) {
+    GraphEdge& edge = graph_.edges[at];
+    const std::set<std::size_t>& all = of_waiter[edge.from];
+    if (all.size() == 1 && *all.begin() < graph_.nodes.size()) {
+      edge.assumed = false;
+      graph_.shown[edge.to] = true;
+    }
+  }
 }
 
 void GraphBuilder::add_server(std::size_t at) {

@@ -7,6 +7,7 @@
 // call came from C++ (DDP's backward, the threads of gloo).
 #include "collectives/find_calls.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@
 #include "collectives/group_evidence.h"
 #include "collectives/group_join.h"
 #include "collectives/number_calls.h"
+#include "collectives/possible_transfers.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -189,37 +192,30 @@ void set_group(const FoundGroup& found, const GroupJoin& groups, CollectiveCall&
   }
 }
 
-// Returns the only send or receive in the batches that the frame holds; nullopt if there are
-// several. `kind`: the direction, if it is known.
-std::optional<P2pOperation> sole_operation(const CallFrames& frames,
-                                           std::size_t index,
-                                           std::optional<CallKind> kind) {
-  std::optional<P2pOperation> sole;
-  for (const std::string_view text : frames.locals(index)) {
-    for (const P2pOperation& operation : p2p_operations(text)) {
-      if (kind && operation.receives != (*kind == CallKind::kRecv)) {
-        continue;
-      }
-      if (sole && *sole != operation) {
-        return std::nullopt;
-      }
-      sole = operation;
-    }
-  }
-  return sole;
-}
-
-void set_operation(const P2pOperation& operation,
+// Fills in the other side, or those that are possible.
+void set_transfers(const PossibleTransfers& found,
                    const GroupJoin& groups,
+                   snapshot::Tables& tables,
                    CollectiveCall& call,
                    std::string& evidence) {
-  call.kind = operation.receives ? CallKind::kRecv : CallKind::kSend;
-  call.peer = operation.peer;
-  if (const auto* group = groups.of_object(operation.group)) {
+  if (found.operations.empty()) {
+    return;
+  }
+  const auto& all = found.operations;
+  const std::vector<std::int32_t> peers = peers_of(all);
+  if (all.size() == 1) {
+    call.kind = all.front().receives ? CallKind::kRecv : CallKind::kSend;
+  }
+  call.peer = peers.size() == 1 ? peers.front() : -1;
+  call.peers = peers.size() == 1 ? snapshot::StringId{} : tables.string(snapshot::rank_text(peers));
+  const bool one_group = std::all_of(all.begin(), all.end(), [&](const P2pOperation& one) {
+    return one.group == all.front().group;
+  });
+  const auto* group = one_group ? groups.of_object(all.front().group) : nullptr;
+  if (group != nullptr) {
     groups.fill(*group, call);
   }
-  evidence += std::string(", P2POp(") + (operation.receives ? "irecv" : "isend") +
-              ", peer=" + std::to_string(operation.peer) + ")";
+  evidence += ", " + found.evidence;
 }
 
 CollectiveCall python_call(const CallFrames& frames,
@@ -236,8 +232,9 @@ CollectiveCall python_call(const CallFrames& frames,
   if (!group.evidence.empty()) {
     evidence += ", " + group.evidence;
   }
-  if (const auto operation = sole_operation(frames, match.index, std::nullopt)) {
-    set_operation(*operation, groups, call, evidence);
+  if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
+    set_transfers(possible_transfers(frames, match.index, std::nullopt), groups, tables, call,
+                  evidence);
   }
   if (native.rendezvous.call != nullptr && call.kind != CallKind::kRendezvous) {
     call.kind = CallKind::kRendezvous;
@@ -248,22 +245,30 @@ CollectiveCall python_call(const CallFrames& frames,
   return call;
 }
 
-// Reads the batch from the frame that made it, which is the one that waits for its requests.
-void read_batch(const CallFrames& frames,
-                const NativeMatch& match,
-                const GroupJoin& groups,
-                CollectiveCall& call,
-                std::string& evidence) {
-  std::size_t caller = match.index;
+// Returns the innermost Python frame outside of a native one; the number of frames if there is
+// none.
+std::size_t python_caller(const CallFrames& frames, std::size_t native) {
+  std::size_t caller = native;
   while (caller < frames.size() && !frames.is_python(caller)) {
     ++caller;
   }
-  if (caller == frames.size()) {
-    return;
-  }
-  if (const auto operation = sole_operation(frames, caller, call.kind)) {
-    set_operation(*operation, groups, call, evidence);
-  }
+  return caller;
+}
+
+// A wait for a request that does not show which way it goes, in a function that waits for transfers
+// only: it is for a receive, if there is one.
+void set_exchange(const CallFrames& frames,
+                  std::size_t caller,
+                  const GroupJoin& groups,
+                  snapshot::Tables& tables,
+                  CollectiveCall& call,
+                  std::string& evidence) {
+  const PossibleTransfers found = possible_transfers(frames, caller, std::nullopt);
+  const bool receives = std::any_of(found.operations.begin(), found.operations.end(),
+                                    [](const P2pOperation& one) { return one.receives; });
+  call.kind = receives || found.operations.empty() ? CallKind::kRecv : CallKind::kSend;
+  call.op = tables.string(call.kind == CallKind::kRecv ? "recv" : "send");
+  set_transfers(found, groups, tables, call, evidence);
 }
 
 // Adds what MPI's objects say of the call.
@@ -280,15 +285,18 @@ void take_told(const NativeCall& row,
     return;
   }
   const bool of_collective = told->kind == CallKind::kCollective;
-  if (row.of_request && (of_collective || told->peer >= 0)) {
+  const bool has_sides = told->peer >= 0 || told->peers != snapshot::StringId{};
+  if (row.of_request && (of_collective || has_sides)) {
     call.kind = told->kind;
   }
-  if (call.kind == CallKind::kCollective) {
+  if (call.kind == CallKind::kCollective || told->kind == call.kind) {
     call.group = told->group;
     call.label = told->label;
     call.members = told->members;
-  } else {
+  }
+  if (call.kind != CallKind::kCollective) {
     call.peer = told->peer;
+    call.peers = told->peers;
   }
   if (!tables.text(told->evidence).empty()) {
     evidence += ", " + std::string(tables.text(told->evidence));
@@ -312,11 +320,17 @@ CollectiveCall native_call(const CallFrames& frames,
     groups.fill(*groups.only(), call);
     evidence += ", the only group of this process";
   }
+  const std::size_t caller = python_caller(frames, match.index);
+  const bool of_transfers = of_torch && call.kind == CallKind::kCollective &&
+                            match.call->op.empty() && caller < frames.size() &&
+                            waits_for_transfers(frames, caller);
   const bool of_jax = match.call->name.starts_with("gloo::") && call.kind == CallKind::kCollective;
   if (match.call->name.starts_with("MPI_") || of_jax) {
     take_told(*match.call, told, tables, call, evidence);
   } else if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
-    read_batch(frames, match, groups, call, evidence);
+    set_transfers(possible_transfers(frames, caller, call.kind), groups, tables, call, evidence);
+  } else if (of_transfers) {
+    set_exchange(frames, caller, groups, tables, call, evidence);
   }
   call.evidence = tables.string(evidence);
   return call;

@@ -87,6 +87,9 @@ Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& c
   const auto& members = view.ranks_of(call.members);
   json["members"] = members.empty() ? Json(nullptr) : Json(aggregate::format_ranks(members));
   json["peer"] = or_null_if(call.peer, -1);
+  if (const auto& peers = view.ranks_of(call.peers); !peers.empty()) {
+    json["peers"] = aggregate::format_ranks(peers);
+  }
   json["root"] = or_null_if(call.root, -1);
   json["sequence"] = or_null_if<std::int64_t>(call.sequence, -1);
   json["words"] = aggregate::call_words(view, call);

@@ -150,23 +150,48 @@ std::string pids_title(const aggregate::ReportedGroup& group) {
                      group.count > kMaxShownPids ? ",..." : "");
 }
 
+// Returns the host and the place in the job's dimensions; `most`: of how many dimensions.
+std::string where_words(const aggregate::ReportedGroup& group, std::size_t most) {
+  std::string places = group.coordinates;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < most && end != std::string::npos; ++i) {
+    end = places.find(' ', i == 0 ? 0 : end + 1);
+  }
+  places = places.substr(0, end);
+  std::string where = cut_end(group.hosts, 30);
+  if (!places.empty()) {
+    where += (where.empty() ? "" : ", ") + places;
+  }
+  return where.empty() ? where : fmt::format(" ({})", where);
+}
+
+// What the ranks do is never cut off: places are left out before, except the first ones, and then
+// it has lines of its own.
 std::string group_title(const aggregate::ReportedGroup& group, const Style& style) {
+  constexpr std::size_t kMostPlaces = 8;
+  constexpr std::size_t kFewestPlaces = 2;
   const std::string who =
       group.ranks.empty() ? pids_title(group)
                           : fmt::format("{}: {}", count_of(group.count, "rank"),
                                         aggregate::format_ranks_within(group.ranks, kRankColumns));
-  std::string where = cut_end(group.hosts, 30);
-  if (!group.coordinates.empty()) {
-    where += (where.empty() ? "" : ", ") + group.coordinates;
-  }
-  where = where.empty() ? "" : fmt::format(" ({})", where);
-  const std::size_t used = columns(who) + columns(where) + 2;
-  const std::size_t left = style.width() > used + 20 ? style.width() - used : 20;
   const std::string since = after_comma(group.quiet.words());
-  return fmt::format("{}{}  {}\n", group.culprit ? style.bad(who) : style.bold(who),
-                     style.dim(where),
-                     columns(group.phase) + columns(since) <= left ? group.phase + since
-                                                                   : cut_end(group.phase, left));
+  const std::string shown = group.culprit ? style.bad(who) : style.bold(who);
+  const auto fits = [&](const std::string& where, const std::string& what) {
+    return columns(who) + columns(where) + 2 + columns(what) <= style.width();
+  };
+  const auto most = static_cast<std::size_t>(
+      std::count(group.coordinates.begin(), group.coordinates.end(), ' ') + 1);
+  std::size_t places = std::min(most, kMostPlaces);
+  while (places > kFewestPlaces && !fits(where_words(group, places), group.phase + since)) {
+    --places;
+  }
+  const std::string where = where_words(group, places);
+  if (fits(where, group.phase)) {
+    return fmt::format("{}{}  {}\n", shown, style.dim(where),
+                       fits(where, group.phase + since) ? group.phase + since : group.phase);
+  }
+  return fmt::format("{}{}\n{}", shown, style.dim(where),
+                     style.paragraph("  ", group.phase + since, 2));
 }
 
 std::size_t frames_shown(const aggregate::ReportedGroup& group) {

@@ -82,7 +82,7 @@ void Carrier::carry(Wait& wait) {
 }
 
 void Carrier::carry(CollectiveCall& call) {
-  carry(call.op, call.group, call.label, call.members, call.evidence);
+  carry(call.op, call.group, call.label, call.members, call.peers, call.evidence);
 }
 
 void Carrier::carry(ThreadCapture& thread) {

@@ -154,6 +154,9 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       continue;
     }
     const bool p2p = cycle.groups.empty();
+    if (waits_for_several(input, cycle.ranks)) {
+      continue;  // some of these ranks may only wait for those of the circle
+    }
     std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
     const std::size_t cut = p2p ? JobView::kNone : sole_cut(input.graph, cycle.ranks);
     // Where no side has the majority, each rank's own past may tell.

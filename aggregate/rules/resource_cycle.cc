@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
 #include "aggregate/words/wait_words.h"
@@ -44,7 +45,8 @@ std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   std::vector<std::vector<std::size_t>> circles;
   for (auto& entry : members) {
     std::vector<std::size_t>& ranks = entry.second;
-    if (is_mixed(input, ranks) && !left_out_transfer(input, ranks)) {
+    if (is_mixed(input, ranks) && !waits_for_several(input, ranks) &&
+        !left_out_transfer(input, ranks)) {
       circles.push_back(std::move(ranks));
     }
   }
@@ -68,13 +70,24 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }
 
+// Returns the only member through which every way round leads, if there are several ways and all
+// members are in calls; kNone if there is none.
+std::size_t sole_way(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  const bool in_calls = std::all_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+    return takes_part(input.view.ranks()[at]);
+  });
+  return in_calls && ranks.size() > 2 ? sole_cut(input.graph, ranks) : JobView::kNone;
+}
+
 }  // namespace
 
 std::vector<Finding> resource_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
-  for (const std::vector<std::size_t>& ranks : mixed_circles(input)) {
+  for (const std::vector<std::size_t>& circle : mixed_circles(input)) {
+    const std::size_t cut = sole_way(input, circle);
+    const std::vector<std::size_t> ranks = cut == JobView::kNone ? circle : std::vector{cut};
     Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
-    if (finding.confidence == Confidence::kNone || any_moved(input, ranks)) {
+    if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
       continue;
     }
     const bool inferred = std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
@@ -85,9 +98,14 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     }
     finding.summary =
-        fmt::format("{} wait for each other in a circle: {}", ranks_words(input, ranks),
-                    sides_words(input, ranks, {"waits ", "wait "},
+        fmt::format("{} wait for each other in a circle: {}", ranks_words(input, circle),
+                    sides_words(input, circle, {"waits ", "wait "},
                                 [&input](auto at) { return wait_of(input, at); }));
+    if (cut != JobView::kNone) {
+      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.summary +=
+          fmt::format("; every way round leads through {}", ranks_words(input, ranks));
+    }
     finding.advice = {"give back locks and answer requests before entering a collective"};
     finding.disproves = {"one of these waits ending"};
     finding.weakness = "one of these waits may be for somebody else";

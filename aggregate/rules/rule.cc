@@ -189,6 +189,13 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
   return confidence;
 }
 
+bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+    const auto* leader = input.view.ranks()[at].leader;
+    return leader != nullptr && leader->call && leader->call->peers != snapshot::StringId{};
+  });
+}
+
 std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits) {
   std::vector<std::int32_t> numbers;
   numbers.reserve(culprits.size());

@@ -73,6 +73,9 @@ using Rule = std::vector<Finding> (*)(const RuleInput&);
 
 // --- what rules share ---
 
+// Returns whether one of the ranks waits for one of several others, and which one is not known.
+bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& ranks);
+
 // What the guilt of a rank rests on.
 enum class Evidence : std::uint8_t {
   kAbsence,   // it is not in the call that the others wait in, nothing more

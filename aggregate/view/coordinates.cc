@@ -16,9 +16,10 @@ namespace {
 constexpr std::size_t kMaxNames = 8;
 constexpr std::size_t kNameColumns = 20;
 
-// Orders names from the fastest varying dimension to the slowest: the usual layout of ranks.
+// Orders names by what people look for first: the dimensions in which a model is cut, then those of
+// its copies.
 std::size_t order_of(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kOrder = {"tp", "cp", "ep", "pp", "dp"};
+  constexpr std::array<std::string_view, 5> kOrder = {"tp", "pp", "cp", "ep", "dp"};
   return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin());
 }
 

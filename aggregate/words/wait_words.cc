@@ -165,14 +165,31 @@ std::string group_words(const JobView& view, const CollectiveCall& call) {
   return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
 }
 
+// Returns " to rank 3", " from rank 1 or 3"; "" if the other side is unknown.
+std::string other_side_words(const JobView& view,
+                             const CollectiveCall& call,
+                             std::string_view direction) {
+  if (call.peer >= 0) {
+    return fmt::format(" {} rank {}", direction, call.peer);
+  }
+  constexpr std::size_t kWidth = 40;
+  const std::vector<std::int32_t>& peers = view.ranks_of(call.peers);
+  if (peers.size() == 2) {
+    return fmt::format(" {} rank {} or {}", direction, peers.front(), peers.back());
+  }
+  return peers.empty()
+             ? ""
+             : fmt::format(" {} one of ranks {}", direction, format_ranks_within(peers, kWidth));
+}
+
 std::string call_words(const JobView& view, const CollectiveCall& call) {
   std::string op = printable(view.text(call.op), 60);
   op = op.empty() ? "a collective" : op;
   switch (call.kind) {
     case CallKind::kSend:
-      return call.peer < 0 ? op : fmt::format("{} to rank {}", op, call.peer);
+      return op + other_side_words(view, call, "to");
     case CallKind::kRecv:
-      return call.peer < 0 ? op : fmt::format("{} from rank {}", op, call.peer);
+      return op + other_side_words(view, call, "from");
     case CallKind::kRendezvous:
       return fmt::format("rendezvous ({})", op);
     case CallKind::kCollective:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,10 @@ using snapshot::ProcessGroup;
 
 constexpr std::size_t kMaxMpiFrames = 32;
 constexpr std::size_t kMaxMpiThreads = 64;
+constexpr std::size_t kMaxMpiRequests = 64;    // of one thread
+constexpr std::size_t kMaxPossiblePeers = 64;  // of a transfer: each is an edge of the graph
+constexpr std::size_t kMaxMpichCommunicators = 1024;
+constexpr std::int32_t kPartOfCollective = -2;  // a tag of the library's own
 constexpr std::string_view kWorldName = "MPI_COMM_WORLD";
 constexpr std::string_view kBackend = "mpi";
 
@@ -37,14 +42,20 @@ class MpiObjects {
       : target_(target), reader_(reader), open_mpi_(reader) {}
 
   std::optional<MpiCommunicator> communicator(std::uint64_t at);
+  // MPICH's requests name the communicator by its context: only those that were seen before are
+  // known.
   std::optional<MpiRequest> request(const KeptWord& word);
+  // Returns the open ones of the requests that an array of Open MPI's holds, whose address this is.
+  std::vector<MpiRequest> requests_at(std::uint64_t array);
 
  private:
   bool is_data(std::uint64_t at) const;
+  std::optional<MpiRequest> mpich_request(std::uint64_t at);
 
   const attach::Target& target_;
   RemoteReader& reader_;
   OpenMpiReader open_mpi_;
+  std::map<std::int64_t, MpiCommunicator> of_mpich_;  // by context
 };
 
 bool MpiObjects::is_data(std::uint64_t at) const {
@@ -57,13 +68,62 @@ std::optional<MpiCommunicator> MpiObjects::communicator(std::uint64_t at) {
     return std::nullopt;
   }
   auto found = open_mpi_.communicator(Addr{at});
-  return found ? found : read_mpich_communicator(reader_, Addr{at});
+  if (!found) {
+    found = read_mpich_communicator(reader_, Addr{at});
+    if (found && of_mpich_.size() < kMaxMpichCommunicators) {
+      of_mpich_.emplace(found->id, *found);
+    }
+  }
+  return found;
+}
+
+std::optional<MpiRequest> MpiObjects::mpich_request(std::uint64_t at) {
+  const auto read = read_mpich_request(reader_, Addr{at});
+  if (!read) {
+    return std::nullopt;
+  }
+  MpiRequest request;
+  request.kind = read->kind;
+  if (read->kind == MpiRequestKind::kCollective) {
+    auto of_all = communicator(value_of(read->communicator));
+    if (!of_all) {
+      return std::nullopt;
+    }
+    request.communicator = *std::move(of_all);
+    return request;
+  }
+  const auto known = of_mpich_.find(read->context);
+  if (known == of_mpich_.end() || read->source >= known->second.size) {
+    return std::nullopt;
+  }
+  request.communicator = known->second;
+  request.communicator.receives = read->posted;
+  request.peer = read->source;
+  request.tag = read->of_collective ? kPartOfCollective : read->tag;
+  return request;
 }
 
 // A request may lie on the stack itself: then the word is the address of its class.
 std::optional<MpiRequest> MpiObjects::request(const KeptWord& word) {
   auto found = is_data(word.value) ? open_mpi_.request(Addr{word.value}) : std::nullopt;
+  if (!found && is_data(word.value)) {
+    found = mpich_request(word.value);
+  }
   return found || word.address == 0 ? found : open_mpi_.request(Addr{word.address});
+}
+
+std::vector<MpiRequest> MpiObjects::requests_at(std::uint64_t array) {
+  std::vector<MpiRequest> open;
+  for (std::size_t i = 0; i < kMaxMpiRequests && is_data(array); ++i, array += sizeof(array)) {
+    const Addr object = reader_.pointer_or_null(Addr{array});
+    if (!open_mpi_.class_of(object).ends_with("request_t")) {
+      break;
+    }
+    if (auto request = open_mpi_.request(object)) {
+      open.push_back(*std::move(request));
+    }
+  }
+  return open;
 }
 
 // Keeps one value; none once there were two.
@@ -87,8 +147,85 @@ void Only<T>::add(const T& value) {
 
 struct FoundObjects {
   std::optional<MpiCommunicator> communicator;  // of a blocking collective
-  std::optional<MpiRequest> request;            // that a wait or a transfer is for
+  // That a wait or a transfer is for: one, or some of these.
+  std::vector<MpiRequest> requests;
 };
+
+// Keeps the communicator of the transfers, if all are of one, and its count, if all say the same:
+// MPICH's counts are of single receives, and which of them a frame holds changes while it polls.
+class PartsOfCollective {
+ public:
+  void add(MpiCommunicator communicator);
+  bool any() const { return any_; }
+  std::optional<MpiCommunicator> get() const;
+
+ private:
+  Only<MpiCommunicator> one_;
+  Only<std::int64_t> receives_;
+  bool any_ = false;
+};
+
+void PartsOfCollective::add(MpiCommunicator communicator) {
+  any_ = true;
+  if (communicator.receives >= 0) {
+    receives_.add(communicator.receives);
+  }
+  communicator.receives = -1;
+  one_.add(communicator);
+}
+
+std::optional<MpiCommunicator> PartsOfCollective::get() const {
+  auto found = one_.get();
+  if (found) {
+    found->receives = receives_.get().value_or(-1);
+  }
+  return found;
+}
+
+// The count of the receives that a thread waits for: one count, or the newest of an array on the
+// stack, which stays the same while they are open. Which others a frame holds changes while it
+// polls.
+class OpenReceives {
+ public:
+  void add(const KeptWord& word, std::int64_t count);
+  std::int64_t get() const;  // -1: unknown
+
+ private:
+  static constexpr std::uint64_t kArrayBytes = 128;
+  Only<std::int64_t> one_;
+  std::int64_t newest_ = -1;
+  std::int64_t newest_elsewhere_ = -1;  // in registers
+  std::uint64_t first_ = ~0ULL;
+  std::uint64_t last_ = 0;
+};
+
+void OpenReceives::add(const KeptWord& word, std::int64_t count) {
+  if (count < 0) {
+    return;
+  }
+  one_.add(count);
+  if (word.address == 0) {
+    newest_elsewhere_ = std::max(newest_elsewhere_, count);
+    return;
+  }
+  newest_ = std::max(newest_, count);
+  first_ = std::min(first_, word.address);
+  last_ = std::max(last_, word.address);
+}
+
+std::int64_t OpenReceives::get() const {
+  if (const auto one = one_.get()) {
+    return *one;
+  }
+  const bool array = newest_ >= newest_elsewhere_ && last_ - first_ <= kArrayBytes;
+  return array ? newest_ : -1;
+}
+
+void add_request(const MpiRequest& request, std::vector<MpiRequest>& all) {
+  if (all.size() < kMaxMpiRequests && std::find(all.begin(), all.end(), request) == all.end()) {
+    all.push_back(request);
+  }
+}
 
 // Returns the communicator in the registers of the outermost frame that has one.
 std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObjects& objects) {
@@ -108,25 +245,45 @@ std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObject
 }
 
 FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
-  Only<MpiCommunicator> of_parts;  // of the transfers that a collective is made of
-  Only<MpiRequest> in_registers;
-  Only<MpiRequest> on_stack;
+  PartsOfCollective of_parts;
+  OpenReceives counts;
+  std::vector<MpiRequest> in_registers;
+  std::vector<MpiRequest> on_stack;
+  std::vector<MpiRequest> in_array;  // that a frame leads to
+  for (const auto& frame : thread.frames) {
+    for (const KeptWord& word : frame) {
+      objects.communicator(word.value);  // those of MPICH must be known before its requests
+    }
+  }
   for (const auto& frame : thread.frames) {
     for (const KeptWord& word : frame) {
       const auto request = objects.request(word);
       if (!request) {
+        for (const MpiRequest& one : objects.requests_at(word.value)) {
+          if (one.tag >= -1) {
+            add_request(one, in_array);
+            counts.add(word, one.communicator.receives);
+          }
+        }
         continue;
       }
       if (request->kind != MpiRequestKind::kCollective && request->tag < -1) {
         of_parts.add(request->communicator);
       } else {
-        (word.address == 0 ? in_registers : on_stack).add(*request);
+        add_request(*request, word.address == 0 ? in_registers : on_stack);
+        counts.add(word, request->communicator.receives);
       }
     }
   }
   FoundObjects found;
   found.communicator = of_parts.any() ? of_parts.get() : from_registers(thread, objects);
-  found.request = in_registers.any() ? in_registers.get() : on_stack.get();
+  const std::int64_t receives = counts.get();
+  found.requests = std::move(!in_registers.empty() ? in_registers
+                             : !in_array.empty()   ? in_array
+                                                   : on_stack);
+  for (MpiRequest& request : found.requests) {
+    request.communicator.receives = receives;
+  }
   return found;
 }
 
@@ -163,12 +320,30 @@ class MpiCalls {
   void set(const FoundObjects& found, snapshot::ThreadCapture& thread);
 
  private:
+  std::vector<std::int32_t> other_sides(const std::vector<MpiRequest>& requests);
   // Returns the row of the communicator; null if its members are unknown.
   const ProcessGroup* row_of(const MpiCommunicator& communicator);
 
   snapshot::Tables& tables_;
   snapshot::ProcessCapture& process_;
 };
+
+// Both counts are mixed: neither is the number of a call.
+void count_calls(const MpiCommunicator& communicator, ProcessGroup& row) {
+  if (communicator.receives < 0 && communicator.nonblocking < 0) {
+    return;
+  }
+  if (row.counters.empty()) {
+    row.counters.push_back({row.backend, -1, -1, -1, -1, true});
+  }
+  snapshot::GroupCounter& counter = row.counters.front();
+  if (communicator.receives >= 0) {
+    counter.transfers = counter.transfers_before = communicator.receives;
+  }
+  if (communicator.nonblocking >= 0) {
+    counter.collectives = counter.collectives_before = communicator.nonblocking;
+  }
+}
 
 const ProcessGroup* MpiCalls::row_of(const MpiCommunicator& communicator) {
   if (communicator.is_world && !is_of_job(communicator, process_)) {
@@ -184,6 +359,7 @@ const ProcessGroup* MpiCalls::row_of(const MpiCommunicator& communicator) {
   const auto known = std::find_if(process_.groups.begin(), process_.groups.end(),
                                   [name](const ProcessGroup& group) { return group.name == name; });
   if (known != process_.groups.end()) {
+    count_calls(communicator, *known);
     return &*known;
   }
   ProcessGroup& row = process_.groups.emplace_back();
@@ -195,20 +371,49 @@ const ProcessGroup* MpiCalls::row_of(const MpiCommunicator& communicator) {
   row.members = tables_.string(snapshot::rank_text(ranks));
   row.rank = communicator.rank;
   row.size = communicator.size;
-  if (communicator.receives >= 0) {
-    row.counters.push_back(
-        {row.backend, -1, communicator.receives, -1, communicator.receives, true});
-  }
+  count_calls(communicator, row);
   return &row;
+}
+
+// Returns the ranks of the job that may be the other sides of the requests; none if a request's is
+// unknown.
+std::vector<std::int32_t> MpiCalls::other_sides(const std::vector<MpiRequest>& requests) {
+  std::vector<std::int32_t> sides;
+  for (const MpiRequest& request : requests) {
+    const auto ranks = ranks_in(request.communicator, process_);
+    const auto place = static_cast<std::size_t>(request.peer);
+    if (row_of(request.communicator) == nullptr || ranks.size() > kMaxPossiblePeers ||
+        request.peer >= static_cast<std::int32_t>(ranks.size()) ||
+        (request.peer < 0 && request.kind == MpiRequestKind::kSend)) {
+      return {};
+    }
+    if (request.peer >= 0) {
+      sides.push_back(ranks[place]);
+    } else {  // from any
+      sides.insert(sides.end(), ranks.begin(), ranks.end());
+    }
+  }
+  std::sort(sides.begin(), sides.end());
+  sides.erase(std::unique(sides.begin(), sides.end()), sides.end());
+  if (sides.size() > 1) {
+    std::erase(sides, process_.rank);
+  }
+  return sides;
 }
 
 void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
   CollectiveCall call;
-  const auto& request = found.request;
-  const bool of_request = request && request->kind == MpiRequestKind::kCollective;
+  const bool one = found.requests.size() == 1;
+  const bool of_request = one && found.requests.front().kind == MpiRequestKind::kCollective;
+  const bool transfers =
+      !found.requests.empty() &&
+      std::none_of(found.requests.begin(), found.requests.end(), [](const MpiRequest& request) {
+        return request.kind == MpiRequestKind::kCollective;
+      });
   // Without a request the kind says nothing.
   call.kind = of_request ? CallKind::kCollective : CallKind::kRendezvous;
-  const auto& communicator = of_request ? std::optional(request->communicator) : found.communicator;
+  const auto& communicator =
+      of_request ? std::optional(found.requests.front().communicator) : found.communicator;
   const ProcessGroup* group = communicator ? row_of(*communicator) : nullptr;
   std::string evidence;
   if (group != nullptr) {
@@ -217,17 +422,33 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
     call.members = group->members;
     evidence = "communicator " + communicator->name + " of " + std::to_string(communicator->size);
   }
-  if (request && !of_request) {
-    call.kind = request->kind == MpiRequestKind::kRecv ? CallKind::kRecv : CallKind::kSend;
-    const auto ranks = ranks_in(request->communicator, process_);
-    if (request->peer >= 0 && static_cast<std::size_t>(request->peer) < ranks.size() &&
-        row_of(request->communicator) != nullptr) {
-      call.peer = ranks[static_cast<std::size_t>(request->peer)];
-      evidence += std::string(evidence.empty() ? "" : ", ") + "open request, tag " +
-                  std::to_string(request->tag);
+  if (transfers) {
+    const MpiCommunicator& first = found.requests.front().communicator;
+    const bool of_one = std::all_of(
+        found.requests.begin(), found.requests.end(),
+        [&first](const MpiRequest& request) { return request.communicator.id == first.id; });
+    if (const ProcessGroup* row = of_one ? row_of(first) : nullptr) {
+      call.group = row->name;
+      call.label = row->label;
+      call.members = row->members;
+    }
+    const bool receives = std::any_of(
+        found.requests.begin(), found.requests.end(),
+        [](const MpiRequest& request) { return request.kind == MpiRequestKind::kRecv; });
+    call.kind = receives ? CallKind::kRecv : CallKind::kSend;
+    const auto sides = other_sides(found.requests);
+    if (sides.size() == 1) {
+      call.peer = sides.front();
+    } else if (!sides.empty()) {
+      call.peers = tables_.string(snapshot::rank_text(sides));
+    }
+    if (!sides.empty()) {
+      evidence += evidence.empty() ? "" : ", ";
+      evidence += one ? "open request, tag " + std::to_string(found.requests.front().tag)
+                      : std::to_string(found.requests.size()) + " open requests";
     }
   }
-  if (group != nullptr || request) {
+  if (group != nullptr || transfers) {
     call.evidence = tables_.string(evidence);
     thread.call = call;
   }

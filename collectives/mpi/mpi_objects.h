@@ -22,6 +22,7 @@ struct MpiCommunicator {
   std::vector<std::int32_t> members;
   // Receives posted in it so far, those of collectives among them; -1: unknown.
   std::int64_t receives = -1;
+  std::int64_t nonblocking = -1;  // collectives of that sort made in it so far; -1: unknown
 
   bool operator==(const MpiCommunicator&) const = default;
 };

@@ -1,11 +1,15 @@
-// Communicators of MPICH in a target's memory. The library has no symbols for them, and they carry
-// no class; they are recognised by their handle and by what must hold between their fields.
+// Communicators and requests of MPICH in a target's memory. The library has no symbols for them,
+// and they carry no class; they are recognised by their handle and by what must hold between their
+// fields.
 //
 // Sources: src/include/mpir_objects.h (handles: two bits for where the object lies, four for its
-// kind) and mpir_comm.h; offsets measured with 4.0.2. MPICH's relatives (Intel, Cray) are not known
-// to have the same layout: where the fields do not fit, nothing is read.
+// kind), mpir_comm.h, mpir_request.h, src/mpid/ch4/include/mpidpre.h (rank maps); offsets measured
+// with 4.0.2. Where a receive comes from stands in its fabric's own memory only: measured with the
+// tcp provider of libfabric 1.17. MPICH's relatives (Intel, Cray) are not known to have the same
+// layout: where the fields do not fit, nothing is read.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "collectives/mpi/mpi_objects.h"
@@ -16,7 +20,21 @@ namespace oddrank::collectives {
 using attach::Addr;
 
 // Returns nullopt if that is no communicator of one group of processes, or does not fit. The
-// members of those that are not the world are unknown.
+// members of those that are not the world are unknown if there is no map of ranks.
 std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& reader, Addr object);
+
+// A request that is not complete.
+struct MpichRequest {
+  MpiRequestKind kind = MpiRequestKind::kRecv;
+  Addr communicator{};         // of a nonblocking collective; null for others
+  std::int32_t context = -1;   // of a receive whose entry in the fabric was read; else -1
+  bool of_collective = false;  // a receive that is a part of a collective
+  std::int32_t source = -1;    // rank in the communicator; -1: any, or unknown
+  std::int32_t tag = -1;
+  std::int64_t posted = -1;  // number of this receive among all that the process has posted
+};
+
+// Returns nullopt if that is no request, or it is complete.
+std::optional<MpichRequest> read_mpich_request(cpython::RemoteReader& reader, Addr object);
 
 }  // namespace oddrank::collectives

@@ -55,6 +55,7 @@ class Decoder {
         loops_(reader("loops")),
         loop_calls_(reader("loop_calls")),
         crashes_(reader("crashes")),
+        possible_peers_(reader("possible_peers")),
         collectives_(document_, limits_, format) {}
 
   Result<Capture> run();
@@ -73,6 +74,7 @@ class Decoder {
   void decode_nodes();
   void decode_processes();
   void decode_crashes();
+  void decode_possible_peers();
   void decode_wait_facts(Wait& wait);
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
@@ -90,7 +92,7 @@ class Decoder {
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, setup_, groups_, group_counters_, connections_, tasks_,
       task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
-      loops_, loop_calls_, crashes_;
+      loops_, loop_calls_, crashes_, possible_peers_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -101,6 +103,7 @@ Result<Capture> Decoder::run() {
   decode_nodes();
   decode_processes();
   decode_crashes();
+  decode_possible_peers();
   capture_.collectives = collectives_.run(capture_.nodes.size());
   return finish();
 }
@@ -368,13 +371,31 @@ void Decoder::decode_crashes() {
   }
 }
 
+void Decoder::decode_possible_peers() {
+  std::size_t process = 0;
+  std::size_t thread = 0;
+  StringId peers{};
+  while (possible_peers_.next()) {
+    possible_peers_("process", process);
+    possible_peers_("thread", thread);
+    possible_peers_("peers", peers);
+    if (process < capture_.processes.size() &&
+        thread < capture_.processes[process].threads.size() &&
+        capture_.processes[process].threads[thread].call) {
+      capture_.processes[process].threads[thread].call->peers = peers;
+    } else {
+      possible_peers_.refuse("possible peers are of a call that does not exist");
+    }
+  }
+}
+
 Result<Capture> Decoder::finish() {
   std::vector<RowReader*> all = {
-      &frames_,         &stacks_, &stack_frames_,   &job_,       &job_hosts_,   &job_notes_,
-      &nodes_,          &notes_,  &expected_ranks_, &processes_, &environment_, &groups_,
-      &connections_,    &tasks_,  &task_members_,   &threads_,   &samples_,     &calls_,
-      &frame_locals_,   &locals_, &awaited_files_,  &pool_pids_, &loops_,       &loop_calls_,
-      &group_counters_, &setup_,  &crashes_};
+      &frames_,         &stacks_, &stack_frames_,   &job_,           &job_hosts_,   &job_notes_,
+      &nodes_,          &notes_,  &expected_ranks_, &processes_,     &environment_, &groups_,
+      &connections_,    &tasks_,  &task_members_,   &threads_,       &samples_,     &calls_,
+      &frame_locals_,   &locals_, &awaited_files_,  &pool_pids_,     &loops_,       &loop_calls_,
+      &group_counters_, &setup_,  &crashes_,        &possible_peers_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

@@ -185,6 +185,21 @@ void encode_crashes(const std::vector<ProcessCapture>& processes, Document& docu
   }
 }
 
+// Only captures in which the other side of a transfer is one of several have this table.
+void encode_possible_peers(const std::vector<ProcessCapture>& processes, Document& document) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (std::size_t j = 0; j < processes[i].threads.size(); ++j) {
+      const auto& call = processes[i].threads[j].call;
+      if (call && call->peers != StringId{}) {
+        RowWriter rows(document.tables["possible_peers"]);
+        rows("process", i);
+        rows("thread", j);
+        rows("peers", call->peers);
+      }
+    }
+  }
+}
+
 void encode_job(const JobInfo& job, Texts& texts, Document& document) {
   RowWriter row(document.tables["job"]);
   const auto text = [&](const char* name, const std::string& value) {
@@ -241,6 +256,7 @@ Document to_document(const Capture& capture) {
   encode_nodes(capture.nodes, texts, document);
   encode_processes(capture, document);
   encode_crashes(capture.processes, document);
+  encode_possible_peers(capture.processes, document);
   encode_collectives(capture.collectives, document);
   return document;
 }

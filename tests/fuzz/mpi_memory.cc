@@ -41,6 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(open_mpi.communicator(attach::Addr{word.value}));
     (void)open_mpi.request(attach::Addr{word.value});
     check(collectives::read_mpich_communicator(reader, attach::Addr{word.value}));
+    (void)collectives::read_mpich_request(reader, attach::Addr{word.value});
   }
   snapshot::Tables tables;
   snapshot::ProcessCapture process;

@@ -156,6 +156,7 @@ ThreadCapture& CaptureBuilder::thread(ProcessCapture& process, const ThreadSpec&
     call.whole_world = spec.call->whole_world;
     call.members = tables.string(snapshot::rank_text(spec.call->members));
     call.peer = spec.call->peer;
+    call.peers = tables.string(snapshot::rank_text(spec.call->peers));
     call.root = spec.call->root;
     call.sequence = spec.call->sequence;
     call.evidence = tables.string(spec.call->evidence);

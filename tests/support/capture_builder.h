@@ -54,6 +54,7 @@ struct CallSpec {
   std::vector<std::int32_t> members = {};
   std::int32_t root = -1;
   std::int32_t peer = -1;
+  std::vector<std::int32_t> peers = {};
   std::int64_t sequence = -1;
   std::string evidence = {};
 };

@@ -1,5 +1,6 @@
 /* What ranks of a C program wait for in MPI: mpi_calls OPERATION. Each rank says which process it
-   is; then, in a hung job, rank 1 stands in open() of a fifo, or computes for good (REASON). */
+   is; then, in a hung job, rank 1 stands in open() of a fifo, computes for good, comes to a call
+   that is not the others' turn, or leaves out a send (REASON). */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -10,15 +11,22 @@
 
 enum { kCount = 1000, kHealthySteps = 20 };
 
-static int rank, size;
+static int rank, size, without_send;
 static double out[kCount], in[kCount];
 static MPI_Comm half;
 static MPI_Win window;
 
+static int hangs_by(const char* reason) {
+  return strcmp(getenv("REASON"), reason) == 0;
+}
+
 static void stand(void) {
   char path[4096];
   volatile long turns = 0;
-  if (strcmp(getenv("REASON"), "compute") == 0) {
+  if (hangs_by("order")) {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (hangs_by("compute")) {
     for (;;) {
       ++turns;
     }
@@ -53,6 +61,14 @@ static void one_step(const char* operation) {
   } else if (strcmp(operation, "wait") == 0) {
     MPI_Iallreduce(in, out, kCount, MPI_DOUBLE, MPI_SUM, world, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (strcmp(operation, "waitall") == 0) { /* with both neighbours */
+    MPI_Request all[4];
+    const int before = (rank + size - 1) % size, after = (rank + 1) % size;
+    MPI_Irecv(in, 1, MPI_DOUBLE, before, 7, world, &all[0]);
+    MPI_Irecv(in + 1, 1, MPI_DOUBLE, after, 7, world, &all[1]);
+    MPI_Isend(out, 1, MPI_DOUBLE, before, 7, world, &all[2]);
+    MPI_Isend(out, 1, MPI_DOUBLE, after, 7, world, &all[3]);
+    MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
   } else if (strcmp(operation, "fence") == 0) {
     MPI_Win_fence(0, window);
   } else if (strcmp(operation, "dup") == 0) {
@@ -60,7 +76,9 @@ static void one_step(const char* operation) {
     MPI_Comm_free(&copy);
   } else if (strcmp(operation, "recv") == 0 && (rank == 1 || rank == last)) {
     if (rank == 1) {
-      MPI_Send(out, kCount, MPI_DOUBLE, last, 5, world);
+      if (!without_send) {
+        MPI_Send(out, kCount, MPI_DOUBLE, last, 5, world);
+      }
       MPI_Recv(in, 1, MPI_DOUBLE, last, 6, world, MPI_STATUS_IGNORE);
     } else {
       MPI_Recv(in, kCount, MPI_DOUBLE, 1, 5, world, MPI_STATUS_IGNORE);
@@ -86,7 +104,10 @@ int main(int argc, char** argv) {
       say();
     }
     if (hang && step > kHealthySteps && rank == 1) {
-      stand();
+      without_send = hangs_by("no_send");
+      if (!without_send) {
+        stand();
+      }
     }
     one_step(argv[1]);
   }

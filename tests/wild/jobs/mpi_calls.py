@@ -14,10 +14,10 @@ COPY = WORLD.Dup()
 SEND, RECEIVE = numpy.ones(1000), numpy.empty(1000)
 
 
-def transfer():
+def transfer(without=False):
     if WORLD.rank == 0:
         WORLD.recv(source=1, tag=5)
-    elif WORLD.rank == 1:
+    elif WORLD.rank == 1 and not without:
         WORLD.send({}, dest=0, tag=5)
     WORLD.Barrier()
 
@@ -38,5 +38,10 @@ for step in range(20):
     OPERATIONS[OPERATION]()
 place.say(WORLD.rank)
 while True:
-    place.stop(WORLD.rank)
+    if place.errs(WORLD.rank, "order"):
+        WORLD.Barrier()
+    elif place.errs(WORLD.rank, "no_send"):
+        transfer(without=True)
+    else:
+        place.stop(WORLD.rank)
     OPERATIONS[OPERATION]()

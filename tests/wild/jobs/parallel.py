@@ -1,7 +1,7 @@
 """Four ranks of gloo that share one model: parallel.py NAME
 
 RANK, WORLD_SIZE and MASTER_* come from the environment. In a hung job, rank 1 stands for good in the
-middle of its part.
+middle of its part, leaves out a send, or comes to a call that is not the others' turn.
 """
 import os
 import sys
@@ -19,12 +19,14 @@ step = 0  # pylint: disable=invalid-name
 
 
 def stand_here():
-    if step == STEPS:
+    if step == STEPS and place.errs(RANK, "order"):
+        dist.barrier()
+    elif step == STEPS and not place.errs(RANK, "no_send"):
         place.stop(RANK)
 
 
-def megatron(batched):
-    """A pipeline of as many stages as there are ranks."""
+def megatron(batched, tensor=1):
+    """A pipeline; each of its stages is shared by so many ranks."""
     from megatron.core import ModelParallelConfig, parallel_state  # pylint: disable=import-outside-toplevel
     from megatron.core.enums import ModelType  # pylint: disable=import-outside-toplevel
     from megatron.core.pipeline_parallel import get_forward_backward_func  # pylint: disable=import-outside-toplevel
@@ -32,8 +34,10 @@ def megatron(batched):
     torch.cuda.synchronize = lambda *_: None
     zeros = torch.zeros
     torch.zeros = lambda *size, device=None, **more: zeros(*size, **more)  # it asks for "cuda"
-    parallel_state.initialize_model_parallel(pipeline_model_parallel_size=WORLD)
-    config = ModelParallelConfig(pipeline_model_parallel_size=WORLD, pipeline_dtype=torch.float32,
+    stages = WORLD // tensor
+    parallel_state.initialize_model_parallel(tensor_model_parallel_size=tensor,
+                                             pipeline_model_parallel_size=stages)
+    config = ModelParallelConfig(pipeline_model_parallel_size=stages, pipeline_dtype=torch.float32,
                                  batch_p2p_comm=batched, batch_p2p_sync=False)
     config.hidden_size, config.fine_grained_activation_offloading = 8, False
 
@@ -49,13 +53,18 @@ def megatron(batched):
 
         def forward(self):
             stand_here()
-            return self.linear(torch.ones(4, 1, 8) if self.given is None else self.given)
+            value = self.linear(torch.ones(4, 1, 8) if self.given is None else self.given)
+            if tensor > 1:
+                dist.all_reduce(value.detach(), group=parallel_state.get_tensor_model_parallel_group())
+            return value
 
     stage = Stage()
 
     def forward(_, model):
         return model(), lambda value: (value.mean(), {"loss": value.mean()})
     schedule = get_forward_backward_func()
+    if place.errs(RANK, "no_send"):
+        place.leave_out_a_send(dist, lambda: step == STEPS, batched)
     return lambda: schedule(forward_step_func=forward, data_iterator=None, model=stage,
                             num_microbatches=2 * WORLD, seq_length=4, micro_batch_size=1,
                             forward_only=False)
@@ -82,7 +91,7 @@ def fsdp_tp():
 
 
 FORMS = {"megatron": lambda: megatron(False), "megatron_batched": lambda: megatron(True),
-         "fsdp_tp": fsdp_tp}
+         "megatron_tp": lambda: megatron(False, 2), "fsdp_tp": fsdp_tp}
 
 
 def main():

@@ -28,8 +28,56 @@ def stand():
             file.read()
     while REASON == "compute":
         pass
+    if REASON == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
     while True:
         signal.pause()
+
+
+def errs(rank, how):
+    """Whether this is the rank that makes an error of this kind, instead of coming to stand."""
+    return HANG and rank == 1 and REASON == how
+
+
+def leave_out_a_send(dist, is_time, batched):
+    """Makes the first send to the rank after this one a call that does nothing, once it is time."""
+    send, batch = dist.isend, dist.batch_isend_irecv
+    after = dist.get_rank() + 1
+    left = []
+
+    class Done:
+        def wait(self):
+            return True
+
+    def leaves(peer):
+        if left or not is_time() or peer != after:
+            return False
+        left.append(peer)
+        return True
+
+    def isend(tensor, dst=None, *args, **more):
+        return Done() if leaves(dst) else send(tensor, dst, *args, **more)
+
+    def batch_isend_irecv(operations):
+        rest = [each for each in operations if each.op is dist.irecv or not leaves(each.peer)]
+        return batch(rest) if rest else []
+    if batched:
+        dist.batch_isend_irecv = batch_isend_irecv
+    else:
+        dist.isend = isend
+
+
+def leave_out_a_batch(schedules, is_time):
+    """The same for the schedules of torch's pipelining, whose batches are lists of P2POps."""
+    import torch.distributed as dist  # pylint: disable=import-outside-toplevel
+    batch, after, left = schedules._batch_p2p, dist.get_rank() + 1, []
+
+    def without(operations, *args, **more):
+        if not left and is_time():
+            left.extend(each for each in operations if each.op is dist.isend and each.peer == after)
+            operations = [each for each in operations if each not in left]
+        return batch(operations, *args, **more)
+    schedules._batch_p2p = without
 
 
 def stop(rank, wanted=1):

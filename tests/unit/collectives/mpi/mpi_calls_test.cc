@@ -233,11 +233,32 @@ TEST_CASE("the open request names the other side") {
   CHECK(call.peer == 3);
   // A register counts more than words on the stack; two requests there are too many.
   CHECK(call_in(memory, "MPI_Wait", {{{recv, 0}, {send, kBase + 8}}}).kind == CallKind::kRecv);
-  CHECK(call_in(memory, "MPI_Waitall", {{{recv, kBase}, {send, kBase + 8}}}).peer == -1);
+  CHECK(call_in(memory, "MPI_Waitall", {{{recv, kBase}, {send, kBase + 8}}}).peer == 3);
   const auto any = memory.request(kRecvType, half, -1, 5);
-  CHECK(call_in(memory, "MPI_Recv", {{{any, 0}}}).peer == -1);
+  CHECK(call_in(memory, "MPI_Recv", {{{any, 0}}}).peer == 3);  // the only other member
   const auto wrong = memory.request(kRecvType, half, 2, 5);
   CHECK(call_in(memory, "MPI_Recv", {{{wrong, 0}}}).peer == -1);
+}
+
+TEST_CASE("several open requests have several possible other sides") {
+  MpiMemory memory;
+  const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
+  const auto recv = memory.request(kRecvType, world, 0, 5);
+  const auto send = memory.request("mca_pml_ob1_send_request_t", world, 2, 6);
+  const auto done = memory.request(kRecvType, world, 3, 5, false);
+  ThreadBuilder builder;
+  const std::vector<std::vector<KeptWord>> all = {
+      {{recv, kBase}, {send, kBase + 8}, {done, kBase + 16}}};
+  auto call = find_in(memory, "MPI_Waitall", all, 1, builder);
+  CHECK(call.kind == CallKind::kRecv);
+  CHECK(call.peer == -1);
+  CHECK(builder_text(builder, call.peers) == "0,2");
+  // A receive from anybody is from one of the others.
+  const auto any = memory.request(kRecvType, world, -1, 5);
+  ThreadBuilder from_any;
+  call = find_in(memory, "MPI_Recv", {{{any, 0}}}, 1, from_any);
+  CHECK(call.peer == -1);
+  CHECK(builder_text(from_any, call.peers) == "0,2-3");
 }
 
 TEST_CASE("a receive whose request was not found is no collective") {
@@ -279,6 +300,86 @@ TEST_CASE("communicators of MPICH") {
   cpython::RemoteReader again(memory.target());
   CHECK(!read_mpich_communicator(again, Addr{at}));
   CHECK(!read_mpich_communicator(again, Addr{at + 8}));
+}
+
+// A communicator of MPICH 4.0 whose ranks are mapped to those of the world.
+std::uint64_t mpich_half(MpiMemory& memory, std::int32_t own) {
+  const auto at = memory.allocate(896);
+  memory.put(at, std::uint32_t{0x84000001});
+  memory.put(at + 4, 1);
+  memory.put(at + 64, std::uint16_t{0x1f0});
+  memory.put(at + 66, std::uint16_t{0x1f0});
+  memory.put(at + 68, 2);
+  memory.put(at + 72, own);
+  memory.put(at + 88, 2);
+  memory.put_text(at + 116, "halves");
+  memory.put(at + 784, 5);  // by strides
+  memory.put(at + 792, 2);
+  memory.put(at + 796, 1);
+  memory.put(at + 800, 2);
+  memory.put(at + 804, 1);
+  memory.put(at + 824, 11);
+  return at;
+}
+
+TEST_CASE("members of a smaller communicator of MPICH") {
+  MpiMemory memory;
+  const auto half = mpich_half(memory, 0);
+  CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "MPI communicator 496|1,3");
+  const auto list = memory.allocate(16);
+  memory.put(list, 3);
+  memory.put(list + 4, 1);
+  memory.put(half + 784, 9);
+  memory.put(half + 816, list);
+  memory.put(half + 72, 1);
+  CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "MPI communicator 496|3,1");
+  memory.put(list, 1);  // twice the same
+  CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "|");
+  memory.put(half + 784, 5);
+  memory.put(half + 804, 0);  // no blocks
+  CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "|");
+}
+
+// A request, and what libfabric's tcp provider keeps of it.
+std::uint64_t mpich_request(MpiMemory& memory, std::uint32_t kind, std::uint64_t bits) {
+  const auto at = memory.allocate(272);
+  memory.put(at, std::uint32_t{0xac000000});
+  memory.put(at + 4, 2);
+  memory.put(at + 8, kind);
+  memory.put(at + 16, at + 24);
+  memory.put(at + 24, 1);
+  const auto entry = memory.allocate(0x148);
+  memory.put(at + 176, entry + 0x140);
+  memory.put(entry + 64, at);
+  memory.put(entry + 240, bits);
+  memory.put(entry + 248, std::uint64_t{0xffffffff9fffffff});
+  memory.put(entry + 256, std::uint64_t{19});
+  return at;
+}
+
+TEST_CASE("requests of MPICH") {
+  MpiMemory memory;
+  const auto half = mpich_half(memory, 0);
+  const auto recv = mpich_request(memory, 2, 0x01f0000100000005);
+  auto call = call_in(memory, "PMPI_Recv", {{{recv, 0}}, {{half, 0}}});
+  CHECK(call.kind == CallKind::kRecv);
+  CHECK(call.peer == 3);
+  // The receives of a collective are in the second context of its communicator.
+  const auto part = mpich_request(memory, 2, 0x01f1000100000005);
+  const auto world = memory.allocate(896);
+  memory.put(world, std::uint32_t{0x44000000});
+  memory.put(world + 4, 1);
+  memory.put(world + 68, 4);
+  memory.put(world + 72, 1);
+  memory.put(world + 88, 4);
+  const std::vector<std::vector<KeptWord>> frames = {
+      {{part, kBase}}, {{world, 0}}, {{half, kBase + 8}}};
+  CHECK(group_in(memory, "MPI_Allreduce", frames) == "MPI communicator 496|1,3");
+  const auto nonblocking = mpich_request(memory, 10, 0);
+  memory.put(nonblocking + 40, half);
+  CHECK(group_in(memory, "MPI_Wait", {{{nonblocking, 0}}}) == "MPI communicator 496|1,3");
+  memory.put(recv + 24, 0);  // complete
+  CHECK(call_in(memory, "PMPI_Recv", {{{recv, 0}}, {{half, 0}}}).peer == -1);
 }
 
 TEST_CASE("modules of MPI") {

@@ -80,6 +80,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                tables.string("0,5"),
                                2,
                                3,
+                               tables.string("3,7"),
                                99,
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
