@@ -78,28 +78,16 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
 // Finds the rank that the callers of RPCs wait for, if only one can be meant: if several run
 // functions for others, no frame tells whose call is whose.
 void JobView::take_servers() {
-  std::vector<RankView*> callers;
-  std::vector<std::pair<std::size_t, const snapshot::ThreadCapture*>> servers;
-  for (std::size_t at = 0; at < ranks_.size(); ++at) {
-    RankView& rank = ranks_[at];
-    if (rank.presence != Presence::kRead || rank.sample() == nullptr) {
-      return;  // it may be the one
+  for (const RemoteWait& wait : find_remote_waits(model_, ranks_)) {
+    for (const RemoteWait::Server& each : wait.servers) {
+      ranks_[wait.caller].servers.push_back(each.rank);
+      RankView& server = ranks_[each.rank];
+      if (server.leader != each.thread) {
+        server.leader = each.thread;
+        server.beside = find_beside(*server.process, *server.leader, model_);
+        take_poll(server);
+      }
     }
-    if (calls_remotely(model_, *rank.leader)) {
-      callers.push_back(&rank);
-    } else if (const auto* thread = serving_thread(model_, *rank.process)) {
-      servers.emplace_back(at, thread);
-    }
-  }
-  if (callers.empty() || servers.size() != 1) {
-    return;
-  }
-  RankView& server = ranks_[servers.front().first];
-  server.leader = servers.front().second;
-  server.beside = find_beside(*server.process, *server.leader, model_);
-  take_poll(server);
-  for (RankView* caller : callers) {
-    caller->server = servers.front().first;
   }
 }
 
@@ -201,7 +189,9 @@ void JobView::take_poll(RankView& rank) {
     (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
   }
   const bool rests = !rank.leader->call && !rank.polls && rests_in_loop(*this, *rank.leader);
-  if ((rank.polls || rests) && stays_in_function(*rank.leader, model_)) {
+  // A library that waits for its pool in a loop (datasets.map) wakes all the time.
+  const bool of_pool = rank.leader->wait.about == snapshot::WaitAbout::kPool && !rank.leader->call;
+  if ((rank.polls || rests || of_pool) && stays_in_function(*rank.leader, model_)) {
     rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;
     rank.motion.locals = rank.motion.locals && rests;  // it may count what it does in between
   }

@@ -122,16 +122,18 @@ ENGINES = {**mpi_jobs(), **jax_jobs(), **parallel_jobs()}
 REASONS = ("fifo", "compute")
 # What ranks do between two collectives (pieces.py) -> the reasons for which rank 1 hangs there, and
 # the kinds of verdict that say so.
-IN_WORK = {"fifo": ("io_stall",), "compute": ("busy_rank",)}
-OF_INPUT = {"fifo": ("io_stall", "input_stall"), "compute": ("busy_rank", "input_stall")}
+IN_WORK = {"fifo": ("io_stall",), "compute": ("busy_rank",), "lock": ("file_lock",)}
+OF_INPUT = {"fifo": ("io_stall", "input_stall"), "compute": ("busy_rank", "input_stall"),
+            "lock": ("file_lock", "input_stall")}
+DEAD = {"dead_worker": ("child_deadlock",)}
 PIECES = {
-    **dict.fromkeys(("pool", "pool_spawn", "executor", "loky", "dask", "datasets_map", "child",
-                     "feeder", "rpc", "pipelining", "interleaved", "checkpoint", "grpc",
-                     "zeromq", "ring"), IN_WORK),
+    **dict.fromkeys(("executor", "loky", "dask", "datasets_map", "child", "feeder", "rpc", "rpc_two",
+                     "pipelining", "interleaved", "checkpoint", "grpc", "zeromq", "ring"), IN_WORK),
+    **dict.fromkeys(("pool", "pool_spawn", "process_queue"), {**IN_WORK, **DEAD}),
     "loader": OF_INPUT, "webdataset": OF_INPUT,
     "filelock": {"held": ("file_lock",)}, "fasteners": {"held": ("file_lock",)},
     "portalocker": {"held": ("file_lock",)}, "sqlite": {"held": ("file_lock",)},
-    "softlock": {"held": ("file_lock",), "stale": ("file_lock",)},
+    "softlock": {"held": ("file_lock",), "stale": ("file_lock",), "left": ("file_lock",)},
     "output": {"full": ("io_stall",)}, "upload": {"silent": ("external_wait",)},
 }
 
@@ -187,11 +189,20 @@ def answer_of(run):
     return json.loads(run.stdout)
 
 
+# Locks a file for good before the job begins, in a process that is none of the job's.
+HOLD = ("(exec 9>$FOLDER/held; flock 9; : >$FOLDER/holds; exec sleep 1000) & "
+        "until [ -e $FOLDER/holds ]; do sleep 0.1; done; ")
+
+
 class Job:
     """A job in namespaces of its own."""
+    pids = ()  # given to oddrank, which else finds the ranks by itself
 
     def __init__(self, name, hang):
+        self.name, self.hang = name, hang
         self.ranks, command = piece(name) if name in PIECES else {**JOBS, **ENGINES}[name]
+        self.names = range(self.ranks)
+        command = (HOLD if hang == "lock" else "") + command
         self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
         env = {**os.environ, **environment_of(self.folder, hang), "TMPDIR": self.folder}
         with open(os.path.join(self.folder, "log"), "wb") as log:
@@ -209,7 +220,7 @@ class Job:
 
     def wait(self):
         """Returns {rank: pid} when all ranks have said which process they are."""
-        paths = {rank: os.path.join(self.folder, f"rank.{rank}") for rank in range(self.ranks)}
+        paths = {rank: os.path.join(self.folder, f"rank.{rank}") for rank in self.names}
         end = time.monotonic() + DEADLINE_S
         while not all(map(os.path.exists, paths.values())):
             if time.monotonic() > end or self.has_ended():
@@ -225,10 +236,18 @@ class Job:
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
                   encoding="utf-8") as file:
             inner = file.read().split()[0]
+        capture = os.path.join(self.folder, "capture")
         run = subprocess.run(["nsenter", "--pid", "--mount", "--net", "-t", inner, program, "node",
-                              "--json", "-", "-q"], capture_output=True, text=True, timeout=120,
-                             check=False)
+                              *map(str, self.pids), "--json", "-", "-q", "--save", capture], capture_output=True, text=True,
+                             timeout=120, check=False)
+        self.keep(capture)
         return answer_of(run)
+
+    def keep(self, capture):
+        """Keeps the capture, from which `oddrank report` makes the report that people read."""
+        folder = os.environ.get("ODDRANK_WILD_CAPTURES")
+        if folder and os.path.exists(capture):
+            shutil.copy(capture, os.path.join(folder, f"{self.name}-{self.hang or 'healthy'}"))
 
     def end(self):
         self.process.send_signal(signal.SIGKILL)
@@ -241,6 +260,7 @@ class SlurmJob(Job):
 
     def __init__(self, lab, name, hang):  # pylint: disable=super-init-not-called
         self.ranks, options, command = SLURM_JOBS[name]
+        self.names = range(self.ranks)
         self.lab = lab
         self.folder = tempfile.mkdtemp(prefix="wild-")
         script = os.path.join(self.folder, "job.sh")
@@ -288,6 +308,7 @@ def check(job, name, hang, program):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--oddrank", required=True)
+    parser.add_argument("--reason", action="append", help='only this one; "healthy": the healthy twin')
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names or [*JOBS, *ENGINES, *PIECES, *SLURM_JOBS]
@@ -298,7 +319,10 @@ def main():
             lab = stack.enter_context(cluster.Cluster(nodes=2))
         for name in names:
             reasons = PIECES[name] if name in PIECES else REASONS if name in ENGINES else ("pause",)
-            for hang in (*reasons, ""):
+            for hang in options.reason or (*reasons, ""):
+                hang = "" if hang == "healthy" else hang
+                if hang and hang not in reasons:
+                    continue
                 begun = time.monotonic()
                 try:
                     job = SlurmJob(lab, name, hang) if name in SLURM_JOBS else Job(name, hang)
@@ -306,7 +330,7 @@ def main():
                 except (Failed, subprocess.TimeoutExpired) as why:
                     failed += 1
                     said = f"FAILED: {why}"
-                print(f"{name:26}{hang or 'healthy':9}"
+                print(f"{name:26}{hang or 'healthy':12}"
                       f"{time.monotonic() - begun:5.0f} s  {said}", flush=True)
     print(f"{failed} failed")
     sys.exit(1 if failed else 0)
